@@ -81,16 +81,17 @@ def every_tree(X, n_classes: int, depth: int, may=lambda test, above: True, leaf
 
 
 def every_split(dataset):
-    """bool (rows of the data, splits): every threshold of every number, and every set of levels."""
+    """bool (rows of the data, splits): every threshold of every number, and every set of levels; a missing cell is in
+    no set, and at most no number."""
     columns = []
     for values, feature in zip(dataset.X.T, dataset.features):
-        found = sorted(set(values))
+        absent = np.isnan(values)
+        found = sorted(set(values[~absent]))
+        whole = len(found) + bool(absent.any())  # all that occurs, against missing cells, is one more
         if feature.kind == "numeric":
-            columns += [values > number for number in found[:-1]]
+            columns += [values <= number for number in found[: whole - 1]]
         else:
-            columns += [
-                np.isin(values, chosen) for size in range(1, len(found)) for chosen in combinations(found, size)
-            ]
+            columns += [np.isin(values, chosen) for size in range(1, whole) for chosen in combinations(found, size)]
     return np.unique(np.array(columns), axis=0).T
 
 
@@ -99,8 +100,8 @@ def every_hyperplane(dataset, sets: bool = False):
     `sets` over the numbers alone, and every set of levels of a category."""
     columns = []
     for values, feature in zip(dataset.X.T, dataset.features):
-        if feature.kind == "numeric":
-            columns.append(values)
+        if feature.kind == "numeric":  # numbers may differ by little: in units of their range they do not
+            columns.append((values - values.min()) / (np.ptp(values) or 1.0))
         elif not sets:
             columns += [(values == level).astype(float) for level in np.unique(values)]
     parts = [every_split(dataset).T] if sets else []

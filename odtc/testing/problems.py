@@ -36,16 +36,23 @@ def form_id(form) -> str:
     return "-".join([name, *(f"{key}={value}" for key, value in params.items())])
 
 
+# What a data set may have, each in one draw of several: cells that are missing, and tested for; a class whose rows
+# weigh nothing; numbers that differ past the twelfth digit.
+ODD = ("missing", "no weight", "digits")
+CLOSE = (0.5, 0.5 + 1e-13, float(np.nextafter(0.5 + 1e-13, 1)))
+
+
 @st.composite
-def datasets(draw, most_rows=14, most_classes=3, levels="abc", group=None, aside=False):
+def datasets(draw, most_rows=14, most_classes=3, levels="abc", group=None, aside=False, odd=ODD):
     """Numeric and categorical columns with few values, so that rows repeat, tie and contradict; the first
-    is categorical and called `group` where one is wanted, and with `aside` a column "side" is no feature."""
+    is categorical and called `group` where one is wanted, and with `aside` a column "side" is no feature. `odd` are
+    those of ODD that may be drawn."""
     n = draw(st.integers(3, most_rows))
     kinds = draw(st.lists(st.sampled_from([NUMERIC, CATEGORICAL]), min_size=1, max_size=3))
     columns, features = [], []
     for place, kind in enumerate([CATEGORICAL, *kinds[1:]] if group else kinds):
         values = draw(st.lists(st.integers(0, 2 if kind == NUMERIC else len(levels) - 1), min_size=n, max_size=n))
-        columns.append([v * 1.5 - 1 for v in values] if kind == NUMERIC else values)
+        columns.append(values)
         features.append(
             Feature(group if group and not place else f"f{place}", kind, () if kind == NUMERIC else tuple(levels))
         )
@@ -53,7 +60,17 @@ def datasets(draw, most_rows=14, most_classes=3, levels="abc", group=None, aside
     y = np.array(draw(st.lists(st.integers(0, K - 1), min_size=n, max_size=n)), np.int32)
     weight = np.array(draw(st.lists(st.sampled_from([1.0, 1.0, 2.0, 0.5]), min_size=n, max_size=n)))
     classes = tuple("xyz"[:K])
-    dataset = Dataset("random", np.array(columns, float).T.copy(), y, tuple(features), classes, weight)
+    own = draw(st.sampled_from((None, None, *odd)))
+    X = np.array(columns, float).T.copy()
+    numbers = [place for place, feature in enumerate(features) if feature.kind == NUMERIC]
+    X[:, numbers] = np.array(CLOSE)[X[:, numbers].astype(int)] if own == "digits" else X[:, numbers] * 1.5 - 1
+    if own == "missing" and (len(features) > 1 or not group):
+        lacking = draw(st.lists(st.booleans(), min_size=n, max_size=n))
+        X[lacking, len(features) - 1] = np.nan
+    if own == "no weight" and (y < K - 1).any():
+        weight[y == K - 1] = 0.0
+    policy = "separate" if own == "missing" else "drop"
+    dataset = Dataset("random", X, y, tuple(features), classes, weight, missing=policy)
     if not aside:
         return dataset
     side = np.array(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), float)
@@ -66,7 +83,7 @@ def problems(draw, form, depths=(1, 2), by_class=False, **of_data):
     `by_class` the price of an error is never one of the class predicted."""
     name, params = form
     if FORMULATIONS.get(name).WEIGHS:  # their models and their judge are slow
-        of_data |= {"most_rows": min(6, of_data.get("most_rows", 6))}
+        of_data |= {"most_rows": min(6, of_data.get("most_rows", 6)), "odd": ODD[1:]}
     elif FORMULATIONS.get(name).BEYOND:
         of_data = {"levels": "abcde"} | of_data  # of three levels each set is one level or all but one
     if "group" in params:  # each way to label the rows is tried
@@ -196,6 +213,9 @@ def constrained(draw, form, kind, **of_problem):
         of_problem |= rows | {"aside": True, "levels": "abc", "most_classes": most}
     if group_of(kind) == "labels":  # and every tree
         of_problem |= {"most_rows": min(6, of_problem.get("most_rows", 6))}
+    if group_of(kind) in ("places", "columns") and "depths" not in of_problem:
+        depth = draw(st.sampled_from((1, 2, 2, 3)))  # what is above a node is more than its parent from depth 3 on
+        of_problem |= {"depths": (depth,), "most_rows": min(6 if depth > 2 else 14, of_problem.get("most_rows", 14))}
     problem = draw(problems(form, **of_problem))
     others = constraint_words(form)
     if "aside" in of_problem:
@@ -274,10 +294,12 @@ def hyperplanes(draw, encoded):
 
 
 def sets_of_levels(encoded) -> Beyond | None:
-    """All splits by a set of levels, without the first level that occurs."""
+    """All splits by a set of levels, without the first level that occurs if no cell is missing."""
     splits = []
     for place, feature in enumerate(encoded.features):
-        values = [] if feature.kind == NUMERIC else sorted(set(encoded.dataset.X[:, place]))[1:]
+        found = [] if feature.kind == NUMERIC else np.unique(encoded.dataset.X[:, place]).tolist()
+        known = [value for value in found if value == value]
+        values = known if len(known) < len(found) else known[1:]
         splits += [Subset(place, chosen) for size in range(1, len(values) + 1) for chosen in combinations(values, size)]
     if not splits:
         return None

@@ -21,8 +21,12 @@ def index(group: np.ndarray, others: np.ndarray, predicted: np.ndarray, weight: 
         0 without discrimination; at most 2 times the number of groups.
     """
     total = 0.0
-    for alike in {tuple(row) for row in others.tolist()}:
-        here = [r for r in range(len(group)) if tuple(others[r].tolist()) == alike]
+    # Missing cells are alike; a row without weight is compared with none.
+    told = [tuple(None if cell != cell else cell for cell in row) for row in others.tolist()]
+    group = [None if g != g else g for g in group.tolist()]
+    weighed = [r for r in range(len(group)) if weight[r] > 0]
+    for alike in {told[r] for r in weighed}:
+        here = [r for r in weighed if told[r] == alike]
         weight_here = sum(weight[r] for r in here)
         for g in {group[r] for r in here}:
             mine = [r for r in here if group[r] == g]

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from odtc.problem.constraints.constraint import Constraint
 
 
-BOUNDS = ("0", "0.25", "0.3333333333333333", "0.5", "0.6", "0.9", "1")  # of shares, that are tried
+# Of shares, that are tried: some lie just below or above what few rows can have.
+BOUNDS = ("0", "0.25", "0.3333333333333333", "0.5", "0.6", "0.6666666666666667", "0.7142857142857", "0.9", "1")
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float
 
 
 def tries(encoded: Encoded) -> list[str]:
-    return [f"{NAME} <= {bound}" for bound in range(7)]
+    return [f"{NAME} <= {bound}" for bound in (*range(7), 0.5, 2.25)]
 
 
 def judged(encoded: Encoded, given: Constraint) -> Judge:
