@@ -57,7 +57,7 @@ def verify_point(
     solved = model.edited or model
     module, objective = problem.module, model.objective(solution.x[: model.n_cols])
     if model.recorded:
-        return _against_recorded(problem, model, solution, heap)
+        return _against_recorded(problem, model, solution, heap, known)
     checks = check_point(solved, solution.x) + check_claim(solved, solution.x, solution.claimed)
     # The tree as a point of the model: whole numbers, so no tolerance is needed for its rows.
     # With rows that only an optimum keeps it is the tree that keeps them, at no greater cost.
@@ -103,7 +103,9 @@ def verify_point(
     return checks
 
 
-def _against_recorded(problem: Problem, model: Model, solution: Solution, heap: HeapTree) -> list[Check]:
+def _against_recorded(
+    problem: Problem, model: Model, solution: Solution, heap: HeapTree, known: Sequence[tuple[str, HeapTree]]
+) -> list[Check]:
     """The checks of a point of a model that its formulation does not build any more: against what is known of it."""
     solved, paid = model.edited or model, problem.module.objective(problem, heap)
     checks = [] if model.rowless else check_point(solved, solution.x)
@@ -114,7 +116,9 @@ def _against_recorded(problem: Problem, model: Model, solution: Solution, heap: 
         same = paid <= objective or is_close(paid, objective)
         checks.append(Check("tree objective", same, f"the tree costs {paid:.10g}, the point {objective:.10g}"))
     if solution.bound is not None:
-        checks.append(_against_bound("bound", solution.bound, paid, False, ""))
+        # No tree is made a point of it: all that the problem allows count, if the file has no rows of its own.
+        told = (False, "") if model.edited is not None else against_known(problem, None, solution.bound, known)
+        checks.append(_against_bound("bound", solution.bound, paid, *told))
     return checks
 
 
