@@ -248,7 +248,7 @@ def prepare(
                 return Prepared(problem, None, None, before.heap, began, time_limit, searched=before)
             # A heuristic that takes long gives way to the one that takes a moment.
             heap = heap if known else known_tree(problem, "cart")
-            kept = _kept(problem, heap, start_from)
+            kept = _handed_in(problem, heap, start_from, say)
             return Prepared(problem, None, None, kept, began, time_limit, searched=before)
         except KeyboardInterrupt:
             if before is not None and before.heap is not None:
@@ -269,8 +269,29 @@ def _start_of_search(problem: Problem, heap: HeapTree | None, name) -> HeapTree 
 def _kept_at_once(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
     """The same as `_kept` without what the formulation would have to compile for; None if constraints take longer."""
     with contextlib.suppress(TimeLimitReached), deadline.within(0.0):
-        return _kept(problem, heap, name)
+        return _handed_in(problem, heap, name, None)
     return None
+
+
+def _handed_in(problem: Problem, heap: HeapTree | None, name, say) -> HeapTree | None:
+    """The tree that stands for a model which there was no time to make: as `_kept`; or the tree itself, or CART's, if
+    the formulation could only take a worse one, as each of its hyperplanes leaves a gap. Says so."""
+    kept = _kept(problem, heap, name)
+    if kept is None or not problem.module.WEIGHS or problem.constraints or is_tree_file(name):
+        return kept
+    paid = problem.module.objective(problem, kept)
+    found, costs = kept, paid
+    for other in (heap, known_tree(problem, "cart")):
+        with contextlib.suppress(TreeError):  # with a price of features, which a tree without gaps has none of
+            if other is not None and other.fewest_rows(problem.encoded) >= problem.module.least_rows(problem):
+                own = problem.module.objective(problem, other)
+                found, costs = (other, own) if own < costs else (found, costs)
+    if found is not kept and say is not None:
+        say(
+            f"the tree separates some rows by less than the gap that {problem.formulation} asks for: it costs "
+            f"{costs:.10g}, the best tree known with such gaps {paid:.10g}"
+        )
+    return found
 
 
 def greedy(problem: Problem) -> list[tuple[str, HeapTree]]:

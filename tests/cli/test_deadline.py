@@ -334,3 +334,26 @@ def test_ctrl_c_in_the_compile_hands_in_the_start(model, wide, monkeypatch):
         alone = command(more[0], *words, *more[1:], "-o", "other", folder=wide)
         assert alone.code == 1 and "interrupted before there was a result" in alone.err
         assert not [name for name in contents(wide) if name.startswith("other") and not name.endswith(".log")]
+
+
+@pytest.mark.parametrize("model", ["oct_h", "svm1_odt"])
+@pytest.mark.parametrize("end", [TimeLimitReached, KeyboardInterrupt], ids=["limit", "interrupt"])
+def test_without_a_model_no_tree_worse_than_cart_is_handed_in(model, end, tmp_path, monkeypatch):
+    """Neighbouring numbers leave no gap for a hyperplane: trimmed, a tree would be little more than a leaf."""
+
+    def ended(*_, **__):
+        raise end("it is over")
+
+    monkeypatch.setattr(compiling, "compile_model", ended)
+    rng = np.random.default_rng(0)
+    a = np.sort(rng.random(400))
+    b = rng.permutation(a)
+    rows = zip(a, b, (rng.random(400) < 0.1) ^ (a > 0.5) ^ (b > 0.3))
+    (tmp_path / "d.csv").write_text("a,b,y\n" + "".join(f"{a},{b},{int(y)}\n" for a, b, y in rows))
+    said = command("fit", "d.csv", "--model", model, "--depth", 2, "--time-limit", 60, "--json", folder=tmp_path)
+    assert said.code == 0, said.err
+    facts = said.facts
+    assert facts["objective"] <= facts["cart_loss"] and facts["verified"] and facts["termination"] != "optimal"
+    assert facts["bound"] <= facts["objective"]
+    if model == "oct_h" and end is TimeLimitReached:
+        assert "less than the gap that oct_h asks for" in said.err
