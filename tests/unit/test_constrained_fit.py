@@ -172,3 +172,23 @@ def test_a_search_of_depth_four_that_is_cut_short_keeps_what_depth_three_had(mon
     found = constrained.search(problem)
     assert three["termination"] == "optimal"
     assert problem.module.objective(problem, found.heap) == three["objective"] and found.bound <= three["objective"]
+
+
+def test_each_less_depth_is_searched_once(monkeypatch):
+    """To the end, and not roughly before or after."""
+    runs, run = [], constrained.ConstrainedSearch.run
+
+    def noted(self, exactly=True):
+        if self.problem.cost.any():  # others look for a feasible tree
+            runs.append((self.problem.depth, exactly))
+        return run(self, exactly)
+
+    monkeypatch.setattr(constrained.ConstrainedSearch, "run", noted)
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 2, (30, 4)).astype(float)
+    names = tuple(Feature(f"f{place}", NUMERIC) for place in range(4))
+    data = Dataset("d", X, rng.integers(0, 2, 30).astype(np.int32), names, ("n", "p"), np.ones(30))
+    fitted = odtc.fit(data, "dpflow", 5, constraints=("recall[p] >= 0.6",))
+    assert fitted.facts["termination"] == "optimal"
+    deep = [(depth, exactly) for depth, exactly in runs if depth > 2]
+    assert deep == [(3, True), (4, True), (5, True)]

@@ -80,7 +80,7 @@ class CoarseSearch:
         self.problem, self.scale, self.few, self.exactly, self.near = problem, scale, few, exactly, near
         self._tick, self._progress = (lambda: False), (lambda bound, cost: None)
         self.upper, self.best, self.bound = problem.most_cost + 1, None, 0
-        self.floor = 0
+        self.floor, self.begun = 0, False  # as of ConstrainedSearch
         # Of each scale its tests, from the one with the most ones on; a row answers 1 to the first `code` of them.
         ones = problem.X.sum(axis=0)
         order = np.lexsort((-ones, scale))
@@ -121,7 +121,7 @@ class CoarseSearch:
         if not self.exactly:
             return
         search = ConstrainedSearch(self.problem, self._tick, self._told)
-        search.floor = self.floor
+        search.floor, search.begun = self.floor, self.begun
         if self.best is not None:
             search.start(*self.best)
         found = search.run()

@@ -139,6 +139,7 @@ class ConstrainedSearch:
         self.best = None  # (test, label) with tests sorted
         self.infeasible = False
         self.floor = 0  # known from elsewhere: no feasible tree costs less
+        self.begun = False  # whether trees of less depth were searched before
         self.tried: list[np.ndarray] = []
         self._known, self._cases, self._segments = {}, {}, {}
         self._seen, self._told = set(), None
@@ -239,7 +240,7 @@ class ConstrainedSearch:
         """Searches to the end, or until the clock says stop; without `exactly` only what takes all cases at once."""
         try:
             self._leaves()
-            if self.problem.depth > 2 and exactly:
+            if self.problem.depth > 2 and exactly and not self.begun:
                 self._shallower()
             self._globally()
             if exactly and self.best is None:

@@ -35,12 +35,11 @@ from odtc.problem.branch_penalty import (  # noqa: F401
     objective,
     prices,  # noqa: F401
 )
-from odtc.problem.constraints.constraint import broken, mended
+from odtc.problem.constraints.constraint import mended
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem
-from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "dpflow"
@@ -157,9 +156,8 @@ def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.
     if moments.by_moments(problem):
         return moments.search(problem, start, progress)
     if constrained.searches(problem) and not threshold_search.by_ranks(problem):
-        if constrained.by_some_tests(problem):
+        if constrained.needs_floor(problem):
             start, floor = _without_sums(problem, start, floor)
-            start = _shallower(problem, start)
         return constrained.search(problem, start, progress, floor)
     found = threshold_search.search(problem, start, progress)
     return replace(found, bound=max(found.bound, floor))
@@ -182,22 +180,6 @@ def _without_sums(problem: Problem, start: HeapTree | None, floor: float) -> tup
     heap = None if found.heap is None else mended(problem, found.heap)
     better = heap is not None and (start is None or objective(problem, heap) < objective(problem, start))
     return heap if better else start, max(floor, found.bound)
-
-
-def _shallower(problem: Problem, start: HeapTree | None) -> HeapTree | None:
-    """A tree to start from: the better of this one and one of less depth, whose search has part of the time."""
-    depth = problem.topology.depth - 1
-    less = replace(problem, topology=CompleteTree(max(1, depth)))
-    if depth < 3 or not constrained.searches(less):
-        return start
-    with deadline.within(deadline.time_share(FREE_MOST, FREE)):
-        heap = constrained.search(less).heap
-    if heap is None:
-        return start
-    lower = np.full(len(heap.test), -1, np.int32)
-    heap = HeapTree(np.concatenate([heap.test, lower]), np.concatenate([heap.label, lower]))
-    kept = start is None or objective(problem, heap) < objective(problem, start)
-    return heap if kept and not broken(problem, heap) else start
 
 
 def notes(problem: Problem) -> dict:

@@ -6,6 +6,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import ceil
 
 import numpy as np
@@ -26,8 +27,9 @@ MOST_SUMS = 4e11  # of one pass over all roots: some minutes
 MOST_BEFORE = 2e10  # the same before a model: some seconds
 MOST_FIRST = 1e9  # the same of the tests that are searched first: less than a second
 MOST_TESTS = 3000  # pairs of them are counted
-DEEP = 3  # a tree of this depth is the start of deeper ones that are too many to search
-SHALLOWER = 0.5  # of the time, for the best tree of depth DEEP
+DEEP = 3  # a deeper search starts with the best trees of this depth, and of each between
+SHALLOWER = 0.5  # of the time that is left, for the trees of one such depth
+MOST_FREE = 2e10  # sums of one pass: more take so long that the bound without constraints is looked for first
 FEW_TESTS = 600  # more are searched after some of them
 
 
@@ -91,17 +93,14 @@ class Posed:
     def __init__(self, problem: Problem):
         self.problem: SearchProblem | None = None
         self.search: ConstrainedSearch | CoarseSearch | None = None
-        self.shallower: ConstrainedSearch | CoarseSearch | None = None  # of depth DEEP, if the depth is more
+        self.shallower: list[ConstrainedSearch | CoarseSearch] = []  # of the depths from DEEP that are less
         try:
             self.problem = posed = search_problem(problem)
-            n_tests, depth, arrays = problem.encoded.n_tests, problem.topology.depth, posed.arrays
-            if depth > DEEP:
-                less = replace(arrays, depth=DEEP, allowed=arrays.allowed[:DEEP], accepts=None)
-                self.shallower = _engine(less, posed.scale)
-            if depth > DEEP and not few_of_each(posed.scale, depth) and sums(n_tests, depth) > MOST_SUMS:
-                self.search = ShallowSearch(arrays, posed.scale, _near(depth))
-            else:
-                self.search = _engine(arrays, posed.scale)
+            depth, arrays = problem.topology.depth, posed.arrays
+            for less in range(DEEP, depth):
+                lower = replace(arrays, depth=less, allowed=arrays.allowed[:less], accepts=None)
+                self.shallower.append(_engine(lower, posed.scale))
+            self.search = _engine(arrays, posed.scale)
         except TooLarge:
             self.search = None
 
@@ -109,6 +108,8 @@ class Posed:
 def _engine(arrays: ConstrainedProblem, scale: np.ndarray) -> ConstrainedSearch | CoarseSearch:
     """The search for a problem of this size; raises TooLarge."""
     n_tests, depth = len(scale), arrays.depth
+    if depth > DEEP and not few_of_each(scale, depth) and sums(n_tests, depth) > MOST_SUMS:
+        return ShallowSearch(arrays, scale, _near(depth))
     few = max(1, few_of_each(scale, depth))
     if takes(arrays, scale):
         return ThresholdSearch(arrays, scale, few)
@@ -163,6 +164,15 @@ def by_some_tests(problem: Problem) -> bool:
     return isinstance(engine, CoarseSearch) and (not engine.exactly or problem.encoded.n_tests > MOST_TESTS)
 
 
+def needs_floor(problem: Problem) -> bool:
+    """Whether the search is so long that the bound without the constraints is worth a part of its time."""
+    engine = problem.derived(Posed).search
+    if by_some_tests(problem):
+        return True
+    long = sums(problem.encoded.n_tests, problem.topology.depth) > MOST_FREE
+    return type(engine) is CoarseSearch and long
+
+
 def search(
     problem: Problem,
     start: HeapTree | None = None,
@@ -193,8 +203,7 @@ def search(
     engine.watch(lambda: end is not None and time.monotonic() > end, told)
     if start is not None and start.beyond is None:
         engine.start(start.test, start.label)
-    if (shallower := problem.derived(Posed).shallower) is not None:
-        _begin(engine, shallower, end, lambda cost: told(ceil(floor / posed.unit - 1e-6), cost))
+    _begin([*problem.derived(Posed).shallower, engine], end, lambda cost: told(ceil(floor / posed.unit - 1e-6), cost))
     phases = ""
     if by_some_tests(problem):
         phases = "some tests of each column were searched, and the bound is that without the constraints"
@@ -219,19 +228,18 @@ def search(
 
 
 def _begin(
-    engine: ConstrainedSearch | CoarseSearch,
-    shallower: ConstrainedSearch | CoarseSearch,
-    end: float | None,
-    told: Callable[[int | None], None],
+    engines: list[ConstrainedSearch | CoarseSearch], end: float | None, told: Callable[[int | None], None]
 ) -> None:
-    """Starts a search from the best tree of less depth, so that no more depth loses what less had. It is looked for to
-    the end, or in a part of the time until `end` (time.monotonic())."""
-    share = None if end is None else time.monotonic() + SHALLOWER * (end - time.monotonic())
-    shallower.watch(lambda: share is not None and time.monotonic() > share, lambda bound, cost: told(cost))
-    found = shallower.run()
-    if found.test is not None:
-        fill = np.full(2 ** (engine.problem.depth + 1) - len(found.test), -1, np.int32)
-        engine.start(np.concatenate([found.test, fill]), np.concatenate([found.label, fill]))
+    """Starts each search but the first from the best tree of the one before, of less depth, so that no more depth
+    loses what less had. Each but the last has a part of the time until `end` (time.monotonic()), if there is one."""
+    for shallower, engine in pairwise(engines):
+        share = None if end is None else time.monotonic() + SHALLOWER * (end - time.monotonic())
+        shallower.watch(lambda share=share: share is not None and time.monotonic() > share, lambda _, cost: told(cost))
+        found = shallower.run()
+        engine.begun = True
+        if found.test is not None:
+            fill = np.full(2 ** (engine.problem.depth + 1) - len(found.test), -1, np.int32)
+            engine.start(np.concatenate([found.test, fill]), np.concatenate([found.label, fill]))
 
 
 def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | None:
