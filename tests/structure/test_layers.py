@@ -1,6 +1,7 @@
 """The layout of the packages, held by reading the source: a DAG of imports, registered members, described modules."""
 
 import ast
+import functools
 import importlib
 import re
 from pathlib import Path
@@ -136,8 +137,19 @@ def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    """What a module says; each is parsed once for all laws."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
 def imports(path: Path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    return tuple(_imports(path))
+
+
+def _imports(path: Path):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -186,7 +198,7 @@ ONE_SYSTEM = re.compile(
 def test_what_only_some_systems_have_is_behind_one_module(path):
     if name_of(path) == "base/system.py":
         return
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         named = ""
         if isinstance(node, ast.Attribute):
             named = ast.unparse(node)
@@ -217,7 +229,7 @@ def test_the_certificate_checker_uses_nothing_of_the_compiler(name):
 
 def test_every_module_begins_with_a_sentence_and_no_room_is_crowded():
     for path in MODULES:
-        doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        doc = ast.get_docstring(tree_of(path)) or ""
         assert doc[:1].strip(), f"{name_of(path)} does not say what it is"
     for folder in {path.parent for path in MODULES}:
         count = len([path for path in folder.glob("*.py") if path.name != "__init__.py"])
@@ -227,7 +239,7 @@ def test_every_module_begins_with_a_sentence_and_no_room_is_crowded():
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_no_function_has_more_parameters_than_a_reader_can_hold(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue
         given, name = node.args, getattr(node, "name", "a lambda")
@@ -258,7 +270,7 @@ def test_every_member_is_registered_and_complete(kind):
             and any(
                 name.id == "NAME" for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)
             )
-            for node in ast.parse(path.read_text(encoding="utf-8")).body
+            for node in tree_of(path).body
         )
     }
     assert found == {name.replace("-", "_") for name in registry.module_names}
@@ -315,7 +327,7 @@ DECLARED = {"name", "module", "abilities", "can"}.union(
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_nobody_looks_for_undeclared_names_of_a_plug_in(path):
     """A member of a registry has every name of its contract (odtc.base.contract), so nobody asks whether it has."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr"):
             of = ast.unparse(node.args[0])
             plug_in = re.search(r"\bmodule$|\.get\(|\bfind_solver\(", of)
@@ -344,7 +356,7 @@ def test_no_formulation_is_asked_for_by_name_outside_its_package(path):
         )
     if here[0] == "formulations" or name_of(path) == "problem/formulation.py":
         return
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         named = []
         if isinstance(node, ast.Compare):
             named = [node.left, *node.comparators]
