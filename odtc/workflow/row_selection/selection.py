@@ -258,16 +258,12 @@ def as_csv(dataset: Dataset) -> tuple[str, str | None]:
     only if these are not all 1."""
     import csv
     import io
+    import itertools
 
     text, weigh = io.StringIO(), bool((dataset.weight != 1).any())
     taken_names = {feature.name for feature in dataset.features} | {dataset.target}
-    name = (
-        next(
-            word for word in ("weight", "weight_", *(f"weight{n}" for n in range(2, 10**6))) if word not in taken_names
-        )
-        if weigh
-        else None
-    )
+    names = itertools.chain(("weight", "weight_"), (f"weight{n}" for n in itertools.count(2)))
+    name = next(name for name in names if name not in taken_names) if weigh else None
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*(feature.name for feature in dataset.features), *([name] if weigh else []), dataset.target])
     for cells, label, weight in zip(dataset.X.tolist(), dataset.y.tolist(), dataset.weight.tolist()):
