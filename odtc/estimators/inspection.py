@@ -111,23 +111,29 @@ class InspectionMixin:
             )
         return checks
 
+    def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:
+        """Figures of estimators by name, each float64 (estimators,) or None; `said` (rows, estimators) is what they
+        predict."""
+        return {"accuracy": None if y is None else (said == np.asarray(y)[:, None]).mean(axis=0)}
+
     def compare(self, others, X, y=None) -> Bunch:
-        """This tree beside other classifiers, on the same rows.
+        """This tree beside other estimators, on the same rows.
 
         Parameters
         ----------
-        others : mapping {name: fitted classifier} or sequence of fitted classifiers
+        others : mapping {name: fitted estimator} or sequence of fitted estimators
             Of any kind with `predict`.
         X : array or data frame (rows, columns)
         y : array (rows,) or None
-            Labels, for accuracies.
+            Labels, for accuracies; numbers, for errors; costs float (rows, actions) of a policy, for what it pays.
 
         Returns
         -------
         Bunch
-            `names`; `accuracy`, float64 (classifiers,), None without labels; `leaves`, None for one without
-            `get_n_leaves`; `agreement`, float64 (classifiers, classifiers), the share of rows that two predict alike.
-            This tree stands first.
+            `names`; `accuracy`, float64 (estimators,), of regression trees `mean_squared_error` and
+            `mean_absolute_error`, of policies `mean_cost` and `standard_error`, of survival trees `score`, each None
+            without `y`; `leaves`, None for one without `get_n_leaves`; `agreement`, float64 (estimators, estimators),
+            the share of rows that two predict alike. This tree stands first.
 
         Raises
         ------
@@ -141,7 +147,7 @@ class InspectionMixin:
         said = np.stack([np.asarray(one.predict(X)) for one in every.values()], axis=1)
         return Bunch(
             names=list(every),
-            accuracy=None if y is None else (said == np.asarray(y)[:, None]).mean(axis=0),
+            **self._figures(every, said, X, y),
             leaves=[one.get_n_leaves() if hasattr(one, "get_n_leaves") else None for one in every.values()],
             agreement=(said[:, :, None] == said[:, None, :]).mean(axis=0),
         )

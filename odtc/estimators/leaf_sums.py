@@ -132,6 +132,9 @@ class LeafSumsEstimator(TreeEstimator):
             return [Check("answer", near, f"the leaf answers {said:.10g}, {again:.10g} by these rows")]
         return self._checks(RunSpec(model=self._asked_model()), self._measured(rows, targets))
 
+    def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:
+        return {"score": None if y is None else np.array([one.score(X, y) for one in every.values()])}
+
     def _rows(self, X, y, sample_weight) -> tuple[Dataset, np.ndarray]:
         """The rows that weigh something and what they tell, float64 (rows, columns), in an order of their own."""
         targets, weight = self._targets(y, len(X)), self._weights(X, sample_weight)

@@ -11,6 +11,8 @@ from odtc.data.tasks import policy
 from odtc.data.tasks.policy.causal_scores import design, scores_of
 from odtc.estimators import parameters
 from odtc.estimators.tree_estimator import TreeEstimator
+from odtc.model.feasibility import Check, is_close
+from odtc.workflow.specification import RunSpec
 
 
 @parameters.document
@@ -96,23 +98,42 @@ class OptimalPolicyTree(TreeEstimator):
             )
         X, self.features_ = self._learnt(X)
         weight = self._weights(X, sample_weight)
-        rows = Dataset(
-            "X", X + 0.0, np.zeros(len(X), np.int32), self.features_, (), weight, "action", "separate", task="policy"
-        )
-        if outcome is None:
-            costs, self.actions_ = _table(y, len(X))
-            costs, digits = -costs if self.goal == "max" else costs, policy.DIGITS
-        else:
-            costs, digits = self._estimated(rows, y, outcome, propensity), policy.ESTIMATED
-        self.costs_ = costs
-        names = tuple(show_number(one) if isinstance(one, float) else str(one) for one in self.actions_.tolist())
-        dataset = policy.voting(rows, names, costs, "the costs", digits)
-        given = (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
-        problem, tree, solution, _ = self._run(self._run_spec(given), dataset)
+        dataset, self.costs_, self.actions_ = self._votes(X, y, outcome, propensity, weight)
+        problem, tree, solution, _ = self._run(self._run_spec(self._given), dataset)
         self._ended(tree, solution)
         self.model_ = problem.formulation
-        self.cost_ = self._paid(tree.predict(X), costs, weight)
+        self.cost_ = self._paid(tree.predict(X), self.costs_, weight)
         return self
+
+    def verify(self, X, y, outcome=None, propensity=None, sample_weight=None) -> list[Check]:
+        """Computes anew, from the training rows, what `fit` has said.
+
+        Parameters
+        ----------
+        X, y, outcome, propensity, sample_weight
+            The training rows of `fit`.
+
+        Returns
+        -------
+        list of odtc.model.feasibility.Check
+            `name`, `passed` and `text`: the votes in the leaves, each row by itself, the constraints, the objective,
+            the bound, and what the policy costs.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If the rows do not fit the tree.
+        """
+        check_is_fitted(self)
+        X = self._coded(X)
+        weight = self._weights(X, sample_weight)
+        dataset, costs, actions = self._votes(X, y, outcome, propensity, weight)
+        if actions.tolist() != self.actions_.tolist():
+            raise ValueError(f"expected the actions of fit, {self.actions_.tolist()}, got {actions.tolist()}")
+        paid = self._paid(self.tree_.predict(X), costs, weight)
+        text = f"the policy costs {paid:.10g}, {self.cost_:.10g} was said"
+        checks = self._checks(RunSpec(model=self._asked_model(self._given)), dataset)
+        return [*checks, Check("policy cost", is_close(paid, self.cost_), text)]
 
     def predict(self, X) -> np.ndarray:
         """The action for each row.
@@ -172,23 +193,56 @@ class OptimalPolicyTree(TreeEstimator):
         """
         return -self.value(X, costs, sample_weight)[0]
 
-    def _estimated(self, rows: Dataset, treatment, outcome, propensity) -> np.ndarray:
+    @property
+    def _given(self) -> tuple[str, ...]:
+        return (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
+
+    def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:
+        if y is None:
+            return {"mean_cost": None, "standard_error": None}
+        table, weight = _table(y, len(said))[0], np.ones(len(said))
+        if table.shape[1] != len(self.actions_):
+            raise ValueError(f"expected costs of {len(self.actions_)} actions, got {table.shape[1]}")
+        places = {action: place for place, action in enumerate(self.actions_.tolist())}
+        if strange := next((one for one in np.unique(said).tolist() if one not in places), None):
+            raise ValueError(f"expected estimators that predict the actions {list(places)}, got {strange!r}")
+        taken = np.vectorize(places.get, otypes=[int])(said)
+        sums, names = policy.sums_of(table, weight), self.tree_.classes
+        told = [policy.figures(sums, column, names) for column in taken.T]
+        return {name: np.array([one[name] for one in told], float) for name in ("mean_cost", "standard_error")}
+
+    def _votes(self, X, y, outcome, propensity, weight) -> tuple[Dataset, np.ndarray, np.ndarray]:
+        """(the data set of the votes, what each action costs each row, the actions) of rows in the codes of the
+        features."""
+        rows = Dataset(
+            "X", X + 0.0, np.zeros(len(X), np.int32), self.features_, (), weight, "action", "separate", task="policy"
+        )
+        if outcome is None:
+            costs, actions = _table(y, len(X))
+            costs, digits = -costs if self.goal == "max" else costs, policy.DIGITS
+        else:
+            (costs, actions), digits = self._estimated(rows, y, outcome, propensity), policy.ESTIMATED
+        names = tuple(show_number(one) if isinstance(one, float) else str(one) for one in actions.tolist())
+        return policy.voting(rows, names, costs, "the costs", digits), costs, actions
+
+    def _estimated(self, rows: Dataset, treatment, outcome, propensity) -> tuple[np.ndarray, np.ndarray]:
+        """(what each action costs each row, the actions)."""
         treatment, outcome = column_or_1d(treatment), np.asarray(column_or_1d(outcome), float)
         if not len(treatment) == len(outcome) == rows.n_rows:
             raise ValueError(
                 f"expected a treatment and an outcome for each of {rows.n_rows} rows, got {len(treatment)} and "
                 f"{len(outcome)}"
             )
-        self.actions_ = unique_labels(treatment)
-        taken = np.searchsorted(self.actions_, treatment)
-        if len(self.actions_) < 2 or not np.isfinite(outcome).all():
+        actions = unique_labels(treatment)
+        taken = np.searchsorted(actions, treatment)
+        if len(actions) < 2 or not np.isfinite(outcome).all():
             raise ValueError("expected two treatments or more and finite outcomes")
         known = None if propensity is None else np.asarray(propensity, float)
-        shapes = (rows.n_rows,), (rows.n_rows, len(self.actions_))
+        shapes = (rows.n_rows,), (rows.n_rows, len(actions))
         if known is not None and (known.shape not in shapes or not ((known > 0) & (known <= 1)).all()):
             raise ValueError("expected propensities above 0 and at most 1, one for each row or for each row and action")
         scores = scores_of(design(rows), taken, outcome, rows.weight, self.scores, known)
-        return scores if self.goal == "min" else -scores
+        return (scores if self.goal == "min" else -scores), actions
 
     @staticmethod
     def _paid(label: np.ndarray, costs: np.ndarray, weight: np.ndarray) -> float:

@@ -475,3 +475,28 @@ def test_numbers_that_no_median_can_be_learnt_from_are_refused(tmp_path, y, why)
     write(tmp_path / "r.csv", [*header[:3], "y"], [a[:3] + [b] for a, b in zip(rows, numbers)])
     refused = command("fit", "r.csv", "--task", "median", folder=tmp_path)
     assert refused.code == 1 and why in refused.err and refused.err.count("\n") == 1
+
+
+def test_estimators_of_tasks_are_verified_and_compared_in_their_own_figures():
+    rng = np.random.default_rng(3)
+    X, costs = rng.random((60, 2)).round(1), rng.random((60, 3)).round(2)
+    ours, other = (odtc.OptimalPolicyTree(depth).fit(X, costs) for depth in (2, 1))
+    assert all(check.passed for check in ours.verify(X, costs))
+    beside = ours.compare({"stump": other}, X, costs)
+    assert beside.mean_cost == pytest.approx([one.value(X, costs)[0] for one in (ours, other)])
+    assert beside.standard_error == pytest.approx([one.value(X, costs)[1] for one in (ours, other)])
+    assert ours.compare([other], X).mean_cost is None and beside.leaves == [4, 2]
+    other.cost_ += 1
+    assert [check.name for check in other.verify(X, costs) if not check.passed] == ["policy cost"]
+    assert not all(check.passed for check in ours.verify(X, costs[:, ::-1]))
+    with pytest.raises(ValueError, match="expected costs of 3 actions"):
+        ours.compare([other], X, costs[:, :2])
+    treatment, outcome = rng.integers(0, 2, 60), rng.random(60)
+    seen = odtc.OptimalPolicyTree(1).fit(X, treatment, outcome)
+    assert all(check.passed for check in seen.verify(X, treatment, outcome))
+    y = rng.random(60).round(1)
+    numbers = {c: odtc.OptimalTreeRegressor(1, criterion=c).fit(X, y) for c in ("squared_error", "absolute_error")}
+    beside = numbers["squared_error"].compare({"median": numbers["absolute_error"]}, X, y)
+    assert beside.mean_squared_error == pytest.approx([((y - one.predict(X)) ** 2).mean() for one in numbers.values()])
+    assert beside.mean_squared_error[0] <= beside.mean_squared_error[1]
+    assert beside.mean_absolute_error[1] <= beside.mean_absolute_error[0]

@@ -375,6 +375,14 @@ def test_a_bound_of_a_recorded_model_is_held_against_known_trees(rows_of_all_kin
     assert checked(built, model=other, heap=leaf, solution=poor, known=known) == []
 
 
+@refused_by("policy cost", "policy.verify: policy cost")
+def another_cost_of_a_policy(built, _):
+    costs = np.column_stack([Y, 1 - Y]).astype(float)
+    fitted = odtc.OptimalPolicyTree(1).fit(X, costs)
+    fitted.cost_ += 1
+    return refusing(fitted.verify(X, costs))
+
+
 def test_each_check_has_a_forgery():
     assert sorted(FORGERIES) == sorted(CHECKS)
 
