@@ -126,6 +126,8 @@ class RankSearch:
         self.height = self.evaluated = self.serial = 0
         # How many trees of depth 2 were sought, those with a low bound in part; at which number a climb ends.
         self.effort = self.climbing = 0.0
+        self.raising = False  # whether only a bound is sought, far below the best tree
+        self.noted: dict[int, int] = {}  # bounds of the trees of all entries, by height, that need no tests
         self.given_up: set[int] = set()  # heights of trees of all entries whose proof takes too long
         self.coarse: tuple[RankSearch, int] | None = None
         self.evaluated_before: dict[tuple[int, bytes], dict[int, list[int]]] = {}
@@ -161,16 +163,23 @@ class RankSearch:
         self.height = height
         return self.value(self.root, height, need)
 
-    def raise_bound(self, height: int, need: int = NONE) -> None:
-        """Shows that no tree of this height for all entries costs less than the least loss, than four times that, and
-        so on, up to `need` or the best tree: a low bound of the sides is shown by few tests. The proof takes somewhat
-        longer by it, but the bound rises early."""
-        self.height = height
-        losses = np.abs(self.ranked.gain[self.ranked.gain != 0].astype(np.int64))
-        known, asked = self._entry(self.root, height), int(losses.min(initial=NONE))
-        while not known.exact and asked < min(need, known.upper):
-            self.value(self.root, height, asked)
-            asked *= 4
+    def bound(self, height: int, need: int) -> Known:
+        """What is known of the trees of this height for all entries once none costs less than `need`, or the best one
+        is found; sought without an eye on better trees."""
+        self.height, self.raising = height, True
+        try:
+            return self.value(self.root, height, need)
+        finally:
+            self.raising = False
+
+    def note_bound(self, height: int, lower: int) -> None:
+        """Takes a bound of the trees of this height for all entries that was found elsewhere."""
+        self.noted[height] = max(lower, self.noted.get(height, 0))
+
+    def lower(self, height: int) -> int:
+        """No tree of this height for all entries costs less."""
+        known = self.known(height)
+        return max(known.lower, min(known.upper, self.noted.get(height, 0)))
 
     def dive(self, height: int) -> Known:
         """A good tree of this height for all entries, found greedily."""
@@ -312,16 +321,17 @@ class RankSearch:
 
     def _deep(self, node, height, need, known):
         """Halves intervals of cuts, that of the least bound first, until no bound is below what is needed."""
-        if height > DIVED:
+        if height > DIVED and not self.raising:
             self._dive(node, height)
         if node is self.root and height - 1 in self.given_up:
             below = self._entry(node, height - 1)
         else:
-            below = self.value(node, height - 1, min(need, known.upper) if height > DIVED else NONE)
+            some = height > DIVED or self.raising
+            below = self.value(node, height - 1, min(need, known.upper) if some else NONE)
         known.improve(below.upper, height - 1, below)
         if known.lower >= min(known.upper, need):
             return
-        if height > DIVED:
+        if height > DIVED and not self.raising:
             self._climb(node, height, below)
         heap = self._columns(node, below, known)
         near: list[tuple] = []  # the same intervals by what their evaluated ends cost, at least
@@ -340,7 +350,7 @@ class RankSearch:
                 turn = (turn + 1) % 3
                 while near and (near[0][1][2] in done or near[0][1][0] >= cutoff):
                     heappop(near)
-                chosen.append(self._beside(near[0][1]) if near and turn else heap[0])
+                chosen.append(self._beside(near[0][1]) if near and turn and not self.raising else heap[0])
                 done.add(chosen[-1][2])
             if node is self.root and height == self.height:
                 self.found(known.upper, known.lower)
@@ -565,6 +575,8 @@ class RankSearch:
         left = max(low.grown, high.left - (high.weight - weight))
         right = max(high.grown_right, low.right - (weight - low.weight))
         slack = min(min(weight - low.weight, high.weight - weight) // 2, (target + self.ranked.price) // 2)
+        alone = self.nodes.cuts(node)[0][column] == 2  # it has no neighbours that its bounds could serve
+        slack = 0 if alone else slack
         at, n = int(self.nodes.cuts(node)[1][column, cut]), node.n
         bounds, found, slacks = [left, right], [None, None], [slack, slack]
         if self.coarse is not None:
@@ -573,8 +585,12 @@ class RankSearch:
                 bound, exact = self._coarsely(key, height - 1)
                 bounds[one] = max(bounds[one], bound)
                 slacks[one] = 0 if exact else slack
-        for one in (False, True) if 2 * at <= n else (True, False):
-            if bounds[0] + bounds[1] < target + slacks[one]:
+        for one in (False, True) if (2 * at <= n) != (self.raising and alone) else (True, False):
+            if self.raising and not alone:  # a side that alone costs as much as is needed settles all cuts beyond
+                if bounds[one] < target:
+                    found[one] = self._side(node, column, cut, one, height - 1, target)
+                    bounds[one] = max(bounds[one], found[one].lower)
+            elif bounds[0] + bounds[1] < target + slacks[one]:
                 found[one] = self._side(node, column, cut, one, height - 1, target - bounds[not one] + slacks[one])
                 bounds[one] = max(bounds[one], found[one].lower)
         test = self.nodes.test(node, column, cut)

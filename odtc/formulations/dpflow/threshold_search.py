@@ -14,6 +14,7 @@ import numpy as np
 
 from odtc.algorithms.near_optimal.fewest_columns import FewestColumns, TooMany
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
+from odtc.algorithms.thresholds import early_bound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.base import deadline
 from odtc.errors import TimeLimitReached
@@ -28,7 +29,8 @@ from odtc.trees.heap_tree import HeapTree
 
 ROWS = ("leaf_rows",)  # the constraints that the search keeps
 PART = 0.2  # of the time that is left, for the trees of one depth less than the problem's
-BOUND = 0.1  # of the time that is left, for a bound of the trees of the problem's depth that is above 0
+BOUND = 0.3, 0.6  # of the time that is left, for a bound; the second if the trees of one depth less are not proved
+SAMPLES = 0.1  # of the time, for a first bound by samples of the rows
 PHASE = 60.0  # seconds for them at most
 PROGRAM = 60.0  # seconds for the dynamic program at most
 SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
@@ -114,7 +116,7 @@ class ThresholdSearch:
     @property
     def bound(self) -> float:
         """No tree has a lower objective."""
-        return self.share * self.ranked.cost(self.search.known(self.problem.topology.depth).lower)
+        return self.share * self.ranked.cost(self.search.lower(self.problem.topology.depth))
 
     @property
     def upper(self) -> float:
@@ -203,27 +205,37 @@ class ThresholdSearch:
         return size_estimate.seconds(self.problem.encoded.n_tests, depth) if self.ranked.binary and depth > 2 else 0.0
 
     def _phases(self, depth):
-        need = self._known_cost()
+        need, timed = self._known_cost(), deadline.seconds_left() is not None
         self.height = depth
+        early = early_bound.EarlyBound(self.search, depth, need)
+        if timed and depth > 2:
+            self._try(SAMPLES, early.by_samples)
         self.search.dive(depth)
         for height in range(min(2, depth), depth):
             self.height = height
-            try:
-                with deadline.within(deadline.time_share(PHASE, PART)):
-                    self.search.solve(height)
+            if self._try(PART, lambda height=height: self.search.solve(height)):
                 self.proved.append(height)
-            except TimeLimitReached:
-                deadline.check()
+            else:
                 self.search.given_up.add(height)
         self.height = depth
-        if deadline.seconds_left() is not None and depth > 2 and not self.search.known(depth).lower:
-            try:  # what the limit leaves is to have a bound
-                with deadline.within(deadline.time_share(PHASE, BOUND)):
-                    self.search.raise_bound(depth, need)
-            except TimeLimitReached:
-                deadline.check()
+        if timed and depth > 2:  # what the limit leaves is to have a bound
+            part = BOUND[bool(self.search.given_up)]
+            self._try(part, lambda: [early.by_samples(), early.raise_all(timed)])
+        elif depth > 3:  # what Ctrl-C leaves too
+            early.raise_all(timed)
         self.search.solve(depth, need)
         self.proved.append(depth)
+
+    @staticmethod
+    def _try(part: float, work: Callable) -> bool:
+        """Whether some work ends in a part of the time that is left."""
+        try:
+            with deadline.within(deadline.time_share(PHASE, part)):
+                work()
+        except TimeLimitReached:
+            deadline.check()
+            return False
+        return True
 
     def _known_cost(self) -> int:
         """The cost of the tree that is known in units of the search, rounded up; only trees of less are needed."""
