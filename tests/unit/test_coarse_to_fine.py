@@ -47,19 +47,39 @@ def test_no_more_than_the_share_is_kept_where_hulls_say_nothing(scheme, share):
 @given(seed=st.integers(0, 2**32), share=st.sampled_from((0.2, 0.5, 1.0)), rounds=st.integers(1, 4))
 @settings(max_examples=12, deadline=None, derandomize=True)
 def test_rounds_grow_within_the_share_and_their_weights_are_those_of_all_rows(seed, share, rounds):
-    dataset = made(seed)
+    dataset = made(seed, 300)
     scheme = f"coarse_to_fine:share={share},rounds={rounds}"
     part = select_rows(dataset, scheme, 2, jobs=1)
     plain = lambda one: one.weight / dataset.weight[one.selected.rows]
-    for number in range(1, rounds):
+    assert plain(part).sum() == dataset.n_rows and part.n_rows <= max(10, share / 2 ** (rounds - 1) * dataset.n_rows)
+    for number in range(2, rounds + 1):
         tree = odtc.fit(part, "cart", 2).tree
-        before, part = part, select_rows(dataset, scheme, 2, tree, jobs=1, before=part.selected.rows)
-        assert set(before.selected.rows) <= set(part.selected.rows)
-        assert part.n_rows <= 2 * before.n_rows + 10 * part.selected.facts["n_clusters"], number
-        assert plain(part).sum() == dataset.n_rows and (plain(part) >= 1).all()
-        # Each class of each leaf weighs what it has.
+        before, part = part, select_rows(dataset, scheme, 2, tree, 1, part.selected.rows, number)
+        most = share / 2 ** (rounds - number) * dataset.n_rows
+        assert part.n_rows <= max(most, before.n_rows) and (plain(part) >= 1).all()
+        assert set(part.y) == {0, 1}
+        # Each class of each leaf that has a row weighs what it has.
         at = tree.apply(dataset.X) * 2 + dataset.y
-        assert np.array_equal(np.bincount(at), np.bincount(at[part.selected.rows], plain(part), at.max() + 1))
+        rows, weighs = np.bincount(at), np.bincount(at[part.selected.rows], plain(part), at.max() + 1)
+        assert all(w in (0, n) or (w < n and n < 2 / (most / dataset.n_rows)) for w, n in zip(weighs, rows))
+
+
+def test_rare_classes_and_few_rows_do_not_exceed_the_share():
+    """Twelve classes in the leaves of a tree are many clusters; of most no row is needed."""
+    rng = np.random.default_rng(1)
+    y = np.sort(rng.integers(0, 12, 3000) ** 3 % 12)
+    y[:12] = np.arange(12)
+    dataset = data(rng.normal(size=(3000, 4)), y)
+    done = odtc.fit(dataset, "dpflow", 2, select="coarse_to_fine:share=0.03")
+    assert done.dataset.n_rows <= 0.03 * dataset.n_rows and set(done.dataset.y) == set(range(12))
+
+
+def test_a_sample_of_a_higher_rate_has_that_of_a_lower_one():
+    few, many = (
+        set(select_rows(made(3, 400), f"coarse_to_fine:rounds=1,share={r}", 2, jobs=1).selected.rows)
+        for r in (0.1, 0.4)
+    )
+    assert few < many
 
 
 @given(

@@ -50,7 +50,7 @@ def rest_bound(problem: Problem, part: Dataset, bound: float | None) -> float | 
     copies = part.weight / whole.weight[part.selected.rows]
     of_all = max(0.0, bound) / of_loss / float(np.max(copies))
     whole_losses = (whole.weight % 1 == 0).all() and (problem.encoded.cost % 1 == 0).all()
-    return float(np.ceil(of_all - ROUNDING * (1 + of_all))) if whole_losses else of_all
+    return max(0.0, float(np.ceil(of_all - ROUNDING * (1 + of_all)))) if whole_losses else of_all
 
 
 def asks_all(encoded: Encoded, dataset: Dataset) -> bool:

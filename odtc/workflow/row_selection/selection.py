@@ -38,8 +38,8 @@ class Selection(Protocol):
     OPTIONS: dict  # name -> (type, help), of `--select NAME:KEY=VALUE`
     # Whether clusters hold only the rows that the first tree has right; the others are then all kept.
     SPLITS_RIGHT: bool = False
-    # Whether the first round has the classes for clusters, without a tree, and each later one keeps the rows of the
-    # one before; then all rounds are made, unless no row is left that can change the tree.
+    # Whether the first round has the classes for clusters, without a tree; then all rounds are made, unless no row is
+    # left that can change the tree.
     GROWS: bool = False
 
     @abstractmethod
@@ -78,13 +78,17 @@ class Cluster:
     """Rows of one class in one leaf: `rows` int64, their places in the data set; `Z` float64 (rows,
     coordinates), numbers and indicators of levels, scaled to [0, 1] over all data; `near` float64 (rows,),
     how far in these units each is from the nearest hyperplane above its leaf. `before` is bool (rows,), the rows that
-    the round before selected, or None; `right` whether the leaf predicts their class, None if there is no tree."""
+    the round before selected, or None; `right` whether the leaf predicts their class, None if there is no tree. `round`
+    counts from 1; `n_all` are the rows of all clusters, `n_alike` those of clusters that are right, or wrong, as it."""
 
     rows: np.ndarray
     Z: np.ndarray
     near: np.ndarray
     before: np.ndarray | None = None
     right: bool | None = None
+    round: int = 1
+    n_all: int = 0
+    n_alike: int = 0
 
 
 @dataclass(frozen=True)
@@ -105,12 +109,13 @@ def select_rows(
     tree: Tree | None = None,
     jobs: int | None = None,
     before: np.ndarray | None = None,
+    number: int = 1,
 ) -> Dataset:
     """The data set with the rows that `scheme` ("convex_hull", "convex_hull:beta1=0.9,beta2=0.1") keeps.
 
     `tree` is the tree whose leaves part the rows into clusters, by default CART's of this depth; `jobs` the
-    processes (None: as many as cores); `before` the places of the rows that the round before kept. Raises ChoiceError
-    for an unknown selection or option. The same data gives the same rows.
+    processes (None: as many as cores); `before` the places of the rows that the round before kept, and `number` that
+    of this round, from 1. Raises ChoiceError for an unknown selection or option. The same data gives the same rows.
     """
     from joblib import Parallel, delayed
 
@@ -120,7 +125,7 @@ def select_rows(
     placed = right & ~_unplaced(dataset)
     Z = coordinates(dataset)
     module.expect(Z.shape[1], **options)
-    clusters = clusters_of(dataset, tree, Z, placed, before)
+    clusters = clusters_of(dataset, tree, Z, placed, before, number)
     jobs = min(jobs or -1, len(clusters)) if len(clusters) > 1 and placed.sum() > 2000 else 1
     kept = Parallel(jobs, batch_size=1)(delayed(module.select)(cluster, **options) for cluster in clusters)
 
@@ -176,7 +181,7 @@ def select_in_rounds(
     part, bound, enough = None, 0.0, module.enough(**options) * dataset.weight.sum()
     for number in range(most):
         before = part.selected.rows if part is not None and module.GROWS else None
-        part = select_rows(dataset, scheme, depth, best.tree if best else None, before=before)
+        part = select_rows(dataset, scheme, depth, best.tree if best else None, None, before, number + 1)
         if before is not None and len(before) == part.n_rows:
             tell(f"round {number + 1} would have the same rows: that tree is kept")
             break
@@ -298,10 +303,15 @@ def coordinates(dataset: Dataset) -> np.ndarray:
 
 
 def clusters_of(
-    dataset: Dataset, tree: Tree | None, Z: np.ndarray, placed: np.ndarray, before: np.ndarray | None = None
+    dataset: Dataset,
+    tree: Tree | None,
+    Z: np.ndarray,
+    placed: np.ndarray,
+    before: np.ndarray | None = None,
+    round_number: int = 1,
 ) -> list[Cluster]:
     """The clusters of the rows that `placed` (bool) says, by leaf and then by class; by class alone without a tree.
-    `before` are the places of the rows of the round before."""
+    `before` are the places of the rows of the round before this one, the `round_number`th."""
     if tree is None:
         number, near, right = dataset.y.astype(np.int64), np.full(dataset.n_rows, np.inf), None
     else:
@@ -310,9 +320,13 @@ def clusters_of(
     had = np.zeros(dataset.n_rows, bool)
     had[[] if before is None else before] = True
     found = []
+    n_all = int(placed.sum())
+    n_right = 0 if right is None else int(right[placed].sum())
     for cluster in np.unique(number[placed]):
         rows = np.flatnonzero(placed & (number == cluster))
-        found.append(Cluster(rows, Z[rows], near[rows], had[rows], None if right is None else bool(right[rows[0]])))
+        fits = None if right is None else bool(right[rows[0]])
+        alike = n_right if fits else n_all - n_right
+        found.append(Cluster(rows, Z[rows], near[rows], had[rows], fits, round_number, n_all, alike))
     return found
 
 

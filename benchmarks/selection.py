@@ -1,0 +1,144 @@
+"""Accuracy per share of the rows: what selections keep, and what a tree of these rows is worth on all and on new rows.
+
+    python -m benchmarks.selection -o selection.jsonl [--sets avila,htru2] [--depths 2] [--shares 0.01,0.1] [--papers]
+    python -m benchmarks.selection -o selection.jsonl --table
+
+Fixed before the first run: 75 % of the rows train, drawn by class (scikit-learn's train_test_split, seed 0), the others
+test. `dpflow` over all thresholds, 20 s a fit and one thread, of the rows that each selection keeps of the share; `all`
+is of all rows. random is a sample drawn by class with the share, unweighted. coarse_to_fine has its defaults otherwise.
+Each share is that of all training rows which the last round had.
+
+With --papers instead the ten cells of Tables 7 and 8 of papers/000 and 003 whose data is in the folder: no more rows
+than theirs (`kept` of benchmarks/oblique.py), their β1 and β2 for convex_hull, by oblique_search with -p
+choice=training and 20 s.
+
+One line of JSON a cell, appended when it is done; what the file has already is not run again. Seconds are CPU time of
+the selection, the search and the choice together.
+"""
+
+import argparse
+import json
+import time
+import warnings
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from benchmarks.constrained import had
+from benchmarks.data import data_file, data_folder
+from benchmarks.oblique import SETS as PRINTED
+from odtc import read
+from odtc.errors import OdtcError
+from odtc.workflow import pipeline
+from odtc.workflow.row_selection.selection import take_rows
+
+SETS = ("avila", "htru2", "pendigits", "skin-segmentation", "statlog-shuttle", "magic04")
+SECONDS = 20.0
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("-o", "--out", type=Path, default=Path("selection.jsonl"))
+    words.add_argument("--sets", default=",".join(SETS), help="names between commas")
+    words.add_argument("--depths", default="2")
+    words.add_argument("--shares", default="0.01,0.03,0.1")
+    words.add_argument("--papers", action="store_true", help="the cells of the papers' tables")
+    words.add_argument("--table", action="store_true", help="run nothing, print the tables")
+    asked = words.parse_args()
+    if not data_folder().is_dir():
+        words.error(f"expected the data sets in {data_folder()}, which is no folder: set ODTC_DATA")
+    warnings.simplefilter("ignore")
+    found = had(asked.out)
+    for key in [] if asked.table else cells(asked):
+        if any(key.items() <= record.items() for record in found):
+            continue
+        found.append(key | run(key))
+        with asked.out.open("a") as stream:
+            stream.write(json.dumps(found[-1]) + "\n")
+    print(tables(found))
+
+
+def cells(asked) -> list[dict]:
+    """The cells asked for, smaller sets of a table first."""
+    names, depths = asked.sets.split(","), list(map(int, asked.depths.split(",")))
+    if asked.papers:
+        paper = [(name.partition("@"), printed) for name, printed in PRINTED.items() if printed.kept]
+        return [
+            {"set": name, "depth": int(depth), "share": printed.kept / 100, "select": select, "of": "paper"}
+            for (name, _, depth), printed in paper
+            if name in names and int(depth) in depths
+            for select in ("convex_hull", "coarse_to_fine")
+        ]
+    shares = list(map(float, asked.shares.split(",")))
+    return [
+        {"set": name, "depth": depth, "share": share, "select": select, "of": "curve"}
+        for name, depth in product(names, depths)
+        for share, select in [(1.0, "all"), *product(shares, ("random", "convex_hull", "coarse_to_fine"))]
+    ]
+
+
+def run(key: dict) -> dict:
+    """Shares, accuracies and CPU seconds of one cell."""
+    dataset = read(data_file(key["set"]))
+    inside, outside = train_test_split(np.arange(dataset.n_rows), test_size=0.25, stratify=dataset.y, random_state=0)
+    train, test = dataset.taken(np.sort(inside)), dataset.taken(np.sort(outside))
+    options = f"share={key['share']:g}"
+    if key["of"] == "paper" and key["select"] == "convex_hull":
+        beta1, beta2 = PRINTED[f"{key['set']}@{key['depth']}"].beta
+        options += f",beta1={beta1:g},beta2={beta2:g}"
+    model = {"model": "dpflow", "time_limit": SECONDS}
+    if key["of"] == "paper":
+        model = {"model": "oblique_search", "params": {"choice": "training", "seconds": SECONDS}}
+    scheme = None if key["select"] in ("all", "random") else f"{key['select']}:{options}"
+    rows = train
+    if key["select"] == "random":
+        kept, _ = train_test_split(np.arange(train.n_rows), train_size=key["share"], stratify=train.y, random_state=0)
+        kept = np.sort(kept)
+        rows = take_rows(train, kept, train.weight[kept], {"scheme": "random"})
+    began = time.process_time()
+    try:
+        done = pipeline.fit(rows, depth=key["depth"], select=scheme, threads=1, **model)
+    except OdtcError as problem:
+        return {"error": str(problem)}
+    right = lambda some: float((done.tree.predict(some.X) == some.y).mean())
+    return {
+        "kept": done.dataset.n_rows / train.n_rows,
+        "train": right(train),
+        "test": right(test),
+        "errors": int((done.tree.predict(train.X) != train.y).sum()),
+        "bound": done.all_rows.bound if done.all_rows else done.proof.bound,
+        "cpu": round(time.process_time() - began, 1),
+    }
+
+
+def tables(found: list[dict]) -> str:
+    """The curves, and the papers' cells beside the papers."""
+    head = "| set@depth | rows of | kept % | training % | test % | errors of all | no tree below | CPU s |"
+    lines = [head, "|---" * 8 + "|"]
+    for record in (record for record in found if record["of"] == "curve" and "error" not in record):
+        bound = "–" if record["bound"] is None else f"{record['bound']:.0f}"
+        lines.append(
+            f"| {record['set']}@{record['depth']} | {record['select']} {record['share']:g} | "
+            f"{100 * record['kept']:.2f} | {100 * record['train']:.1f} | {100 * record['test']:.1f} | "
+            f"{record['errors']} | {bound} | {record['cpu']} |"
+        )
+    lines += [
+        "",
+        "| set@depth | rows of | kept %, paper | kept % | test %, paper | test % | training % | CPU s |",
+        "|---" * 8 + "|",
+    ]
+    for record in (record for record in found if record["of"] == "paper" and "error" not in record):
+        paper = PRINTED[f"{record['set']}@{record['depth']}"]
+        lines.append(
+            f"| {record['set']}@{record['depth']} | {record['select']} | {paper.kept} | {100 * record['kept']:.2f} | "
+            f"{paper.s1o[1]} | {100 * record['test']:.1f} | {100 * record['train']:.1f} | {record['cpu']} |"
+        )
+    for record in (record for record in found if "error" in record):
+        lines.append(f"{record['set']}@{record['depth']}, {record['select']}, {record['of']}: {record['error']}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
