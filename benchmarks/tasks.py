@@ -1,10 +1,12 @@
-"""Policies and regression trees beside STreeD, over the same binary tests and in one run.
+"""Policies, regression and survival trees beside STreeD, over the same binary tests and in one run.
 
-    python -m benchmarks.tasks [--time-limit 60] [--only regression,policy,all]
+    python -m benchmarks.tasks [--time-limit 60] [--only regression,survival,policy,all]
 
 CPU seconds are those of this process: of STreeD its `fit`, of ours from the table to the proved tree. "of all" is our
 search over all thresholds of the columns, which STreeD has no counterpart for. Policies are made from classes: action a
 costs a row of class k nothing if a = k, else 1 + |a - k| + (row number mod 7) / 10. Compiled kernels are loaded before.
+Survival data is that of scikit-survival, without the rows last seen before the first event, whose hazard STreeD
+smooths; STreeD's cost is that of its leaves by our formula.
 """
 
 import argparse
@@ -14,6 +16,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 import odtc
+from odtc.data.tasks.survival.curves import hazard_at, nelson_aalen
 
 QUANTILES = (0.2, 0.4, 0.6, 0.8)
 
@@ -53,6 +56,35 @@ def regression_cells(limit: float):
             yield f"regression {name}", cuts.shape[1], depth, ours, our, paid, their
 
 
+def survival_tables():
+    """(name, binary tests, time, event) of tables of scikit-survival: quantile cuts of numbers, and each level."""
+    from sksurv.datasets import load_gbsg2, load_veterans_lung_cancer, load_whas500
+
+    for name, load in (("gbsg2", load_gbsg2), ("whas500", load_whas500), ("veterans", load_veterans_lung_cancer)):
+        frame, y = load()
+        event, time = (np.asarray(y[field]) for field in y.dtype.names)
+        numbers = frame.select_dtypes("number")
+        levels = [frame[c] == v for c in frame.columns.difference(numbers.columns) for v in sorted(set(frame[c]))]
+        tests = np.column_stack([quantile_cuts(numbers.to_numpy(float)), *levels]).astype(float)
+        kept = time >= time[event].min()
+        yield name, np.unique(tests[kept], axis=1), time[kept].astype(float), event[kept]
+
+
+def survival_cells(limit: float):
+    """The same of each survival table."""
+    from benchmarks.streed_survival import survival_thetas
+
+    for name, cuts, time_, event in survival_tables():
+        y = np.array(list(zip(event, time_)), dtype=[("event", bool), ("time", float)])
+        hazard = hazard_at(nelson_aalen(time_, event, np.ones(len(event))), time_)
+        for depth in (2, 3, 4):
+            ours, our = timed(odtc.OptimalSurvivalTree(depth, time_limit=limit).fit, cuts, y)
+            thetas, their = survival_thetas(cuts.astype(int), time_, event, depth, limit)
+            leaves = [(event[thetas == one].sum(), hazard[thetas == one].sum()) for one in np.unique(thetas)]
+            paid = float(sum(d - d * np.log(d / h) for d, h in leaves if d))
+            yield f"survival {name}", cuts.shape[1], depth, ours, our, paid, their
+
+
 def policy_cells(limit: float):
     """The same of each policy."""
     from pystreed import STreeDInstanceCostSensitiveClassifier
@@ -74,15 +106,27 @@ def over_all_thresholds(limit: float):
     for depth in (2, 3):
         ours, our = timed(odtc.OptimalTreeRegressor(depth, time_limit=limit).fit, X, y)
         yield "regression diabetes, of all", sum(len(np.unique(c)) - 1 for c in X.T), depth, ours, our, None, None
+    from sksurv.datasets import load_whas500
+
+    frame, y = load_whas500()
+    X = frame.astype(float).to_numpy()
+    for depth in (2, 3):
+        ours, our = timed(odtc.OptimalSurvivalTree(depth, time_limit=limit).fit, X, y)
+        yield "survival whas500, of all", sum(len(np.unique(c)) - 1 for c in X.T), depth, ours, our, None, None
 
 
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--time-limit", type=float, default=60.0)
-    parser.add_argument("--only", default="regression,policy,all")
+    parser.add_argument("--only", default="regression,survival,policy,all")
     given = parser.parse_args()
-    parts = {"regression": regression_cells, "policy": policy_cells, "all": over_all_thresholds}
+    parts = {
+        "regression": regression_cells,
+        "survival": survival_cells,
+        "policy": policy_cells,
+        "all": over_all_thresholds,
+    }
     odtc.OptimalTreeRegressor(3).fit(*load_diabetes(return_X_y=True))  # kernels are compiled or loaded
     print("| data | tests | depth | ours | proved | CPU s | STreeD | CPU s |\n|---|---:|---:|---:|---|---:|---:|---:|")
     for part in given.only.split(","):

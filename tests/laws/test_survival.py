@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import odtc
+from benchmarks.streed_survival import survival_thetas
 from odtc.data.reading import read
 from odtc.data.tasks.survival import curves
 from tests.command_line import odtc as command
-from tests.laws.streed import survival_thetas
 from tests.laws.test_tasks import columns_of, every_tree_costs, said, table, write
 
 WORDS = ["--task", "survival", "--time", "t", "--event", "d"]
