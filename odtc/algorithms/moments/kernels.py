@@ -88,7 +88,7 @@ def depth_two(code, size, moments, rows, least, price, law, tiny):
     """(gain, column, cut) of the root of the best tree of two levels, column -1 for a leaf; of the arguments of
     `depth_one`."""
     dense, many, given = dense_ranks(code, size, rows)
-    p = len(size)
+    p, n = len(size), len(rows)
     begin = np.zeros(p + 1, np.int64)
     for g in range(p):
         begin[g + 1] = begin[g] + many[g]
@@ -111,59 +111,84 @@ def depth_two(code, size, moments, rows, least, price, law, tiny):
                     one[j] = max(one[j], left[i] + middle - price)
                 if not counted or c - below[j, 2] >= least:
                     two[i] = max(two[i], middle + right[j] - price)
-    widest = 0
+    at_rank = np.empty((n, p), np.int64)
     for g in range(p):
-        widest = max(widest, many[g])
-    added = np.empty((widest, 3))
+        for i in range(n):
+            at_rank[i, g] = begin[g] + dense[g, i]
+    added, within = np.empty((3, begin[p])), np.empty((3, begin[p]))
+    whole = np.empty((3, begin[p]))
+    for j in range(begin[p]):
+        for k in range(3):
+            whole[k, j] = below[j, k]
     for f in range(p - 1):
         if many[f] < 2:
             continue
-        order = by_rank(dense[f], many[f])
-        for g in range(f + 1, p):
-            if many[g] < 2:
-                continue
-            for j in range(many[g]):
-                added[j, 0] = added[j, 1] = added[j, 2] = 0.0
-            at = 0
-            for i in range(begin[f], begin[f + 1] - 1):
-                while dense[f, order[at]] == i - begin[f]:
-                    row, j = rows[order[at]], dense[g, order[at]]
-                    added[j, 0] += moments[0, row]
-                    added[j, 1] += moments[1, row]
+        order, at, after = by_rank(dense[f], many[f]), 0, begin[f + 1]
+        added[:, after:] = 0.0
+        for i in range(begin[f], begin[f + 1] - 1):
+            while dense[f, order[at]] == i - begin[f]:
+                row = rows[order[at]]
+                mw, ms, mc = moments[0, row], moments[1, row], moments[2, row]
+                for g in range(f + 1, p):
+                    j = at_rank[order[at], g]
+                    added[0, j] += mw
+                    added[1, j] += ms
                     if counted:
-                        added[j, 2] += moments[2, row]
-                    at += 1
-                lw, ls, lc = below[i, 0], below[i, 1], below[i, 2]
+                        added[2, j] += mc
+                at += 1
+            for g in range(f + 1, p):
                 aw = a = ac = 0.0
-                for j in range(begin[g], begin[g + 1] - 1):
-                    aw += added[j - begin[g], 0]
-                    a += added[j - begin[g], 1]
-                    bw, b = below[j, 0] - aw, below[j, 1] - a
-                    both = gain(law, a, aw, tiny)
-                    first = gain(law, ls - a, lw - aw, tiny)
-                    second = gain(law, b, bw, tiny)
-                    none = gain(law, s - ls - b, w - lw - bw, tiny)
+                for j in range(begin[g], begin[g + 1]):
+                    aw += added[0, j]
+                    a += added[1, j]
+                    within[0, j], within[1, j] = aw, a
                     if counted:
-                        ac += added[j - begin[g], 2]
-                        bc = below[j, 2] - ac
-                        if ac < least:
-                            both = -np.inf
-                        if lc - ac < least:
-                            first = -np.inf
-                        if bc < least:
-                            second = -np.inf
-                        if c - lc - bc < least:
-                            none = -np.inf
-                    one[i] = max(one[i], both + first - price)
-                    two[i] = max(two[i], second + none - price)
-                    one[j] = max(one[j], both + second - price)
-                    two[j] = max(two[j], first + none - price)
+                        ac += added[2, j]
+                        within[2, j] = ac
+            least_here = least if counted else 0.0
+            left_best, right_best = of_pairs(
+                within, whole, below[i], (w, s, c), after, (least_here, price, law, tiny), one, two
+            )
+            one[i], two[i] = max(one[i], left_best), max(two[i], right_best)
     best, column, cut = alone, -1, -1
     for f in range(p):
         for j in range(begin[f], begin[f + 1] - 1):
             if below[j, 2] >= least and c - below[j, 2] >= least and one[j] + two[j] - price > best:
                 best, column, cut = one[j] + two[j] - price, f, given[f, j - begin[f]]
     return best, column, cut
+
+
+def of_pairs(within, whole, side, every, after, terms, one, two):
+    """(best gain of a test below the left side of a cut, and below its right side), of the tests from `after` on; and
+    `one`, `two` take what the cut gains below the sides of these.
+
+    Parameters
+    ----------
+    within, whole : float64 (3, ranks): W, S and rows of at most each rank, left of the cut and in all
+    side, every : three floats: the same of the left side, and of all rows
+    terms : (rows that a leaf must have or 0, price, law, tiny)
+    """
+    least, price, law, tiny = terms
+    lw, ls, lc = side[0], side[1], side[2]
+    rw, rs, rc = every[0] - lw, every[1] - ls, every[2] - lc
+    left, right = -np.inf, -np.inf
+    for j in range(after, within.shape[1]):
+        aw, a = within[0, j], within[1, j]
+        bw, b = whole[0, j] - aw, whole[1, j] - a
+        both, first = gain(law, a, aw, tiny), gain(law, ls - a, lw - aw, tiny)
+        second, none = gain(law, b, bw, tiny), gain(law, rs - b, rw - bw, tiny)
+        if least > 0.0:
+            ac = within[2, j]
+            bc = whole[2, j] - ac
+            both = both if ac >= least else -np.inf
+            first = first if lc - ac >= least else -np.inf
+            second = second if bc >= least else -np.inf
+            none = none if rc - bc >= least else -np.inf
+        left = max(left, both + first - price)
+        right = max(right, second + none - price)
+        one[j] = max(one[j], both + second - price)
+        two[j] = max(two[j], first + none - price)
+    return left, right
 
 
 def sums_below(dense, begin, moments, rows):
@@ -190,7 +215,7 @@ def compiled():
     import numba
 
     among = vars(laws) | globals()
-    for name in ("gain", "dense_ranks", "by_rank", "sums_below", "depth_two"):
+    for name in ("gain", "dense_ranks", "by_rank", "of_pairs", "sums_below", "depth_two"):
         plain = among[name]
         own = types.FunctionType(plain.__code__, among, name, plain.__defaults__)
         own.__module__, own.__qualname__ = plain.__module__, plain.__qualname__
