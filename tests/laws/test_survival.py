@@ -396,3 +396,18 @@ def test_the_ends_of_a_cost_hold_the_exact_one(tmp_path):
         ratio = context.divide(Decimal((D / H).numerator), Decimal((D / H).denominator))
         exact = Fraction(D - D * Fraction(context.ln(ratio)))
         assert low <= exact <= high and high - low < Fraction(1, 10**10)
+
+
+@pytest.mark.parametrize("law", [0, 1])
+@pytest.mark.parametrize("least", [1.0, 4.0])
+def test_compiled_kernels_find_what_plain_ones_do(law, least):
+    from odtc.algorithms.moments import kernels, laws
+
+    rng = np.random.default_rng(law)
+    code = rng.integers(0, 4, (5, 30)).astype(np.int32)
+    told = rng.normal(size=30) if law == laws.SQUARE else rng.integers(0, 2, 30).astype(float)
+    moments = np.stack([rng.random(30) + 0.1, told, np.ones(30)])
+    given = code, np.full(5, 4, np.int64), moments, np.arange(0, 30, 2), least, 0.01, law
+    tiny = laws.smallest(law, moments)
+    plain, compiled = kernels.depth_two(*given, tiny), kernels.compiled()(*given, tiny)
+    assert plain[0] == pytest.approx(compiled[0], rel=1e-12) and plain[1:] == compiled[1:]
