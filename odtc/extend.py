@@ -59,7 +59,7 @@ _HOMES = {
     "CompleteTree": "odtc.trees.complete_tree",
     "grow": "odtc.heuristics.heuristic",
     # models
-    **dict.fromkeys(("Axis", "Block", "Cells"), "odtc.model.blocks"),
+    **dict.fromkeys(("Axis", "Block", "Cells", "NamedBlock"), "odtc.model.blocks"),
     "ModelBuilder": "odtc.model.builder",
     "Model": "odtc.model.milp",
     "name_list": "odtc.model.points",

@@ -23,6 +23,8 @@ FIRST = {
     "encoding": "medians",
     "selection": "nearest_rows",
     "heuristic": "one_test",
+    "format": "json_model",
+    "point": "json_point",
 }
 TEST = '''"""{name} under the laws of its kind: python -m pytest test_{name}.py"""
 

@@ -47,3 +47,14 @@ def test_fit_and_predict_in_python():
     said = run("fit-and-predict")
     assert "proved optimal: True" in said and "checks computed anew: True" in said
     assert "CART" in said and "from ccp_alpha 0.0000 on: " in said
+
+
+@pytest.mark.slow
+def test_eight_members_are_written_installed_and_used(tmp_path):
+    """What each obeys is tried in tests/laws; here pip really installs it, and a command uses it by its name."""
+    script = EXAMPLES / "eight-jobs" / "run.py"
+    done = subprocess.run(
+        [sys.executable, script, tmp_path, "0"], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("installed and used") == 8

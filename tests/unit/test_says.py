@@ -1,0 +1,72 @@
+"""A formulation without roles, which states by `says` what its columns mean, is one like any other."""
+
+import numpy as np
+import pytest
+
+from odtc.fileformats.model_files import write_model
+from odtc.problem.constraints.constraint import built, takes
+from odtc.problem.constraints.kind import CONSTRAINTS
+from odtc.problem.cuts import cut
+from odtc.problem.support import small_problem
+from odtc.testing import cases
+from odtc.testing.problems import posed_first
+from tests.command_line import CHECKOUT
+
+PLUG_INS = CHECKOUT / "examples" / "plug-ins"
+SAYS = """
+
+def says(problem: Problem, model):
+    b, w, s = (next(block for block in model.columns if block.name == name) for name in "bws")
+    ends = s.axes[1].first + np.arange(s.axes[1].size)
+    return {
+        Statement.ASKS: Expression.of(b, "node", "test"),
+        Statement.PREDICTS: Expression.of(w, "node", "class"),
+        Statement.RIGHT: Expression(s.axes[:1], (Part(s, ("row", ends)),)),
+    }
+"""
+
+
+@pytest.fixture
+def both(tmp_path, monkeypatch):
+    """Two formulations of the same rows: by roles, and by `says`."""
+    text = (PLUG_INS / "cut_based.py").read_text()
+    for role in ("BRANCH", "LABEL", "SINK"):
+        assert f", role=Role.{role}" in text
+        text = text.replace(f", role=Role.{role}", "")
+    text = text.replace("    Axis,\n", "    Axis,\n    Expression,\n    Part,\n    Statement,\n", 1)
+    text = text.replace('"cut_based"', '"without_roles"').replace('f"{NAME}_d', 'f"cut_based_d')
+    (tmp_path / "without_roles.py").write_text(text + SAYS)
+    files = PLUG_INS / "cut_based.py", tmp_path / "without_roles.py"
+    monkeypatch.setenv("ODTC_PLUGINS", ":".join(map(str, files)))
+    return small_problem("cut_based", {}), small_problem("without_roles", {})
+
+
+def test_the_same_rows_of_cuts_and_constraints(both, tmp_path):
+    def written(problem, model):
+        return write_model(model, tmp_path / "m.lp", "lp").read_bytes()
+
+    by_role, by_word = both
+    models = [built(problem) for problem in both]
+    assert "branch" in {block.role for block in models[0].columns} and not {
+        block.role for block in models[1].columns
+    } & {"branch", "label", "sink"}
+    families = [[name for name in cut.CUTS.names() if not cut.why_unfit(name, *one)] for one in zip(both, models)]
+    assert families[0] == families[1] and len(families[0]) == 5
+    for name in families[0]:
+        one, two = (written(problem, cut.add(problem, model, (name,))) for problem, model in zip(both, models))
+        assert one == two, name
+    kinds = [[name for name in CONSTRAINTS.names() if takes(problem, CONSTRAINTS.get(name))] for problem in both]
+    assert kinds[0] == kinds[1] and len(kinds[0]) == 18
+    for name in kinds[0]:
+        one, two = (written(problem, built(problem)) for problem in (posed_first(by, name) for by in both))
+        assert one == two, name
+    assert np.isfinite(models[0].c).all()
+
+
+def test_the_laws_find_what_it_takes(both):
+    """Nothing is declared: which constraints it satisfies is found by building, and its optimum under them is true."""
+    found = cases("formulation", "without_roles", law="constraints")
+    kinds = {case.words.split()[-1] for case in found}
+    assert {"answers", "branch_nodes", "columns", "places"} <= kinds and "leaf_rows" not in kinds
+    for case in found:
+        case.expect(1)
