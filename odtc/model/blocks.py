@@ -181,6 +181,7 @@ class NamedBlock:
         return max(map(len, self.table), default=1)
 
     def names(self, begin: int = 0, end: int | None = None) -> np.ndarray:
+        """Names of members begin .. end as UTF-8, uint8 (end - begin, width), with blanks behind shorter ones."""
         part = self.table[begin:end]
         packed = np.array([name.encode() for name in part], dtype=f"S{self.width}")
         padded = np.frombuffer(packed.tobytes(), dtype=np.uint8).reshape(len(part), self.width).copy()
