@@ -14,7 +14,7 @@ from odtc.cli import console
 from odtc.estimators import tree_estimator
 from odtc.model.solution import Solution, Termination
 from odtc.testing.exhaustive import cheapest
-from odtc.workflow import pipeline
+from odtc.workflow import pipeline, solving
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
 
@@ -142,3 +142,41 @@ def test_screen_json_and_files_of_a_run_agree(words, ends, proved, tmp_path):
             assert told["bound"] is None
         else:
             assert facts["bound"] - 1 < told["bound"] <= facts["bound"] + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("end", "bound"),
+    [(end, bound) for end in ENDS for bound in ("short", "close")]
+    + [("optimal", None), ("time_limit", "best"), ("optimal", "above"), ("interrupted", "above")],
+)
+def test_a_command_its_record_and_its_words_agree_however_a_solver_ends(end, bound, near, tmp_path, monkeypatch):
+    """The files are read again by `verify`, which claims the same; a bound above the tree is believed by none."""
+    dataset, model, point, best = near
+    paid = model.objective(point)
+    stated = {None: None, "best": best, "short": paid - 1, "close": paid - 0.1, "above": paid + 1}[bound]
+    said = Solution(point, Termination(end), paid, stated, 1.0, "X 1.0", nodes=7)
+    monkeypatch.setattr(solving, "run_solver", lambda *_: said)
+    names = [feature.name for feature in dataset.features]
+    lines = [",".join([*names, "class"])] + [
+        ",".join([*(feature.show(cell) for feature, cell in zip(dataset.features, row)), dataset.classes[y]])
+        for row, y in zip(dataset.X, dataset.y)
+    ]
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    words = ("fit", "d.csv", "--depth", 2, "--model", "flowoct", "--encoding", "onehot", "--solver", "highs")
+    run, screen = command(*words, "-o", "m", "--json", folder=tmp_path), command(*words, "-o", "n", folder=tmp_path)
+    if bound == "above":
+        assert run.code == screen.code == 1 and "proved" not in run.out + screen.out
+        return
+    assert run.code == screen.code == 0, run.err
+    facts, record = run.facts, json.loads((tmp_path / "m.run.json").read_text())
+    tight = facts["bound"] == facts["objective"] == paid
+    assert tight == (bound == "close")  # rows weigh 1: no tree costs a fraction
+    assert facts["termination"] == record["termination"] == end
+    assert record["objective"] == paid and (record["bound"] or 0) <= facts["bound"] <= paid
+    assert ("proved optimal" in screen.out) == (tight and end == "optimal")
+    assert f"objective {paid:.10g}, bound {facts['bound']:.10g}" in screen.out
+    again = command("verify", "m.sol", "--json", folder=tmp_path)
+    assert again.code == 0, again.err
+    assert {name: again.facts[name] for name in ("objective", "bound", "termination")} == {
+        name: facts[name] for name in ("objective", "bound", "termination")
+    }
