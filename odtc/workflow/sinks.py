@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from odtc.base.atomic_write import new_file
+from odtc.base.commit import together
 from odtc.errors import ChoiceError, ContradictionError
 from odtc.model.milp import Model
 from odtc.model.solution import Solution
@@ -88,6 +89,7 @@ class FileSink(Sink):
         self.pool, self.within, self.log = pool, within, log
         self.stem, self.files, self.tree = "", [], None
         self._mark, self._built, self._logs, self._start = "", [], [], None
+        self._modelless = False
 
     @property
     def search_part(self) -> float:
@@ -166,7 +168,7 @@ class FileSink(Sink):
         self.files = [*self._built, *beside, *self._logs, *rounds, *solution_files]
 
     def no_model(self) -> None:
-        artifacts.forget_solution(self.stem)
+        self._modelless = True  # an older solution goes when the tree comes: if that cannot be written, nothing is lost
         self.files = [*self._logs]
 
     def finished(self, problem: Problem, left: float | None, known: HeapTree | None = None) -> str:
@@ -198,7 +200,10 @@ class FileSink(Sink):
         its record beside it, STEM.run.json."""
         if done.verified:
             self.tree = f"{self.stem}.tree.json"
-            artifacts.write_tree(done.tree, self.tree)
+            with together(self.stem):
+                if self._modelless:
+                    artifacts.forget_solution(self.stem)
+                artifacts.write_tree(done.tree, self.tree)
             if done.model is None and (record := write_record(done, spec, self.stem, self.tree)):
                 self.files += [record] * (record not in self.files)
             self.files.append(self.tree)

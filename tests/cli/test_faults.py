@@ -181,6 +181,22 @@ def test_little_memory(built):
     assert "memory" in refused(said) and contents(built) == before
 
 
+@pytest.mark.parametrize("words", [("fit", DATA, "--depth", 2, "-o", "m"), ("decode", "m.sol"), BUILD], ids=str)
+def test_a_disk_that_is_full_loses_nothing(built, words):
+    """RLIMIT_FSIZE: what was there is there, whichever file is the first that there is no room for."""
+    assert odtc("decode", "m.sol", folder=built).code == 0
+    before = contents(built)
+
+    def small():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
+
+    done = subprocess.run(
+        command(*words), cwd=built, env=environment(), capture_output=True, text=True, preexec_fn=small
+    )
+    assert done.returncode == 1 and done.stderr.count("odtc: error: ") == 1 and "File too large" in done.stderr
+    assert {name: text for name, text in contents(built).items() if name in before} == before
+
+
 def test_decimal_commas_are_told_of(tmp_path):
     (tmp_path / "d.csv").write_text("a;b;y\n1,5;2,25;p\n2,5;1,25;q\n3,5;0,25;p\n1,0;3,5;q\n")
     said = odtc("fit", "d.csv", "--model", "cart", "--depth", 1, folder=tmp_path)

@@ -295,3 +295,41 @@ def test_a_solution_of_another_model_is_refused(built):
     assert pipeline.decode(model, replace(found, model=model.identity)).verified
     with pytest.raises(SolutionError, match="the solution is of the model ffffffffffff"):
         pipeline.decode(model, replace(found, model="f" * 64))
+
+
+def test_a_bound_of_all_trees_is_held_against_each_of_them(built):
+    """The search of a restricted model may state one: of trees that the model has not, too."""
+    model, found, cart, _ = built
+    worst = settle(np.full(8, -1, np.int32), model.problem.encoded, np.array([-1, 0, *[-1] * 6], np.int32))
+    point = model.join(model.problem.module.start(model.problem, worst))
+    assert checked(built, solution=replace(found, overall=found.objective)) == []
+    assert checked(built, solution=replace(found, overall=found.objective + 1)) == ["bound of all trees"]
+    poor = Solution(point, Termination.TIME_LIMIT, model.objective(point), None, overall=found.objective + 1)
+    assert checked(built, heap=worst, solution=poor) == []
+    assert checked(built, heap=worst, solution=poor, known=[("CART", cart)]) == ["bound of all trees"]
+    at = int(np.flatnonzero((found.x > 0.5) & (point < 0.5))[0])
+    upper = model.col_upper.copy()
+    upper[at] = 0.5  # the edited model has not this tree, but it is one of all
+    barred = edited(model, col_upper=upper)
+    assert checked(built, model=barred, heap=worst, solution=poor, known=[("CART", cart)]) == ["bound of all trees"]
+
+
+def test_a_known_tree_with_a_leaf_of_too_few_rows_contradicts_nothing(built):
+    data, cart = built[3], built[2]
+    n = cart.fewest_rows(built[0].problem.encoded)
+    for least, contradicts in ((n, True), (n + 1, False)):
+        problem = pipeline.pose(data, "oct", 2, params={"n_min": least})
+        bound = problem.module.objective(problem, cart) + 1
+        assert against_known(problem, None, bound, [("CART", cart)])[0] == contradicts
+
+
+def test_the_floor_is_of_the_objective_that_the_bound_is_of(built):
+    """A bound of an edited objective is left alone; one of some trees stands beside a floor of all."""
+    model, found, *_ = built
+    least = objective_floor(model.problem)
+    edited_ = replace(found, bound=None, scope_objective=1.0)
+    assert raise_bound_to_floor(model.problem, edited_) is edited_
+    some = raise_bound_to_floor(model.problem, replace(found, bound=None, scope="some columns"))
+    assert some.overall == some.bound == least
+    plain = raise_bound_to_floor(model.problem, replace(found, bound=None))
+    assert plain.overall is None and plain.bound == least
