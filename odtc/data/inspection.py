@@ -12,6 +12,7 @@ from odtc.data.encoding import encode
 from odtc.data.notes import Note, notes_on
 from odtc.data.reading import read
 from odtc.data.reading_spec import ReadingSpec
+from odtc.data.task import TASKS
 from odtc.errors import OdtcError
 
 WIDTH = 44  # letters of a column's values
@@ -113,6 +114,7 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
     """
     reading = reading or ReadingSpec()
     whole = read(data, **replace(reading, missing="separate").keywords)
+    whole = whole.taken(whole.copies > 0)  # of a policy a row of the file may be several rows
     gaps = _gaps(whole.X, whole.n_rows)
     try:
         lacks_cells = gaps.any() or whole.n_unlabelled or _gaps(whole.aside_X, whole.n_rows).any()
@@ -166,9 +168,24 @@ def _column(feature: Feature, cells: np.ndarray, role: str, tests: int | None) -
 
 
 def _target(dataset: Dataset) -> Column:
+    task = TASKS.get(dataset.task)
+    if (numbers := task.numbers(dataset.sums)) is not None:
+        told = replace(_column(Feature(dataset.target, NUMERIC), numbers, "target", None), kind="numbers")
+        return replace(told, missing=dataset.n_unlabelled)
+    if task.MOMENTS:
+        n, words = dataset.n_rows, task.ANSWER
+        return Column(dataset.target, "target", dataset.task, n, dataset.n_unlabelled, None, words)
     counts = np.bincount(dataset.y, minlength=len(dataset.classes)).tolist()
     values = _listed(sorted(zip(dataset.classes, counts), key=lambda pair: -pair[1]))
-    return Column(dataset.target, "target", "classes", len(dataset.classes), dataset.n_unlabelled, None, values)
+    return Column(
+        dataset.target,
+        "target",
+        "classes" if task.CLASSES else "best action",
+        len(dataset.classes),
+        dataset.n_unlabelled,
+        None,
+        values,
+    )
 
 
 def _listed(counts: list[tuple[str, int]]) -> str:

@@ -43,6 +43,11 @@ class Task(Protocol):
     NUMBERS: bool = False  # whether its leaves answer numbers, as they do with MOMENTS
     ANSWER: str = "a number"  # what its leaves answer, in words
     LABEL: str = ""  # of a task with MOMENTS: the one class of its leaves
+    # The figure (`figures`) that is told of a tree in a table, its words, and whether less of it is better; "" for one
+    # whose accuracy is told.
+    HEADLINE: str = ""
+    HEADLINE_WORDS: str = ""
+    LESS_IS_BETTER: bool = True
     LAW: str = ""  # of a task with MOMENTS: how its leaves cost sums (odtc.algorithms.moments.laws)
 
     @abstractmethod
@@ -71,6 +76,10 @@ class Task(Protocol):
     def moments(self, sums: np.ndarray) -> np.ndarray:
         """float64 (3, rows): W, S and Q of the LAW, of sums float64 (rows, sums); of a task with MOMENTS."""
         raise NotImplementedError
+
+    def numbers(self, sums: np.ndarray) -> np.ndarray | None:
+        """float64 (rows,): the numbers that rows with these sums hold, if they hold one each; else None."""
+        return None
 
     def prices(self, classes: Sequence[str]) -> np.ndarray | None:
         """float64 (classes, classes): what it costs to answer column for row, if the task says so; else None."""

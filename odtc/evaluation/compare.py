@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.data.reading import read_rows
-from odtc.errors import ChoiceError
+from odtc.data.reading import read_judged_rows, read_rows
+from odtc.data.task import TASKS
+from odtc.errors import ChoiceError, DataError
 from odtc.evaluation.html_report import Run, open_run, training_score
 from odtc.workflow import run_facts
 
@@ -52,6 +53,8 @@ def compare(given, data=None) -> Comparison:
     if len(given) < 2:
         raise ChoiceError(f"expected two trees or runs to compare, got {len(given)}")
     runs = [open_run(one) for one in given]
+    if len(tasks := sorted({run.tree.task for run in runs})) > 1:
+        raise ChoiceError(f"expected trees of one task to compare, got {' and '.join(tasks)}")
     names = _names([str(one) for one in given], runs)
     entries = [_entry(name, run, data) for name, run in zip(names, runs)]
     if data is None:
@@ -71,7 +74,12 @@ def _entry(name: str, run: Run, data) -> Entry:
         "depth": tree.depth,
         "features": sorted(tree.features[place].name for place in tree.used),
     }
-    if all(leaf.rows for leaf in tree.leaves()):
+    task = TASKS.get(tree.task)
+    if not task.CLASSES:
+        judged = run.fit.judged if run.fit is not None else None
+        told = None if judged is None else judged["training"].get(task.HEADLINE)
+        facts |= {"task": tree.task, "figure": task.HEADLINE, "train_figure": told}
+    elif all(leaf.rows for leaf in tree.leaves()):
         facts["train_accuracy"] = training_score(tree)["accuracy"]
     for key in (
         "model",
@@ -89,6 +97,11 @@ def _entry(name: str, run: Run, data) -> Entry:
     if data is None:
         return Entry(name, run, facts)
     rows = read_rows(data, tree.features, tree.classes, tree.target)
+    if not task.CLASSES:
+        answers = tree.answers(rows.X)
+        facts["test_figure"] = _figure(run, data)
+        words = [f"{one:.10g}" for one in answers] if task.NUMBERS else np.array(tree.classes, dtype=object)[answers]
+        return Entry(name, run, facts, np.array(words, dtype=object))
     if (rows.y >= 0).any():
         scored = run_facts.score(tree, rows)
         facts |= {
@@ -97,6 +110,18 @@ def _entry(name: str, run: Run, data) -> Entry:
             "n_rows": scored["n_rows"],
         }
     return Entry(name, run, facts, np.array(tree.classes, dtype=object)[tree.predict(rows.X)])
+
+
+def _figure(run: Run, data) -> float | None:
+    """The headline of the tree's task on the rows of a file; None if the file lacks its target, or the run its data."""
+    if run.fit is None or run.fit.dataset is None:
+        return None
+    try:
+        rows = read_judged_rows(data, run.fit.dataset)
+    except DataError:
+        return None
+    task = TASKS.get(run.tree.task)
+    return task.figures(rows.sums, run.tree.answers(rows.X), run.tree.classes).get(task.HEADLINE)
 
 
 def _labels(run: Run, data) -> list[str | None]:

@@ -15,6 +15,7 @@ import numpy as np
 from odtc import __version__
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, NoSolutionError
 from odtc.evaluation.studies.engine import Store, key_of, local, run_tasks
 from odtc.problem.parameters import parse_params
@@ -24,6 +25,7 @@ from odtc.workflow.specification import RunSpec, short_constraint
 
 SCHEMA = "odtc.tune/1"
 SCORES = ("accuracy", "balanced_accuracy")
+OF_TASK = "figure"  # of a task that is no classification: its headline (odtc.data.task), minus it if less is better
 RULES = ("best", "1se")
 PLAIN = RunSpec()
 NO_NODE, LEAF_MODEL = "branch_nodes <= 0", "dpflow"  # of depth 0
@@ -64,7 +66,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class Fold:
-    """What one fit came to on the rows that it did not see; scores are None if the solver found no tree."""
+    """What one fit came to on the rows that it did not see; scores are None if the solver found no tree, `figure` also
+    for a classification."""
 
     setting: int
     fold: int
@@ -73,6 +76,7 @@ class Fold:
     n_leaves: int | None
     proved: bool
     seconds: float | None
+    figure: float | None = None
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,27 @@ def deal_folds(y: np.ndarray, n_folds: int, seed: int = 0, option: str = "--fold
     return fold
 
 
+def deal_rows(dataset: Dataset, n_folds: int, seed: int = 0, option: str = "--folds") -> np.ndarray:
+    """The same of a data set: by classes, or of another task by rows of the file as they come; all rows that one row of
+    the file is, and those beside it that have the same cells, are in one fold.
+
+    Raises ChoiceError as `deal_folds`, and for more folds than rows.
+    """
+    if TASKS.get(dataset.task).CLASSES:
+        return deal_folds(dataset.y, n_folds, seed, option)
+    before, after = dataset.X[:-1], dataset.X[1:]
+    apart = ((before != after) & ~(np.isnan(before) & np.isnan(after))).any(axis=1)
+    if (dataset.copies == 1).all():
+        apart[:] = True
+    group = np.concatenate([[0], np.cumsum(apart)])
+    groups = int(group[-1]) + 1
+    if not 2 <= n_folds <= groups:
+        raise ChoiceError(f"{option}: expected from 2 to {groups} folds, as many as different rows, got {n_folds}")
+    fold = np.empty(groups, dtype=np.int64)
+    fold[np.random.default_rng(seed).permutation(groups)] = np.arange(groups) % n_folds
+    return fold[group]
+
+
 def run(
     dataset: Dataset,
     settings: list[Setting],
@@ -175,7 +200,8 @@ class _FoldTask:
     def key(self) -> str:
         data, spec = self.dataset, self.spec
         cells = [
-            np.ascontiguousarray(cells) for cells in (data.X, data.y, data.weight, data.copies, data.aside_X, self.fold)
+            np.ascontiguousarray(cells)
+            for cells in (data.X, data.y, data.weight, data.copies, data.aside_X, data.sums, self.fold)
         ]
         content = hashlib.sha256(b"".join(cells)).hexdigest()
         words = (data.features, data.classes, data.target, data.missing, spec.model, spec.solving, self.number, self.k)
@@ -243,7 +269,7 @@ def run_nested(
 
 def summarise(settings, folds: list[list[Fold]], score: str = "accuracy") -> list[Result]:
     """One Result per setting; raises ChoiceError for an unknown score."""
-    if score not in SCORES:
+    if score not in (*SCORES, OF_TASK):
         raise ChoiceError(f"unknown score {score!r}; known: {', '.join(SCORES)}")
     results = []
     for setting, mine in zip(settings, folds):
@@ -287,6 +313,10 @@ def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int
         done = run_spec(spec, train)
     except NoSolutionError:
         return Fold(number, k, None, None, None, False, None)
+    if not (task := TASKS.get(train.task)).CLASSES:
+        told = task.figures(test.sums, done.tree.answers(test.X), train.classes).get(task.HEADLINE)
+        figure = told if told is None or not task.LESS_IS_BETTER else -told
+        return Fold(number, k, None, None, done.tree.n_leaves, done.proved, done.proof.seconds, figure)
     right = done.tree.predict(test.X) == test.y
     of_class = [right[test.y == label].mean() for label in np.unique(test.y)]
     accuracies = float(right.mean()), float(np.mean(of_class))

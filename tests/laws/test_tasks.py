@@ -500,3 +500,75 @@ def test_estimators_of_tasks_are_verified_and_compared_in_their_own_figures():
     assert beside.mean_squared_error == pytest.approx([((y - one.predict(X)) ** 2).mean() for one in numbers.values()])
     assert beside.mean_squared_error[0] <= beside.mean_squared_error[1]
     assert beside.mean_absolute_error[1] <= beside.mean_absolute_error[0]
+
+
+TABLES = {
+    "regression": ("--task", "regression"),
+    "median": ("--task", "median"),
+    "policy": ("--task", "policy", "--actions", "a,b,c"),
+}
+FIGURES = {"regression": "mean_squared_error", "median": "mean_absolute_error", "policy": "mean_cost"}
+
+
+@pytest.fixture(scope="module")
+def fitted_tasks(tmp_path_factory):
+    """A folder with a table of numbers and costs, and two trees of each task: NAME1 and NAME2, of depth 1 and 2."""
+    folder = tmp_path_factory.mktemp("tasks")
+    header, rows = table(31, 40)
+    rng = np.random.default_rng(32)
+    costs, y = rng.integers(0, 9, (40, 3)) / 10, (rng.random(40) + [line[0] for line in rows]).round(1)
+    write(folder / "p.csv", header[:3] + list("abc"), [a[:3] + b for a, b in zip(rows, costs.tolist())])
+    write(folder / "r.csv", [*header[:3], "y"], [a[:3] + [b] for a, b in zip(rows, y)])
+    for name, words in TABLES.items():
+        for depth in (1, 2):
+            said(folder, "fit", data_of(name), *words, "--depth", depth, "-o", f"{name}{depth}")
+    return folder
+
+
+def data_of(name: str) -> str:
+    return "p.csv" if name == "policy" else "r.csv"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_trees_of_a_task_are_compared_by_its_own_figure(fitted_tasks, name):
+    words = ("compare", f"{name}1", f"{name}2", "--data", data_of(name))
+    facts = json.loads(said(fitted_tasks, *words, "--json"))
+    for depth, one in zip((1, 2), facts["trees"]):
+        run = json.loads(said(fitted_tasks, "fit", data_of(name), *TABLES[name], "--depth", depth, "--json"))
+        assert one["train_figure"] == pytest.approx(run["judged"]["training"][FIGURES[name]])
+        assert one["test_figure"] == pytest.approx(one["train_figure"]) and "train_accuracy" not in one
+    assert "%" not in said(fitted_tasks, *words).split("share of")[0]
+    other = command("compare", "policy1", "median1", folder=fitted_tasks)
+    assert other.code == 1 and "trees of one task" in other.err
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_task_is_tuned_by_its_own_figure(fitted_tasks, name):
+    words = ("tune", data_of(name), *TABLES[name], "--depths", "1,2", "--folds", "2", "-o", f"t{name}")
+    facts = json.loads(said(fitted_tasks, *words, "--json"))
+    assert facts["score"] == FIGURES[name]
+    best = max(facts["results"], key=lambda one: one["score"])  # minus the figure
+    assert facts["results"][facts["best"]]["score"] == best["score"] < (0 if name != "policy" else 1)
+    data = read(fitted_tasks / data_of(name), task=name, actions=tuple("abc") if name == "policy" else ())
+    from odtc.evaluation.cross_validation import deal_rows
+
+    fold = deal_rows(data, 2)
+    for k in range(2):  # no row of the file is torn apart
+        kept = {tuple(line) for line in data.X[fold == k].tolist()}
+        assert (
+            name != "policy"
+            or data.copies[fold == k].sum() == sum(tuple(line) in kept for line in data.X[data.copies > 0].tolist())
+            or len({tuple(line) for line in data.X.tolist()}) < data.n_file_rows
+        )
+    for more, why in ((("--score", "balanced_accuracy"), "is of classes"), (("--folds", "99"), "folds")):
+        refused = command(*words, *more, folder=fitted_tasks)
+        assert refused.code == 1 and why in refused.err
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_of_a_task_is_inspected_and_no_refit_takes_it_for_classes(fitted_tasks, name):
+    facts = json.loads(said(fitted_tasks, "inspect", data_of(name), *TABLES[name], "--json"))
+    target = next(one for one in facts["columns"] if one["role"] == "target")
+    assert facts["n_rows"] == 40 and target["kind"] == ("best action" if name == "policy" else "numbers")
+    refused = command("refit", f"{name}1.tree.json", data_of(name), folder=fitted_tasks)
+    assert refused.code == 1 and f"odtc fit --task {name}" in refused.err

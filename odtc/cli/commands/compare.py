@@ -32,6 +32,7 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Put trees or runs side by side: size, accuracy, proof, agreement, and the rows where they differ."""
+    from odtc.data.task import TASKS
     from odtc.evaluation.compare import compare as compared
 
     if rows < 0:
@@ -46,14 +47,16 @@ def compare(
     if as_json:
         console.print_json(found.to_json() | {"files": files})
         return
-    header = ["tree", "leaves", "depth", "training", "test", "objective", "bound", "model", "columns asked"]
+    task = TASKS.get(found.entries[0].run.tree.task)
+    own = f" {task.HEADLINE_WORDS}" if not task.CLASSES else ""
+    header = ["tree", "leaves", "depth", f"training{own}", f"test{own}", "objective", "bound", "model", "columns asked"]
     lines = [
         [
             entry.name,
             str(entry.facts["n_leaves"]),
             str(entry.facts["depth"]),
-            _share(entry.facts.get("train_accuracy")),
-            _share(entry.facts.get("accuracy")),
+            _number(entry.facts["train_figure"]) if own else _share(entry.facts.get("train_accuracy")),
+            _number(entry.facts.get("test_figure")) if own else _share(entry.facts.get("accuracy")),
             _number(entry.facts["objective"]),
             _number(entry.facts["bound"]),
             entry.facts["model"] or "-",

@@ -1,11 +1,11 @@
 """`odtc inspect`: the table of columns as odtc reads it, before anything is fitted."""
 
 from odtc.cli import console
-from odtc.cli.options import READING_CLASSES, DataFile, Json, Part, takes
+from odtc.cli.options import READING, DataFile, Json, Part, takes
 from odtc.workflow.specification import ModelSpec
 
 
-@takes(Part(ModelSpec, only=("encoding",)), READING_CLASSES)
+@takes(Part(ModelSpec, only=("encoding",)), READING)
 def inspect(data: DataFile, spec, as_json: Json = False) -> None:
     """Show the columns of a data file as odtc reads them, with remarks on what looks odd."""
     from odtc.data.inspection import inspect_data

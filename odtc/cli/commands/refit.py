@@ -20,6 +20,7 @@ from odtc.cli.options import (
     stem_named,
     takes,
 )
+from odtc.errors import ChoiceError
 
 # The start is the old tree, and all rows count: the tree must be one of theirs.
 REFIT = replace(
@@ -69,6 +70,7 @@ def refit(
     """
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.data.reading import read
+    from odtc.data.task import TASKS
     from odtc.evaluation.drift import drift_facts, render_drift
     from odtc.evaluation.refitting import refit as refitted
     from odtc.evaluation.refitting import with_start
@@ -78,6 +80,11 @@ def refit(
     from odtc.workflow.provenance.without_model import data_of_tree, write_record
 
     old = read_tree(tree)
+    if not TASKS.get(old.task).CLASSES:
+        raise ChoiceError(
+            f"odtc refit compares the classes that trees predict, and {str(tree)!r} is of --task {old.task}; fit the "
+            f"new data by itself, with `odtc fit --task {old.task}`"
+        )
     if spec.reading.target is None:
         spec = replace(spec, reading=replace(spec.reading, target=old.target))
     depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)

@@ -7,7 +7,7 @@ import typer
 
 from odtc.cli import console
 from odtc.cli.options import (
-    READING_CLASSES,
+    READING,
     DataFile,
     Encodings,
     Folds,
@@ -29,7 +29,7 @@ EACH_FIT = "Wall seconds of each fit; by default none."
 
 @takes(
     Part(ModelSpec, only=("class_weight", "cost", "constraints")),
-    READING_CLASSES,
+    READING,
     Part(
         SolvingSpec,
         only=("time_limit", "seed", "solver"),
@@ -83,6 +83,7 @@ def tune(
 
     from odtc.base.atomic_write import write_text
     from odtc.data.reading import read
+    from odtc.data.task import TASKS
     from odtc.evaluation import cross_validation
     from odtc.evaluation.studies.engine import Store
     from odtc.workflow.messages import dropped_text
@@ -104,8 +105,17 @@ def tune(
     if words := dropped_text(dataset):
         console.say(words)
     stem = stem_named(o, f"{dataset.name}_tuned")
-    cross_validation.deal_folds(dataset.y, folds, seed)  # too many are said before the work
-    outer = cross_validation.deal_folds(dataset.y, nested, seed, "--nested") if nested is not None else None
+    task = TASKS.get(dataset.task)
+    if not task.CLASSES:
+        if score != "accuracy":
+            raise ChoiceError(
+                f"--score {score} is of classes: --task {dataset.task} is tuned by its {task.HEADLINE_WORDS}"
+            )
+        score = cross_validation.OF_TASK
+        if task.MOMENTS and any(setting.depth == 0 for setting in settings):
+            raise ChoiceError(f"--depths: --task {dataset.task} is tuned over depths of 1 and more, got 0")
+    cross_validation.deal_rows(dataset, folds, seed)  # too many are said before the work
+    outer = cross_validation.deal_rows(dataset, nested, seed, "--nested") if nested is not None else None
     (
         cross_validation.summarise([], [], score),
         cross_validation.best_setting([_any(settings[0])], rule),
@@ -117,7 +127,7 @@ def tune(
         tell = lambda fit: done(f"{settings[fit.setting]}, fold {fit.fold + 1}")
 
         def choose(rows):
-            fold = cross_validation.deal_folds(rows.y, folds, seed)
+            fold = cross_validation.deal_rows(rows, folds, seed)
             found = cross_validation.run(rows, settings, fold, spec, jobs, tell, store)
             results = cross_validation.summarise(settings, found, score)
             return results, cross_validation.best_setting(results, rule)
@@ -132,7 +142,7 @@ def tune(
         "n_rows": dataset.n_rows,
         "folds": folds,
         "seed": seed,
-        "score": score,
+        "score": score if task.CLASSES else task.HEADLINE,
         "rule": rule,
         "best": chosen,
         "results": [result.to_json() for result in results],
@@ -144,37 +154,48 @@ def tune(
     if as_json:
         console.print_json(facts | {"fit": fitted.to_json()} | files)
         return
-    print_results([result.to_json() for result in results], chosen, score, folds)
+    print_results([result.to_json() for result in results], chosen, score, folds, task)
     if honest is not None:
-        print(_told(honest, settings))
+        print(_told(honest, settings, task))
     print()
     console.print_tree_result(fitted, fitted.to_json() | files, False)
 
 
-def _told(honest, settings) -> str:
+def _told(honest, settings, task) -> str:
     """What nested cross-validation says, in words."""
     times = {place: honest.chosen.count(place) for place in honest.chosen}
     first = max(times, key=times.get)
+    score, deviation, said = (
+        _shown(value, task) for value in (honest.score, honest.deviation, honest.score + honest.optimism)
+    )
     return (
-        f"nested    {100 * honest.score:.2f} % ± {100 * honest.deviation:.2f} on {len(honest.scores)} parts that took "
-        f"no part in the choice, of which their folds had said {100 * (honest.score + honest.optimism):.2f} %; "
+        f"nested    {score} ± {deviation.lstrip('-').removesuffix(' %')} on {len(honest.scores)} parts that took "
+        f"no part in the choice, of which their folds had said {said}; "
         f"{len(times)} of {len(settings)} settings were chosen, {settings[first]} {times[first]} times"
     )
 
 
-def print_results(results: list[dict], chosen: int | None, score: str, folds: int) -> None:
+def _shown(value: float, task=None) -> str:
+    """A score: a share, or of a task that is no classification its figure."""
+    if task is None or task.CLASSES:
+        return f"{100 * value:.2f} %"
+    return f"{-value if task.LESS_IS_BETTER else value:.6g}"
+
+
+def print_results(results: list[dict], chosen: int | None, score: str, folds: int, task=None) -> None:
     """A table of settings, as of `Result.to_json`, of which one is chosen; `folds` fits each."""
     from odtc.base.template_filters import aligned, one_line
 
-    lines = [["", "setting", score.replace("_", " "), "±", "leaves", "proved", "seconds"]]
+    named = score.replace("_", " ") if task is None or task.CLASSES else task.HEADLINE_WORDS
+    lines = [["", "setting", named, "±", "leaves", "proved", "seconds"]]
     for place, result in enumerate(results):
         known = result["score"] is not None
         lines.append(
             [
                 "*" if place == chosen else "",
                 one_line(result["name"]),
-                f"{100 * result['score']:.2f} %" if known else "no tree",
-                f"{100 * result['deviation']:.2f}" if known else "",
+                _shown(result["score"], task) if known else "no tree",
+                _shown(result["deviation"], task).lstrip("-").removesuffix(" %") if known else "",
                 f"{result['n_leaves']:.1f}" if known else "",
                 f"{result['proved']} of {folds}",
                 f"{result['seconds']:.1f}",

@@ -19,6 +19,7 @@ from odtc.errors import DataError
 
 NAME = "median"
 SUMMARY = "a leaf answers the median of a number; the cost of a row is its absolute error"
+HEADLINE, HEADLINE_WORDS = "mean_absolute_error", "absolute error"
 NUMBERS = True
 MOST = 2e7  # prices of pairs of numbers, or of rows and numbers, that are held
 
@@ -117,6 +118,11 @@ def leaf_words(sums, classes, curve=()) -> str:
         return ""
     at = dict(curve)
     return f"half of them {at[0.25]:.6g} to {at[0.75]:.6g}, all {at[0.0]:.6g} to {at[1.0]:.6g}"
+
+
+def numbers(sums: np.ndarray) -> np.ndarray:
+    """float64 (rows,): w y / w."""
+    return sums[:, 2] / sums[:, 1]
 
 
 def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:

@@ -21,6 +21,7 @@ from odtc.errors import DataError
 
 NAME = "regression"
 SUMMARY = "a leaf answers the mean of a number; the cost of a row is its squared error"
+HEADLINE, HEADLINE_WORDS = "mean_squared_error", "squared error"
 MOMENTS = True
 NUMBERS = True
 LAW = "square"
@@ -100,6 +101,11 @@ def leaf_words(sums, classes, curve=()) -> str:
     half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * deviation / np.sqrt(n)
     mean = answer(sums)
     return f"sd {deviation:.4g}, {100 * CONFIDENCE:.0f} % of the mean {mean - half:.6g} to {mean + half:.6g}"
+
+
+def numbers(sums: np.ndarray) -> np.ndarray:
+    """float64 (rows,): w y / w."""
+    return sums[:, 2] / sums[:, 1]
 
 
 def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:

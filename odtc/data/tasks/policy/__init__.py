@@ -28,6 +28,7 @@ from odtc.errors import ChoiceError, DataError
 
 NAME = "policy"
 SUMMARY = "a leaf answers an action; the cost of a row is that of the action"
+HEADLINE, HEADLINE_WORDS = "mean_cost", "cost"
 FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal")
 TARGET = "action"
 DIGITS = 12  # of a vote, relative to the largest: what the difference of two decimals leaves is no vote

@@ -28,6 +28,8 @@ from odtc.errors import ChoiceError, DataError
 
 NAME = "survival"
 SUMMARY = "a leaf answers the risk of an event beside all rows, and its survival curve; times may be censored"
+HEADLINE, HEADLINE_WORDS = "concordance", "concordance"
+LESS_IS_BETTER = False
 FIELDS = ("time", "event")
 MOMENTS = True
 NUMBERS = True
