@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from odtc.base import deadline, threads
+from odtc.base import deadline, threads, workers
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read
 from odtc.errors import NoSolutionError
@@ -69,7 +69,7 @@ def run(
         reporter.say(note)
     several = rounds_of(spec.model.select) > 1 or parts_of(spec.model.select)
     whole = _run_rounds if several else _run_once
-    with threads.at_most(spec.solving.threads):
+    with threads.at_most(spec.solving.threads), workers.team(spec.solving.workers):
         done = whole(spec, data, test, solver, sink, reporter)
     sink.write_tree(done, spec)
     return done

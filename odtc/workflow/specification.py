@@ -118,6 +118,13 @@ class SolvingSpec(Options):
         flag="--solver-template",
     )
     program: str | None = spec_field(None, "The solver's executable, if it is not on PATH.", metavar="FILE")
+    workers: int = spec_field(
+        1,
+        "Processes that prove one tree together, where a search over thresholds does so without a solver.",
+        metavar="N",
+        wanted="a whole number from 1 to 1024",
+        fits=lambda value: 1 <= value <= 1024,
+    )
 
     @property
     def named_solver(self) -> str:

@@ -109,7 +109,13 @@ ONLY_IN = {
         "testing/laws/readers",
     },
     "arff": {"data/readers"},
-    "joblib": {"evaluation/studies", "trees/importing", "algorithms/hyperplanes", "workflow/row_selection"},
+    "joblib": {
+        "base/workers",
+        "evaluation/studies",
+        "trees/importing",
+        "algorithms/hyperplanes",
+        "workflow/row_selection",
+    },
 }
 # What the wheel carries of examples is a text that `odtc new` writes, and no module of odtc.
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "templates" not in path.relative_to(PACKAGE).parts[:-1])

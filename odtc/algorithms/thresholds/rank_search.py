@@ -17,7 +17,7 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from odtc.algorithms.thresholds import side_by_side
+from odtc.algorithms.thresholds import apart, side_by_side
 from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
 from odtc.algorithms.thresholds.compiled import Kernels
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
@@ -336,7 +336,7 @@ class RankSearch:
         heap = self._columns(node, below, known)
         near: list[tuple] = []  # the same intervals by what their evaluated ends cost, at least
         done: set[int] = set()  # numbers of the intervals that were halved
-        turn, together = 0, side_by_side.ROUND if side_by_side.pays(self, node, height) else 1
+        turn, (together, evaluated) = 0, self._together(node, height)
         while True:
             cutoff, chosen = min(known.upper, need), []
             while len(chosen) < together:
@@ -357,9 +357,17 @@ class RankSearch:
             if not chosen:
                 break
             self.check()
-            for half in self._halve(node, height, need, known, chosen):
+            for half in self._halve(node, height, need, known, chosen, evaluated):
                 heappush(heap, half)
                 heappush(near, (min(half[6].paid, half[7].paid), half))
+
+    def _together(self, node, height):
+        """(how many cuts of a node are evaluated at once, by which function): by processes, in threads, or one."""
+        if apart.pays(self, node, height):
+            return apart.cuts_of_a_round(), apart.evaluated
+        if side_by_side.pays(self, node, height):
+            return side_by_side.ROUND, side_by_side.evaluated
+        return 1, None
 
     @staticmethod
     def _beside(interval):
@@ -500,8 +508,8 @@ class RankSearch:
         self.serial += 1
         return self.serial
 
-    def _halve(self, node, height, need, known, intervals):
-        """Evaluates a cut of each interval, side by side if they are several, and returns what is left of them on both
+    def _halve(self, node, height, need, known, intervals, evaluated=None):
+        """Evaluates a cut of each interval, by `evaluated` if they are several; returns what is left of them on both
         sides."""
         price = self.ranked.price
         target = min(known.upper, need) - price
@@ -520,7 +528,7 @@ class RankSearch:
         if len(parts) > 1:
             tasks = [(node, height, Known(0, known.upper), *rest) for rest in terms]
             new = []
-            for end, found in side_by_side.evaluated(self, tasks):
+            for end, found in evaluated(self, tasks):
                 known.improve(found.upper, found.test, *found.below)
                 known.points += found.points
                 self.held += POINT * len(found.points)
@@ -540,7 +548,7 @@ class RankSearch:
         return halves
 
     def take(self, found: dict[tuple[int, bytes], Known], evaluated: int, effort: float) -> None:
-        """Remembers what was found beside this search (odtc.algorithms.thresholds.side_by_side)."""
+        """Remembers what was found beside this search (odtc.algorithms.thresholds.side_by_side and apart)."""
         self.evaluated += evaluated
         self.effort += effort
         for key, known in found.items():
@@ -551,6 +559,11 @@ class RankSearch:
             else:
                 there.improve(known.upper, known.test, *known.below)
                 there.lower = max(there.lower, known.lower)
+                if there.points is not known.points:  # of another process
+                    noted = set(there.points)
+                    new = [point for point in known.points if point not in noted]
+                    there.points += new
+                    self.held += POINT * len(new)
         if self.held > self.room:
             self._drop()
 

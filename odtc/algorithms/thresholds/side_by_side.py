@@ -57,14 +57,14 @@ def evaluated(search, tasks: list[tuple]) -> list[tuple]:
     what `search.check` raises : nothing is remembered of the round then
     """
     count = min(threads.allowed(), len(tasks))
-    jobs = [_job(search, task) for task in tasks]
+    jobs = [job_of(search, task) for task in tasks]
     done = _in_turn(search, jobs) if count < 2 else _in_threads(search, jobs, count)
     for _, _, beside in done:
         search.take(beside.memo.own, beside.evaluated, beside.effort)
     return [(end, known) for end, known, _ in done]
 
 
-def _job(search, task) -> Callable[[], tuple]:
+def job_of(search, task) -> Callable[[], tuple]:
     """A function that evaluates one task on a copy of the search with room and memory of its own."""
     beside = copy(search)
     beside.memo, beside.nodes = _Over(search.memo), search.nodes.beside()

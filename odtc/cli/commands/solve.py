@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import SOLVING, Json, among, takes
+from odtc.cli.options import Json, Part, among, takes
 from odtc.errors import ChoiceError, NoSolutionError
+from odtc.workflow.specification import SolvingSpec
 
 
-@takes(SOLVING)
+@takes(Part(SolvingSpec, leave=("workers",)))
 def solve(
     model_file: Annotated[Path, typer.Argument(metavar="STEM.mps", help="A model file: MPS or LP, also .gz.")],
     spec,

@@ -21,7 +21,8 @@ class Named:
         self.number, self.keys, self.lower, self.free = {}, [], [], []
 
     def of(self, key: bytes, lower: int, free: bool) -> int:
-        """The number of a node; 0 if nothing is known of it."""
+        """The number of a node; 0 if nothing is known of it. Named twice with two bounds, as if the search has
+        forgotten the greater one since, it has the greater."""
         if lower <= 0:
             return 0
         number = self.number.setdefault((key, free), len(self.keys) + 1)
@@ -29,6 +30,7 @@ class Named:
             self.keys.append(key)
             self.lower.append(lower)
             self.free.append(free)
+        self.lower[number - 1] = max(self.lower[number - 1], lower)
         return number
 
 

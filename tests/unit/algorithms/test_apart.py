@@ -1,0 +1,93 @@
+"""Root tests of one proof in processes apart: the same optimum, and a certificate that the ordinary checker accepts."""
+
+import os
+import pickle
+import signal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odtc.algorithms.thresholds import apart
+from odtc.base import workers
+from odtc.errors import OdtcError
+from odtc.formulations.dpflow.interval_states import Named
+from odtc.formulations.dpflow.threshold_search import ThresholdSearch
+from odtc.formulations.dpflow.write_certificate import certify_search
+from odtc.verification.certificate import check
+from tests.threshold_problems import draw
+
+
+class InHere(workers.Team):
+    """A team whose processes are this one: parts and what they find travel as bytes, as they do to others."""
+
+    handed = 0
+
+    def begin(self, work, ready, what):
+        if self._work is not work:
+            self._work = work
+            ready(_sent(what))
+
+    def results(self, part, tasks, check):
+        self.handed += len(tasks)
+        return [_sent(part(_sent(task))) for task in tasks]
+
+
+def _sent(what):
+    return pickle.loads(pickle.dumps(what))
+
+
+@pytest.fixture
+def team(monkeypatch):
+    made = InHere(2)
+    monkeypatch.setattr(workers, "present", lambda: made)
+    monkeypatch.setattr(apart, "CELLS", 0)
+    return made
+
+
+def test_what_processes_find_is_proved_and_certified_as_what_one_finds(team, monkeypatch):
+    handed = 0
+
+    @given(seed=st.integers(0, 10_000))
+    @settings(max_examples=12, deadline=None)
+    def holds(seed):
+        nonlocal handed
+        problem = draw(seed, depths=(3, 4), wide=True)
+        search = ThresholdSearch(problem)
+        found = search.run()
+        handed += team.handed
+        with monkeypatch.context() as alone:
+            alone.setattr(workers, "present", lambda: None)
+            other = ThresholdSearch(problem).run()
+        assert problem.module.objective(problem, found.heap) == problem.module.objective(problem, other.heap)
+        assert found.bound == other.bound
+        proof = check(certify_search(search, found.heap), problem.encoded.dataset)
+        assert proof.optimal
+
+    holds()
+    assert handed  # parts were in fact handed out
+
+
+def test_a_state_that_is_named_with_two_bounds_has_the_greater_one():
+    named = Named()
+    assert named.of(b"k", 3, False) == named.of(b"k", 5, False) == named.of(b"k", 4, False) == 1
+    assert named.lower == [5] and named.of(b"k", 0, False) == 0
+
+
+def _end_of_process(task):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _stay(task):
+    return task + 1
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_is_said_in_a_sentence():
+    with workers.team(2):
+        team = workers.present()
+        team.begin(team, _stay, 1)
+        assert team.results(_stay, [1, 2, 3], lambda: None) == [2, 3, 4]
+        with pytest.raises(OdtcError, match="a process of --workers was killed"):
+            team.results(_end_of_process, [1, 2], lambda: None)
+    assert workers.present() is None
