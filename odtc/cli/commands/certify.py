@@ -79,7 +79,8 @@ def certify(
         )
         return
     print(
-        f"no tree of depth {depth} over these {proof.n_tests} tests costs less than {proof.bound:.10g}; "
+        f"no tree of depth {depth} over these {proof.n_tests} tests{_satisfying(proof)} costs less than "
+        f"{proof.bound:.10g}; "
         f"{words(proof.n_splits, proof.left_out)}"
     )
     if not proof.optimal:

@@ -102,7 +102,10 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     except ValueError:
         bound = math.nan
     if not math.isfinite(bound):
-        raise ChoiceError(f"expected a finite number to the right of {found['op']}, got {found['bound']!r} in {text!r}")
+        share = "; write 5% as 0.05" if found["bound"].endswith("%") else ""
+        raise ChoiceError(
+            f"expected a finite number to the right of {found['op']}, got {found['bound']!r} in {text!r}{share}"
+        )
     try:
         cells = tuple(cell.strip() for cell in next(csv.reader([args], skipinitialspace=True), [])) if args else ()
     except csv.Error as problem:

@@ -24,7 +24,7 @@ from odtc.errors import CertificateError
 EXACT = 2.0**52
 SINGLE = 2**24  # whole numbers up to here are exact in float32
 MOST_SETS = 20_000  # of columns
-MOST_SUMS = 2e10  # of one pass over all roots: some minutes
+MOST_SUMS = 2e9  # of one pass over all roots: some minutes
 MOST_HELD = 2e8  # numbers of the pairs below all tests, which are kept from one pass to the next
 
 Path = tuple[int, ...]  # the tests from the root to a node
