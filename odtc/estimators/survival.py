@@ -55,7 +55,7 @@ class StepFunction:
         return float(found) if asked.ndim == 0 else found
 
     def __repr__(self) -> str:
-        return f"StepFunction(x={self.x!r}, y={self.y!r})"
+        return f"StepFunction({len(self.x)} steps, from {self.x[0]:.6g} to {self.x[-1]:.6g})"
 
 
 @parameters.document

@@ -411,3 +411,15 @@ def test_compiled_kernels_find_what_plain_ones_do(law, least):
     tiny = laws.smallest(law, moments)
     plain, compiled = kernels.depth_two(*given, tiny), kernels.compiled()(*given, tiny)
     assert plain[0] == pytest.approx(compiled[0], rel=1e-12) and plain[1:] == compiled[1:]
+
+
+def test_two_levels_over_many_cuts_are_those_of_the_kernel(monkeypatch):
+    from odtc.algorithms.moments import search
+
+    X, time, event, _ = simulated(80, 4)
+    y = surv(event, time)
+    at_once = [odtc.OptimalSurvivalTree(2, min_samples_leaf=least).fit(X, y) for least in (1, 8)]
+    monkeypatch.setattr(search, "WIDEST", 10)
+    by_intervals = [odtc.OptimalSurvivalTree(2, min_samples_leaf=least).fit(X, y) for least in (1, 8)]
+    for one, other in zip(at_once, by_intervals):
+        assert one.is_optimal_ and other.is_optimal_ and one.objective_ == pytest.approx(other.objective_, rel=1e-12)

@@ -26,6 +26,7 @@ from odtc.algorithms.moments import kernels, laws
 SMALL = 3e5  # sums of a search that is made without compiling
 NEAR = 1e-11  # of the error of one leaf: trees nearer than that are equally good
 KEPT = 200_000  # subtrees that are remembered
+WIDEST = 6e7  # pairs of cuts that two levels are found of at once, without a look at the clock
 
 
 STUMP = "the best tree of one level"  # of a tree that is drawn at the end
@@ -85,7 +86,7 @@ class MomentSearch:
         """The best tree of all rows."""
         rows = np.arange(self.code.shape[1])
         self.root = Known(0.0, self._leaf(rows), None)
-        for height in range(min(2, depth), depth + 1):
+        for height in range(1, depth + 1):
             found = self._solve(rows, height, np.inf, root=height == depth)
             if found.upper < self.root.upper:
                 self.root.upper, self.root.tree = found.upper, found.tree
@@ -135,7 +136,7 @@ class MomentSearch:
         entry = self.known.get(key)
         if entry is not None and (entry.lower >= limit or entry.upper - entry.lower <= self.near):
             return entry
-        if depth <= 2:
+        if depth == 1 or (depth == 2 and self._pairs(len(rows)) <= WIDEST):
             entry = self._shallow(rows, depth)
         else:
             entry = self._deep(rows, depth, limit, entry, root)
@@ -143,6 +144,10 @@ class MomentSearch:
             self.known.clear()
         self.known[key] = entry
         return entry
+
+    def _pairs(self, n_rows: int) -> float:
+        """No more pairs of cuts separate so many rows."""
+        return float(np.minimum(self.size, n_rows).sum()) ** 2 / 2
 
     def key_of(self, rows: np.ndarray) -> bytes:
         """A set of rows as packed bits."""
@@ -169,7 +174,7 @@ class MomentSearch:
         return rows[left], rows[~left]
 
     def _deep(self, rows: np.ndarray, depth: int, limit: float, entry: Known | None, root: bool) -> Known:
-        """The best tree of three levels or more, by intervals of cuts."""
+        """The best tree of three levels or more, or of two over many cuts, by intervals of cuts."""
         if entry is None:
             less = self._solve(rows, depth - 1, np.inf if depth == 3 else limit)
             entry = Known(0.0, less.upper, less.tree)
