@@ -26,7 +26,10 @@ MOMENT = 0.01  # seconds that are left when a limit has passed, so that what com
 RATE = 1e10  # multiplications a second of one thread, about
 HOPELESS = 24 * 3600.0  # seconds of work that nobody waits for unknowingly
 
+GRACE = 2.0  # seconds in which what an interruption leaves is brought to its end
+
 _until: ContextVar[float | None] = ContextVar("odtc deadline", default=None)
+_interrupted: ContextVar[bool | None] = ContextVar("odtc interrupted", default=None)  # None outside of any limit
 
 
 @contextmanager
@@ -36,11 +39,36 @@ def within(seconds: float | None) -> Iterator[None]:
     A limit around this one that ends sooner still holds.
     """
     ends = [end for end in (_until.get(), None if seconds is None else time.monotonic() + seconds) if end is not None]
-    token = _until.set(min(ends, default=None))
+    token, told = _until.set(min(ends, default=None)), _interrupted.set(bool(_interrupted.get()))
     try:
         yield
     finally:
         _until.reset(token)
+        _interrupted.reset(told)
+
+
+@contextmanager
+def put_off() -> Iterator[None]:
+    """Inside there is no end: for a short piece of work that what was found needs."""
+    token = _until.set(None)
+    try:
+        yield
+    finally:
+        _until.reset(token)
+
+
+def end_soon() -> None:
+    """After Ctrl-C or SIGTERM: the rest inside of the innermost `within` has GRACE seconds; nothing happens outside."""
+    if _interrupted.get() is None:
+        return
+    end, soon = _until.get(), time.monotonic() + GRACE
+    _until.set(soon if end is None else min(end, soon))
+    _interrupted.set(True)
+
+
+def what_ends() -> str:
+    """What an end of this context is, in words: the time limit, or an interruption (`end_soon`)."""
+    return "an interruption" if _interrupted.get() else "the time limit"
 
 
 def seconds_left() -> float | None:

@@ -211,8 +211,11 @@ def near_optimal_set(
         try:
             with deadline.within(deadline.time_share(float("inf"), GRAPH)):
                 graph = found.graph()
-        except (TimeLimitReached, MemoryError, KeyboardInterrupt):
+        except (TimeLimitReached, MemoryError):
             graph = None
+        except KeyboardInterrupt:
+            graph = None
+            deadline.end_soon()
         cells = found.cells()
         facts = {
             "schema": SCHEMA,
@@ -262,8 +265,10 @@ def _columns(problem, found, drawn, graph) -> list[dict]:
                     "best_with": own[0] if own else None,
                     "best_without": without[0][0] if without else None,
                 }
-        except (TimeLimitReached, MemoryError, KeyboardInterrupt):
+        except (TimeLimitReached, MemoryError):
             pass
+        except KeyboardInterrupt:
+            deadline.end_soon()
         facts |= {"saved": saved.get(number)}
         listed.append(facts | {"reliance": _reliances(problem, name, [heap for _, heap in drawn])})
     return listed
@@ -283,8 +288,10 @@ def _saved(found, graph) -> dict[int, dict]:
                 round(graph["objective"][1] * stored.unit * x, 9) for x in stored.saved(number) or (0, 0)
             )
             saved[number] = {"least": least, "greatest": greatest}
-    except (TimeLimitReached, MemoryError, KeyboardInterrupt):
+    except (TimeLimitReached, MemoryError):
         pass
+    except KeyboardInterrupt:
+        deadline.end_soon()
     return saved
 
 
@@ -294,7 +301,10 @@ def _fewest(found) -> dict | None:
         return None
     try:
         fewest = fewest_columns(lambda allowed: len(found.cells(frozenset(allowed))), range(len(found.columns)), 200)
-    except (TimeLimitReached, MemoryError, KeyboardInterrupt):
+    except (TimeLimitReached, MemoryError):
+        return None
+    except KeyboardInterrupt:
+        deadline.end_soon()
         return None
     return fewest and {"columns": fewest[0], "names": [found.columns[j] for j in fewest[1]]}
 

@@ -11,8 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import odtc
+from odtc.algorithms.near_optimal.tree_set import TreeSet
+from odtc.algorithms.thresholds.rank_search import RankSearch
+from odtc.base import deadline
 from odtc.data.reading import read_arrays
 from odtc.errors import ChoiceError, TreeError
+from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
 from odtc.testing.problems import problems
 from odtc.workflow import near_optimal, pipeline
 from odtc.workflow.near_optimal_set import Within, near_optimal_set, read_near_optimal_set, reliance
@@ -206,6 +210,31 @@ def test_what_ends_the_count_is_said(monkeypatch):
     assert small.graph is None
     with pytest.raises(ChoiceError, match="graph"):
         small.cells(["a1"])
+
+
+@pytest.mark.parametrize("moment", ["proof", "count"])
+def test_one_interruption_ends_the_whole_set(moment, monkeypatch):
+    """Ctrl-C or SIGTERM in one part used to be followed by all other parts, without an end."""
+    monkeypatch.setattr(deadline, "GRACE", 0.1)
+    X = np.arange(24.0).reshape(12, 2) % 5
+    problem = pipeline.pose(read_arrays(X, [0, 1] * 6), "dpflow", 2)
+
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    def endless(*given):
+        while True:
+            deadline.check()
+
+    if moment == "proof":
+        monkeypatch.setattr(RankSearch, "dive", interrupted)
+        monkeypatch.setattr(TreeSet, "_fill", endless)
+    else:
+        monkeypatch.setattr(TreeSet, "_fill", interrupted)
+        monkeypatch.setattr(DpflowNearOptimalTrees, "graph", endless)
+    found = near_optimal_set(problem, 1)
+    assert not found.complete and found.facts["stopped"] == "an interruption"
+    assert deadline.seconds_left() is None
 
 
 def test_what_cannot_be_counted_is_refused(tmp_path):

@@ -28,6 +28,20 @@ def test_the_certificate_of_a_search_proves_the_optimum(seed):
     assert proof.of["constraints"] == [str(given) for given in problem.constraints]
 
 
+@pytest.mark.parametrize("seed", [1, 4, 13])
+def test_a_certificate_is_written_when_the_time_has_passed(seed, monkeypatch):
+    """In numpy a bound that the search had dropped was sought anew, and looked at the clock that had ended it."""
+    monkeypatch.setenv(compiled.VARIABLE, "never")
+    problem = draw(seed, depths=(3,), wide=True)
+    search = ThresholdSearch(problem)
+    found = search.run()
+    for key in [key for key in search.search.memo if key[0] == 2]:
+        del search.search.memo[key]
+    with deadline.within(-1.0):
+        facts = json.loads(json.dumps(certify_search(search, found.heap)))
+    assert accepted(facts, problem.encoded.dataset) is not None
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not compiled.available(), reason="numba is not installed")
 @pytest.mark.parametrize("depth", [3, 4, 5])

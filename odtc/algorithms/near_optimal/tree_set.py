@@ -161,11 +161,12 @@ class TreeSet:
             self._fill(self.table, self.root, self.depth, self._known_of(self.root, self.depth, self.table))
             self.complete = True
         except TimeLimitReached:
-            self.stopped = "the time limit"
+            self.stopped = deadline.what_ends()
         except MemoryError:
             self.stopped = "the memory"
         except KeyboardInterrupt:
             self.stopped = "an interruption"
+            deadline.end_soon()
         self.table.settle()
         return self.table.total
 

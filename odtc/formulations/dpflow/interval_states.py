@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from odtc.algorithms.thresholds.rank_search import RankSearch
+from odtc.base import deadline
 
 Points = list[tuple[int, int, int, int]]  # column, cut, and the states of the next level on either side, from 1
 
@@ -88,7 +89,8 @@ def _points(search: RankSearch, key: bytes, height: int, state: tuple[int, bool]
     for among, kind in kinds:
         own = among.memo.get((height - 1, key))
         if own is None and height == 3:
-            own = among.value(among.node_of(inside), 2)
+            with deadline.put_off():  # the bound that is stated needs it, also after the end of the search
+                own = among.value(among.node_of(inside), 2)
         whole = min(own.lower, own.upper) if own is not None else 0
         if number := below.of(key, whole, kind):
             found.append((-1, 0, 0, number))

@@ -104,6 +104,8 @@ class DpflowNearOptimalTrees:
         self.trees = TreeSet(rows, search, depth, budget)
         with deadline.within(deadline.time_share(float("inf"), COUNT)):
             self.trees.count()
+        if self.stopped == "an interruption":
+            deadline.end_soon()
 
     @property
     def count(self) -> int:
@@ -147,8 +149,10 @@ class DpflowNearOptimalTrees:
         found = []
         try:
             found.extend((self._objective(cost), self._heap(tree)) for cost, tree in drawn)
-        except (TimeLimitReached, MemoryError, KeyboardInterrupt):
+        except (TimeLimitReached, MemoryError):
             pass
+        except KeyboardInterrupt:
+            deadline.end_soon()
         return found
 
     def graph(self) -> dict | None:
@@ -176,7 +180,10 @@ class DpflowNearOptimalTrees:
                 search.dive(depth)
                 search.solve(depth)
             return True
-        except (TimeLimitReached, KeyboardInterrupt):
+        except TimeLimitReached:
+            return False
+        except KeyboardInterrupt:
+            deadline.end_soon()
             return False
 
     def _name(self, column: int) -> str:
