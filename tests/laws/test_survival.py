@@ -14,7 +14,7 @@ from benchmarks.streed_survival import survival_thetas
 from odtc.data.reading import read
 from odtc.data.tasks.survival import curves
 from tests.command_line import odtc as command
-from tests.laws.test_tasks import columns_of, every_tree_costs, said, table, write
+from tests.laws.test_tasks import columns_of, corruptions, every_tree_costs, said, table, write
 
 WORDS = ["--task", "survival", "--time", "t", "--event", "d"]
 
@@ -333,18 +333,8 @@ def test_no_corrupted_certificate_of_a_survival_tree_proves_more_than_is_true(tm
 
     facts, data = certified(tmp_path, 3)
     best = check_leaf_sums(facts, data)
-    text = json.dumps({key: facts[key] for key in facts if key not in ("of", "data", "odtc")})
-    rng, refused = np.random.default_rng(6), 0
-    digits = [at for at, sign in enumerate(text) if sign.isdigit()]
-    for _ in range(30):
-        at = int(rng.choice(digits))
-        changed = text[:at] + str((int(text[at]) + int(rng.integers(1, 10))) % 10) + text[at + 1 :]
-        try:
-            corrupted = facts | json.loads(changed)
-        except ValueError:
-            continue
-        if rng.random() < 0.2 and corrupted["tried"]:
-            del corrupted["tried"][int(rng.integers(len(corrupted["tried"])))]
+    refused = 0
+    for changed, corrupted in corruptions(facts, 6, 30):
         try:
             proof = check_leaf_sums(corrupted, data)
         except CertificateError:
