@@ -126,7 +126,9 @@ def select_rows(
     Z = coordinates(dataset)
     module.expect(Z.shape[1], **options)
     clusters = clusters_of(dataset, tree, Z, placed, before, number)
-    jobs = min(jobs or -1, len(clusters)) if len(clusters) > 1 and placed.sum() > 2000 else 1
+    # Samples are drawn sooner than processes start.
+    several = len(clusters) > 1 and placed.sum() > 2000 and not module.GROWS
+    jobs = min(jobs or -1, len(clusters)) if several else 1
     kept = Parallel(jobs, batch_size=1)(delayed(module.select)(cluster, **options) for cluster in clusters)
 
     rows = np.concatenate(
