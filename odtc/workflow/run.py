@@ -8,7 +8,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from odtc.base import deadline, threads, workers
+from odtc.algorithms.thresholds import workers
+from odtc.base import deadline, threads
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read
 from odtc.errors import NoSolutionError

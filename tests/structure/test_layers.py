@@ -110,7 +110,7 @@ ONLY_IN = {
     },
     "arff": {"data/readers"},
     "joblib": {
-        "base/workers",
+        "algorithms/thresholds/workers",
         "evaluation/studies",
         "trees/importing",
         "algorithms/hyperplanes",

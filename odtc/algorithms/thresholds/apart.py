@@ -1,4 +1,4 @@
-"""Root tests of one proof as subproblems of processes apart (odtc.base.workers).
+"""Root tests of one proof as subproblems of processes apart (odtc.algorithms.thresholds.workers).
 
 A round is a number of cuts of the root, each in its own interval; all are evaluated against one best tree (the shared
 incumbent), and the bounds and trees that the processes find come back: of them follow the bound of all trees, and the
@@ -10,8 +10,8 @@ certificate does not name.
 from dataclasses import dataclass
 from typing import Any
 
-from odtc.algorithms.thresholds import side_by_side
-from odtc.base import deadline, workers
+from odtc.algorithms.thresholds import side_by_side, workers
+from odtc.base import deadline
 
 ROUND = 4  # cuts of one round for each process
 LEAST = 3  # height of a root whose tests are handed out, and of a state that is handed back
@@ -33,7 +33,7 @@ def pays(search: Any, node: Any, height: int) -> bool:
     """Whether the cuts of a node are evaluated by other processes."""
     if workers.present() is None or node is not search.root or height != search.height or height < LEAST:
         return False
-    if search.relaxed is not None or search.coarse is not None:
+    if search.relaxed is not None or search.coarse is not None or search.ranked.binary:
         return False
     return height > LEAST or node.n * len(search.ranked.columns) >= CELLS
 
