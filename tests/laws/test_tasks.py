@@ -574,3 +574,13 @@ def test_a_table_of_a_task_is_inspected_and_no_refit_takes_it_for_classes(fitted
     assert facts["n_rows"] == 40 and target["kind"] == ("best action" if name == "policy" else "numbers")
     refused = command("refit", f"{name}1.tree.json", data_of(name), folder=fitted_tasks)
     assert refused.code == 1 and f"odtc fit --task {name}" in refused.err
+
+
+@pytest.mark.parametrize(("name", "words"), [("regression", "95 % of the mean"), ("median", "half of them")])
+def test_a_number_is_explained_by_how_many_rows_came_there(fitted_tasks, name, words):
+    told = said(fitted_tasks, "explain", f"{name}1.tree.json", "r.csv", "--row", 1)
+    first, step, last = told.splitlines()[:3]
+    number = said(fitted_tasks, "predict", f"{name}1.tree.json", "r.csv").split()[1]
+    assert float(first.removeprefix("row 1: ")) == pytest.approx(float(number))
+    rows = step.split("; here ")[1].split()[0]
+    assert f": {rows} training rows, " in last and words in last and "label" not in told

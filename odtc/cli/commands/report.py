@@ -66,6 +66,7 @@ def explain(
     """Explain a prediction: the path of a row through the tree, test by test."""
     from odtc.base.template_filters import of, one_line, tally
     from odtc.data.reading import read_rows
+    from odtc.data.task import TASKS
     from odtc.trees.explanation import explain as path_of
     from odtc.trees.tree import read_tree
 
@@ -76,24 +77,30 @@ def explain(
             raise ChoiceError(
                 f"--row: expected a number from 1 to {rows.n_rows}, the rows of {str(data)!r}, got {number}"
             )
+
+    def told(held) -> str:
+        """The training rows at a node: of numbers how many, else by class."""
+        return of(sum(held), "row") if TASKS.get(loaded.task).NUMBERS else tally(held, loaded.classes)
+
     paths = [(number, path_of(loaded, rows.X[number - 1], number)) for number in row]
     if as_json:
         console.print_json({"rows": [{"row": number} | path.to_json() for number, path in paths]})
         return
+    task = TASKS.get(loaded.task)
     for number, path in paths:
-        true = rows.y[number - 1]
+        true = rows.y[number - 1] if task.CLASSES else -1  # of other tasks it would be no label
         print(
             f"row {number}: {one_line(path.prediction)}"
             + (f" (its label is {one_line(loaded.classes[true])})" if true >= 0 else "")
         )
         for step in path.steps:
             cells = ", ".join(f"{one_line(name)} is {one_line(cell)}" for name, cell in step.cells)
-            print(
-                f"  {one_line(step.answer)}, since {cells}"
-                + (f"; here {tally(step.rows, loaded.classes)}" if sum(step.rows) else "")
-            )
+            print(f"  {one_line(step.answer)}, since {cells}" + (f"; here {told(step.rows)}" if sum(step.rows) else ""))
         leaf = path.leaf
-        if leaf.rows:
+        if leaf.rows and task.NUMBERS:
+            words = task.leaf_words(leaf.sums, loaded.classes, leaf.curve) if leaf.sums else ""
+            print(f"  so {one_line(path.prediction)}: {of(sum(leaf.rows), 'training row')}{', ' * bool(words)}{words}")
+        elif leaf.rows:
             print(
                 f"  so {one_line(path.prediction)}: {leaf.rows[leaf.label]} of {of(sum(leaf.rows), 'training row')} "
                 f"like it"
