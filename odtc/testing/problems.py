@@ -151,7 +151,10 @@ def _found_subjects(name: str, params: tuple) -> tuple[Subject, ...]:
 
 def kept_kinds(form) -> set[str]:
     """The names of the kinds that a form must keep on data of two classes."""
-    return set(of_subjects(*subjects_of(form)))
+    named = of_subjects(*subjects_of(form))
+    own = [kind for kind in named if kind not in CONSTRAINTS.module_names]
+    # A declared subject speaks of odtc's kinds; one of a stranger may be written on more than this model says.
+    return set(named) - {kind for kind in own if not takes(small_problem(*form), KINDS[kind])}
 
 
 def alone(cases) -> list:

@@ -70,3 +70,13 @@ def test_the_laws_find_what_it_takes(both):
     assert {"answers", "branch_nodes", "columns", "places"} <= kinds and "leaf_rows" not in kinds
     for case in found:
         case.expect(1)
+
+
+def test_a_kind_of_a_stranger_is_tried_where_the_model_says_what_it_needs(tmp_path, monkeypatch):
+    """dpflow declares the subject of `leaf_rows`, which it keeps by its columns, and says nothing of single rows."""
+    text = (PLUG_INS / "predicted_share.py").read_text().replace("Subject.PREDICTIONS", "Subject.LEAF_ROWS")
+    (tmp_path / "by_leaf.py").write_text(text.replace('"predicted_share"', '"by_leaf"'))
+    monkeypatch.setenv("ODTC_PLUGINS", str(tmp_path / "by_leaf.py"))
+    kind = CONSTRAINTS.get("by_leaf")
+    assert takes(small_problem("flowoct", {}), kind)
+    assert not takes(small_problem("svm1_odt", {}), kind)
