@@ -27,8 +27,6 @@ SMALL = 3e5  # sums of a search that is made without compiling
 NEAR = 1e-11  # of the error of one leaf: trees nearer than that are equally good
 KEPT = 200_000  # subtrees that are remembered
 WIDEST = 6e7  # pairs of cuts that two levels are found of at once, without a look at the clock
-WIDEST = 6e7  # pairs of cuts that two levels are found of at once, without a look at the clock
-WIDEST = 6e7  # pairs of cuts that two levels are found of at once, without a look at the clock
 
 
 STUMP = "the best tree of one level"  # of a tree that is drawn at the end
@@ -146,14 +144,6 @@ class MomentSearch:
             self.known.clear()
         self.known[key] = entry
         return entry
-
-    def _pairs(self, n_rows: int) -> float:
-        """No more pairs of cuts separate so many rows."""
-        return float(np.minimum(self.size, n_rows).sum()) ** 2 / 2
-
-    def _pairs(self, n_rows: int) -> float:
-        """No more pairs of cuts separate so many rows."""
-        return float(np.minimum(self.size, n_rows).sum()) ** 2 / 2
 
     def _pairs(self, n_rows: int) -> float:
         """No more pairs of cuts separate so many rows."""
