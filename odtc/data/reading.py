@@ -18,9 +18,9 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
+from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry, did_you_mean
-from odtc.base.unpack import TooLargeError, gunzip
 from odtc.data import column_types
 from odtc.data.coded_columns import table_of_columns
 from odtc.data.column_coding import Column, WordsNeeded, code_columns

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from odtc.base.unpack import TooLargeError, most_unpacked
+from odtc.base.compression.unpack import TooLargeError, most_unpacked
 from odtc.errors import DataError
 
 

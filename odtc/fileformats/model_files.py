@@ -23,12 +23,12 @@ import numpy as np
 from odtc.base.atomic_write import new_file
 from odtc.base.byte_stream import ByteStream
 from odtc.base.commit import settle
+from odtc.base.compression.parallel_gzip import ParallelGzip
+from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.contract import Contract
 from odtc.base.file_kinds import kind_by_name
-from odtc.base.parallel_gzip import ParallelGzip
 from odtc.base.registry import Registry, of_this_stem
 from odtc.base.text import show_number
-from odtc.base.unpack import TooLargeError, gunzip
 from odtc.errors import ModelError
 from odtc.model.blocks import Block, NamedBlock
 from odtc.model.milp import Model

@@ -17,10 +17,10 @@ import numpy as np
 from odtc.base.atomic_write import new_file
 from odtc.base.byte_stream import ByteStream
 from odtc.base.commit import settle
+from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.contract import Contract
 from odtc.base.file_kinds import kind_by_name
 from odtc.base.registry import Registry, of_this_stem
-from odtc.base.unpack import TooLargeError, gunzip
 from odtc.errors import ChoiceError, SolutionError
 from odtc.fileformats.model_files import identity_in
 from odtc.model.blocks import Block, NamedBlock

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from odtc.base.packing import pack, unpack
+from odtc.base.compression.packing import pack, unpack
 from odtc.errors import ModelError
 from odtc.model.name_spans import Words
 

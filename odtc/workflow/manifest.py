@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import odtc
-from odtc.base import packing
 from odtc.base.atomic_write import write_text
+from odtc.base.compression import packing
 from odtc.base.json_schema import (
     FLAG,
     NOT_WHOLE,

@@ -10,7 +10,7 @@ import zlib
 import polars as pl
 import pytest
 
-from odtc.base.unpack import TooLargeError, gunzip
+from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.data.column_types import level_codes, levels_of
 from odtc.data.reading import read
 from odtc.errors import OdtcError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import odtc
-from odtc.base import packing
+from odtc.base.compression import packing
 from odtc.data.encoding import encode
 from odtc.verification.encoding_again import check_encoding
 from tests.command_line import odtc as command

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtc.base import parallel_gzip
-from odtc.base.parallel_gzip import ParallelGzip
-from odtc.base.unpack import gunzip
+from odtc.base.compression import parallel_gzip
+from odtc.base.compression.parallel_gzip import ParallelGzip
+from odtc.base.compression.unpack import gunzip
 
 
 def packed(pieces) -> bytes:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from odtc.base.compression.packing import pack, unpack
 from odtc.base.json_schema import ANY, FLAG, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value
 from odtc.base.json_schema import validate as fit_shape
-from odtc.base.packing import pack, unpack
 from odtc.data.encoding import Encoded
 from odtc.data.splits import split_from_json
 from odtc.errors import ChoiceError, OdtcError

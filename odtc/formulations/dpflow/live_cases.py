@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.base import packing
+from odtc.base.compression import packing
 from odtc.errors import TreeError
 from odtc.formulations.dpflow.resources import LARGEST, lay
 from odtc.model.blocks import Axis

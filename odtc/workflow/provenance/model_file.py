@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base.atomic_write import stem_of
-from odtc.base.unpack import gunzip
+from odtc.base.compression.unpack import gunzip
 from odtc.errors import ModelError, OdtcError, TreeError
 from odtc.fileformats.model_files import FORMATS, read_model
 from odtc.model.feasibility import TOLERANCE, Check, is_close
