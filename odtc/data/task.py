@@ -48,7 +48,9 @@ class Task(Protocol):
     HEADLINE: str = ""
     HEADLINE_WORDS: str = ""
     LESS_IS_BETTER: bool = True
-    LAW: str = ""  # of a task with MOMENTS: how its leaves cost sums (odtc.algorithms.moments.laws)
+    # How its leaves cost sums (odtc.algorithms.moments.laws); of a task without MOMENTS whose labels are many, how CART
+    # is grown: Gini impurity sees no order in them.
+    LAW: str = ""
 
     @abstractmethod
     def target_columns(self, columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[str, ...]:
@@ -74,7 +76,7 @@ class Task(Protocol):
         return rows
 
     def moments(self, sums: np.ndarray) -> np.ndarray:
-        """float64 (3, rows): W, S and Q of the LAW, of sums float64 (rows, sums); of a task with MOMENTS."""
+        """float64 (3, rows): W, S and Q of the LAW, of sums float64 (rows, sums); of a task with a LAW."""
         raise NotImplementedError
 
     def numbers(self, sums: np.ndarray) -> np.ndarray | None:

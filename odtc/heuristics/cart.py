@@ -35,6 +35,9 @@ def _grown(
 ) -> HeapTree:
     if TASKS.get(encoded.task).MOMENTS:
         return _tree_by_moments(encoded, topology, price, least_rows)
+    if TASKS.get(encoded.task).LAW and most_leaves is None:
+        heap = _tree_by_moments(encoded, topology, 0.0, least_rows)
+        return prune(heap, encoded, price) if price else heap
     test, _ = blank_arrays(topology)
     scales = Scales.of(encoded)  # a feature with a thousand thresholds is one column to it
     weight = encoded.loss.sum(axis=1) / max(1, len(encoded.classes) - 1)

@@ -21,6 +21,7 @@ NAME = "median"
 SUMMARY = "a leaf answers the median of a number; the cost of a row is its absolute error"
 HEADLINE, HEADLINE_WORDS = "mean_absolute_error", "absolute error"
 NUMBERS = True
+LAW = "square"
 MOST = 2e7  # prices of pairs of numbers, or of rows and numbers, that are held
 
 
@@ -74,6 +75,13 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
 def sums_of(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """float64 (rows, 3): 1, w and w y of each row."""
     return np.column_stack([np.ones(len(y)), weight, weight * y])
+
+
+def moments(sums: np.ndarray) -> np.ndarray:
+    """float64 (3, rows): w, w (y - m) and w (y - m)² around the mean m of all rows."""
+    weight = sums[:, 1]
+    apart = sums[:, 2] / weight - sums[:, 2].sum() / weight.sum()
+    return np.stack([weight, weight * apart, weight * apart**2])
 
 
 def expect(cells, how, place: str) -> None:
