@@ -52,11 +52,12 @@ class Task(Protocol):
     # is grown: Gini impurity sees no order in them.
     LAW: str = ""
 
-    @abstractmethod
     def target_columns(self, columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[str, ...]:
-        """The columns of a file that hold its target and are no features. Raises ChoiceError if one is not there, or if
-        options contradict each other."""
-        ...
+        """The columns of a file that hold its target and are no features: one, unless the task says more. Raises
+        ChoiceError if one is not there, or if options contradict each other."""
+        from odtc.data.reading_rows import one_target  # it loads polars
+
+        return one_target(columns, how, place)
 
     def expect(self, cells: Mapping[str, Any], how: ReadingSpec, place: str) -> None:
         """Raises DataError for a target that cannot be learnt from, before the features are looked at."""

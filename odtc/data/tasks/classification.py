@@ -6,17 +6,11 @@ import numpy as np
 
 from odtc.data import column_types
 from odtc.data.dataset import CATEGORICAL, Dataset
-from odtc.data.reading_rows import one_target
 from odtc.errors import DataError
 
 NAME = "classification"
 SUMMARY = "a leaf answers a class; the cost of a row is that of a wrong prediction"
 CLASSES = True
-
-
-def target_columns(columns, how, place: str) -> tuple[str, ...]:
-    """The named column, or the last one that is neither a weight nor set aside."""
-    return one_target(columns, how, place)
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:

@@ -13,7 +13,6 @@ import numpy as np
 
 from odtc.base.text import show_number
 from odtc.data.dataset import Dataset
-from odtc.data.reading_rows import one_target
 from odtc.data.tasks import regression
 from odtc.errors import DataError
 
@@ -23,11 +22,6 @@ HEADLINE, HEADLINE_WORDS = "mean_absolute_error", "absolute error"
 NUMBERS = True
 LAW = "square"
 MOST = 2e7  # prices of pairs of numbers, or of rows and numbers, that are held
-
-
-def target_columns(columns, how, place: str) -> tuple[str, ...]:
-    """The named column, or the last one that is neither a weight nor set aside."""
-    return one_target(columns, how, place)
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:

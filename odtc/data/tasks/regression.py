@@ -16,7 +16,6 @@ import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.data.dataset import Dataset
-from odtc.data.reading_rows import one_target
 from odtc.errors import DataError
 
 NAME = "regression"
@@ -27,11 +26,6 @@ NUMBERS = True
 LAW = "square"
 LABEL = "mean"  # the one class of its leaves
 CONFIDENCE = 0.95  # of the interval of a leaf's mean
-
-
-def target_columns(columns, how, place: str) -> tuple[str, ...]:
-    """The named column, or the last one that is neither a weight nor set aside."""
-    return one_target(columns, how, place)
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
