@@ -66,11 +66,19 @@ def fields_by_name(cls: Any) -> dict[str, dataclasses.Field[Any]]:
 
 
 def check_ranges(spec: Any) -> None:
-    """Raises ChoiceError for the first field whose value lies outside of its range."""
+    """Raises ChoiceError for the first field whose value lies outside of its range, or is of another kind."""
     for field in dataclasses.fields(spec):
-        fits, value = field.metadata.get("fits"), getattr(spec, field.name)
-        if fits is not None and not fits(value):
+        value = getattr(spec, field.name)
+        if not _fits(field, value):
             raise ChoiceError(f"{flag_of(field)}: expected {field.metadata['wanted']}, got {value!r}")
+
+
+def _fits(field, value) -> bool:
+    fits = field.metadata.get("fits")
+    try:
+        return fits is None or bool(fits(value))
+    except TypeError:  # a text in place of a number
+        return False
 
 
 def changes_of(spec: Any) -> dict[str, Any]:

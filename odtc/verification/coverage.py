@@ -28,7 +28,7 @@ def count_uncovered(dataset: Dataset, columns: np.ndarray) -> tuple[int, dict[st
             for value in (values[:-1] if ordered or (len(values) == 2 and known.all()) else values)
         )
         keys = {key for side in sides if (key := _key(np.packbits(side))) and 0 < side.sum() < len(cells)}
-        if not known.all() and dataset.missing == "separate":
+        if known.any() and not known.all() and dataset.missing == "separate":
             keys.add(_key(np.packbits(~known)))
         total += len(keys)
         if absent := len(keys - have):

@@ -413,6 +413,13 @@ def every_split(dataset):
     return found
 
 
+def test_a_column_that_is_missing_everywhere_has_no_test_to_leave_out():
+    X = np.array([[np.nan, 0], [np.nan, 1]])
+    features = Feature("a", "numeric"), Feature("b", "numeric")
+    dataset = Dataset("d", X, np.array([0, 1], np.int32), features, ("n", "p"), np.ones(2), missing="separate")
+    assert count_uncovered(dataset, np.array([[True, False]])) == (1, {})
+
+
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_all_tests_are_one_set_to_the_encoder_and_to_the_checker(data):

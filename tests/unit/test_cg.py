@@ -641,7 +641,7 @@ def test_a_relaxation_that_fails_leaves_the_best_tree_and_says_why(monkeypatch):
 
 def test_constraints_are_refused_without_the_columns_themselves():
     problem = pipeline.pose(MONKS / "monks-2.csv", "cg", 3, columns="start", constraints=("leaf_rows >= 5",))
-    with pytest.raises(ChoiceError, match="; cg has path") as refused:
+    with pytest.raises(ChoiceError, match="; cg says nothing of single rows and nodes") as refused:
         pipeline.compile_model(problem)
     assert (
         len(str(refused.value)) < 400

@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 import odtc
 from odtc.cli import console
-from odtc.estimators import tree_estimator
 from odtc.model.solution import Solution, Termination
 from odtc.testing.exhaustive import cheapest
 from odtc.workflow import pipeline, solving
@@ -37,7 +36,7 @@ def near():
 
 def fitted(monkeypatch, done, dataset, **keywords):
     """The estimator of a run that ended so."""
-    monkeypatch.setattr(tree_estimator, "run", lambda spec, data: done)
+    monkeypatch.setattr("odtc.workflow.run.run", lambda spec, data: done)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return odtc.OptimalTreeClassifier(2, time_limit=1, **keywords).fit(dataset.X, dataset.y)

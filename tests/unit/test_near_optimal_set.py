@@ -186,7 +186,7 @@ def test_a_damaged_file_is_refused_in_a_sentence(folder, tmp_path, place, value)
 
 
 def test_a_limit_leaves_what_was_found(tmp_path):
-    words = ("--encoding", "onehot", "--depth", 3, "--within", 5, "--time-limit", 0.001, "-o", "m")
+    words = ("--encoding", "onehot", "--depth", 6, "--within", 5, "--time-limit", 0.001, "-o", "m")
     said = command("fit", MONKS / "monks-2.csv", *words, folder=tmp_path)
     assert said.code == 0 and (tmp_path / "m.tree.json").exists()
     shown = command("show", "m.near.json", folder=tmp_path)

@@ -94,6 +94,12 @@ def test_a_value_out_of_range_is_refused_by_its_option(field, value):
         SolvingSpec(**{field: value})
 
 
+@pytest.mark.parametrize("field", ["time_limit", "threads", "gap", "workers"])
+def test_a_text_in_place_of_a_number_is_refused_by_its_option(field):
+    with pytest.raises(odtc.OdtcError, match=f"--{field.replace('_', '-')}: expected .*, got '5'"):
+        RunSpec.from_keywords("auto", 2, {field: "5"}, fitting=True)
+
+
 def test_keywords_that_no_field_has_are_parameters_of_the_formulation():
     spec = RunSpec.from_keywords("cg", 3, {"tail": "0", "seed": 3, "reading": {"target": "y"}}, fitting=False)
     assert spec.model.params == {"tail": "0", "seed": 3} and spec.solving.seed == 0 and spec.reading.target == "y"

@@ -36,7 +36,7 @@ def expect(dimensions: int, part: int = PART, share: float = SHARE, seconds: flo
 def select(cluster: Cluster, part: int = PART, share: float = SHARE, seconds: float = SECONDS) -> KeptRows:
     points, first = np.unique(cluster.Z, axis=0, return_index=True)
     kept, expressed = [], 0
-    for places in parts(points, part):
+    for places in halved(points, part):
         a, b = balance(points[places], seconds)
         if not b.any():
             nearest = np.argsort(cluster.near[first[places]], kind="stable")[: max(1, int(share * len(places)))]
@@ -51,7 +51,7 @@ def select(cluster: Cluster, part: int = PART, share: float = SHARE, seconds: fl
     )
 
 
-def parts(points: np.ndarray, most: int) -> list[np.ndarray]:
+def halved(points: np.ndarray, most: int) -> list[np.ndarray]:
     """Places of the points in parts of at most `most`, halved at the median of the widest coordinate."""
     stack, done = [np.arange(len(points))], []
     while stack:
