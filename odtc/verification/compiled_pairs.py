@@ -20,6 +20,7 @@ from odtc.verification.pair_bound import require_pair
 
 LOADING = 0.4  # CPU seconds in numpy, after which a kernel is loaded that is on disk
 COMPILING = 4.0  # CPU seconds in numpy, after which it is compiled
+EACH = 9e-6  # CPU seconds in numpy for a row, a column and a class, about
 _loaded: list[bool] = []  # whether it was loaded in this process
 
 
@@ -39,12 +40,12 @@ class PairCheck:
 
     def require(self, rows: Rows, members: np.ndarray, target: float) -> None:
         """Raises CertificateError if a tree of depth 2 costs less than the target on these rows."""
+        if rows.least <= 1:
+            self._renew(EACH * len(members) * rows.columns.rank.shape[1] * rows.loss.shape[1])
         if self.kernel is None or rows.least > 1:
             began = time.process_time()
             require_pair(rows, members, target)
             self.spent += time.process_time() - began
-            if self.can and self.kernel is None and self.spent > LOADING and (self.spent > COMPILING or on_disk()):
-                self.kernel = kernel()
             return
         if id(rows) not in self._arrays:
             self._arrays[id(rows)] = pair_kernel.entries(rows)
@@ -56,6 +57,13 @@ class PairCheck:
                 f"a tree of two tests after each other costs {found} there, above what no tree can avoid, the target "
                 f"is {target:.0f}"
             )
+
+    def _renew(self, ahead: float) -> None:
+        """Takes the kernel if what was spent in numpy, and what lies ahead, are worth it: one tree of depth 2 over a
+        large table can take longer than all of a small one."""
+        spent = self.spent + ahead
+        if self.can and self.kernel is None and spent > LOADING and (spent > COMPILING or on_disk()):
+            self.kernel = kernel()
 
 
 @cache

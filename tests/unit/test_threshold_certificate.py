@@ -13,6 +13,7 @@ from odtc.errors import CertificateError, TimeLimitReached
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.problem.branch_penalty import objective
+from odtc.verification import compiled_pairs, pair_kernel
 from odtc.verification.certificate import check
 from odtc.verification.compiled_pairs import PairCheck
 from odtc.workflow import pipeline
@@ -158,6 +159,26 @@ def test_with_and_without_numba_the_same_is_accepted(monkeypatch):
             assert (PairCheck(None, None).kernel is None) == (wish == "never")
             said.append(accepted(facts, rows))
         assert said[0] == said[1]
+
+
+def test_a_tree_of_depth_two_over_many_rows_is_checked_by_the_kernel_at_once(monkeypatch):
+    """The check of one such tree took minutes in numpy, and the kernel was looked for after it."""
+    problem = draw(607, (2,))
+    facts, taken = certificate(interrupted(problem, None)), []
+
+    def kernel():
+        taken.append(True)
+        return pair_kernel.least_pair
+
+    monkeypatch.setenv("ODTC_COMPILED", "")
+    monkeypatch.setattr(compiled_pairs, "_loaded", [])
+    monkeypatch.setattr(compiled_pairs, "on_disk", lambda: True)
+    monkeypatch.setattr(compiled_pairs, "kernel", kernel)
+    monkeypatch.setattr(compiled_pairs.importlib.util, "find_spec", lambda name: name)
+    assert check(facts, problem.encoded.dataset).optimal and not taken  # few rows
+    monkeypatch.setattr(compiled_pairs, "EACH", 1.0)
+    monkeypatch.setattr(compiled_pairs, "require_pair", lambda *given: pytest.fail("in numpy"))
+    assert check(facts, problem.encoded.dataset).optimal and taken
 
 
 def test_the_command_writes_no_table_of_tests(tmp_path, monkeypatch):
