@@ -73,7 +73,7 @@ def check_ranges(spec: Any) -> None:
             raise ChoiceError(f"{flag_of(field)}: expected {field.metadata['wanted']}, got {value!r}")
 
 
-def _fits(field, value) -> bool:
+def _fits(field: dataclasses.Field[Any], value: Any) -> bool:
     fits = field.metadata.get("fits")
     try:
         return fits is None or bool(fits(value))
