@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.data import data_file
+from benchmarks.made_tables import is_made, made_file
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import rank_columns, rank_rows
 from odtc.base import deadline
@@ -49,6 +50,8 @@ def measure(kind: str, name: str, depth: int, tool: str, limit: float) -> dict:
 
 
 def _file(name: str) -> Path:
+    if is_made(name):
+        return made_file(name)
     return ROOT / "examples/iris/iris.csv" if name == "iris" else data_file(name)
 
 

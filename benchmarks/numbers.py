@@ -9,7 +9,7 @@ pycontree. onehot: tables of levels. limited: the best tree after some seconds o
 thresholds, beside pytrees-rs with more time. A cell is one process of its own, so that a limit ends it. Cells that
 stand in the results file, with the commit that they were measured at, are not run again; a cell of a peer whose cell
 of one depth less did not end is not run. `--quick` is for CI: iris from examples/ at depth 2. Data is looked for in
-$ODTC_DATA or ../shared/data.
+$ODTC_DATA or ../shared/data; names as parity-60000x12x3 are made (benchmarks.made_tables).
 """
 
 import argparse
