@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-FOLDER = Path(".venv/made-tables")
+FOLDER = Path(".venv/made-tables").resolve()  # cells run in folders of their own
 NAME = re.compile(r"(parity|linear|coin)-(\d+)x(\d+)x(\d+)")
 
 
