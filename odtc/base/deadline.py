@@ -66,6 +66,18 @@ def end_soon() -> None:
     _interrupted.set(True)
 
 
+@contextmanager
+def cut_short() -> Iterator[None]:
+    """Inside, the end of the time, of the memory, or Ctrl-C ends the block quietly; after Ctrl-C the rest of the
+    innermost `within` around it has GRACE seconds (`end_soon`)."""
+    try:
+        yield
+    except (TimeLimitReached, MemoryError):
+        pass
+    except KeyboardInterrupt:
+        end_soon()
+
+
 def what_ends() -> str:
     """What an end of this context is, in words: the time limit, or an interruption (`end_soon`)."""
     return "an interruption" if _interrupted.get() else "the time limit"

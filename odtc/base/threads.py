@@ -9,15 +9,17 @@ joblib and the like say by it how many threads each of their processes is to hav
 """
 
 import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from typing import Any
 
 from odtc.base import system
 
 SAID = "OMP_NUM_THREADS"
+LOOK = 0.05  # seconds between two looks at the clock while others are at work
 
 _most: ContextVar[int | None] = ContextVar("odtc threads", default=None)
 
@@ -45,6 +47,14 @@ def allowed() -> int:
 def pool(threads: int) -> ThreadPoolExecutor:
     """Threads that wait for work; they are made once in a process."""
     return ThreadPoolExecutor(threads, "odtc")
+
+
+def results(waiting: Sequence[Future[Any]], check: Callable[[], None]) -> list[Any]:
+    """What threads or processes found, in the order of `waiting`; `check` is called again and again meanwhile, and may
+    raise to end the wait."""
+    while wait(waiting, LOOK).not_done:
+        check()
+    return [future.result() for future in waiting]
 
 
 system.forget_in_forks(pool.cache_clear)  # threads do not live on in a forked process

@@ -19,7 +19,7 @@ from odtc.algorithms.near_optimal.stored_graph import StoredGraph, count_using, 
 from odtc.base import deadline
 from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
-from odtc.errors import ChoiceError, TimeLimitReached, TreeError
+from odtc.errors import ChoiceError, TreeError
 from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -208,14 +208,9 @@ def near_optimal_set(
     with deadline.within(seconds):
         found = problem.module.near_optimal_trees(problem, wanted.value, wanted.relative, known)
         drawn = found.sample(SAMPLED, seed)
-        try:
-            with deadline.within(deadline.time_share(float("inf"), GRAPH)):
-                graph = found.graph()
-        except (TimeLimitReached, MemoryError):
-            graph = None
-        except KeyboardInterrupt:
-            graph = None
-            deadline.end_soon()
+        graph = None
+        with deadline.cut_short(), deadline.within(deadline.time_share(float("inf"), GRAPH)):
+            graph = found.graph()
         cells = found.cells()
         facts = {
             "schema": SCHEMA,
@@ -253,7 +248,7 @@ def _columns(problem, found, drawn, graph) -> list[dict]:
     with_all, saved = found.cells(), _saved(found, graph)
     for number, name in enumerate(found.columns):
         facts = {"name": name, "trees": None, "share": None, "best_with": None, "best_without": None}
-        try:
+        with deadline.cut_short():
             if found.complete:
                 without = found.cells(every - {number})
                 trees = found.count - sum(cell[2] for cell in without)
@@ -265,10 +260,6 @@ def _columns(problem, found, drawn, graph) -> list[dict]:
                     "best_with": own[0] if own else None,
                     "best_without": without[0][0] if without else None,
                 }
-        except (TimeLimitReached, MemoryError):
-            pass
-        except KeyboardInterrupt:
-            deadline.end_soon()
         facts |= {"saved": saved.get(number)}
         listed.append(facts | {"reliance": _reliances(problem, name, [heap for _, heap in drawn])})
     return listed
@@ -282,16 +273,12 @@ def _saved(found, graph) -> dict[int, dict]:
     stored = StoredGraph(graph["unit"], graph["price"], graph["states"])
     if stored.n_arcs * len(found.columns) > MOST_SAVED:
         return saved
-    try:
+    with deadline.cut_short():
         for number in range(len(found.columns)):
             least, greatest = (
                 round(graph["objective"][1] * stored.unit * x, 9) for x in stored.saved(number) or (0, 0)
             )
             saved[number] = {"least": least, "greatest": greatest}
-    except (TimeLimitReached, MemoryError):
-        pass
-    except KeyboardInterrupt:
-        deadline.end_soon()
     return saved
 
 
@@ -299,13 +286,9 @@ def _fewest(found) -> dict | None:
     """The fewest distinct columns of a tree, and the first such columns."""
     if not found.complete:
         return None
-    try:
+    fewest = None
+    with deadline.cut_short():
         fewest = fewest_columns(lambda allowed: len(found.cells(frozenset(allowed))), range(len(found.columns)), 200)
-    except (TimeLimitReached, MemoryError):
-        return None
-    except KeyboardInterrupt:
-        deadline.end_soon()
-        return None
     return fewest and {"columns": fewest[0], "names": [found.columns[j] for j in fewest[1]]}
 
 

@@ -78,8 +78,7 @@ def main() -> None:
         if system.hold(held.fileno()):
             threading.Thread(target=_end_with_parent, daemon=True).start()
             _compile(sys.argv[1])
-            sys.stdout.flush()
-            os._exit(0)  # a thread that waits for input would keep the interpreter
+            os._exit(0)  # an interpreter that ends in order waits for the lock of the input, which that thread holds
 
 
 if __name__ == "__main__":

@@ -7,12 +7,11 @@ import numpy as np
 
 from odtc.algorithms.thresholds.compiled import Kernels
 from odtc.algorithms.thresholds.ranks import RankedRows
-from odtc.base import deadline
+from odtc.base import deadline, threads
 
 NEVER = 1 << 59  # more than any cost
 CELLS = 2**16  # of a table of columns and entries that numpy works on at once
 LARGE = 2**17  # columns times entries, from which a tree of depth 2 is sought by a thread of its own
-LOOK = 0.05  # seconds between two looks at the end of the time meanwhile
 
 
 class Node:
@@ -135,7 +134,7 @@ class OrderedNodes:
                 try:
                     while kernels is self.chosen.now:
                         try:
-                            return seeking.result(timeout=LOOK)
+                            return seeking.result(timeout=threads.LOOK)
                         except TimeoutError:
                             deadline.check()
                             self.chosen.renew()

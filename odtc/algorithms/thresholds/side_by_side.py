@@ -6,14 +6,12 @@ lock of Python, take far longer than the Python around them: on nodes with many 
 """
 
 from collections.abc import Callable
-from concurrent.futures import wait
 from copy import copy
 
 from odtc.base import threads
 
 ROUND = 8  # cuts that are evaluated at once, whatever the number of threads
 CELLS = 10_000  # entries times columns of a node, from which on there are rounds
-LOOK = 0.05  # seconds between two looks at the clock while threads are at work
 
 
 class _Over:
@@ -91,10 +89,8 @@ def _in_turn(search, jobs):
 def _in_threads(search, jobs, count):
     waiting = [threads.pool(count).submit(job) for job in jobs]
     try:
-        while wait(waiting, LOOK).not_done:
-            search.check()
+        return threads.results(waiting, search.check)
     except BaseException:
         for future in waiting:
             future.cancel()
         raise
-    return [future.result() for future in waiting]

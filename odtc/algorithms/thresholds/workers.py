@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from odtc.base import threads
 from odtc.errors import OdtcError
-
-LOOK = 0.05  # seconds between two looks at the clock while the processes are at work
 
 _team: ContextVar["Team | None"] = ContextVar("odtc workers", default=None)
 
@@ -62,15 +61,11 @@ class Team:
         OdtcError
             If a process was killed; and what `check` and `part` raise.
         """
-        from concurrent.futures import wait
-
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         try:
             waiting = [self._pool.submit(part, task) for task in tasks]
-            while wait(waiting, LOOK).not_done:
-                check()
-            return [future.result() for future in waiting]
+            return threads.results(waiting, check)
         except BrokenProcessPool:
             self.end()
             raise OdtcError(

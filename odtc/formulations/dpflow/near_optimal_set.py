@@ -147,12 +147,8 @@ class DpflowNearOptimalTrees:
         else:
             drawn = (self.trees.sample(1, seed + at)[0] for at in range(number))
         found = []
-        try:
+        with deadline.cut_short():
             found.extend((self._objective(cost), self._heap(tree)) for cost, tree in drawn)
-        except (TimeLimitReached, MemoryError):
-            pass
-        except KeyboardInterrupt:
-            deadline.end_soon()
         return found
 
     def graph(self) -> dict | None:

@@ -85,11 +85,6 @@ class Problem:
     def depth(self) -> int:
         return len(self.levels)
 
-    @property
-    def listed_only(self) -> bool:
-        """Whether a tree must satisfy what no bound knows."""
-        return bool(self.together) or self.most_tests is not None
-
     @cached_property
     def column_sets(self) -> np.ndarray:
         """int (sets, k): the columns of each set that a tree may test, a shorter one with its first column repeated;

@@ -514,7 +514,7 @@ def large_node(seed, monkeypatch):
     ranked = rank_rows(rank, (1.0 - np.eye(2 + seed % 2))[y])
     best = RankSearch(ranked).solve(2).upper
     monkeypatch.setattr(ordered_nodes, "LARGE", 0)
-    monkeypatch.setattr(ordered_nodes, "LOOK", 0.001)
+    monkeypatch.setattr(threads, "LOOK", 0.001)
     return RankSearch(ranked), best
 
 
