@@ -60,21 +60,13 @@ class Scales:
         return cls(scale, place, np.bincount(scale), rank)
 
     def nested(self) -> "Scales":
-        """The same tests, of which those with one cut whose ones lie within one another are a scale together: what
-        holds of thresholds of a column holds of any tests whose ones are nested."""
+        """The same tests, of which those with one cut whose ones lie within one another are a scale together, in as
+        few scales as there can be: what holds of thresholds of a column holds of any tests whose ones are nested."""
         single = np.flatnonzero(self.size == 1)
         n, ones = len(self.rank), self.rank[:, single] > 0
         if len(single) < 2 or len(single) ** 2 * n > MOST_NESTED:
             return self
-        packed, count = np.packbits(ones.T, axis=1), ones.sum(axis=0)
-        chains: list[list[int]] = []  # from the most ones to the fewest
-        for j in np.argsort(-count, kind="stable").tolist():
-            last = np.array([chain[-1] for chain in chains], np.int64)
-            above = np.flatnonzero(~(packed[j] & ~packed[last]).any(axis=1)) if len(last) else last
-            if len(above):
-                chains[above[count[last[above]].argmin()]].append(j)
-            else:
-                chains.append([j])
+        chains = _chains(ones)
         if len(chains) == len(single):
             return self
         test_of = self._order[np.cumsum(self.size) - self.size]  # the first test of each scale
@@ -87,6 +79,43 @@ class Scales:
             scale[tests], place[tests] = number, np.arange(len(chain))
         ranks = [ones[:, chain].sum(axis=1) for chain in chains]
         return Scales(scale, place, np.bincount(scale), np.column_stack([self.rank[:, kept], *ranks]))
+
+
+def _chains(ones: np.ndarray) -> list[list[int]]:
+    """The columns of bool (rows, columns) in the fewest chains, each from the most ones to the fewest, in which the
+    ones of a column lie within those of the one before.
+
+    The fewest chains of a partial order are its elements less the largest matching of elements to ones below them
+    (Dilworth's theorem by König's). The nearest chain, taken for one column after the other, is mostly as good, and
+    then kept: it leaves thresholds of a column together.
+    """
+    from scipy.sparse import csr_array  # not needed for most data, and slow to import
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    packed, count = np.packbits(ones.T, axis=1), ones.sum(axis=0)
+    order = np.argsort(-count, kind="stable")
+    within = np.zeros((len(order), len(order)), bool)  # (before, after) in `order`
+    chains: list[list[int]] = []
+    for at, j in enumerate(order.tolist()):
+        before = order[:at]
+        within[:at, at] = ~(packed[j] & ~packed[before]).any(axis=1)
+        ends = np.array([chain[-1] for chain in chains], np.int64)
+        above = np.flatnonzero(~(packed[j] & ~packed[ends]).any(axis=1)) if len(ends) else ends
+        if len(above):
+            chains[above[count[ends[above]].argmin()]].append(j)
+        else:
+            chains.append([j])
+    after = maximum_bipartite_matching(csr_array(within), perm_type="column")
+    if len(order) - np.count_nonzero(after >= 0) == len(chains):
+        return chains
+    firsts = np.setdiff1d(np.arange(len(order)), after)
+    chains = []
+    for at in firsts.tolist():
+        chain = [at]
+        while (at := int(after[at])) >= 0:
+            chain.append(at)
+        chains.append(order[chain].tolist())
+    return chains
 
 
 def _sum(X: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import sqlite3
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import odtc
@@ -285,6 +285,7 @@ def test_rows_to_test_on_may_have_no_event(tmp_path):
 
 
 @given(seed=st.integers(0, 10**6))
+@example(seed=4030)  # the nearest scale, taken for one test after the other, needs four
 @settings(max_examples=12)
 def test_nested_tests_are_the_cuts_of_one_scale(seed):
     from types import SimpleNamespace
