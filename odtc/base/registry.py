@@ -7,9 +7,13 @@ another package that cannot be loaded, or whose name is taken, is set aside with
 others.
 """
 
+import contextlib
 import difflib
+import functools
 import hashlib
 import importlib
+import os
+import sys
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -146,11 +150,8 @@ class Registry:
 
     def _foreign(self) -> dict[str, list[Any]]:
         """The entry points of other packages by name: more than one if packages clash."""
-        # importlib.metadata costs 30 ms, so it is only imported when a registry is really asked.
-        from importlib.metadata import entry_points
-
         found: dict[str, list[Any]] = {}
-        for point in entry_points(group=self.group):
+        for point in _offered(self.group, _folders()):
             if point not in found.setdefault(point.name, []):  # a package may be found twice on the path
                 found[point.name].append(point)
         for file in named_files():
@@ -193,6 +194,24 @@ class Registry:
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_members": {}, "_aside": {}}  # modules are found again by their names
+
+
+def _folders() -> tuple[tuple[str, int], ...]:
+    """The folders in which packages are looked for, and when their lists of names changed last."""
+    found = []
+    for folder in sys.path:
+        with contextlib.suppress(OSError):
+            found.append((folder, os.stat(folder or ".").st_mtime_ns))
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=64)
+def _offered(group: str, folders: tuple[tuple[str, int], ...]) -> tuple[Any, ...]:
+    """The entry points of a group. To read them takes 10 ms, and readers ask a registry for each file."""
+    # importlib.metadata costs 30 ms, so it is only imported when a registry is really asked.
+    from importlib.metadata import entry_points
+
+    return tuple(entry_points(group=group))
 
 
 _WARNED: set[str] = set()

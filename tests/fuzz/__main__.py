@@ -3,9 +3,13 @@
 Guided by coverage if atheris is installed (`pip install odtc[fuzz]`), else plain random mutations; one process
 a target. Finds are written to the folder `--finds`, one file each: an uncaught exception, or a difference between two
 readers. The exit code is 1 if there are any.
+
+`--slice 30` gives each target 30 s in turn until all have `--runs` executions, counted over all runs with the same
+`--finds`: its file executions.csv has a line for each slice, so that a run that was stopped goes on where it was.
 """
 
 import argparse
+import csv
 import os
 import random
 import subprocess
@@ -22,6 +26,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600, help="of each target")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--finds", type=Path, default=Path("fuzz-finds"))
+    parser.add_argument("--slice", type=float, help="seconds of each target in turn, again and again")
     parser.add_argument("--plain", action="store_true", help="no atheris")
     parser.add_argument("--corpus", action="store_true", help="write the first seeds anew, and end")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
@@ -35,19 +40,41 @@ def main() -> None:
     else:
         from tests.fuzz.targets import TARGETS
 
-        failed = []
-        for name in given.targets or TARGETS:
-            words = ["--one", "--runs", given.runs, "--seconds", given.seconds, "--seed", given.seed]
-            words += ["--finds", given.finds.resolve(), *(["--plain"] if given.plain else [])]
+        failed = _in_turn(given.targets or list(TARGETS), given)
+        sys.exit(f"finds: {', '.join(failed)}" if failed else 0)
+
+
+def _in_turn(names: list[str], given) -> list[str]:
+    """Runs the targets one after the other, with `--slice` again and again. Returns the names of those with finds."""
+    failed: dict[str, None] = {}
+    turn = 0
+    while names and (turn == 0 or given.slice):
+        for name in names:
+            done = _done(given.finds, name) if given.slice else []
+            words = ["--one", "--runs", given.runs - sum(done), "--seconds", given.slice or given.seconds]
+            words += ["--seed", given.seed + len(done), "--finds", given.finds.resolve()]
+            words += ["--plain"] if given.plain else []
             code = subprocess.call([sys.executable, "-m", "tests.fuzz", name, *map(str, words)])
             if code:
-                failed.append(name)
+                failed[name] = None
                 print(f"{name}: ended with {code}", flush=True)
-        sys.exit(f"finds: {', '.join(failed)}" if failed else 0)
+        turn += 1
+        names = [name for name in names if given.slice and sum(_done(given.finds, name)) < given.runs]
+    return list(failed)
+
+
+def _done(finds: Path, name: str) -> list[int]:
+    """The executions of a target in each slice so far."""
+    try:
+        with (finds / "executions.csv").open(newline="") as stream:
+            return [int(row[1]) for row in csv.reader(stream) if row[0] == name]
+    except FileNotFoundError:
+        return []
 
 
 def _one(name: str, given) -> None:
     """One target in this process; at the end one line with the number of executions."""
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # tables of three rows
     guided = False
     if not given.plain:
         try:
@@ -62,8 +89,11 @@ def _one(name: str, given) -> None:
     else:
         from tests.fuzz import targets
     count, taken, kinds, began = 0, 0, {}, time.monotonic()
+    given.finds.mkdir(parents=True, exist_ok=True)
 
     def report() -> None:
+        with (given.finds / "executions.csv").open("a", newline="") as stream:
+            csv.writer(stream).writerow([name, count, round(time.process_time(), 1), taken, len(kinds), given.seed])
         spent = f"{count:,} executions in {time.monotonic() - began:.0f} s, {taken:,} taken"
         print(f"{name}: {spent}, {len(kinds)} kinds of finds", flush=True)
         for kind, text in kinds.items():
@@ -77,25 +107,38 @@ def _one(name: str, given) -> None:
         except Exception as problem:
             kind = _kind(problem)
             if kind not in kinds:
-                given.finds.mkdir(parents=True, exist_ok=True)
-                path = given.finds / f"{name}-{len(kinds)}"
+                path = given.finds / f"{name}-{given.seed}-{len(kinds)}"
                 path.write_bytes(data)
                 kinds[kind] = f"{' '.join(str(problem).split())[:300]} ({path})"
         if guided and (count >= given.runs or time.monotonic() - began > given.seconds):
             report()
             os._exit(bool(kinds))
 
+    from tests.fuzz.mutation import mutated
+
     seeds = targets.seeds(name)
     if guided:
         known = targets.CORPUS / targets.TARGETS[name][0]
         grown = given.finds / f"corpus-{name}"
-        grown.mkdir(parents=True, exist_ok=True)
-        words = [f"-seed={given.seed}", "-max_len=20000", "-timeout=60", "-rss_limit_mb=4000", "-print_final_stats=0"]
-        atheris.Setup([sys.argv[0], *words, "-verbosity=0", str(grown), str(known)], one)
+        grown.mkdir(exist_ok=True)
+        words = [
+            f"-seed={given.seed}",
+            "-max_len=20000",
+            "-timeout=60",
+            "-rss_limit_mb=4000",
+            "-print_final_stats=0",
+            "-mutate_depth=2",
+        ]
+
+        def mutator(data: bytes, max_size: int, seed: int) -> bytes:
+            """Half of the changes know words and numbers: by bits alone few are taken."""
+            rnd = random.Random(seed)
+            return mutated(data, seeds, rnd)[:max_size] if rnd.random() < 0.5 else atheris.Mutate(data, max_size)
+
+        words += ["-verbosity=0", str(grown), str(known)]
+        atheris.Setup([sys.argv[0], *words], one, custom_mutator=mutator)
         atheris.Fuzz()
         return
-    from tests.fuzz.mutation import mutated
-
     rnd = random.Random(f"{given.seed} {name}")
     while count < given.runs and time.monotonic() - began < given.seconds:
         one(mutated(rnd.choice(seeds), seeds, rnd))

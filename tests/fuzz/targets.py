@@ -52,8 +52,8 @@ def by_path(read_file: Callable, name: str) -> Callable[[bytes], None]:
 
 
 def _data(path) -> None:
-    for missing in ("drop", "separate"):
-        read(path, missing=missing)
+    """With one rule of missing cells or the other, as the file's length says: a table takes milliseconds."""
+    read(path, missing=("drop", "separate")[path.stat().st_size % 2])
 
 
 def _certificate(path) -> None:

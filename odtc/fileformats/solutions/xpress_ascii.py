@@ -42,6 +42,8 @@ def read(data: bytes) -> RawPoint:
     value_end = commas[which]
     whole = (buffer[name - 1] == ord(",")) & (buffer[basis_end + 1] == ord(","))
     whole &= (kind_end == kind + 2) & (value_end < ends)
+    if not (begins < name).all():  # no place at all: the quote stands first in its line
+        raise damaged_file()
     places = _trimmed(buffer, begins, name - 1).numbers("the places")
     if not whole.all() or not np.array_equal(places, np.arange(1, len(ends) + 1)):
         raise damaged_file()
