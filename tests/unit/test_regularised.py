@@ -46,7 +46,7 @@ def test_every_candidate_is_a_tree_with_its_loss_and_the_last_is_the_majority(da
         rng.random((n, 3)).round(1),
         (1.0 - np.eye(classes)[rng.integers(0, classes, n)]) * rng.integers(1, 4, (n, 1)),
     )
-    for path in Grower(depth, 0, False, np.inf).paths(Z, loss).values():
+    for path in Grower(depth, 0, False).paths(Z, loss, np.inf).values():
         assert path[-1].leaves == 1 and path[-1].loss == pytest.approx(loss.sum(axis=0).min())
         for larger, tree in zip([None, *path], path):
             label = tree.predict(Z)
@@ -69,6 +69,23 @@ def test_two_groups_are_parted_whatever_one_number_far_out_says():
     X[7] = [1e7, -1e7, 0]
     heap, seen = chosen(X, y)
     assert seen.better and heap.errors(encode(dataset(X, y))) <= 8
+
+
+@pytest.mark.parametrize("ticks", [150, 400, 1500])
+def test_a_short_time_is_for_fewer_penalties_and_folds_but_a_choice_is_made(monkeypatch, ticks):
+    """Each look at the clock takes a second, so that nothing hangs on how fast the machine is; the search whose time
+    is looked at elsewhere is left out."""
+    now = iter(range(10**6))
+    monkeypatch.setattr(Grower, "_searched", lambda self, Z, loss: [])
+    X, y = blobs(120)
+    Z, loss = (X - X.min(axis=0)) / np.ptp(X, axis=0), 1.0 - np.eye(2)[y]
+    whole = choose_tree(Z, loss, np.ones(120), 2, seconds=1e6)
+    with monkeypatch.context() as patch:
+        patch.setattr("time.monotonic", lambda: next(now))
+        seen = choose_tree(Z, loss, np.ones(120), 2, seconds=ticks)
+    assert 2 <= seen.folds <= whole.folds == 10 and seen.better
+    assert abs(seen.held_out - whole.held_out) <= 0.1
+    assert next(now) <= 1.5 * ticks
 
 
 def test_heavy_tails_cost_at_most_a_point():

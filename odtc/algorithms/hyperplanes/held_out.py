@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.algorithms.hyperplanes.penalised import CART, NEAR, Grower, PrunedTree, clipped
+from odtc.algorithms.hyperplanes.penalised import CART, NEAR, PENALTIES, Grower, PrunedTree, clipped
 
 FOLDS, REPEATS = 5, 2
 LEAST_ROWS = 30  # fewer, or fewer than FOLDS of the most frequent class, cannot say which tree is better
 FOLD_ROWS = 2500  # that cross-validation looks at, at most
 FIT_ROWS = 8000  # that a tree is settled on, at most
+FIRST = 0.25  # of the time, in which the first fold ends
 SURE = 2.0  # corrected standard errors by which a tree has to beat the majority
 
 
@@ -65,8 +66,8 @@ def choose_tree(
         Standard errors (of the paired differences to the best candidate) that fewer leaves may be worse; 0 for the
         best mean.
     seconds : float
-        How long it may take. If fewer than two folds were seen by then, or there are fewer than LEAST_ROWS rows, a tree
-        of single columns comes back.
+        How long it may take. If that is short there are fewer penalties, folds and rows; if two folds could not be
+        seen, or there are fewer than LEAST_ROWS rows, a tree of single columns comes back.
     seed : int
         Of the folds, the samples and the draws.
     sparse : bool
@@ -78,16 +79,19 @@ def choose_tree(
     """
     rng = np.random.default_rng(seed)
     cheapest = loss.argmin(axis=1)
-    some = _sample(cheapest, FIT_ROWS, rng)
-    grower = Grower(depth, seed, sparse, time.monotonic() + seconds)
-    if len(Z) < LEAST_ROWS or np.bincount(cheapest).max() < FOLDS:
+    fitted = _sample(cheapest, FIT_ROWS, rng)
+    grower, until = Grower(depth, seed, sparse), time.monotonic() + seconds
+    if len(Z) < LEAST_ROWS or np.bincount(cheapest).max() < FOLDS or seconds <= 0:
         return Choice(grower.of_columns(Z, loss)[0], None)
-    full = grower.paths(Z[some], loss[some])
-    keys = [(family, k) for family, path in full.items() for k in sorted({tree.leaves for tree in path})]
-    held = _held_out(Z, loss, weight, keys, grower, _sample(cheapest, FOLD_ROWS, rng), seed)
+    held, rate = _held_out(Z, loss, weight, grower, _sample(cheapest, FOLD_ROWS, rng), seed, until)
     if len(held) < 2:
-        return Choice(_whole(full[CART][0], Z, loss), None)
-    losses, linear = np.array([mean for mean, _ in held]), np.array([mean for _, mean in held])
+        return Choice(grower.of_columns(Z, loss)[0], None)
+    in_time = max(LEAST_ROWS, int(rate * (until - time.monotonic())))
+    fitted = fitted[_sample(cheapest[fitted], in_time, rng)]
+    full = grower.paths(Z[fitted], loss[fitted], until, _penalties(held[0][0]))
+    keys = [(family, k) for family, path in full.items() for k in sorted({tree.leaves for tree in path})]
+    losses = np.array([[each[family][leaves - 1] for family, leaves in keys] for each, _ in held])
+    linear = np.array([mean for _, mean in held])
     at, better = _chosen(losses, keys, se)
     family, leaves = keys[at]
     return Choice(
@@ -139,26 +143,42 @@ def _sample(cheapest: np.ndarray, most: int, rng) -> np.ndarray:
     return np.union1d(first, rng.permutation(n)[:most])
 
 
-def _held_out(Z, loss, weight, keys, grower: "Grower", rows: np.ndarray, seed: int) -> list[tuple[np.ndarray, float]]:
-    """Of each fold (losses of the candidates, loss of a linear model), per unit of held-out weight; as many folds as
-    the time allows."""
+def _held_out(
+    Z, loss, weight, grower: Grower, rows: np.ndarray, seed: int, until: float
+) -> tuple[list[tuple[dict, float]], float]:
+    """(of each fold ({family: losses of its trees of 1, 2, … leaves}, loss of a linear model) per unit of held-out
+    weight, rows a second).
+
+    The families are those that the first fold grows in FIRST of the time; there are as many folds as leave time for
+    the trees of all rows.
+    """
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import RepeatedStratifiedKFold
 
-    cheapest, found = loss.argmin(axis=1), []
+    cheapest, found, longest, least = loss.argmin(axis=1), [], 0.0, np.inf
+    part = FIRST * (until - time.monotonic())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of classes with fewer rows than folds, and of models that have not converged
         folds = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=REPEATS, random_state=seed)
         for inside, outside in folds.split(rows, cheapest[rows]):
+            began = time.monotonic()
+            if found and began + 2 * longest > until:
+                break
             train, test = rows[inside], rows[outside]
-            paths = grower.paths(Z[train], loss[train])
-            if grower.late:
+            families = found[0][0] if found else {}
+            ends = began + max(part, longest)
+            paths = grower.paths(Z[train], loss[train], ends, _penalties(families) if found else PENALTIES)
+            if not families.keys() <= paths.keys():
                 break
             total = max(float(weight[test].sum()), NEAR)
             index = np.arange(len(test))
-            each = [
-                loss[test][index, _at(paths[family], leaves).predict(Z[test])].sum() / total for family, leaves in keys
-            ]
+            each = {
+                family: [
+                    loss[test][index, _at(path, k).predict(Z[test])].sum() / total
+                    for k in range(1, 2**grower.depth + 1)
+                ]
+                for family, path in paths.items()
+            }
             plane, margin = cheapest[train], np.ptp(loss[train], axis=1) + 1e-12
             if len(np.unique(plane)) > 1:
                 linear = LogisticRegression(max_iter=200, tol=1e-3).fit(
@@ -167,8 +187,14 @@ def _held_out(Z, loss, weight, keys, grower: "Grower", rows: np.ndarray, seed: i
                 label = linear.predict(clipped(Z[test]))
             else:
                 label = np.full(len(test), plane[0])
-            found.append((np.array(each), float(loss[test][index, label].sum() / total)))
-    return found
+            found.append((each, float(loss[test][index, label].sum() / total)))
+            longest, least = max(longest, time.monotonic() - began), min(least, len(train))
+    return found, least / max(longest, NEAR)
+
+
+def _penalties(families) -> tuple[float, ...]:
+    """The penalties of these families, in the order of PENALTIES."""
+    return tuple(C for C in PENALTIES if ("tree", C) in families)
 
 
 def _at(path: list[PrunedTree], leaves: int) -> PrunedTree:

@@ -68,13 +68,20 @@ def clipped(Z: np.ndarray) -> np.ndarray:
 
 
 class Grower:
-    """Grows the candidates for some rows: {family: cost-complexity path}. `late` is set once the time is over."""
+    """Grows the candidates for some rows: {family: cost-complexity path}. `late` tells whether the time of the last
+    ones was over before their end."""
 
-    def __init__(self, depth: int, seed: int, sparse: bool, until: float):
-        self.depth, self.seed, self.sparse, self.until, self.late = depth, seed, sparse, until, False
+    def __init__(self, depth: int, seed: int, sparse: bool):
+        self.depth, self.seed, self.sparse, self.until, self.late = depth, seed, sparse, np.inf, False
 
-    def paths(self, Z: np.ndarray, loss: np.ndarray) -> dict[tuple[str, float], list[PrunedTree]]:
+    def paths(
+        self, Z: np.ndarray, loss: np.ndarray, until: float, penalties: tuple[float, ...] = PENALTIES
+    ) -> dict[tuple[str, float], list[PrunedTree]]:
+        """The families whose nodes have these penalties and that are grown by the time `until`, of the monotonic clock:
+        at least that of single columns and those of the first penalty, whose trees are then as far as they came."""
         import sklearn
+
+        self.until, self.late = until, False
 
         # Thousands of small models are fitted: what is looked at in each of them is looked at here once.
         quick = sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
@@ -85,14 +92,17 @@ class Grower:
             if self.depth == 0:
                 return found
             begun = [axis, *self._searched(Z, loss)]
-            for C in PENALTIES:
+            for C in penalties:
                 starts = [self._drawn(Z, loss, self.depth, C), *begun]
                 best = min((self._settled(*start, Z, loss, self.depth, C) for start in starts), key=lambda one: one[0])
-                found["tree", C] = self._path(best[1:], Z, loss)
+                grown = {("tree", C): self._path(best[1:], Z, loss)}
                 begun = [best[1:]]
                 if self.depth > 1:
                     one = self._settled(*self._drawn(Z, loss, 1, C), Z, loss, 1, C)
-                    found["plane", C] = self._path(one[1:], Z, loss)
+                    grown["plane", C] = self._path(one[1:], Z, loss)
+                if self.late and C != penalties[0]:
+                    break
+                found |= grown
         return found
 
     def of_columns(self, Z: np.ndarray, loss: np.ndarray) -> list[PrunedTree]:
@@ -124,7 +134,7 @@ class Grower:
     def _searched(self, Z, loss) -> list[tuple[np.ndarray, np.ndarray]]:
         if len(Z) > SEARCH_ROWS or self._over():
             return []
-        left = max(0.0, self.until - time.monotonic())
+        left = max(0.0, self.until - time.monotonic()) / 3
         found = search_hyperplanes(Z, loss, self.depth, restarts=RESTARTS, seconds=left, seed=self.seed)
         return [(found.H, found.g)]
 
