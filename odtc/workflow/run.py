@@ -70,7 +70,8 @@ def run(
         reporter.say(note)
     several = rounds_of(spec.model.select) > 1 or parts_of(spec.model.select)
     whole = _run_rounds if several else _run_once
-    with threads.at_most(spec.solving.threads), workers.team(spec.solving.workers):
+    solving = spec.solving
+    with threads.at_most(solving.threads), workers.team(solving.workers, solving.cluster):
         done = whole(spec, data, test, solver, sink, reporter)
     sink.write_tree(done, spec)
     return done

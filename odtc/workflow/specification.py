@@ -7,6 +7,7 @@ command on a report are derived from the fields of these records. Nothing that i
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from odtc.base import cluster as clusters
 from odtc.base.spec_fields import PAIRS, REPEATED, command_words, fields_by_name, spec_field
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError
@@ -124,6 +125,9 @@ class SolvingSpec(Options):
         metavar="N",
         wanted="a whole number from 1 to 1024",
         fits=lambda value: 1 <= value <= 1024,
+    )
+    cluster: str | None = spec_field(
+        None, "The workers of a cluster do so. " + clusters.HELP.format("--workers"), metavar=clusters.METAVAR
     )
 
     @property

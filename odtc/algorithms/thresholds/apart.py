@@ -1,85 +1,130 @@
-"""Root tests of one proof as subproblems of processes apart (odtc.algorithms.thresholds.workers).
+"""Tests of one proof as subproblems of processes apart (odtc.algorithms.thresholds.workers).
 
-A round is a number of cuts of the root, each in its own interval; all are evaluated against one best tree (the shared
-incumbent), and the bounds and trees that the processes find come back: of them follow the bound of all trees, and the
-certificate, as if this process had found them. Each process searches the same ranked rows with a memory of its own,
-which it keeps from round to round; of that it hands back only states of height 3 and more, as those of less a
-certificate does not name.
+A part is one cut of the root in its interval; of a side of the root, if the root has few cuts. Each process has a few
+parts at a time. What comes back, the bounds of the sides and the trees found, is at once what the next part is handed
+out with: the best tree is shared, and intervals that it settles are never handed out. Of the bounds follow the bound of
+all trees, and the certificate, as if this process had found them. Each process searches the same ranked rows with a
+memory of its own, which it keeps from part to part; of that it hands back only states of height 3 and more, as those of
+less a certificate does not name.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from odtc.algorithms.thresholds import side_by_side, workers
 from odtc.base import deadline
 
-ROUND = 4  # cuts of one round for each process
-LEAST = 3  # height of a root whose tests are handed out, and of a state that is handed back
-CELLS = 3_000  # entries times columns, from which on one test of a root of height LEAST is work enough
+AHEAD = 2  # parts of each process: one that it works on, and the next
+FEW = 16  # cuts of the root for each process, below which those of its sides are handed out
+LEAST = 3  # height of a node whose tests are handed out, and of a state that is handed back
+CELLS = 3_000  # entries times columns, from which on one test of a node of height LEAST is work enough
 
 
 @dataclass(frozen=True)
 class Part:
-    """One cut of the root to be evaluated: the height, what the best tree costs, what the process may take, in seconds
-    (None: no limit), and the other arguments of RankSearch._evaluate."""
+    """One cut of a node to be evaluated.
+
+    Attributes
+    ----------
+    height : int
+    inside : bytes or None, the key of the node; None for the root
+    upper : int, what the best tree costs
+    raising : bool, as of RankSearch
+    seconds : float or None, what the process may take; None for no limit
+    terms : tuple, the other arguments of RankSearch._evaluate
+    """
 
     height: int
+    inside: bytes | None
     upper: int
+    raising: bool
     seconds: float | None
-    rest: tuple[Any, ...]
+    terms: tuple[Any, ...]
 
 
 def pays(search: Any, node: Any, height: int) -> bool:
     """Whether the cuts of a node are evaluated by other processes."""
-    if workers.present() is None or node is not search.root or height != search.height or height < LEAST:
+    team = workers.present()
+    if team is None or search.relaxed is not None or search.coarse is not None or search.ranked.binary:
         return False
-    if search.relaxed is not None or search.coarse is not None or search.ranked.binary:
+    below = search.height > LEAST and int((search.nodes.cuts(search.root)[0] - 1).sum()) < FEW * team.size
+    if height != search.height - below or height < LEAST or (node is search.root) == below:
         return False
     return height > LEAST or node.n * len(search.ranked.columns) >= CELLS
 
 
-def cuts_of_a_round() -> int:
-    """The cuts that one round has."""
-    team = workers.present()
-    return ROUND * team.size if team is not None else 1
+def halve(search: Any, node: Any, height: int, need: int, known: Any, intervals: Any) -> None:
+    """Halves the open intervals of a node until no bound is below what is needed, as RankSearch does alone.
 
+    Parameters
+    ----------
+    search : RankSearch
+    node : of `search.nodes`
+    height, need : int
+    known : Known, of the trees of this height on the node; takes what is found
+    intervals : OpenIntervals
 
-def evaluated(search: Any, tasks: list[tuple[Any, ...]]) -> list[tuple[Any, Any]]:
-    """As of odtc.algorithms.thresholds.side_by_side.evaluated, by the processes of the team."""
+    Raises
+    ------
+    OdtcError
+        If a process was killed; and what `search.check` raises.
+    """
     team = workers.present()
     assert team is not None
     team.begin(search, _ready, (search.ranked, search.room // (team.size + 1)))
-    left = deadline.seconds_left()
-    parts = [Part(height, known.upper, left, tuple(rest)) for _, height, known, *rest in tasks]
-    found = []
-    for end, known, memo, evaluated, effort, dropped in team.results(_evaluate, parts, search.check):
-        search.take(memo, evaluated, effort)
-        search.tallest_dropped = max(search.tallest_dropped, dropped)
-        found.append((end, known))
-    return found
+    inside = None if node is search.root else node.key
+    waiting: dict[Any, Any] = {}  # what is left of the interval, of each part that is handed out
+    while True:
+        cutoff = min(known.upper, need)
+        while len(waiting) < AHEAD * team.size and (interval := intervals.take(cutoff)) is not None:
+            narrowed = search.narrowed(node, height, need, known, interval)
+            if narrowed is not None:
+                part = Part(height, inside, known.upper, search.raising, deadline.seconds_left(), narrowed.terms)
+                waiting[team.submit(_evaluate, part)] = narrowed
+        handed_out = min((narrowed.interval[0] for narrowed in waiting.values()), default=cutoff)
+        known.lower = max(known.lower, min(cutoff, intervals.least(cutoff), handed_out))
+        search.tell(node, height, known)
+        if not waiting:
+            break
+        search.check()
+        for future in team.done(waiting, search.check):
+            narrowed = waiting.pop(future)
+            end, found, memo, evaluated, effort, dropped = future.result()
+            search.take(memo, evaluated, effort)
+            search.learn(known, found)
+            search.tallest_dropped = max(search.tallest_dropped, dropped)
+            for half in search.halves(narrowed, end, min(known.upper, need)):
+                intervals.add(half)
 
 
-_search: list[Any] = []  # of this process
-
-
-def _ready(what: tuple[Any, int]) -> None:
+def _ready(what: tuple[Any, int]) -> Any:
     from odtc.algorithms.thresholds.rank_search import NONE, RankSearch  # it uses this module
 
     ranked, room = what
-    search = RankSearch(ranked, deadline.check, room=room)
+    search = RankSearch(ranked, _check, room=room)
     search.chosen.expect(min(NONE, 1e6))  # the work is long, or it would not be handed out
-    _search[:] = [search]
+    return search
 
 
-def _evaluate(part: Part) -> tuple[Any, ...]:
+def _check() -> None:
+    deadline.check()
+    workers.wanted()
+
+
+def _evaluate(search: Any, part: Part) -> tuple[Any, ...]:
     """(end, what is known beside it, states, sets evaluated, effort, the greatest height that was forgotten)."""
     from odtc.algorithms.thresholds.rank_search import Known
 
-    search = _search[0]
-    search.height = part.height
+    node = search.root
+    if part.inside is not None:
+        bits = np.frombuffer(part.inside, np.uint8)
+        node = search.node_of(np.unpackbits(bits, count=search.ranked.n).astype(bool))
+    search.height, search.raising = part.height + (node is not search.root), part.raising
     with deadline.within(part.seconds):
-        task = (search.root, part.height, Known(0, part.upper), *part.rest)
+        task = (node, part.height, Known(0, part.upper), *part.terms)
         end, known, beside = side_by_side.job_of(search, task)()
     search.take(beside.memo.own, 0, 0.0)
-    memo = {key: state for key, state in beside.memo.own.items() if key[0] >= LEAST and key[1] != search.root.key}
+    memo = {key: state for key, state in beside.memo.own.items() if key[0] >= LEAST and key[1] != node.key}
     return end, known, memo, beside.evaluated, beside.effort, search.tallest_dropped

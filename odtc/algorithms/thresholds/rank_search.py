@@ -12,7 +12,7 @@ others are those of trees without that constraint.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from odtc.algorithms.thresholds import apart, side_by_side
 from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
 from odtc.algorithms.thresholds.compiled import Kernels
+from odtc.algorithms.thresholds.open_intervals import Interval, OpenIntervals
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import memory
@@ -30,7 +31,6 @@ PART = 0.25  # of the free memory, for what is remembered
 SOME = 2**28  # bytes for it at least
 ENTRY, POINT = 500, 200  # bytes of an entry beside its key, and of an evaluated test
 DIVED = 3  # trees of more height are first sought greedily
-NEARER = 4  # a good test is left for a cut of which it is at this part of the way to the next evaluated one
 CLIMB = 0.3  # of the effort so far, for better trees by dives before the search of a height
 PROBES = 64  # tests that are good for trees of less height, below which greater ones are sought
 WIDE = 5  # below two tests up to this height, below one in higher trees, as their number doubles with each
@@ -90,6 +90,17 @@ class End:
         self.weight, self.left, self.right = weight, left, right
         self.grown = left if grown is None else grown
         self.grown_right = right if grown_right is None else grown_right
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """An interval, its first and last cut that are left, the cut to evaluate, and what `_evaluate` takes for it."""
+
+    interval: Interval
+    first: int
+    last: int
+    cut: int
+    terms: tuple
 
 
 class RankSearch:
@@ -333,50 +344,29 @@ class RankSearch:
             return
         if height > DIVED and not self.raising:
             self._climb(node, height, below)
-        heap = self._columns(node, below, known)
-        near: list[tuple] = []  # the same intervals by what their evaluated ends cost, at least
-        done: set[int] = set()  # numbers of the intervals that were halved
-        turn, (together, evaluated) = 0, self._together(node, height)
+        intervals = OpenIntervals(self._columns(node, below, known), self.raising)
+        if apart.pays(self, node, height):
+            apart.halve(self, node, height, need, known, intervals)
+            return
+        together, evaluated = 1, None
+        if side_by_side.pays(self, node, height):
+            together, evaluated = side_by_side.ROUND, side_by_side.evaluated
         while True:
             cutoff, chosen = min(known.upper, need), []
-            while len(chosen) < together:
-                while heap and heap[0][2] in done:
-                    heappop(heap)
-                bound = heap[0][0] if heap else NONE
-                if not chosen:
-                    known.lower = max(known.lower, min(cutoff, bound))
-                if bound >= cutoff:
-                    break
-                turn = (turn + 1) % 3
-                while near and (near[0][1][2] in done or near[0][1][0] >= cutoff):
-                    heappop(near)
-                chosen.append(self._beside(near[0][1]) if near and turn and not self.raising else heap[0])
-                done.add(chosen[-1][2])
-            if node is self.root and height == self.height:
-                self.found(known.upper, known.lower)
+            known.lower = max(known.lower, min(cutoff, intervals.least(NONE)))
+            while len(chosen) < together and (interval := intervals.take(cutoff)) is not None:
+                chosen.append(interval)
+            self.tell(node, height, known)
             if not chosen:
                 break
             self.check()
             for half in self._halve(node, height, need, known, chosen, evaluated):
-                heappush(heap, half)
-                heappush(near, (min(half[6].paid, half[7].paid), half))
+                intervals.add(half)
 
-    def _together(self, node, height):
-        """(how many cuts of a node are evaluated at once, by which function): by processes, in threads, or one."""
-        if apart.pays(self, node, height):
-            return apart.cuts_of_a_round(), apart.evaluated
-        if side_by_side.pays(self, node, height):
-            return side_by_side.ROUND, side_by_side.evaluated
-        return 1, None
-
-    @staticmethod
-    def _beside(interval):
-        """An interval whose cut to be evaluated is near its better end: two of three intervals are beside good tests,
-        as better trees are often there."""
-        a, z, low, high, place = interval[4:9]
-        step = (z - a) // NEARER
-        beside = a + step if low.paid <= high.paid else z - step
-        return *interval[:8], place or beside
+    def tell(self, node, height: int, known: Known) -> None:
+        """Tells `found` of the trees of all entries."""
+        if node is self.root and height == self.height:
+            self.found(known.upper, known.lower)
 
     def _dive(self, node, height):
         """A tree that is found greedily: below the test of least Gini impurity, and, up to the height WIDE, below
@@ -475,7 +465,6 @@ class RankSearch:
                 place = first[1] if column == first[0] and a <= first[1] <= z else 0
                 bound = price + max(0, 2 * below.lower - node.weight)
                 heap.append((bound, -node.weight - (place > 0), self._number(), column, a, z, low, high, place))
-        heapify(heap)
         return heap
 
     def tests_below(self, node, height: int, limit: int):
@@ -494,6 +483,7 @@ class RankSearch:
         every = _Every(0, NONE)
         every.test = []
         heap = self._columns(node, self.value(node, height - 1), Known(0, NONE))
+        heapify(heap)
         while heap:
             self.check()
             for half in self._halve(node, height, limit, every, [heappop(heap)]):
@@ -511,41 +501,48 @@ class RankSearch:
     def _halve(self, node, height, need, known, intervals, evaluated=None):
         """Evaluates a cut of each interval, by `evaluated` if they are several; returns what is left of them on both
         sides."""
-        price = self.ranked.price
-        target = min(known.upper, need) - price
-        weights = self.nodes.cuts(node)[2]
-        parts = []  # (interval, first cut, last cut, cut to evaluate)
-        for interval in intervals:
-            _, _, _, column, a, z, low, high, place = interval
-            weight = weights[column]
-            # No cut is left of which the bounds are together below the target.
-            a = max(a, int(weight[: z + 1].searchsorted(low.grown + low.right - target + low.weight, side="right")))
-            behind = high.weight - (high.left + high.grown_right - target)
-            z = min(z, int(weight[: z + 1].searchsorted(behind, side="left")) - 1)
-            if a <= z:
-                parts.append((interval, a, z, place if a <= place <= z else self._middle(node, height, column, a, z)))
-        terms = [(target, interval[3], cut, *interval[6:8]) for interval, _, _, cut in parts]
+        parts = [part for one in intervals if (part := self.narrowed(node, height, need, known, one)) is not None]
         if len(parts) > 1:
-            tasks = [(node, height, Known(0, known.upper), *rest) for rest in terms]
+            tasks = [(node, height, Known(0, known.upper), *part.terms) for part in parts]
             new = []
             for end, found in evaluated(self, tasks):
-                known.improve(found.upper, found.test, *found.below)
-                known.points += found.points
-                self.held += POINT * len(found.points)
+                self.learn(known, found)
                 new.append(end)
         else:
-            new = [self._evaluate(node, height, known, *rest) for rest in terms]
-        halves, cutoff = [], min(known.upper, need)
-        for (interval, a, z, cut), end in zip(parts, new):
-            bound, _, _, column, _, _, low, high, _ = interval
-            width = end.weight - low.weight, high.weight - end.weight
-            under = max(bound, price + low.grown + end.grown_right, price + end.left + low.right - width[0])
-            over = max(bound, price + end.grown + high.grown_right, price + high.left + end.right - width[1])
-            if a < cut and under < cutoff:
-                halves.append((under, -width[0], self._number(), column, a, cut - 1, low, end, 0))
-            if cut < z and over < cutoff:
-                halves.append((over, -width[1], self._number(), column, cut + 1, z, end, high, 0))
-        return halves
+            new = [self._evaluate(node, height, known, *part.terms) for part in parts]
+        return [half for part, end in zip(parts, new) for half in self.halves(part, end, min(known.upper, need))]
+
+    def narrowed(self, node, height, need, known, interval) -> "Narrowed | None":
+        """What is left of an interval after the cuts at its ends of which the bounds are together too high; None if
+        nothing is."""
+        _, _, _, column, a, z, low, high, place = interval
+        target = min(known.upper, need) - self.ranked.price
+        weight = self.nodes.cuts(node)[2][column]
+        a = max(a, int(weight[: z + 1].searchsorted(low.grown + low.right - target + low.weight, side="right")))
+        behind = high.weight - (high.left + high.grown_right - target)
+        z = min(z, int(weight[: z + 1].searchsorted(behind, side="left")) - 1)
+        if a > z:
+            return None
+        cut = place if a <= place <= z else self._middle(node, height, column, a, z)
+        return Narrowed(interval, a, z, cut, (target, column, cut, low, high))
+
+    def halves(self, part: "Narrowed", end: End, cutoff: int):
+        """The open intervals on both sides of a cut that was evaluated."""
+        bound, _, _, column, _, _, low, high, _ = part.interval
+        price, a, z, cut = self.ranked.price, part.first, part.last, part.cut
+        width = end.weight - low.weight, high.weight - end.weight
+        under = max(bound, price + low.grown + end.grown_right, price + end.left + low.right - width[0])
+        over = max(bound, price + end.grown + high.grown_right, price + high.left + end.right - width[1])
+        if a < cut and under < cutoff:
+            yield under, -width[0], self._number(), column, a, cut - 1, low, end, 0
+        if cut < z and over < cutoff:
+            yield over, -width[1], self._number(), column, cut + 1, z, end, high, 0
+
+    def learn(self, known: Known, found: Known) -> None:
+        """Takes what was found of the trees of a node beside this search."""
+        known.improve(found.upper, found.test, *found.below)
+        known.points += found.points
+        self.held += POINT * len(found.points)
 
     def take(self, found: dict[tuple[int, bytes], Known], evaluated: int, effort: float) -> None:
         """Remembers what was found beside this search (odtc.algorithms.thresholds.side_by_side and apart)."""

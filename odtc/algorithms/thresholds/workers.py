@@ -1,21 +1,34 @@
 """Processes that work on one task together, if the run was given some: a search hands them parts of its work.
 
-    with team(workers):
+    with team(workers, cluster):
         ...
 
-No function inside takes an argument for it. A team keeps what all parts of one piece of work need (`Team.begin`), so
-that it is sent once to each process and not with every part.
+No function inside takes an argument for it. They are processes of this machine, or the workers of a Dask cluster. What
+all parts of one piece of work need is sent once to each (`Team.begin`), and not with every part.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+import itertools
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from odtc.base import cluster as clusters
 from odtc.base import threads
-from odtc.errors import OdtcError
+from odtc.errors import ChoiceError, OdtcError
+
+RETRIES = 3  # of a part whose worker of a cluster was lost
+LOOK = 2.0  # seconds between two looks of a cluster's worker whether its part is still wanted
 
 _team: ContextVar["Team | None"] = ContextVar("odtc workers", default=None)
+_numbers = itertools.count()
+_here = threading.local()  # what was made ready in this thread, under `work` and `ready`
+_sent: list[Any] = []  # what a process of this machine was given with its start
 
 
 class Team:
@@ -31,46 +44,47 @@ class Team:
         self._pool: Any = None
         self._work: object = None
 
-    def begin(self, work: object, ready: Callable[[Any], None], what: Any) -> None:
-        """Each process calls `ready(what)`, before its first part of this work; nothing is done if that was the last
-        work begun."""
-        if self._work is work:
-            return
-        self.end()
-        from joblib.externals.loky import ProcessPoolExecutor
-
-        # Not forked: threads of libraries, which a forked process would wait for, do not live on in one.
-        self._pool = ProcessPoolExecutor(self.size, initializer=ready, initargs=(what,))
-        self._work = work
-
-    def results(self, part: Callable[[Any], Any], tasks: Sequence[Any], check: Callable[[], None]) -> list[Any]:
-        """`part(task)` of each task, in their order.
+    def begin(self, work: object, ready: Callable[[Any], Any], what: Any) -> None:
+        """Each process calls `ready(what)` before its first part of this work; nothing is done if that was the last
+        work begun.
 
         Parameters
         ----------
-        part : function that can be pickled by its name
-        tasks : sequence
-        check : called again and again meanwhile; if it raises, the processes are ended
+        work : object, by which the work is known again
+        ready : function that can be pickled by its name; what it returns is the first argument of each part
+        what : its argument
+        """
+        if self._work is work:
+            return
+        self.end()
+        self._start((f"{os.getpid()}-{next(_numbers)}", ready, what))
+        self._work = work
 
-        Returns
-        -------
-        list
+    def submit(self, part: Callable[[Any, Any], Any], task: Any) -> "Future[Any]":
+        """`part(made ready, task)` by some process, soon; `part` can be pickled by its name."""
+        try:
+            return self._submit(part, task)
+        except self._lost() as problem:
+            raise self._said(problem) from None
+
+    def done(self, waiting: Mapping["Future[Any]", Any], check: Callable[[], None]) -> list["Future[Any]"]:
+        """Those that have ended, at least one, in the order in which they were given.
 
         Raises
         ------
         OdtcError
-            If a process was killed; and what `check` and `part` raise.
+            If a process was killed; and what `check`, which is called again and again meanwhile, and the parts raise:
+            the processes are ended then.
         """
-        from joblib.externals.loky.process_executor import BrokenProcessPool
-
         try:
-            waiting = [self._pool.submit(part, task) for task in tasks]
-            return threads.results(waiting, check)
-        except BrokenProcessPool:
+            while not (ended := wait(waiting, threads.LOOK, FIRST_COMPLETED).done):
+                check()
+            for future in ended:
+                future.result()
+            return [future for future in waiting if future in ended]
+        except self._lost() as problem:
             self.end()
-            raise OdtcError(
-                "a process of --workers was killed, or had too little memory: use fewer workers, or none"
-            ) from None
+            raise self._said(problem) from None
         except BaseException:
             self.end()
             raise
@@ -81,18 +95,166 @@ class Team:
             self._pool.shutdown(wait=True, kill_workers=True)
         self._pool = self._work = None
 
+    def _start(self, what):
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        # Not forked: threads of libraries, which a forked process would wait for, do not live on in one.
+        self._pool = ProcessPoolExecutor(self.size, initializer=_keep, initargs=(what,))
+
+    def _submit(self, part, task):
+        return self._pool.submit(_run, part, task)
+
+    def _lost(self) -> tuple:
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        return (BrokenProcessPool,)
+
+    def _said(self, problem) -> OdtcError:
+        return OdtcError("a process of --workers was killed, or had too little memory: use fewer workers, or none")
+
+
+class ClusterTeam(Team):
+    """The workers of a Dask cluster.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    """
+
+    def __init__(self, cluster: clusters.Cluster) -> None:
+        self._cluster, self._inside = cluster, contextlib.ExitStack()
+        self._client = self._inside.enter_context(cluster.client())
+        try:
+            self._client.wait_for_workers(1, timeout=clusters.PATIENCE)
+        except TimeoutError:
+            self._inside.close()
+            raise ChoiceError(
+                f"--cluster: expected workers at {cluster.address}, got none within {clusters.PATIENCE} seconds; start "
+                f"some: dask worker {cluster.address}"
+            ) from None
+        super().__init__(sum(self._client.nthreads().values()))
+
+    def _start(self, what):
+        # In pieces that each worker fetches once, whenever it comes.
+        self._what = self._client.scatter(what, broadcast=True, hash=False)
+        self._name = what[0]
+        self._pool = self._client.get_executor(pure=False, retries=RETRIES)
+
+    def _submit(self, part, task):
+        return self._pool.submit(_run_if_wanted, part, task, self._what)
+
+    def end(self) -> None:
+        """Parts that have not begun are cancelled; those that have end at their next look."""
+        if self._pool is not None:
+            with contextlib.suppress(*self._lost()):
+                from distributed import Event
+
+                Event(self._name, client=self._client).set()
+                self._pool.shutdown(wait=False)
+        self._pool = self._work = None
+
+    def close(self) -> None:
+        """Leaves the cluster."""
+        self.end()
+        self._inside.close()
+
+    def _lost(self) -> tuple:
+        from concurrent.futures import CancelledError
+
+        from distributed.scheduler import KilledWorker
+
+        return OSError, CancelledError, KilledWorker
+
+    def _said(self, problem) -> OdtcError:
+        return OdtcError(
+            f"the cluster at {self._cluster.address} was lost during a proof ({type(problem).__name__}); start it "
+            "again, or leave out --cluster"
+        )
+
+
+class _Unwanted(Exception):
+    """Nobody waits for this part any longer."""
+
+
+def _made_ready(what):
+    """What `ready` makes of what all parts need, once in each thread."""
+    work, ready, argument = what
+    if getattr(_here, "work", None) != work:
+        _here.ready, _here.work = ready(argument), work
+    return _here.ready
+
+
+def _keep(what):
+    _sent[:] = [what]
+
+
+def _run(part, task):
+    return part(_made_ready(_sent[-1]), task)
+
+
+def _run_if_wanted(part, task, what):
+    from distributed import Event, get_client
+
+    ended, seen = Event(what[0], client=get_client()), [time.monotonic()]
+
+    def look():
+        if time.monotonic() > seen[0] + LOOK:
+            seen[0] = time.monotonic()
+            if ended.is_set():
+                raise _Unwanted("the proof has ended")
+
+    with looking(look):
+        return part(_made_ready(what), task)
+
+
+_look: ContextVar[Callable[[], None] | None] = ContextVar("odtc part", default=None)
+
 
 @contextmanager
-def team(workers: int) -> Iterator[None]:
-    """Inside, `present` is a team of so many processes, which end with the block; none for 1."""
-    made = Team(workers) if workers > 1 else None
-    token = _team.set(made)
+def looking(look: Callable[[], None]) -> Iterator[None]:
+    """Inside, `wanted` calls `look`, which raises to end the part."""
+    token = _look.set(look)
     try:
         yield
     finally:
-        _team.reset(token)
-        if made is not None:
-            made.end()
+        _look.reset(token)
+
+
+def wanted() -> None:
+    """Raises if nobody waits any longer for the part that this thread works on."""
+    look = _look.get()
+    if look is not None:
+        look()
+
+
+@contextmanager
+def team(workers: int, cluster: str | None = None) -> Iterator[None]:
+    """Inside, `present` is a team of so many processes, which end with the block, or of the workers of a cluster; none
+    for one process here.
+
+    Parameters
+    ----------
+    workers : int
+    cluster : str or None, as of odtc.base.cluster.connected
+
+    Raises
+    ------
+    ChoiceError
+        As odtc.base.cluster.connected.
+    """
+    with contextlib.ExitStack() as stack:
+        made: Team | None = None
+        if cluster is not None:
+            made = ClusterTeam(stack.enter_context(clusters.connected(cluster, workers)))
+            stack.callback(made.close)
+        elif workers > 1:
+            made = Team(workers)
+            stack.callback(made.end)
+        token = _team.set(made)
+        try:
+            yield
+        finally:
+            _team.reset(token)
 
 
 def present() -> Team | None:

@@ -13,7 +13,7 @@ from odtc.errors import ChoiceError, NoSolutionError
 from odtc.workflow.specification import SolvingSpec
 
 
-@takes(Part(SolvingSpec, leave=("workers",)))
+@takes(Part(SolvingSpec, leave=("workers", "cluster")))
 def solve(
     model_file: Annotated[Path, typer.Argument(metavar="STEM.mps", help="A model file: MPS or LP, also .gz.")],
     spec,

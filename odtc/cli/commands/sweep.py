@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from odtc.base import cluster as clusters
 from odtc.cli import console
 from odtc.cli.commands.tune import EACH_FIT, param_values, print_results, whole_numbers
 from odtc.cli.options import READING_CLASSES, Encodings, Folds, Jobs, Json, Part, Rule, Score, among, completing, takes
@@ -50,9 +51,7 @@ def sweep(
     jobs: Jobs = 1,
     cluster: Annotated[
         str | None,
-        typer.Option(
-            "--cluster", metavar="ADDRESS|local", help="A Dask scheduler; local starts one with --jobs workers."
-        ),
+        typer.Option("--cluster", metavar=clusters.METAVAR, help=clusters.HELP.format("--jobs")),
     ] = None,
     script: Annotated[
         str | None,

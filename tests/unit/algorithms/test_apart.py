@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+from concurrent.futures import Future
 
 import pytest
 from hypothesis import example, given, settings
@@ -14,7 +15,7 @@ from odtc.formulations.dpflow.interval_states import Named
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.verification.certificate import check
-from tests.threshold_problems import draw
+from tests.threshold_problems import draw, optimum
 
 
 class InHere(workers.Team):
@@ -24,12 +25,13 @@ class InHere(workers.Team):
 
     def begin(self, work, ready, what):
         if self._work is not work:
-            self._work = work
-            ready(_sent(what))
+            self._work, self._ready = work, ready(_sent(what))
 
-    def results(self, part, tasks, check):
-        self.handed += len(tasks)
-        return [_sent(part(_sent(task))) for task in tasks]
+    def submit(self, part, task):
+        self.handed += 1
+        done = Future()
+        done.set_result(_sent(part(self._ready, _sent(task))))
+        return done
 
 
 def _sent(what):
@@ -47,11 +49,12 @@ def team(monkeypatch):
 def test_what_processes_find_is_proved_and_certified_as_what_one_finds(team, monkeypatch):
     handed = 0
 
-    @example(seed=78)  # tests of two answers alone
-    @given(seed=st.integers(0, 10_000))
-    @settings(max_examples=12, deadline=None)
-    def holds(seed):
+    @example(seed=78, few=0)  # tests of two answers alone
+    @given(seed=st.integers(0, 10_000), few=st.sampled_from([0, 100]))
+    @settings(max_examples=6, deadline=None)
+    def holds(seed, few):
         nonlocal handed
+        monkeypatch.setattr(apart, "FEW", few)  # the cuts of the root, or of its sides
         problem = draw(seed, depths=(3, 4), wide=True)
         search = ThresholdSearch(problem)
         found = search.run()
@@ -74,20 +77,50 @@ def test_a_state_that_is_named_with_two_bounds_has_the_greater_one():
     assert named.lower == [5] and named.of(b"k", 0, False) == 0
 
 
-def _end_of_process(task):
+def _ready(what):
+    return what
+
+
+def _end_of_process(ready, task):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _stay(task):
-    return task + 1
+def _sum(ready, task):
+    return ready + task
+
+
+def _results(team, part, tasks):
+    waiting, found = {team.submit(part, task): task for task in tasks}, {}
+    while waiting:
+        for future in team.done(waiting, lambda: None):
+            found[waiting.pop(future)] = future.result()
+    return found
 
 
 @pytest.mark.slow
 def test_a_process_that_is_killed_is_said_in_a_sentence():
     with workers.team(2):
         team = workers.present()
-        team.begin(team, _stay, 1)
-        assert team.results(_stay, [1, 2, 3], lambda: None) == [2, 3, 4]
+        team.begin(team, _ready, 1)
+        assert _results(team, _sum, [1, 2, 3]) == {1: 2, 2: 3, 3: 4}
         with pytest.raises(OdtcError, match="a process of --workers was killed"):
-            team.results(_end_of_process, [1, 2], lambda: None)
+            _results(team, _end_of_process, [1, 2])
     assert workers.present() is None
+
+
+def test_workers_of_a_cluster_prove_a_tree():
+    """The parts of two processes of a real cluster; a search that ends early cancels what it has handed out."""
+    pytest.importorskip("distributed", reason="needs the extra cluster")
+    with workers.team(2, "local"):
+        team = workers.present()
+        assert team.size == 2
+        team.begin(team, _ready, 1)
+        assert _results(team, _sum, [1, 2, 3]) == {1: 2, 2: 3, 3: 4}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(apart, "CELLS", 0)
+            patch.setattr(apart, "FEW", 0)
+            problem = draw(7, depths=(3,), wide=True)
+            search = ThresholdSearch(problem)
+            found = search.run()
+        proof = check(certify_search(search, found.heap), problem.encoded.dataset)
+        assert proof.optimal and abs(problem.module.objective(problem, found.heap) - optimum(problem)) < 1e-9

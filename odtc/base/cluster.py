@@ -1,0 +1,72 @@
+"""A Dask cluster (the extra `cluster`): one that runs somewhere, or one that is started on this machine."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from odtc.errors import ChoiceError
+
+LOCAL = "local"  # in place of an address
+PATIENCE = 30  # seconds in which a scheduler that is lost may come back
+HELP = "A Dask scheduler; local starts one with {} workers."  # of the option in commands
+METAVAR = "ADDRESS|local"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A scheduler that has answered.
+
+    Attributes
+    ----------
+    address : str
+    dashboard : str, the address of its pages
+    """
+
+    address: str
+    dashboard: str
+
+    def client(self) -> Any:
+        """A new distributed.Client, a context manager. Raises OSError if the scheduler is lost."""
+        from distributed import Client
+
+        return Client(self.address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
+
+
+@contextlib.contextmanager
+def connected(address: str, workers: int) -> Iterator[Cluster]:
+    """The cluster at an address; one that was started here ends with the block.
+
+    Parameters
+    ----------
+    address : str
+        Of a scheduler, such as tcp://host:8786; "local" starts one on this machine.
+    workers : int
+        Worker processes of a local cluster, one thread each; -1 for one a core.
+
+    Raises
+    ------
+    ChoiceError
+        Without the package, or if nothing answers at the address.
+    """
+    if find_spec("distributed") is None:
+        raise ChoiceError("--cluster: expected the package dask[distributed]; install it: pip install 'odtc[cluster]'")
+    from distributed import LocalCluster
+
+    with contextlib.ExitStack() as stack:
+        if address == LOCAL:
+            several = None if workers < 0 else workers
+            started: Any = LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=several, threads_per_worker=1, dashboard_address=":0"
+            )
+            stack.enter_context(started)
+            address = started.scheduler_address
+        try:
+            with Cluster(address, "").client() as client:
+                found = Cluster(address, client.dashboard_link)
+        except (OSError, ValueError) as problem:
+            raise ChoiceError(
+                f"--cluster: expected the address of a Dask scheduler, as tcp://host:8786, got {address!r}: {problem}"
+            ) from None
+        yield found
