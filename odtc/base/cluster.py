@@ -1,7 +1,8 @@
 """A Dask cluster (the extra `cluster`): one that runs somewhere, or one that is started on this machine."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -12,6 +13,8 @@ LOCAL = "local"  # in place of an address
 PATIENCE = 30  # seconds in which a scheduler that is lost may come back
 HELP = "A Dask scheduler; local starts one with {} workers."  # of the option in commands
 METAVAR = "ADDRESS|local"
+
+_present: ContextVar["Cluster | None"] = ContextVar("odtc cluster", default=None)
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def connected(address: str, workers: int) -> Iterator[Cluster]:
-    """The cluster at an address; one that was started here ends with the block.
+    """The cluster at an address, which is `present` inside; one that was started here ends with the block.
 
     Parameters
     ----------
@@ -69,4 +72,36 @@ def connected(address: str, workers: int) -> Iterator[Cluster]:
             raise ChoiceError(
                 f"--cluster: expected the address of a Dask scheduler, as tcp://host:8786, got {address!r}: {problem}"
             ) from None
-        yield found
+        token = _present.set(found)
+        try:
+            yield found
+        finally:
+            _present.reset(token)
+
+
+def lost() -> tuple[type[BaseException], ...]:
+    """What is raised if the scheduler, or a worker again and again, is lost."""
+    from concurrent.futures import CancelledError
+
+    from distributed.scheduler import KilledWorker
+
+    return OSError, CancelledError, KilledWorker
+
+
+def as_they_end(client: Any, futures: Iterable[Any]) -> Iterator[Any]:
+    """Futures of a client, as they end."""
+    from distributed import as_completed
+
+    yield from as_completed(list(futures), loop=client.loop)  # type: ignore[no-untyped-call]
+
+
+def flag(name: str, client: Any = None) -> Any:
+    """An event that all of a cluster see, `set` and `is_set`; in a task of a worker without `client`."""
+    from distributed import Event, get_client
+
+    return Event(name, client=client or get_client())  # type: ignore[no-untyped-call]
+
+
+def present() -> Cluster | None:
+    """The cluster whose workers may read a file, if the run was given one."""
+    return _present.get()

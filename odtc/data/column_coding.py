@@ -163,12 +163,17 @@ class ColumnCoder:
         self._raw, self._number = self._raw.head(0), self._number[:0]
 
     def _as_values(self, series: pl.Series) -> np.ndarray:
-        cells = column_types.column_cells(series, self.place)
-        numbers = column_types.finite_numbers(cells)
-        if numbers.null_count() > cells.null_count() or not (numbers.abs() < column_types.EXACT).all():
-            raise WordsNeeded(self.name)
-        # Adding zero makes 0 of -0, so that both are one value wherever bytes are compared.
-        return numbers.to_numpy() + 0.0
+        return exact_numbers(column_types.column_cells(series, self.place), self.name)
+
+
+def exact_numbers(cells: pl.Series, name: str) -> np.ndarray:
+    """The cells (odtc.data.column_types.column_cells) of a column as float64, NaN if missing. Raises WordsNeeded if one
+    is no number, or one that doubles do not tell apart."""
+    numbers = column_types.finite_numbers(cells)
+    if numbers.null_count() > cells.null_count() or not (numbers.abs() < column_types.EXACT).all():
+        raise WordsNeeded(name)
+    # Adding zero makes 0 of -0, so that both are one value wherever bytes are compared.
+    return numbers.to_numpy() + 0.0
 
 
 def code_columns(frames: Iterable[pl.DataFrame], place: str, keep_words: Collection[str] = ()) -> list[Column]:

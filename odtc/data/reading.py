@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
+from odtc.base import cluster as clusters
 from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry, did_you_mean
@@ -26,6 +27,7 @@ from odtc.data.coded_columns import table_of_columns
 from odtc.data.column_coding import Column, WordsNeeded, code_columns
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.frames import table_of, table_of_arrays
+from odtc.data.partitions import columns as partitions
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label, some
 from odtc.data.reading_spec import CLASSIFICATION, POLICIES, TASK_FIELDS, ReadingSpec
 from odtc.data.task import task_of
@@ -50,6 +52,14 @@ class Reader(Protocol):
 
     def batches(self, path, size: int) -> Iterator[pl.DataFrame]:
         """The same table in frames of about `size` bytes of text each; by default in one."""
+        yield self.read(path)
+
+    def parts(self, path, size: int) -> list:
+        """Parts of about `size` bytes of text each that can be read apart, for `part`; by default none."""
+        return []
+
+    def part(self, path, part) -> Iterator[pl.DataFrame]:
+        """The frames of one of `parts`; what it raises is not told: the file is read whole instead."""
         yield self.read(path)
 
     def sample(self, table: pl.DataFrame) -> bytes | None:
@@ -128,12 +138,18 @@ def read(
 
 
 def _columns_of(path: Path, place: str, how: ReadingSpec) -> list[Column]:
-    """The columns of a file, read frame by frame."""
+    """The columns of a file, read frame by frame; by the workers of a cluster, if the run has one."""
     frames = frames_of(path)
     first = next(frames)
     words = {*_checked_columns(first.columns, place, how), *_listed(how.categorical)}
+    cluster = clusters.present()
     while True:
         try:
+            if cluster is not None:
+                try:
+                    return partitions.columns_of(cluster, path, _reader_of(path), words, BATCH)
+                except partitions.Unread:
+                    cluster = None
             return code_columns(chain([first], frames), place, words)
         except WordsNeeded as needed:  # once a column at most
             words.add(needed.name)

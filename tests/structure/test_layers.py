@@ -98,7 +98,7 @@ ONLY_IN = {
     },
     "onnx": {"trees/exporters"},
     "matplotlib": {"trees/drawing", "evaluation/plots"},
-    "distributed": {"evaluation/studies"},
+    "distributed": {"base/cluster"},
     "polars": {
         "data/coded_columns",
         "data/column_coding",
@@ -107,6 +107,7 @@ ONLY_IN = {
         "data/readers",
         "data/frames",
         "testing/laws/readers",
+        "data/partitions",
     },
     "arff": {"data/readers"},
     "joblib": {

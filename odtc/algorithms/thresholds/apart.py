@@ -19,7 +19,6 @@ from odtc.base import deadline
 AHEAD = 2  # parts of each process: one that it works on, and the next
 FEW = 16  # cuts of the root for each process, below which those of its sides are handed out
 LEAST = 3  # height of a node whose tests are handed out, and of a state that is handed back
-CELLS = 3_000  # entries times columns, from which on one test of a node of height LEAST is work enough
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ def pays(search: Any, node: Any, height: int) -> bool:
     below = search.height > LEAST and int((search.nodes.cuts(search.root)[0] - 1).sum()) < FEW * team.size
     if height != search.height - below or height < LEAST or (node is search.root) == below:
         return False
-    return height > LEAST or node.n * len(search.ranked.columns) >= CELLS
+    return height > LEAST or node.n * len(search.ranked.columns) >= team.cells
 
 
 def halve(search: Any, node: Any, height: int, need: int, known: Any, intervals: Any) -> None:

@@ -37,7 +37,13 @@ class Team:
     Parameters
     ----------
     size : int, 2 or more
+
+    Attributes
+    ----------
+    cells : int, entries times columns from which on the trees of depth 2 below one test are a part worth its way
     """
+
+    cells = 100_000  # some 10 ms of compiled kernels; the way there and back takes 2
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -121,6 +127,8 @@ class ClusterTeam(Team):
     cluster : Cluster
     """
 
+    cells = 500_000  # the way of a part through the scheduler takes 10 ms and more
+
     def __init__(self, cluster: clusters.Cluster) -> None:
         self._cluster, self._inside = cluster, contextlib.ExitStack()
         self._client = self._inside.enter_context(cluster.client())
@@ -147,9 +155,7 @@ class ClusterTeam(Team):
         """Parts that have not begun are cancelled; those that have end at their next look."""
         if self._pool is not None:
             with contextlib.suppress(*self._lost()):
-                from distributed import Event
-
-                Event(self._name, client=self._client).set()
+                clusters.flag(self._name, self._client).set()
                 self._pool.shutdown(wait=False)
         self._pool = self._work = None
 
@@ -159,11 +165,7 @@ class ClusterTeam(Team):
         self._inside.close()
 
     def _lost(self) -> tuple:
-        from concurrent.futures import CancelledError
-
-        from distributed.scheduler import KilledWorker
-
-        return OSError, CancelledError, KilledWorker
+        return clusters.lost()
 
     def _said(self, problem) -> OdtcError:
         return OdtcError(
@@ -193,9 +195,7 @@ def _run(part, task):
 
 
 def _run_if_wanted(part, task, what):
-    from distributed import Event, get_client
-
-    ended, seen = Event(what[0], client=get_client()), [time.monotonic()]
+    ended, seen = clusters.flag(what[0]), [time.monotonic()]
 
     def look():
         if time.monotonic() > seen[0] + LOOK:

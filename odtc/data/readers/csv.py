@@ -1,7 +1,9 @@
 """Reads comma, semicolon and tab separated text, plain or gzipped, every cell as text."""
 
+import codecs
 import csv
 import io
+import os
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -14,6 +16,7 @@ from odtc.data.reading import check_names, read_text
 from odtc.data.text_pieces import text_pieces
 from odtc.errors import DataError
 
+HEADER = 1 << 16  # bytes in which the header of a file ends that is read in parts
 NAME = "csv"
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".tab.gz")
 SUMMARY = "comma, semicolon (.csv) or tab (.tsv, .tab) separated text with a header, also .gz"
@@ -67,6 +70,39 @@ def batches(path, size: int) -> Iterator[pl.DataFrame]:
             header, _, text = text.partition("\n")
             names = _names(path, header.split(delimiter))
         yield _read_plain(path, names, text, delimiter, above)
+
+
+def parts(path, size: int) -> list[tuple[int, int, str]]:
+    """(first byte, byte behind the last, header) of parts of about `size` bytes that begin and end between lines; none
+    of a packed file, nor of one whose header has a quote or is too long to be seen."""
+    if str(path).lower().endswith(".gz"):
+        return []
+    end, found = os.path.getsize(path), []
+    with open(path, "rb") as stream:
+        seen = stream.read(HEADER)
+        first = len(seen) - len(seen.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n"))
+        header, line_end, _ = seen[first:].partition(b"\n")
+        if b'"' in header or b"\r" in header.removesuffix(b"\r") or not line_end:
+            return []
+        begin = first + len(header) + 1
+        while begin < end:
+            stream.seek(min(end, begin + size) - 1)
+            stream.readline()
+            found.append((begin, stream.tell(), header.removesuffix(b"\r").decode()))
+            begin = stream.tell()
+    return found
+
+
+def part(path, part: tuple[int, int, str]) -> Iterator[pl.DataFrame]:
+    """The frame of one of `parts`. Raises DataError for a quote, too: a cell may go on in the next part."""
+    begin, end, header = part
+    with open(path, "rb") as stream:
+        stream.seek(begin)
+        text = stream.read(end - begin).decode()
+    if '"' in text:
+        raise DataError("expected cells without quotes in a part")
+    delimiter = _delimiter(path, header)
+    yield _read_plain(path, _names(path, header.split(delimiter)), _plain_ends(text), delimiter)
 
 
 def _last_line_end(text: str) -> int:

@@ -16,17 +16,30 @@ SUMMARY = "Apache Parquet, with its own column types; category columns are categ
 
 def batches(path, size: int) -> Iterator[pl.DataFrame]:
     """The frames of `read`, of so many rows that they take about `size` bytes each if a cell takes 8."""
+    for begin_and_rows in parts(path, size):
+        yield from part(path, begin_and_rows)
+
+
+def parts(path, size: int) -> list[tuple[int, int]]:
+    """(first row, rows) of each frame of `batches`, one at least."""
     try:
         table = pl.scan_parquet(path, glob=False)
         with without_stacks():
             n_rows = table.select(pl.len()).collect().item()
             rows = max(1, size // (8 * max(1, len(table.collect_schema()))))
-        for begin in range(0, max(n_rows, 1), rows):
-            with without_stacks():
-                frame = table.slice(begin, rows).collect()
-            yield frame
     except FAULTS as problem:
         raise _broken(path, problem) from None
+    return [(begin, rows) for begin in range(0, max(n_rows, 1), rows)]
+
+
+def part(path, part: tuple[int, int]) -> Iterator[pl.DataFrame]:
+    """The frame of one of `parts`."""
+    try:
+        with without_stacks():
+            frame = pl.scan_parquet(path, glob=False).slice(*part).collect()
+    except FAULTS as problem:
+        raise _broken(path, problem) from None
+    yield frame
 
 
 def read(path) -> pl.DataFrame:

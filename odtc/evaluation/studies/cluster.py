@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 
-from odtc.base.cluster import Cluster, connected
+from odtc.base.cluster import Cluster, as_they_end, connected, lost
 from odtc.evaluation.studies.engine import Pool, Store, Task, WorkersLost, finish
 
 RETRIES = 3  # of a task whose worker was lost
@@ -19,19 +19,13 @@ def dask(address: str, workers: int) -> Iterator[tuple[Pool, str]]:
 
 
 def _on(cluster: Cluster, tasks: Sequence[Task], store: Store | None) -> Iterator[tuple[int, dict]]:
-    from concurrent.futures import CancelledError
-
-    from distributed import as_completed
-    from distributed.scheduler import KilledWorker
-
-    lost = (OSError, CancelledError, KilledWorker)
     try:
         with cluster.client() as client:
             sent = {
                 client.submit(finish, task, store, pure=False, retries=RETRIES): at for at, task in enumerate(tasks)
             }
-            for future in as_completed(list(sent), loop=client.loop):
+            for future in as_they_end(client, sent):
                 yield sent[future], future.result()
-    except lost as problem:
+    except lost() as problem:
         time.sleep(1)  # a scheduler that is started again needs a moment
         raise WorkersLost(f"the cluster at {cluster.address} was lost ({type(problem).__name__})") from None

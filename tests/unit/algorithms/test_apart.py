@@ -15,7 +15,8 @@ from odtc.formulations.dpflow.interval_states import Named
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.verification.certificate import check
-from tests.threshold_problems import draw, optimum
+from tests.threshold_problems import draw
+from tests.unit.algorithms.teams import make_ready, results, sum_of
 
 
 class InHere(workers.Team):
@@ -42,7 +43,7 @@ def _sent(what):
 def team(monkeypatch):
     made = InHere(2)
     monkeypatch.setattr(workers, "present", lambda: made)
-    monkeypatch.setattr(apart, "CELLS", 0)
+    made.cells = 0
     return made
 
 
@@ -77,50 +78,16 @@ def test_a_state_that_is_named_with_two_bounds_has_the_greater_one():
     assert named.lower == [5] and named.of(b"k", 0, False) == 0
 
 
-def _ready(what):
-    return what
-
-
 def _end_of_process(ready, task):
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _sum(ready, task):
-    return ready + task
-
-
-def _results(team, part, tasks):
-    waiting, found = {team.submit(part, task): task for task in tasks}, {}
-    while waiting:
-        for future in team.done(waiting, lambda: None):
-            found[waiting.pop(future)] = future.result()
-    return found
 
 
 @pytest.mark.slow
 def test_a_process_that_is_killed_is_said_in_a_sentence():
     with workers.team(2):
         team = workers.present()
-        team.begin(team, _ready, 1)
-        assert _results(team, _sum, [1, 2, 3]) == {1: 2, 2: 3, 3: 4}
+        team.begin(team, make_ready, 1)
+        assert results(team, sum_of, [1, 2, 3]) == {1: 2, 2: 3, 3: 4}
         with pytest.raises(OdtcError, match="a process of --workers was killed"):
-            _results(team, _end_of_process, [1, 2])
+            results(team, _end_of_process, [1, 2])
     assert workers.present() is None
-
-
-def test_workers_of_a_cluster_prove_a_tree():
-    """The parts of two processes of a real cluster; a search that ends early cancels what it has handed out."""
-    pytest.importorskip("distributed", reason="needs the extra cluster")
-    with workers.team(2, "local"):
-        team = workers.present()
-        assert team.size == 2
-        team.begin(team, _ready, 1)
-        assert _results(team, _sum, [1, 2, 3]) == {1: 2, 2: 3, 3: 4}
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(apart, "CELLS", 0)
-            patch.setattr(apart, "FEW", 0)
-            problem = draw(7, depths=(3,), wide=True)
-            search = ThresholdSearch(problem)
-            found = search.run()
-        proof = check(certify_search(search, found.heap), problem.encoded.dataset)
-        assert proof.optimal and abs(problem.module.objective(problem, found.heap) - optimum(problem)) < 1e-9

@@ -1,0 +1,80 @@
+"""A real Dask cluster of two worker processes: it reads a file, and proves a tree."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from odtc.algorithms.thresholds import apart, workers
+from odtc.base.cluster import connected
+from odtc.data import reading
+from odtc.data.encoding import encode
+from odtc.data.partitions import columns as partitions
+from odtc.data.reading import READERS, read
+from odtc.errors import ChoiceError
+from odtc.formulations.dpflow.threshold_search import ThresholdSearch
+from odtc.formulations.dpflow.write_certificate import certify_search
+from odtc.verification.certificate import check
+from tests.threshold_problems import draw, optimum
+from tests.unit.algorithms.teams import make_ready, results, sum_of
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    pytest.importorskip("distributed", reason="needs the extra cluster")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ODTC_COMPILED", "never")  # its workers load no compiled kernels for a few rows
+        with connected("local", 2) as found:
+            yield found
+
+
+def test_its_workers_read_a_file(cluster, tmp_path, monkeypatch):
+    random = np.random.default_rng(3)
+    n = 400
+    table = pl.DataFrame(
+        {"a": random.choice(list("pqr"), n), "b": random.integers(0, 9, n), "y": random.choice(["no", "yes"], n)}
+    )
+    table.write_csv(tmp_path / "t.csv")
+    (tmp_path / "broken.csv").write_text(table.write_csv() + "1,2\n")
+    alone = read(tmp_path / "t.csv")  # smaller than a part
+    monkeypatch.setattr(reading, "BATCH", 1500)
+    assert partitions.columns_of(cluster, tmp_path / "t.csv", READERS.get("csv"), {"y"}, 1500)
+    together = read(tmp_path / "t.csv")
+    with pytest.raises(reading.DataError, match="expected 3 cells in every row of .* got 2 in row 401"):
+        read(tmp_path / "broken.csv")
+    for one, other in ((alone, together), (encode(alone, "auto"), encode(together, "auto"))):
+        assert np.array_equal(one.X, other.X) and np.array_equal(one.y, other.y)
+    assert alone.source == together.source and alone.features == together.features
+
+
+def test_its_workers_prove_a_tree(cluster, monkeypatch):
+    monkeypatch.setattr(workers.ClusterTeam, "cells", 0)
+    monkeypatch.setattr(apart, "FEW", 0)
+    handed = []
+    monkeypatch.setattr(workers.ClusterTeam, "submit", _counting(workers.ClusterTeam.submit, handed))
+    with workers.team(1, cluster.address):
+        team = workers.present()
+        assert team.size == 2
+        team.begin(team, make_ready, 1)
+        assert results(team, sum_of, [1, 2, 3]) == {1: 2, 2: 3, 3: 4}
+        problem = draw(7, depths=(3,), wide=True)
+        search = ThresholdSearch(problem)
+        found = search.run()
+    assert len(handed) > 3
+    assert check(certify_search(search, found.heap), problem.encoded.dataset).optimal
+    assert problem.module.objective(problem, found.heap) == pytest.approx(optimum(problem), abs=1e-9)
+    assert workers.present() is None
+
+
+def _counting(submit, handed):
+    def counted(team, part, task):
+        handed.append(task)
+        return submit(team, part, task)
+
+    return counted
+
+
+def test_an_address_where_nobody_answers(monkeypatch):
+    pytest.importorskip("distributed", reason="needs the extra cluster")
+    monkeypatch.setattr("odtc.base.cluster.PATIENCE", 0.2)
+    with pytest.raises(ChoiceError, match="expected the address of a Dask scheduler"), workers.team(1, "tcp://[::1]:9"):
+        pass

@@ -1,0 +1,78 @@
+"""A file in parts, read apart and put together by twos: what one process reads, to the last code."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odtc.data import column_coding, reading
+from odtc.data.partitions import columns as partitions
+from odtc.data.reading import READERS
+
+WORDS = ["a", " b", "b", "", "NA", "1", "1.0", "007", "-0", "0", "2.5", "9007199254740993", "true", "é", "1e3"]
+
+
+@st.composite
+def tables(draw):
+    n = draw(st.integers(2, 30))
+    columns = {
+        name: draw(st.lists(st.sampled_from(words), min_size=n, max_size=n))
+        for name, words in (("x", WORDS), ("n", ["1", "2", "3.5", "", "-0"]), ("y", ["p", "q", "1"]))
+    }
+    return pl.DataFrame(columns)
+
+
+def _same(one, other):
+    assert [column.name for column in one] == [column.name for column in other]
+    for a, b in zip(one, other):
+        assert a.dtype == b.dtype and a.cells.equals(b.cells) and a.cells.dtype == b.cells.dtype
+        assert (a.code.dtype, a.code.tolist()) == (b.code.dtype, b.code.tolist())
+        assert (a.values is None) == (b.values is None)
+        assert a.values is None or np.array_equal(a.values, b.values, equal_nan=True)
+
+
+def _in_parts(path, size, words):
+    """What the workers of a cluster do, in this process."""
+    reader, place = READERS.get(path.suffix[1:]), repr(str(path))
+    parts = [partitions.coded(reader.NAME, path, part, place, words) for part in reader.parts(path, size)]
+    return partitions.whole(partitions.reduced(parts, lambda a, b: partitions.joined(a, b, words)))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_parts_of_a_file_are_what_one_process_reads(ending, tmp_path, monkeypatch):
+    monkeypatch.setattr(column_coding, "MOST_WORDS", 4)
+    monkeypatch.setattr(partitions, "MOST_WORDS", 4)
+    path = tmp_path / f"t.{ending}"
+
+    @given(table=tables(), size=st.integers(1, 200), line_end=st.sampled_from(["\n", "\r\n", "\n\n"]))
+    @settings(max_examples=12, deadline=None)
+    def holds(table, size, line_end):
+        if ending == "csv":
+            path.write_bytes(table.write_csv(quote_style="never").replace("\n", line_end).encode())
+        else:
+            table.with_columns(pl.col("n").cast(pl.Float64, strict=False)).write_parquet(path)
+        words = {"y"}
+        try:
+            parts = _in_parts(path, size, words)
+        except column_coding.WordsNeeded as needed:
+            words.add(needed.name)
+            parts = _in_parts(path, size, words)
+        try:
+            whole = column_coding.code_columns(reading.frames_of(path), "t", words)
+        except column_coding.WordsNeeded as needed:  # what comes first in the file decides whether it is asked for
+            whole = column_coding.code_columns(reading.frames_of(path), "t", words | {needed.name})
+        _same(parts, whole)
+
+    holds()
+
+
+@pytest.mark.parametrize(
+    "text", ['x,y\n1,"a"\n2,b\n', "x,y\n1,a\n2\n3,b\n", "x,y\n1,a\n2,b,c\n", '"x",y\n1,a\n2,b\n', "x\r1\r2\r3\r"]
+)
+def test_a_quote_and_a_broken_row_are_left_to_one_process(text, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(text, newline="")
+    if READERS.get("csv").parts(path, 2):
+        with pytest.raises(partitions.Unread):
+            _in_parts(path, 2, {"y"})
