@@ -12,40 +12,16 @@ cut only by what the other side costs at least, never by Λ alone.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Segments, Weights
+from odtc.algorithms.constrained.subtree_options import Options, joined, kept
+from odtc.algorithms.constrained.two_level_lists import two_levels
 
 MOST_PAIRS = 30_000_000  # of one list, before what is dominated is dropped
 BLOCK = 4_000_000  # pairs of two lists that are looked at between two looks at the clock
-
-
-@dataclass(frozen=True)
-class Options:
-    """Subtrees of one depth below one path.
-
-    Attributes
-    ----------
-    weight : float64 (options,)
-        Weighted cost, relative to label 0.
-    vector : float64 (options, 1 + constraints)
-        Cost, and what is used of each constraint.
-    code : int32 (options, 2^(depth + 1) - 1)
-        A heap from 0: a test, or -1 - label; below a label it is repeated.
-    """
-
-    weight: np.ndarray
-    vector: np.ndarray
-    code: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.weight)
-
-    def take(self, which) -> "Options":
-        return Options(self.weight[which], self.vector[which], self.code[which])
 
 
 class GapCloser:
@@ -65,6 +41,7 @@ class GapCloser:
 
     def __init__(self, tables: Pass, weights: Weights, tests: np.ndarray, segments: Segments, tick: Callable[[], None]):
         self.tables, self.weights, self.tests, self.segments, self.tick = tables, weights, tests, segments, tick
+        self.most_pairs, self._known = MOST_PAIRS, {}
         problem = tables.problem
         # A stump whose leaves predict the same is no better than one leaf, unless nodes give something back.
         self.distinct = (problem.branch_uses >= 0).all() and (problem.leaf_uses >= 0).all()
@@ -87,7 +64,7 @@ class GapCloser:
         """All subtrees of either side of trees whose weighted cost is at most `limit`; None if there is none."""
         problem, weights = self.tables.problem, self.weights
         limit -= self.tables.base(weights)
-        side = [float(self.tables.subtrees(((root, t),), problem.depth - 1, weights, self.segments)[0]) for t in (0, 1)]
+        side = [self._value(((root, t),), problem.depth - 1) for t in (0, 1)]
         if side[0] + side[1] > limit or np.isinf(side[0] + side[1]):
             return None
         return [self.options(((root, t),), problem.depth - 1, limit - side[1 - t]) for t in (0, 1)]
@@ -114,7 +91,15 @@ class GapCloser:
         problem, price = self.tables.problem, self.weights.branch
         parts = [_grown(self._short(path, 0, limit), depth)]
         tests = self.tests[self.tables.may(path)[self.tests]]
-        least = self._least(path, depth - 1, tests)
+        least = self._least(path, depth - 1, tests)[1]
+        if depth == 2:
+            some = np.flatnonzero(price + least.sum(axis=0) <= limit)
+            if len(some):
+                limits = limit - price - least[::-1, some]
+                inner = self._inner(path)
+                rest = path, tests[some], limits, inner, limit, self.most_pairs, self.tick
+                parts += two_levels(self.tables, self.weights, *rest)
+            return self.thinned(_stacked(parts))
         pairs = 0
         for g in np.flatnonzero(price + least.sum(axis=0) <= limit):
             here = [
@@ -123,8 +108,8 @@ class GapCloser:
             zero, one = (part.take(np.argsort(part.weight, kind="stable")) for part in here)
             ends = np.searchsorted(one.weight, limit - price - zero.weight, side="right")
             pairs += int(ends.sum())
-            if pairs > MOST_PAIRS:
-                raise TooLarge(f"a list of subtrees would have more than {MOST_PAIRS:,} entries")
+            if pairs > self.most_pairs:
+                raise TooLarge(f"a list of subtrees would have more than {self.most_pairs:,} entries")
             i = np.repeat(np.arange(len(zero)), ends)
             j = np.arange(len(i)) - np.repeat(np.cumsum(ends) - ends, ends)
             vector = zero.vector[i] + one.vector[j]
@@ -132,9 +117,9 @@ class GapCloser:
             vector[:, 1:] += problem.branch_uses
             weight = zero.weight[i] + one.weight[j] + price
             if self._plain:  # thinned before the codes are written
-                kept = _kept(weight, vector)
-                i, j, weight, vector = i[kept], j[kept], weight[kept], vector[kept]
-            parts.append(Options(weight, vector, _joined(int(tests[g]), zero.code[i], one.code[j])))
+                some = kept(weight, vector)
+                i, j, weight, vector = i[some], j[some], weight[some], vector[some]
+            parts.append(Options(weight, vector, joined(int(tests[g]), zero.code[i], one.code[j])))
         return _thinned(_stacked(parts), self._plain)
 
     def thinned(self, options: Options) -> Options:
@@ -145,17 +130,36 @@ class GapCloser:
     def _plain(self) -> bool:
         return self.tables.problem.accepts is None
 
-    def _least(self, path: Path, depth: int, tests: np.ndarray) -> np.ndarray:
-        """float64 (2, tests): the least of the subtrees if each test is answered 0, or 1."""
+    def _value(self, path: Path, depth: int) -> float:
+        """The least weighted cost of a subtree of at most this depth below a path."""
+        if depth != 2:
+            return float(self.tables.subtrees(path, depth, self.weights, self.segments)[0])
+        alone, least = self._least(path, 1, self.tests[self.tables.may(path)[self.tests]])
+        return float(min(alone, self.weights.branch + least.sum(axis=0).min(initial=np.inf)))
+
+    def _least(self, path: Path, depth: int, tests: np.ndarray) -> tuple[float, np.ndarray]:
+        """(the best leaf, float64 (2, tests) the least of the subtrees if each test is answered 0, or 1)."""
         if depth == 1:
-            _, single, stump = self.tables.tables(path, self.weights, tests)
-            return np.minimum(single, self.weights.branch + stump.min(axis=2, initial=np.inf))
-        return np.array(
+            if path not in self._known:
+                alone, single, stump = self.tables.tables(path, self.weights, self.tests)
+                best = np.minimum(single, self.weights.branch + stump.min(axis=2, initial=np.inf))
+                self._known[path] = alone, best[:, self.tables.may(path)[self.tests]]
+            return self._known[path]
+        alone = self.tables.leaf(self.tables.singles(path)[1], self.weights)[0]
+        return alone, np.array(
             [
                 [self.tables.subtrees((*path, (int(g), t)), depth, self.weights, self.segments)[0] for g in tests]
                 for t in (0, 1)
             ]
         )
+
+    def _inner(self, path: Path) -> np.ndarray:
+        """int (tests,): those that may be asked below a test that stands at the end of a path, but for that test."""
+        problem = self.tables.problem
+        may = problem.allowed[len(path) + 1].copy()
+        for test, _ in path if problem.below is not None else ():
+            may &= problem.below[test]
+        return self.tests[may[self.tests]]
 
     def _short(self, path: Path, depth: int, limit: float) -> Options:
         """Leaves, and if `depth` is 1 stumps, with all their labels."""
@@ -264,24 +268,8 @@ def _fits(mine: Options, other: Options, most: float, bound: np.ndarray) -> np.n
     return (mine.vector <= room).all(axis=1)
 
 
-def _kept(weight: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Of options that use the same the cheapest; with one constraint, those that are not dominated."""
-    if not len(vector):
-        return np.zeros(0, int)
-    order = np.lexsort(vector.T)  # by what is used, then by cost
-    by_use = vector[order][:, 1:]
-    first = (
-        np.append(True, (np.diff(by_use, axis=0) != 0).any(axis=1)) if by_use.shape[1] else np.arange(len(order)) == 0
-    )
-    order = order[first]
-    if by_use.shape[1] == 1:
-        cost = vector[order, 0]
-        order = order[cost < np.append(np.inf, np.minimum.accumulate(cost)[:-1])]
-    return order
-
-
 def _thinned(options: Options, plain: bool) -> Options:
-    return options.take(_kept(options.weight, options.vector)) if plain else options
+    return options.take(kept(options.weight, options.vector)) if plain else options
 
 
 def _stacked(parts: list[Options]) -> Options:
@@ -293,22 +281,9 @@ def _grown(options: Options, depth: int) -> Options:
     return Options(options.weight, options.vector, np.repeat(options.code[:, :1], 2 ** (depth + 1) - 1, axis=1))
 
 
-def _joined(test: int, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
-    """int32 (options, 2 n + 1): the codes of a test above two subtrees, from codes (options, n)."""
-    size = zero.shape[1]
-    code = np.empty((len(zero), 2 * size + 1), np.int32)
-    code[:, 0] = test
-    width = 1
-    while width <= size:  # level by level, both sides beside each other
-        code[:, 2 * width - 1 : 3 * width - 1] = zero[:, width - 1 : 2 * width - 1]
-        code[:, 3 * width - 1 : 4 * width - 1] = one[:, width - 1 : 2 * width - 1]
-        width *= 2
-    return code
-
-
 def _laid(root: int, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(test, label) int32 on a heap from 1, of a root and two codes."""
-    code = _joined(root, zero[None], one[None])[0]
+    code = joined(root, zero[None], one[None])[0]
     test, label = np.full(len(code) + 1, -1, np.int32), np.full(len(code) + 1, -1, np.int32)
     stack = [0]
     while stack:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from odtc.algorithms.constrained.close_gap import GapCloser, Options
+from odtc.algorithms.constrained.close_gap import GapCloser
 from odtc.algorithms.constrained.constrained_problem import (
     ConstrainedProblem,
     TooLarge,
@@ -28,6 +28,7 @@ from odtc.algorithms.constrained.constrained_problem import (
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Segments, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
+from odtc.algorithms.constrained.subtree_options import Options
 from odtc.algorithms.constrained.trace_tree import by_weight, feasible, trace
 
 ROUNDS = 14  # of multipliers, for all cases and then for each

@@ -12,29 +12,23 @@ is closed case by case, as one search alone does (close_gap).
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from odtc.algorithms.constrained.close_gap import GapCloser
+from odtc.algorithms.constrained.close_gap import MOST_PAIRS, GapCloser
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point, leaves_of
-from odtc.algorithms.constrained.constrained_search import ROUNDS, TRACED, ConstrainedSearch, Found, Stopped
+from odtc.algorithms.constrained.constrained_search import ROUNDS, ConstrainedSearch, Found, Stopped
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.trace_tree import by_weight, cheapest, labelled, labellings, trace
 
-FURTHER = 2.0  # lists are made so much longer if that serves other targets: of the gap that they close
-
-
-@dataclass
-class _Cases:
-    """The cases of one root test for all targets: bound float64, multipliers int, listed bool, all (targets, cases)."""
-
-    subsets: np.ndarray
-    bound: np.ndarray
-    multipliers: np.ndarray
-    listed: np.ndarray
+TRACED = 4  # cases whose trees are looked at after each pass: there are many passes
+FIRST = 3  # targets that have passes of their own at less depth: the ends and the middle
+FURTHER = 4.0  # lists are made so much longer if that serves other targets: of the gap that they close
+SHORT = 200_000  # pairs of a list that is made before the case has multipliers of its own
+MOST_FITS = 4_000_000  # labellings times targets that are compared at once
 
 
 class FrontierSearch:
@@ -81,15 +75,14 @@ class FrontierSearch:
         self._lists: dict = {}  # of single cases, the lists made last: (multipliers, their limit, the two sides)
         self._passed: set = set()  # multipliers of passes
         self._seen: set = set()
-        self.cases = {
-            root: _Cases(
-                one.subsets,
-                np.full((n, len(one.subsets)), -np.inf),
-                np.zeros((n, len(one.subsets)), int),
-                np.zeros((n, len(one.subsets)), bool),
-            )
-            for root, one in self.base._cases.items()
-        }
+        # All cases in one row, those of a root beside each other; `bound`, `number` (of the multipliers that gave it)
+        # and `listed` are (targets, cases).
+        self.roots = list(self.base._cases)
+        self.subset = np.concatenate([np.zeros(0, int), *(one.subsets for one in self.base._cases.values())])
+        self.root = np.repeat(np.array(self.roots, int), [len(one.subsets) for one in self.base._cases.values()])
+        self.lower = np.full((n, len(self.subset)), -np.inf)
+        self.number = np.zeros((n, len(self.subset)), int)
+        self.listed = np.zeros((n, len(self.subset)), bool)
 
     def _for(self, bound: np.ndarray) -> Pass:
         """The tables of one target."""
@@ -104,14 +97,13 @@ class FrontierSearch:
             self._leaves()
             if self.base.problem.depth > 2 and exactly:
                 self._shallower()
-            for target in self._order():
+            for target in self._order()[: None if exactly else FIRST]:
                 self._globally(target)
             if exactly:
                 self._feasibility()
                 for target in range(len(self.bounds)):
                     self._raise_floors()
-                    if not self.infeasible[target]:
-                        self._locally(target)
+                    self._locally(target)
         except Stopped:
             pass
         self._raise_floors()
@@ -119,36 +111,32 @@ class FrontierSearch:
 
     # What is known.
 
-    def bound(self, target: int) -> int:
-        """No tree that keeps this target costs less."""
-        least = min(
-            (float(cases.bound[target][~cases.listed[target]].min(initial=np.inf)) for cases in self.cases.values()),
-            default=np.inf,
-        )
-        return int(min(self.upper[target], max(0.0, float(self.floor[target]), least)))
+    def bound(self) -> np.ndarray:
+        """int64 (targets,): no tree that keeps a target costs less."""
+        least = np.where(self.listed, np.inf, self.lower).min(axis=1, initial=np.inf)
+        return np.minimum(self.upper, np.maximum(np.maximum(self.floor, 0), least)).astype(np.int64)
 
     def _raise_floors(self) -> None:
         """A bound holds for all tighter targets, too."""
-        floor = 0
-        for target in range(len(self.bounds)):
-            self.floor[target] = floor = max(floor, self.bound(target))
+        self.floor = np.maximum.accumulate(self.bound())
 
     def _found(self, target: int) -> Found:
-        alive = sum(int(self._alive(cases)[target].sum()) for cases in self.cases.values())
-        total = sum(len(cases.subsets) for cases in self.cases.values())
         test = label = cost = None
         if self.best[target] is not None:
             test, label = self.best[target]
             test = np.where(test >= 0, self.base.order[np.maximum(test, 0)], -1).astype(np.int32)
             cost = int(self.upper[target])
-        bound = self.bound(target)
+        bound = int(self.floor[target])
         none = bool(self.infeasible[target]) or (cost is None and bound >= self.upper[target])
-        return Found(test, label, cost, bound, none, alive, total)
+        return Found(test, label, cost, bound, none, int(self._alive(target).sum()), len(self.subset))
 
-    def _alive(self, cases: _Cases) -> np.ndarray:
-        """bool (targets, cases): those that could hold a better tree."""
-        left = (self.upper > self.floor) & ~self.infeasible
-        return ~cases.listed & (cases.bound < self.upper[:, None]) & left[:, None]
+    def _alive(self, target: int | None = None, place: int | None = None) -> np.ndarray:
+        """bool (targets, cases): those that could hold a better tree; those of one target or of one case alone."""
+        of = slice(None) if target is None else slice(target, target + 1)
+        at = slice(None) if place is None else slice(place, place + 1)
+        left = (self.upper[of] > self.floor[of]) & ~self.infeasible[of]
+        found = ~self.listed[of, at] & (self.lower[of, at] < self.upper[of, None]) & left[:, None]
+        return found if target is None else found[0]
 
     def tick(self) -> None:
         """Raises Stopped if the time is over."""
@@ -218,8 +206,12 @@ class FrontierSearch:
             found = labellings(loosest, structure, below)
         except TooLarge:
             return value
+        some = np.ones(len(self.bounds), bool)
+        if len(found.cost) * len(some) <= MOST_FITS:
+            keep = (found.uses[:, None] <= self.bounds).all(axis=2)
+            some = (keep & (found.cost[:, None] < self.upper)).any(axis=0)
         for target in range(len(self.bounds)):
-            place = cheapest(found, self.bounds[target], self.upper[target])
+            place = cheapest(found, self.bounds[target], self.upper[target]) if some[target] else None
             if place is not None:
                 tree = labelled(loosest, structure, found.choice[place])
                 self._offer(tree.test, tree.label, tree.cost, tree.uses)
@@ -257,7 +249,7 @@ class FrontierSearch:
             for value, root, subset in best:
                 self.tick()
                 self._look(root, subset, weights, self._points if value == best[0][0] else None)
-            if not any(self._alive(cases)[target].any() for cases in self.cases.values()):
+            if not self._alive(target).any():
                 return
 
     def _pass(self, weights: Weights) -> list[tuple[float, int, int]]:
@@ -266,26 +258,26 @@ class FrontierSearch:
         self.tried.append(weights.multipliers)
         self._passed.add(weights.multipliers.tobytes())
         budget = self.bounds.astype(float) @ weights.multipliers.astype(float)
-        for root, cases in self.cases.items():
-            alive = np.flatnonzero(self._alive(cases).any(axis=0))
-            if not len(alive):
-                continue
+        left = np.flatnonzero(self._alive().any(axis=0))
+        every = np.full(len(left), np.inf)
+        for root in np.unique(self.root[left]).tolist():
             self.tick()
-            value = self.base.tables.roots(root, weights, self.base._of(cases.subsets[alive]))
-            self._bounded(cases, alive, value, budget, number)
-            for place in np.argsort(value, kind="stable")[:TRACED].tolist():
-                if np.isfinite(value[place]):
-                    best.append((float(value[place]), root, int(cases.subsets[alive[place]])))
-        best = sorted(best)[:TRACED]
+            mine = self.root[left] == root
+            value = self.base.tables.roots(root, weights, self.base._of(self.subset[left[mine]]))
+            self._bounded(left[mine], value, budget, number)
+            every[mine] = value
+        for place in np.argsort(every, kind="stable")[:TRACED].tolist():
+            if np.isfinite(every[place]):
+                best.append((float(every[place]), int(self.root[left[place]]), int(self.subset[left[place]])))
         self._least.append(best[0][0] if best else np.inf)
         return best
 
-    def _bounded(self, cases: _Cases, places: np.ndarray, value, budget: np.ndarray, number: int) -> None:
+    def _bounded(self, places: np.ndarray, value, budget: np.ndarray, number: int) -> None:
         """The bounds that values of some cases, float64 (places,), give to all targets."""
         bound = np.ceil((value[None, :] - budget[:, None]) / self.scale)
-        better = bound > cases.bound[:, places]
-        cases.bound[:, places] = np.where(better, bound, cases.bound[:, places])
-        cases.multipliers[:, places] = np.where(better, number, cases.multipliers[:, places])
+        better = bound > self.lower[:, places]
+        self.lower[:, places] = np.where(better, bound, self.lower[:, places])
+        self.number[:, places] = np.where(better, number, self.number[:, places])
 
     def _feasibility(self) -> None:
         """For the targets without a tree: one, or the proof that there is none, by halving them."""
@@ -313,75 +305,75 @@ class FrontierSearch:
 
     def _locally(self, target: int) -> None:
         """Each case that is left of a target, best first: its own multipliers, then all trees that could cost less."""
-        left = [
-            (cases.bound[target, place], root, place)
-            for root, cases in self.cases.items()
-            for place in np.flatnonzero(self._alive(cases)[target]).tolist()
-        ]
-        for _, root, place in sorted(left):
-            cases = self.cases[root]
-            if not self._alive(cases)[target, place]:
+        left = np.flatnonzero(self._alive(target))
+        for place in left[np.argsort(self.lower[target, left], kind="stable")].tolist():
+            if not self._alive(target, place)[0]:
                 continue
             self.tick()
-            if (root, place) in self._lists and self._join(target, root, place):
+            if place in self._lists and self._join(target, place):
                 continue
-            self._tighten(target, root, place)
-            if self._alive(cases)[target, place]:
-                self._close(target, root, place)
+            if self._close(target, place, SHORT):
+                continue
+            self._tighten(target, place)
+            if self._alive(target, place)[0]:
+                self._close(target, place, MOST_PAIRS)
 
-    def _tighten(self, target: int, root: int, place: int) -> None:
-        cases, R = self.cases[root], self.bounds.shape[1]
-        if not R:
+    def _tighten(self, target: int, place: int) -> None:
+        if not self.bounds.shape[1]:
             return
-        own = self._own.setdefault((root, place), {})
-        multipliers = self.tried[cases.multipliers[target, place]] / self.scale
+        own = self._own.setdefault(place, {})
+        multipliers = self.tried[self.number[target, place]] / self.scale
         for _ in range(ROUNDS):
             if own:
                 most, multipliers = self._cuts(own, target).best()
-                if np.ceil(most - 1e-6) <= cases.bound[target, place]:
+                if np.ceil(most - 1e-6) <= self.lower[target, place]:
                     return
             weights, _ = self._weights(multipliers)
             before = len(own)
-            value = self._look(root, int(cases.subsets[place]), weights, own)
+            value = self._look(int(self.root[place]), int(self.subset[place]), weights, own)
             budget = self.bounds.astype(float) @ weights.multipliers.astype(float)
             self.tried.append(weights.multipliers)
             self._least.append(-np.inf)
-            self._bounded(cases, np.array([place]), np.array([value]), budget, len(self.tried) - 1)
-            if not self._alive(cases)[target, place] or len(own) == before:
+            self._bounded(np.array([place]), np.array([value]), budget, len(self.tried) - 1)
+            if not self._alive(target, place)[0] or len(own) == before:
                 return
 
-    def _close(self, target: int, root: int, place: int) -> None:
-        """Lists the trees of a case that could cost less, for neighbouring targets, too, and joins them."""
-        cases = self.cases[root]
-        m = self.tried[cases.multipliers[target, place]]
-        mine = self._limits(m)[target]
-        room = mine - (self.scale * cases.bound[target, place] + float(m @ self.bounds[target]))
-        others = self._limits(m)[self._alive(cases)[:, place]]
+    def _close(self, target: int, place: int, most: int) -> bool:
+        """Lists the trees of a case that could cost less, for neighbouring targets, too, and joins them; False if
+        there are more than `most` pairs."""
+        m = self.tried[self.number[target, place]]
+        limits = self._limits(m)
+        mine = limits[target]
+        room = mine - (self.scale * self.lower[target, place] + float(m @ self.bounds[target]))
+        others = limits[self._alive(None, place)[:, 0]]
         limit = float(others[others <= mine + FURTHER * room].max(initial=mine))
+        closer = self._closer(target, place, m)
+        closer.most_pairs = most
         try:
-            lists = self._closer(target, root, place, m).listed(root, limit)
+            lists = closer.listed(int(self.root[place]), limit)
         except TooLarge:
-            return
-        self._lists[root, place] = m, limit, lists
-        self._join(target, root, place)
+            return False
+        self._lists[place] = m, limit, lists
+        return self._join(target, place)
 
     def _limits(self, multipliers: np.ndarray) -> np.ndarray:
         """float64 (targets,): what a tree that costs less than the best of each target weighs at most."""
         return self.scale * (self.upper - 1.0) + self.bounds.astype(float) @ multipliers.astype(float)
 
-    def _join(self, target: int, root: int, place: int) -> bool:
+    def _join(self, target: int, place: int) -> bool:
         """Looks at all pairs of the lists of a case; False if the lists are too short for a target."""
-        m, limit, lists = self._lists[root, place]
+        m, limit, lists = self._lists[place]
         if self._limits(m)[target] > limit:
             return False
         if lists is not None:
-            closer = self._closer(target, root, place, m)
+            closer = self._closer(target, place, m)
             below = int(self.upper[target])
+            root = int(self.root[place])
             closer.join(root, lists, below, lambda *tree: self._offer(*tree, *self._measured(*tree)))
-        self.cases[root].listed[target, place] = True
+        self.listed[target, place] = True
         return True
 
-    def _closer(self, target: int, root: int, place: int, multipliers: np.ndarray) -> GapCloser:
-        tables, subset = self.tables[target], self.cases[root].subsets[place : place + 1]
+    def _closer(self, target: int, place: int, multipliers: np.ndarray) -> GapCloser:
+        tables, subset = self.tables[target], self.subset[place : place + 1]
         weights = Weights.of(tables.counts, self.scale, multipliers)
         return GapCloser(tables, weights, self.base._tests(int(subset[0])), self.base._of(subset), self.tick)

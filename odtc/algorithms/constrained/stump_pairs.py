@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.algorithms.constrained.all_thresholds import FEW, ThresholdSearch, _Side
-from odtc.algorithms.constrained.close_gap import GapCloser, Options
+from odtc.algorithms.constrained.close_gap import GapCloser
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, cost_of
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found, Stopped
 from odtc.algorithms.constrained.multipliers import Cuts
+from odtc.algorithms.constrained.subtree_options import Options
 
 ROUNDS = 8  # of multipliers of one root
 MOST_CELLS = 50_000_000  # scales times rows

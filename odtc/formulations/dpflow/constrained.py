@@ -19,7 +19,7 @@ from odtc.algorithms.constrained.stump_pairs import StumpSearch, takes_stumps
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.constraints.search_terms import SearchProblem, nested, search_problem
+from odtc.problem.constraints.search_terms import SearchProblem, nested, refined, search_problem
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -254,7 +254,8 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
     if not all(map(searches, posed[:1])):
         return None
     try:
-        each = [search_problem(one) for one in posed]
+        encoded = refined(problem.encoded, posed[0].constraints)  # the groups that they compare are the same
+        each = [search_problem(one, encoded) for one in posed]
     except TooLarge:
         return None
     first = each[0].arrays

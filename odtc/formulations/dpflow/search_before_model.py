@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from odtc.algorithms.constrained.close_gap import Options
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.algorithms.constrained.subtree_options import Options
 from odtc.base import deadline
 from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.auto_estimate import columns_of, written_fits

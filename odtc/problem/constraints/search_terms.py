@@ -74,15 +74,21 @@ class SearchProblem:
         return round(self.problem.module.objective(self.problem, heap) / self.unit)
 
 
-def search_problem(problem: Problem) -> SearchProblem:
+def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchProblem:
     """The problem in whole numbers.
+
+    Parameters
+    ----------
+    problem : Problem
+    encoded : Encoded or None
+        `refined` for its constraints, if that was made before.
 
     Raises
     ------
     TooLarge
         If weights, prices or bounds are no fractions of small denominators.
     """
-    encoded = refined(problem.encoded, problem.constraints)
+    encoded = refined(problem.encoded, problem.constraints) if encoded is None else encoded
     each = [(given, terms_of(encoded, given)) for given in problem.constraints]
     found = [terms for _, terms in each]
     depth, K = problem.topology.depth, len(encoded.classes)

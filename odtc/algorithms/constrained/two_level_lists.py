@@ -1,0 +1,164 @@
+"""All subtrees of depth 2 below a path whose weighted cost is at most a limit, the tests of their roots all at once.
+
+A list for each test g and each of its answers t holds the leaf and the stumps there, with all their labels, that are
+no dearer than what g and the other answer leave of the limit; then the lists of the two answers of each g are paired.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from odtc.algorithms.constrained.constrained_problem import TooLarge
+from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
+from odtc.algorithms.constrained.subtree_options import Options, joined, kept
+
+BLOCK = 2_000_000  # stumps, and pairs, that are looked at between two looks at the clock
+MOST_ROOTS = 500  # tests of one block, so that costs told apart by their lists stay exact
+
+
+def two_levels(
+    tables: Pass,
+    weights: Weights,
+    path: Path,
+    roots: np.ndarray,
+    limits: np.ndarray,
+    inner: np.ndarray,
+    limit: float,
+    most: int,
+    tick: Callable[[], None],
+) -> list[Options]:
+    """The subtrees of at most depth 2 below a path that ask a test at their root.
+
+    Parameters
+    ----------
+    tables : Pass
+    weights : Weights
+    path : Path
+    roots : int (roots,)
+        The tests at the end of the path.
+    limits : float64 (2, roots)
+        What the subtree behind each answer of a root may weigh.
+    inner : int (tests,)
+        The tests that may be asked below these, but for what stands below what.
+    limit : float
+        What a whole subtree may weigh.
+    most : int
+        Pairs that are looked at.
+    tick : Callable[[], None]
+        Raises when the time is over.
+
+    Raises
+    ------
+    TooLarge
+        If there are more pairs.
+    """
+    problem, found, looked = tables.problem, [], 0
+    # Of two labels of one stump, unless nodes or leaves give something back.
+    distinct = (problem.branch_uses >= 0).all() and (problem.leaf_uses >= 0).all()
+    pairs, total = tables.counts.below(path)
+    own = np.diagonal(pairs, axis1=1, axis2=2).astype(float)
+    step = min(MOST_ROOTS, max(1, BLOCK // max(1, 4 * len(inner) * problem.n_labels**2)))
+    for first in range(0, len(roots), step):
+        tick()
+        block = roots[first : first + step]
+        both = pairs[:, block[:, None], inner].astype(float)
+        # (kinds, roots, answers, answers of inner, inner)
+        counts = np.empty((*both.shape[:2], 2, 2, len(inner)))
+        counts[:, :, 1, 1] = both
+        counts[:, :, 1, 0] = own[:, block, None] - both
+        counts[:, :, 0, 1] = own[:, None, inner] - both
+        counts[:, :, 0, 0] = (total[:, None] - own[:, block])[:, :, None] - counts[:, :, 0, 1]
+        lists = _Lists(tables, weights, block, inner, limits[:, first : first + step].T)
+        lists.add_leaves(np.stack([total[:, None] - own[:, block], own[:, block]], axis=2))
+        lists.add_stumps(counts, distinct)
+        for i, j, root in lists.pairs(limit - weights.branch, most - looked):
+            tick()
+            looked += len(i)
+            vector = lists.vector[i] + lists.vector[j]
+            vector[:, 0] += problem.branch_cost
+            vector[:, 1:] += problem.branch_uses
+            weight = lists.weight[i] + lists.weight[j] + weights.branch
+            if problem.accepts is None:  # thinned before the codes are written
+                some = kept(weight, vector)
+                i, j, root, weight, vector = i[some], j[some], root[some], weight[some], vector[some]
+            found.append(Options(weight, vector, joined(block[root], lists.code[i], lists.code[j])))
+    return found
+
+
+class _Lists:
+    """Leaves and stumps behind either answer of some tests, in one array; list 2 g + t is that of answer t of g."""
+
+    def __init__(self, tables: Pass, weights: Weights, roots: np.ndarray, inner: np.ndarray, limits: np.ndarray):
+        self.tables, self.problem, self.weights = tables, tables.problem, weights
+        self.roots, self.inner, self.limits = roots, inner, limits
+        self._parts = []
+
+    def _weighted(self, counts: np.ndarray) -> np.ndarray:
+        """float64 (labels, ...): weighted costs of leaves with counts (kinds, ...); inf if a label may not be."""
+        problem, every = self.problem, (slice(None), *(None,) * (counts.ndim - 1))
+        weight = np.tensordot(self.weights.label, counts, 1) + self.weights.leaf[every]
+        for measure, least in zip(self.tables.counts.measures, problem.least):
+            weight[np.tensordot(measure, counts, 1) < least[every]] = np.inf
+        return weight
+
+    def _vector(self, counts: np.ndarray, label: np.ndarray) -> np.ndarray:
+        """float64 (leaves, 1 + constraints): cost and uses of leaves with counts (kinds, leaves) and these labels."""
+        of = self.tables.counts
+        cost = (of.cost[:, label] * counts).sum(axis=0)
+        uses = (of.uses[:, :, label] * counts).sum(axis=1) + self.problem.leaf_uses[:, label]
+        return np.concatenate([cost[None], uses]).T
+
+    def add_leaves(self, counts: np.ndarray) -> None:
+        """Leaves in place of stumps; counts (kinds, roots, answers)."""
+        weight = self._weighted(counts)
+        k, g, t = np.nonzero(weight <= self.limits)
+        code = np.repeat((-1 - k)[:, None], 3, axis=1)
+        self._parts.append((2 * g + t, weight[k, g, t], self._vector(counts[:, g, t], k), code))
+
+    def add_stumps(self, counts: np.ndarray, distinct: bool) -> None:
+        """Stumps with two labels; counts (kinds, roots, answers, answers of inner, inner)."""
+        weight, problem = self._weighted(counts), self.problem
+        zero, one = (weight[:, :, :, s].transpose(1, 2, 0, 3) for s in (0, 1))  # (roots, answers, labels, inner)
+        sums = zero[:, :, :, None] + one[:, :, None] + self.weights.branch
+        if distinct:
+            label = np.arange(problem.n_labels)
+            sums[:, :, label, label] = np.inf
+        if problem.below is not None:
+            barred = ~problem.below[np.ix_(self.roots, self.inner)]
+            sums = np.where(barred[:, None, None, None], np.inf, sums)
+        hit = sums <= self.limits[:, :, None, None, None]
+        g, t, a, b, h = np.nonzero(hit)
+        vector = self._vector(counts[:, g, t, 0, h], a) + self._vector(counts[:, g, t, 1, h], b)
+        vector[:, 0] += problem.branch_cost
+        vector[:, 1:] += problem.branch_uses
+        self._parts.append((2 * g + t, sums[hit], vector, np.stack([self.inner[h], -1 - a, -1 - b], axis=1)))
+
+    def pairs(self, room: float, most: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """(place of an option of answer 0, place of one of answer 1, their root), by parts: all that weigh at most
+        `room` together."""
+        of, self.weight, self.vector, code = (np.concatenate(part) for part in zip(*self._parts))
+        self.code = code.astype(np.int32)
+        if self.problem.accepts is None:
+            of = self._take(kept(self.weight, self.vector, of), of)
+        of = self._take(np.lexsort((self.weight, of)), of)
+        start = np.searchsorted(of, np.arange(2 * len(self.roots) + 1))
+        zeros = np.flatnonzero(of % 2 == 0)
+        ends = np.zeros(len(zeros), np.int64)
+        at = np.searchsorted(zeros, start[0::2])
+        for g in range(len(self.roots)):
+            mine = slice(at[g], at[g + 1])
+            one = self.weight[start[2 * g + 1] : start[2 * g + 2]]
+            ends[mine] = np.searchsorted(one, room - self.weight[zeros[mine]], side="right")
+        if ends.sum() > most:
+            raise TooLarge(f"a list of subtrees would have more than {most:,} entries")
+        begin = start[of[zeros] + 1]
+        for here in np.split(np.arange(len(zeros)), np.flatnonzero(np.diff(np.cumsum(ends) // BLOCK)) + 1):
+            n = ends[here]
+            if n.sum():
+                i = np.repeat(zeros[here], n)
+                j = np.arange(len(i)) - np.repeat(np.cumsum(n) - n, n) + np.repeat(begin[here], n)
+                yield i, j, of[i] // 2
+
+    def _take(self, places: np.ndarray, of: np.ndarray) -> np.ndarray:
+        self.weight, self.vector, self.code = self.weight[places], self.vector[places], self.code[places]
+        return of[places]
