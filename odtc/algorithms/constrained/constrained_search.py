@@ -116,6 +116,8 @@ class ConstrainedSearch:
         Told of (bound, cost of the cheapest feasible tree) when one of them has changed.
     counts : Counts
         Of the same rows and tests, if they were made already.
+    scale : int or None
+        Of the multipliers, if another search has them, and this one holds the cases alone.
 
     Raises
     ------
@@ -129,11 +131,12 @@ class ConstrainedSearch:
         tick: Callable[[], bool] = lambda: False,
         progress: Callable[[int, int | None], None] = lambda bound, cost: None,
         counts: Counts | None = None,
+        scale: int | None = None,
     ):
         self.order = np.argsort(problem.column, kind="stable")
         self.original, self._tick, self.progress = problem, tick, progress
         self.problem = problem = _sorted(problem, self.order)
-        self.scale, self.largest = fixed_point(problem)
+        self.scale, self.largest = fixed_point(problem) if scale is None else (scale, None)
         self.counts = Counts(problem) if counts is None else _recounted(counts, problem)
         self.tables = Pass(self.counts, self.scale)
         self.upper = problem.most_cost + 1

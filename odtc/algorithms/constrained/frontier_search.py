@@ -1,13 +1,16 @@
-"""One search for many bounds of the same sums: the best tree for each of them, with one pass a multiplier for all.
+"""One search for many targets: the best tree for each of some constraints that grow tighter, by passes that serve all.
 
 The weighted cost of a tree at multipliers m, scale · cost + m · uses, does not know the bounds b. So one pass
-(lagrangian_pass) gives of every case the value V(m) = min of that, and for every target b a bound on its trees,
+(lagrangian_pass) gives of every case the value V(m) = min of that, and for every target b with the same uses a bound
+on its trees,
 
     cost  ≥  max over all m tried of  (V(m) - m · b) / scale,
 
 the lower envelope of (uses, cost) seen from b. Every tree met is offered to every target that it keeps, and every tree
-met is a cut (multipliers) for every target. A bound of a target holds for all tighter ones. What is left of a target
-is closed case by case, as one search alone does (close_gap).
+met is a cut (multipliers) for every target. A bound of a target, or of one of its cases, holds for all tighter ones.
+What is left of a target is closed case by case, as one search alone does (close_gap). If the uses differ from target to
+target (a precision, an F1 score), counts of rows, trees, cuts and bounds are shared all the same; a pass then bounds
+the target that it was made for, and the tighter ones.
 """
 
 from collections.abc import Callable
@@ -24,6 +27,7 @@ from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.trace_tree import by_weight, cheapest, labelled, labellings, trace
 
+ANY = 2**50  # no sum is greater
 TRACED = 4  # cases whose trees are looked at after each pass: there are many passes
 FIRST = 3  # targets that have passes of their own at less depth: the ends and the middle
 FURTHER = 4.0  # lists are made so much longer if that serves other targets: of the gap that they close
@@ -37,13 +41,15 @@ class FrontierSearch:
     Parameters
     ----------
     problem : ConstrainedProblem
-        Without `accepts`; its own bound is not read.
+        Without `accepts`; its own bound is not read, nor are its uses if others are given.
     bounds : int64 (targets, constraints)
-        The loosest first: none is above the one before it.
+        The loosest first: a tree that keeps a target keeps all before it.
     tick : Callable[[], bool]
         Whether the search has to end; asked often.
     counts : Counts
-        Of the same rows and tests, if they were made already.
+        Of the same rows and tests, and all uses, if they were made already.
+    uses : int64 (targets, constraints, rows, labels) or None
+        Of each target, if they are not those of the problem for all.
 
     Raises
     ------
@@ -57,18 +63,34 @@ class FrontierSearch:
         bounds: np.ndarray,
         tick: Callable[[], bool] = lambda: False,
         counts: Counts | None = None,
+        uses: np.ndarray | None = None,
     ):
         self.bounds, self._tick = np.asarray(bounds, np.int64), tick
-        self.scale, self.largest = fixed_point(replace(problem, bound=np.abs(self.bounds).max(axis=0)))
-        self.base = ConstrainedSearch(replace(problem, bound=self.bounds[0]), tick, counts=counts)
-        self.base.tables.scale = self.scale
-        self.tables = [self._for(bound) for bound in self.bounds]
-        n, most = len(self.bounds), problem.most_cost
+        n, R = self.bounds.shape
+        self.shared = uses is None
+        # The sums of all targets are rows of one problem; `rows` says which are those of a target.
+        self.rows = np.tile(np.arange(R), (n, 1)) if self.shared else np.arange(n * R).reshape(n, R)
+        most = problem.uses if self.shared else np.abs(uses).max(axis=0)
+        self.scale, self.largest = fixed_point(replace(problem, uses=most, bound=np.abs(self.bounds).max(axis=0)))
+        every, times = self.bounds[0], 1
+        if not self.shared:
+            problem = replace(problem, uses=uses.reshape(n * R, *uses.shape[2:]))
+            every, times = np.append(self.bounds[0], np.full((n - 1) * R, ANY)), n
+        joint = replace(
+            problem,
+            bound=every,
+            branch_uses=np.tile(problem.branch_uses[:R], times),
+            leaf_uses=np.tile(problem.leaf_uses[:R], (times, 1)),
+        )
+        self.base = ConstrainedSearch(joint, tick, counts=counts, scale=self.scale)
+        self.tables = [self._for(target) for target in range(n)]
+        most = problem.most_cost
         self.upper = np.full(n, most + 1)
         self.best: list = [None] * n
         self.floor = np.zeros(n, np.int64)
         self.infeasible = np.zeros(n, bool)
         self.tried: list[np.ndarray] = []
+        self._of: list[int] = []  # the targets that these were tried for
         self._least: list[float] = []  # of each multipliers tried, the least value of a pass
         self._points: dict = {}  # (cost, uses) of trees met
         self._own: dict = {}  # of single cases
@@ -84,10 +106,15 @@ class FrontierSearch:
         self.number = np.zeros((n, len(self.subset)), int)
         self.listed = np.zeros((n, len(self.subset)), bool)
 
-    def _for(self, bound: np.ndarray) -> Pass:
+    def _for(self, target: int) -> Pass:
         """The tables of one target."""
-        tables, counts = copy(self.base.tables), copy(self.base.counts)
-        tables.problem = counts.problem = replace(self.base.problem, bound=bound)
+        tables, counts, rows = copy(self.base.tables), copy(self.base.counts), self.rows[target]
+        problem = self.base.problem
+        if not self.shared:
+            counts.uses = counts.uses[rows]
+            own = {key: getattr(problem, key)[rows] for key in ("uses", "branch_uses", "leaf_uses")}
+            problem = replace(problem, bound=self.bounds[target], **own)
+        tables.problem = counts.problem = replace(problem, bound=self.bounds[target])
         tables.counts = counts
         return tables
 
@@ -158,7 +185,7 @@ class FrontierSearch:
 
     def _offer(self, test: np.ndarray, label: np.ndarray, cost: int, uses: np.ndarray) -> bool:
         """A tree for all targets that it keeps; whether it is better for one of them."""
-        better = (cost < self.upper) & (uses <= self.bounds).all(axis=1)
+        better = (cost < self.upper) & (uses[self.rows] <= self.bounds).all(axis=1)
         for target in np.flatnonzero(better).tolist():
             self.upper[target], self.best[target] = cost, (test.copy(), label.copy())
         return bool(better.any())
@@ -182,8 +209,9 @@ class FrontierSearch:
     def _shallower(self) -> None:
         """Trees of less depth, as starts."""
         problem = self.base.problem
-        less = replace(problem, depth=problem.depth - 1, allowed=problem.allowed[:-1])
-        for found in FrontierSearch(less, self.bounds, self._tick, self.base.counts).run(exactly=False):
+        less = replace(self.tables[0].problem, depth=problem.depth - 1, allowed=problem.allowed[:-1])
+        uses = None if self.shared else problem.uses[self.rows]
+        for found in FrontierSearch(less, self.bounds, self._tick, self.base.counts, uses).run(exactly=False):
             if found.test is not None:
                 heaps = [np.concatenate([heap, np.full(len(heap), -1, np.int32)]) for heap in (found.test, found.label)]
                 self._offer(*heaps, *self._measured(*heaps))
@@ -201,80 +229,103 @@ class FrontierSearch:
         if key in self._seen:
             return value
         self._seen.add(key)
-        loosest, below = self.tables[0], float(self.upper.max())
+        joint, below = self.base.tables, float(self.upper.max())
         try:
-            found = labellings(loosest, structure, below)
+            found = labellings(joint, structure, below)
         except TooLarge:
             return value
         some = np.ones(len(self.bounds), bool)
         if len(found.cost) * len(some) <= MOST_FITS:
-            keep = (found.uses[:, None] <= self.bounds).all(axis=2)
+            keep = (found.uses[:, self.rows] <= self.bounds).all(axis=2)
             some = (keep & (found.cost[:, None] < self.upper)).any(axis=0)
         for target in range(len(self.bounds)):
-            place = cheapest(found, self.bounds[target], self.upper[target]) if some[target] else None
+            if not some[target]:
+                continue
+            place = cheapest(found.cost, found.uses[:, self.rows[target]], self.bounds[target], self.upper[target])
             if place is not None:
-                tree = labelled(loosest, structure, found.choice[place])
+                tree = labelled(joint, structure, found.choice[place])
                 self._offer(tree.test, tree.label, tree.cost, tree.uses)
         return value
 
     # The parts of the search.
 
-    def _weights(self, multipliers: np.ndarray) -> tuple[Weights, bool]:
-        """(weights of multipliers, float64 (constraints,), whether they were tried before)."""
+    def _weights(self, target: int, multipliers: np.ndarray) -> Weights:
+        """The weights of multipliers, float64 (constraints,)."""
         m = np.clip(np.rint(multipliers * self.scale), 0, self.largest).astype(np.int64)
-        return Weights.of(self.base.counts, self.scale, m), m.tobytes() in self._passed
+        return Weights.of(self.tables[target].counts, self.scale, m)
 
     def _cuts(self, points, target: int) -> Cuts:
         cuts = Cuts(self.largest / self.scale)
         for cost, uses in points:
-            cuts.add(cost, np.array(uses) - self.bounds[target])
+            cuts.add(cost, np.array(uses)[self.rows[target]] - self.bounds[target])
         return cuts
 
     def _globally(self, target: int) -> None:
         """Multipliers for all cases of a target at once; each pass is one for all targets."""
         R, multipliers = self.bounds.shape[1], np.zeros(self.bounds.shape[1])
+        self._raise_floors()
         for _ in range(ROUNDS if R else 1):
+            if not self._alive(target).any():
+                return
             if self._points:
                 most, multipliers = self._cuts(self._points, target).best()
-                budgets = [float(m @ self.bounds[target]) for m in self.tried]
-                reached = max((v - b) / self.scale for v, b in zip(self._least, budgets))
+                reached = self._reached(target)
                 if most <= reached + 1e-6 * max(1.0, abs(reached)):
                     return
-            weights, known = self._weights(multipliers)
-            if known:
+            weights = self._weights(target, multipliers)
+            if self._key(target, weights.multipliers) in self._passed:
                 return
-            best = self._pass(weights)
+            best = self._pass(target, weights)
             if not best:
                 return
             for value, root, subset in best:
                 self.tick()
                 self._look(root, subset, weights, self._points if value == best[0][0] else None)
-            if not self._alive(target).any():
-                return
 
-    def _pass(self, weights: Weights) -> list[tuple[float, int, int]]:
+    def _key(self, target: int, multipliers: np.ndarray) -> tuple[int, bytes]:
+        return 0 if self.shared else target, multipliers.tobytes()
+
+    def _reached(self, target: int) -> float:
+        """The greatest bound on all trees of a target that passes gave."""
+        found = -np.inf
+        for of, m, least in zip(self._of, self.tried, self._least):
+            if self.shared or of <= target:
+                found = max(found, (least - float(m @ self.bounds[target if self.shared else of])) / self.scale)
+        return found
+
+    def _pass(self, target: int, weights: Weights) -> list[tuple[float, int, int]]:
         """Bounds of all cases that are left of a target; the best of them as (weighted cost, root, subset)."""
-        number, best = len(self.tried), []
-        self.tried.append(weights.multipliers)
-        self._passed.add(weights.multipliers.tobytes())
-        budget = self.bounds.astype(float) @ weights.multipliers.astype(float)
-        left = np.flatnonzero(self._alive().any(axis=0))
+        best = []
+        number = self._numbered(target, weights)
+        self._passed.add(self._key(target, weights.multipliers))
+        left = np.flatnonzero((self._alive() if self.shared else self._alive()[target:]).any(axis=0))
         every = np.full(len(left), np.inf)
         for root in np.unique(self.root[left]).tolist():
             self.tick()
             mine = self.root[left] == root
             value = self.base.tables.roots(root, weights, self.base._of(self.subset[left[mine]]))
-            self._bounded(left[mine], value, budget, number)
+            self._bounded(target, left[mine], value, number)
             every[mine] = value
         for place in np.argsort(every, kind="stable")[:TRACED].tolist():
             if np.isfinite(every[place]):
                 best.append((float(every[place]), int(self.root[left[place]]), int(self.subset[left[place]])))
-        self._least.append(best[0][0] if best else np.inf)
+        self._least[number] = best[0][0] if best else np.inf
         return best
 
-    def _bounded(self, places: np.ndarray, value, budget: np.ndarray, number: int) -> None:
-        """The bounds that values of some cases, float64 (places,), give to all targets."""
+    def _numbered(self, target: int, weights: Weights) -> int:
+        """The number of multipliers that are tried for a target."""
+        self.tried.append(weights.multipliers)
+        self._of.append(target)
+        self._least.append(-np.inf)
+        return len(self.tried) - 1
+
+    def _bounded(self, target: int, places: np.ndarray, value, number: int) -> None:
+        """The bounds that values of some cases, float64 (places,), give to the targets."""
+        m = self.tried[number].astype(float)
+        budget = self.bounds @ m
         bound = np.ceil((value[None, :] - budget[:, None]) / self.scale)
+        if not self.shared:  # those of the target, and of the tighter ones
+            bound = np.where(np.arange(len(budget))[:, None] >= target, bound[target], -np.inf)
         better = bound > self.lower[:, places]
         self.lower[:, places] = np.where(better, bound, self.lower[:, places])
         self.number[:, places] = np.where(better, number, self.number[:, places])
@@ -291,7 +342,7 @@ class FrontierSearch:
                 branch_cost=0,
                 bound=self.bounds[middle],
             )
-            found = ConstrainedSearch(problem, self._tick, counts=self.base.counts).run()
+            found = ConstrainedSearch(problem, self._tick, counts=self.tables[middle].counts).run()
             self.tick()
             if found.infeasible:
                 self.infeasible[middle:] = True
@@ -328,13 +379,10 @@ class FrontierSearch:
                 most, multipliers = self._cuts(own, target).best()
                 if np.ceil(most - 1e-6) <= self.lower[target, place]:
                     return
-            weights, _ = self._weights(multipliers)
+            weights = self._weights(target, multipliers)
             before = len(own)
             value = self._look(int(self.root[place]), int(self.subset[place]), weights, own)
-            budget = self.bounds.astype(float) @ weights.multipliers.astype(float)
-            self.tried.append(weights.multipliers)
-            self._least.append(-np.inf)
-            self._bounded(np.array([place]), np.array([value]), budget, len(self.tried) - 1)
+            self._bounded(target, np.array([place]), np.array([value]), self._numbered(target, weights))
             if not self._alive(target, place)[0] or len(own) == before:
                 return
 
@@ -345,7 +393,7 @@ class FrontierSearch:
         limits = self._limits(m)
         mine = limits[target]
         room = mine - (self.scale * self.lower[target, place] + float(m @ self.bounds[target]))
-        others = limits[self._alive(None, place)[:, 0]]
+        others = limits[self._alive(None, place)[:, 0]] if self.shared else limits[:0]
         limit = float(others[others <= mine + FURTHER * room].max(initial=mine))
         closer = self._closer(target, place, m)
         closer.most_pairs = most
@@ -353,7 +401,7 @@ class FrontierSearch:
             lists = closer.listed(int(self.root[place]), limit)
         except TooLarge:
             return False
-        self._lists[place] = m, limit, lists
+        self._lists[place] = target, m, limit, lists
         return self._join(target, place)
 
     def _limits(self, multipliers: np.ndarray) -> np.ndarray:
@@ -362,15 +410,15 @@ class FrontierSearch:
 
     def _join(self, target: int, place: int) -> bool:
         """Looks at all pairs of the lists of a case; False if the lists are too short for a target."""
-        m, limit, lists = self._lists[place]
-        if self._limits(m)[target] > limit:
+        of, m, limit, lists = self._lists[place]
+        if not (self.shared or of == target) or self._limits(m)[target] > limit:
             return False
+        below = int(self.upper[target])
         if lists is not None:
-            closer = self._closer(target, place, m)
-            below = int(self.upper[target])
-            root = int(self.root[place])
-            closer.join(root, lists, below, lambda *tree: self._offer(*tree, *self._measured(*tree)))
+            closer, root = self._closer(target, place, m), int(self.root[place])
+            below = closer.join(root, lists, below, lambda *tree: self._offer(*tree, *self._measured(*tree)))
         self.listed[target, place] = True
+        self.lower[target:, place] = np.maximum(self.lower[target:, place], below)
         return True
 
     def _closer(self, target: int, place: int, multipliers: np.ndarray) -> GapCloser:

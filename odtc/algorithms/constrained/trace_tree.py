@@ -149,10 +149,10 @@ def feasible(tables: Pass, structure: Structure, below: float) -> Labelled | Non
     return None
 
 
-def cheapest(found: Labellings, bound: np.ndarray, below: float) -> int | None:
+def cheapest(cost: np.ndarray, uses: np.ndarray, bound: np.ndarray, below: float) -> int | None:
     """The place of the cheapest labels that use at most `bound` and cost less than `below`; None if none do."""
-    places = np.flatnonzero((found.uses <= bound).all(axis=1) & (found.cost < below))
-    return int(places[found.cost[places].argmin()]) if len(places) else None
+    places = np.flatnonzero((uses <= bound).all(axis=1) & (cost < below))
+    return int(places[cost[places].argmin()]) if len(places) else None
 
 
 def labellings(tables: Pass, structure: Structure, below: float) -> Labellings:

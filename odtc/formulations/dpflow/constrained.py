@@ -30,6 +30,7 @@ MOST_TESTS = 3000  # pairs of them are counted
 DEEP = 3  # a deeper search starts with the best trees of this depth, and of each between
 SHALLOWER = 0.5  # of the time that is left, for the trees of one such depth
 MOST_FREE = 2e10  # sums of one pass: more take so long that the bound without constraints is looked for first
+MOST_USES = 5e7  # of all numbers of a frontier whose sums differ
 FEW_TESTS = 600  # more are searched after some of them
 
 
@@ -248,7 +249,7 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
     Returns
     -------
     list of Searched, or None
-        None if the constraints differ by more than the bounds of their sums, or another search takes them.
+        None if the constraints differ by more than their sums, or another search takes them.
     """
     posed = [replace(problem, constraints=(*problem.constraints, given)) for given in varied]
     if not all(map(searches, posed[:1])):
@@ -259,15 +260,21 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
     except TooLarge:
         return None
     first = each[0].arrays
-    bounds = np.array([one.arrays.bound for one in each])
-    if first.accepts is not None or takes(first, each[0].scale) or (np.diff(bounds, axis=0) > 0).any():
+    if first.accepts is not None or takes(first, each[0].scale):
         return None
     if not all(_alike(first, one.arrays) and one.unit == each[0].unit for one in each[1:]):
+        return None
+    bounds, uses = np.array([one.arrays.bound for one in each]), None
+    if not all(np.array_equal(first.uses, one.arrays.uses) for one in each[1:]):
+        if first.uses.size * len(each) > MOST_USES:
+            return None
+        uses = np.array([one.arrays.uses for one in each])
+    elif (np.diff(bounds, axis=0) > 0).any():
         return None
     left = deadline.seconds_left()
     end = None if left is None else time.monotonic() + left
     try:
-        engine = FrontierSearch(first, bounds, lambda: end is not None and time.monotonic() > end)
+        engine = FrontierSearch(first, bounds, lambda: end is not None and time.monotonic() > end, uses=uses)
     except TooLarge:
         return None
     unit = each[0].unit
@@ -285,11 +292,10 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
 
 
 def _alike(one: ConstrainedProblem, other: ConstrainedProblem) -> bool:
-    """Whether two problems differ by their bounds alone."""
+    """Whether two problems differ by their sums alone."""
     keys = (
         "X",
         "cost",
-        "uses",
         "branch_uses",
         "leaf_uses",
         "measures",
@@ -299,6 +305,8 @@ def _alike(one: ConstrainedProblem, other: ConstrainedProblem) -> bool:
         "below",
         "subsets",
     )
-    return one.accepts is other.accepts is None and all(
-        np.array_equal(getattr(one, key), getattr(other, key)) for key in keys
+    return (
+        one.accepts is other.accepts is None
+        and one.uses.shape == other.uses.shape
+        and all(np.array_equal(getattr(one, key), getattr(other, key)) for key in keys)
     )

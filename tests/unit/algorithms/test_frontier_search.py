@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from odtc.algorithms.constrained.constrained_problem import cost_of, keeps
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
 from odtc.algorithms.constrained.frontier_search import FrontierSearch
 from tests.unit.algorithms.every_tree import cheapest_feasible, random_problem
 
@@ -49,3 +49,32 @@ def test_a_search_that_is_stopped_anywhere_has_valid_bounds(seed):
             assert one.bound <= (problem.most_cost + 1 if least is None else least)
             assert one.cost is None or (least is not None and one.cost >= least)
             assert not one.infeasible or least is None
+
+
+def ratios(seed: int):
+    """A random problem, and of each of some rising ratios the sums that keep it, as of a precision: a · A ≤ b · B."""
+    problem, _ = random_problem(seed)
+    rng = np.random.default_rng(seed)
+    shape = (1, *problem.cost.shape)
+    A, B = rng.integers(0, 3, shape), rng.integers(0, 4, shape)
+    rest = {"branch_uses": None, "leaf_uses": None, "uses": None, "bound": None, "accepts": None}
+    kept = {key: value for key, value in vars(problem).items() if key not in rest}
+    parts = np.sort(rng.integers(1, 10, 5))
+    return ConstrainedProblem(**kept, uses=A, bound=np.zeros(1, int)), np.array([p * A - (10 - p) * B for p in parts])
+
+
+@pytest.mark.parametrize("seed", range(0, 400 if os.environ.get("ODTC_ALL_CELLS") else 200, 8))
+def test_sums_that_differ_from_number_to_number(seed):
+    problem, uses = ratios(seed)
+    bounds = np.zeros((len(uses), 1), int)
+    ticks = iter([False] * (seed % 40))
+    stopped = FrontierSearch(problem, bounds, lambda: next(ticks, True), uses=uses).run()
+    for own, found, early in zip(uses, FrontierSearch(problem, bounds, uses=uses).run(), stopped):
+        one = replace(problem, uses=own)
+        want = cheapest_feasible(one)
+        assert found.cost == want and found.proved and found.infeasible == (want is None)
+        assert early.bound <= (problem.most_cost + 1 if want is None else want)
+        assert early.cost is None or (want is not None and early.cost >= want)
+        if want is not None:
+            assert found.bound == want == cost_of(one, found.test, found.label)
+            assert keeps(one, found.test, found.label)
