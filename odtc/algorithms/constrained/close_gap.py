@@ -18,7 +18,7 @@ import numpy as np
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Segments, Weights
 from odtc.algorithms.constrained.subtree_options import Options, joined, kept
-from odtc.algorithms.constrained.two_level_lists import two_levels
+from odtc.algorithms.constrained.two_level_lists import Tests, two_levels
 
 MOST_PAIRS = 30_000_000  # of one list, before what is dominated is dropped
 BLOCK = 4_000_000  # pairs of two lists that are looked at between two looks at the clock
@@ -96,9 +96,8 @@ class GapCloser:
             some = np.flatnonzero(price + least.sum(axis=0) <= limit)
             if len(some):
                 limits = limit - price - least[::-1, some]
-                inner = self._inner(path)
-                rest = path, tests[some], limits, inner, limit, self.most_pairs, self.tick
-                parts += two_levels(self.tables, self.weights, *rest)
+                here = Tests(path, tests[some], self._inner(path))
+                parts += two_levels(self.tables, self.weights, here, limits, limit, self.most_pairs, self.tick)
             return self.thinned(_stacked(parts))
         pairs = 0
         for g in np.flatnonzero(price + least.sum(axis=0) <= limit):

@@ -5,6 +5,7 @@ no dearer than what g and the other answer leave of the limit; then the lists of
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,13 +17,29 @@ BLOCK = 2_000_000  # stumps, and pairs, that are looked at between two looks at 
 MOST_ROOTS = 500  # tests of one block, so that costs told apart by their lists stay exact
 
 
+@dataclass(frozen=True)
+class Tests:
+    """The tests that are asked below a path.
+
+    Attributes
+    ----------
+    path : Path
+    roots : int (roots,)
+        Those at its end.
+    inner : int (tests,)
+        Those that may be asked below these, but for what stands below what.
+    """
+
+    path: Path
+    roots: np.ndarray
+    inner: np.ndarray
+
+
 def two_levels(
     tables: Pass,
     weights: Weights,
-    path: Path,
-    roots: np.ndarray,
+    tests: Tests,
     limits: np.ndarray,
-    inner: np.ndarray,
     limit: float,
     most: int,
     tick: Callable[[], None],
@@ -33,13 +50,9 @@ def two_levels(
     ----------
     tables : Pass
     weights : Weights
-    path : Path
-    roots : int (roots,)
-        The tests at the end of the path.
+    tests : Tests
     limits : float64 (2, roots)
         What the subtree behind each answer of a root may weigh.
-    inner : int (tests,)
-        The tests that may be asked below these, but for what stands below what.
     limit : float
         What a whole subtree may weigh.
     most : int
@@ -52,10 +65,10 @@ def two_levels(
     TooLarge
         If there are more pairs.
     """
-    problem, found, looked = tables.problem, [], 0
+    problem, found, looked, roots, inner = tables.problem, [], 0, tests.roots, tests.inner
     # Of two labels of one stump, unless nodes or leaves give something back.
     distinct = (problem.branch_uses >= 0).all() and (problem.leaf_uses >= 0).all()
-    pairs, total = tables.counts.below(path)
+    pairs, total = tables.counts.below(tests.path)
     own = np.diagonal(pairs, axis1=1, axis2=2).astype(float)
     step = min(MOST_ROOTS, max(1, BLOCK // max(1, 4 * len(inner) * problem.n_labels**2)))
     for first in range(0, len(roots), step):
