@@ -8,11 +8,11 @@ settles the choice: "never" or "always".
 import importlib.util
 import os
 import time
-import types
 from functools import cache
 
 import numpy as np
 
+from odtc.base.compiled_loops import compile_loops
 from odtc.errors import CertificateError
 from odtc.verification import pair_kernel
 from odtc.verification.node_cuts import Rows
@@ -75,20 +75,7 @@ def kernel():
 
 @cache
 def _compiled():
-    import numba
-
-    # It calls the others by their names: they are compiled among compiled ones, and the module keeps the plain ones.
-    among = dict(vars(pair_kernel))
-    for name in ("move", "stumps", "least_pair"):
-        plain = vars(pair_kernel)[name]
-        own = types.FunctionType(plain.__code__, among, name)
-        own.__module__, own.__qualname__ = plain.__module__, plain.__qualname__
-        among[name] = numba.njit(nogil=True)(own)
-        try:
-            among[name].enable_caching()
-        except (RuntimeError, OSError):  # no place can be written: it is compiled in each process
-            pass
-    return among["least_pair"]
+    return compile_loops(("move", "stumps", "least_pair"), dict(vars(pair_kernel)))
 
 
 @cache

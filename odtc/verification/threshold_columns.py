@@ -1,7 +1,8 @@
 """The tests of a certificate over thresholds: columns of nested tests, as ranks of the rows of the data.
 
-A column is all thresholds between neighbouring numbers of a feature, some of them, or one test of another kind. Cut k
-of a column sends the rows of rank <= k left. No table of tests and rows is made.
+A column is all thresholds between neighbouring numbers of a feature, some of them, one test of another kind, or tests
+of any kind whose right sides lie within one another ("nested"; of a turned one its left side counts). Cut k of a column
+sends the rows of rank <= k left. No table of tests and rows is made.
 """
 
 import math
@@ -51,6 +52,10 @@ def rank_columns(columns: list[dict], dataset: Dataset, left: Callable) -> Colum
     """
     ranks, sizes, complete = [], [], set()
     for column in columns:
+        if column["kind"] == "nested":
+            ranks.append(_nested_rank(column, dataset, left))
+            sizes.append(len(column["tests"]))
+            continue
         if column["kind"] != "threshold":
             ranks.append(np.where(left(column, dataset), 0, 1))
             sizes.append(1)
@@ -67,6 +72,17 @@ def rank_columns(columns: list[dict], dataset: Dataset, left: Callable) -> Colum
     if not ranks:
         raise ValueError("it has no columns of tests")
     return ColumnRanks(np.stack(ranks, axis=1), np.array(sizes, np.int64), frozenset(complete))
+
+
+def _nested_rank(column: dict, dataset: Dataset, left: Callable) -> np.ndarray:
+    """How many tests of a column send each row right; raises ValueError if their right sides are not nested."""
+    rank, before = np.zeros(dataset.n_rows, np.int64), np.ones(dataset.n_rows, bool)
+    for test, turned in zip(column["tests"], column["turned"], strict=True):
+        right = left(test, dataset) == bool(turned)
+        if (right & ~before).any():
+            raise ValueError("a column has tests that are not nested")
+        rank, before = rank + right, right
+    return rank
 
 
 def cells_of(name: str, dataset: Dataset) -> np.ndarray:
@@ -183,27 +199,42 @@ def distinct_columns(rank: np.ndarray) -> DistinctColumns:
         place.append(at)
     table = np.stack(dense, axis=1) if dense else np.zeros((len(rank), 0), np.int32)
     order = np.ascontiguousarray(np.argsort(table, axis=0, kind="stable").T.astype(np.int32))
-    copy = _copies(table, order)
+    copy = np.concatenate([own < 0 for own in cut_groups(table, order)]) if dense else np.zeros(0, bool)
     return DistinctColumns(np.ascontiguousarray(table), order, np.array(place), np.array(mirrored, bool), values, copy)
 
 
-def _copies(table, order) -> np.ndarray:
-    """Which cuts separate the rows as one of an earlier column: found by sums of random numbers, and compared."""
+def cut_groups(table: np.ndarray, order: np.ndarray) -> list[np.ndarray]:
+    """Which cuts of different columns separate the rows alike: found by sums of random numbers, and compared.
+
+    Parameters
+    ----------
+    table : int (rows, columns), dense ranks
+    order : int (columns, rows), rows by rising rank
+
+    Returns
+    -------
+    list of int64 (ranks,), one for each column: k > 0 for the first cut that separates the rows in one way, of which -k
+    are the cuts of later columns that do so, too; 0 for the last rank, which is no cut.
+    """
     random = np.random.default_rng(7).integers(1, 2**62, len(table), dtype=np.uint64)
-    total, copies, seen = random.sum(dtype=np.uint64), [], {}
+    total, groups, seen, last = random.sum(dtype=np.uint64), [], {}, 0
     for column in range(table.shape[1]):
         ranks = table[order[column], column]
         ends = np.flatnonzero(np.diff(ranks))
         sums = np.cumsum(random[order[column]], dtype=np.uint64)[ends]
-        found, new = np.zeros(int(ranks[-1]) + 1 if len(ranks) else 0, bool), []
+        found, new = np.zeros(int(ranks[-1]) + 1 if len(ranks) else 0, np.int64), []
         for cut, key in enumerate(np.minimum(sums, total - sums).tolist()):
             left = None
-            for other, at in seen.get(key, ()):
+            for other, at, group in seen.get(key, ()):
                 left = table[:, column] <= cut if left is None else left
                 side = table[:, other] <= at
-                found[cut] |= bool((side == left).all() or (side != left).all())
-            new.append((key, (column, cut)))
+                if (side == left).all() or (side != left).all():
+                    found[cut] = -group
+            if not found[cut]:
+                last += 1
+                found[cut] = last
+                new.append((key, (column, cut, last)))
         for key, test in new:
             seen.setdefault(key, []).append(test)
-        copies.append(found)
-    return np.concatenate(copies) if copies else np.zeros(0, bool)
+        groups.append(found)
+    return groups

@@ -140,7 +140,7 @@ def test_a_survival_tree_from_data_to_risks_in_sql(tmp_path):
     words = [*WORDS, "--weights", "w", "--depth", "2"]
     facts = json.loads(said(tmp_path, "fit", "s.csv", *words, "--test", "s.csv", "-o", "m", "--json"))
     assert facts["judged"]["test"] == pytest.approx(facts["judged"]["training"])
-    assert facts["termination"] == "optimal"
+    assert facts["termination"] == "optimal" and facts["certified"] is True
     risks = [float(word) for word in said(tmp_path, "predict", "m.tree.json", "s.csv").split()[1:]]
     concordant = curves.concordance(time, event, np.array(risks), weight)
     assert facts["judged"]["training"]["concordance"] == pytest.approx(concordant)

@@ -278,6 +278,7 @@ def test_a_regression_from_data_to_numbers_in_sql_and_python(tmp_path):
     write(tmp_path / "r.csv", [*header[:3], "y"], [a[:3] + [b] for a, b in zip(rows, y)])
     facts = json.loads(said(tmp_path, "fit", "r.csv", "--task", "regression", "--test", "r.csv", "-o", "m", "--json"))
     assert facts["judged"]["test"] == facts["judged"]["training"] and facts["termination"] == "optimal"
+    assert facts["certified"] is True and facts["solver"] == "odtc"
     assert facts["judged"]["training"]["squared_error"] == pytest.approx(facts["objective"])
     numbers = [float(word) for word in said(tmp_path, "predict", "m.tree.json", "r.csv").split()[1:]]
     assert ((y - numbers) ** 2).sum() == pytest.approx(facts["objective"])
@@ -362,6 +363,74 @@ def test_the_certificate_of_a_regression_proves_the_best_tree_in_rationals(tmp_p
     fitted = odtc.fit(data, depth=depth, params={"lambda": lam})
     assert proof.objective == pytest.approx(fitted.proof.objective, rel=1e-12)
     assert proof.bound == pytest.approx(proof.objective, rel=1e-9) and proof.bound <= proof.objective
+
+
+def of_nested_tests(seed: int, depth: int):
+    """(a certificate over binary columns of which some lie within others and some are equal, its data)."""
+    from odtc.data.dataset import Dataset, Feature
+    from odtc.data.tasks import regression
+
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 4, (30, 2))
+    X = np.column_stack([x[:, j] > cut for j in range(2) for cut in rng.permutation(3)]).astype(float)
+    X = np.column_stack([X, X[:, 1], 1 - X[:, 4], rng.random(30) > 0.5])
+    y = (x[:, 0] * x[:, 1] + rng.normal(size=30)).round(1)
+    features = tuple(Feature(f"c{j}", "numeric", ()) for j in range(X.shape[1]))
+    rows = Dataset("X", X, np.zeros(30, np.int32), features, (), np.ones(30), "y", task="regression")
+    data = regression.measured(rows, y, "y")
+    problem = pose_run(RunSpec(model=ModelSpec("dpflow", depth)), data)
+    return problem.module.certificate(problem), data
+
+
+@pytest.mark.parametrize("compiled", ["never", "always"])
+def test_a_certificate_over_nested_and_equal_tests_proves_the_tree(monkeypatch, compiled):
+    from odtc.errors import CertificateError
+    from odtc.verification.leaf_sums import check_leaf_sums
+
+    monkeypatch.setenv("ODTC_COMPILED", compiled)
+    facts, data = of_nested_tests(1, 3)
+    nested = [column for column in facts["columns"] if column["kind"] == "nested"]
+    assert nested and check_leaf_sums(facts, data).optimal
+    nested[0]["tests"] = nested[0]["tests"][::-1]
+    with pytest.raises(CertificateError, match="not nested"):
+        check_leaf_sums(facts, data)
+
+
+@pytest.mark.parametrize("law", [0, 1])
+def test_what_roots_of_two_levels_cost_is_the_same_in_numpy_and_in_loops(law):
+    from fractions import Fraction
+    from types import SimpleNamespace
+
+    from odtc.verification.leaf_sums import LeafSumsBound, two_levels
+    from odtc.verification.leaf_sums.likelihood import Likelihood
+    from odtc.verification.leaf_sums.squares import Squares
+
+    rng = np.random.default_rng(law)
+    rank, w, t = rng.integers(0, 4, (20, 3)), rng.integers(1, 4, 20), rng.integers(-5, 9, 20)
+    moments = np.stack([w, w * t, w * t * t] if law == 0 else [w * rng.integers(1, 9, 20), rng.integers(0, 2, 20), w])
+    costs = Squares.costs if law == 0 else Likelihood.costs
+    measure = SimpleNamespace(moments=moments, near=1e-9, LAW=law, root_unit=8.0, bits=3, low=lambda sums: Fraction(0))
+    measure.costs = lambda *sums: costs(measure, *sums)
+    bound = LeafSumsBound(rank, measure, Fraction(1, 4), False)
+    found = two_levels.root_costs(rank, moments, np.arange(2, 18), law, 8.0, 0.25)
+    plain = [bound._root_costs(np.arange(2, 18), column, 2) for column in range(3)]
+    assert found[1].tolist() == [cut for cuts, _ in plain for cut in cuts]
+    assert found[2] == pytest.approx([cost for _, costs in plain for cost in costs], rel=1e-12)
+
+
+def test_at_a_limit_a_certificate_bounds_all_trees_of_a_regression():
+    from odtc.base import deadline
+    from odtc.verification.leaf_sums import check_leaf_sums
+
+    rng = np.random.default_rng(3)
+    fitted = odtc.OptimalTreeRegressor(1).fit(X := rng.random((60, 3)).round(2), y := rng.random(60).round(2))
+    rows, targets = fitted._rows(X, y, None)
+    data = fitted._measured(rows, targets)
+    problem = pose_run(RunSpec(model=ModelSpec("dpflow", 4)), data)
+    with deadline.within(0.0):
+        facts = problem.module.certificate(problem)
+    proof = check_leaf_sums(facts, data)
+    assert 0 <= proof.bound < proof.objective and not proof.optimal
 
 
 def corruptions(facts: dict, seed: int, count: int):

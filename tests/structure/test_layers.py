@@ -65,6 +65,7 @@ CHECKER = {
         "leaf_sums/__init__",
         "leaf_sums/squares",
         "leaf_sums/likelihood",
+        "leaf_sums/two_levels",
     )
 }
 CHECKER_MAY = {"base", "data", "errors", "trees", "verification"}

@@ -17,6 +17,7 @@ import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.laws import gain, gains
+from odtc.base.compiled_loops import compile_loops
 
 
 def dense_ranks(code, size, rows):
@@ -210,18 +211,5 @@ def compiled():
     """`depth_two` by numba, which keeps what it has compiled; the plain one if it is not installed."""
     if os.environ.get("ODTC_COMPILED") == "never" or importlib.util.find_spec("numba") is None:
         return depth_two
-    import types
-
-    import numba
-
-    among = vars(laws) | globals()
-    for name in ("gain", "dense_ranks", "by_rank", "of_pairs", "sums_below", "depth_two"):
-        plain = among[name]
-        own = types.FunctionType(plain.__code__, among, name, plain.__defaults__)
-        own.__module__, own.__qualname__ = plain.__module__, plain.__qualname__
-        among[name] = numba.njit(nogil=True)(own)
-        try:
-            among[name].enable_caching()
-        except (RuntimeError, OSError):  # no place can be written: it is compiled in each process
-            pass
-    return among["depth_two"]
+    names = ("gain", "dense_ranks", "by_rank", "of_pairs", "sums_below", "depth_two")
+    return compile_loops(names, vars(laws) | globals())

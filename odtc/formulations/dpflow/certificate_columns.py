@@ -7,7 +7,8 @@ from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 
 
 class CertificateColumns:
-    """The tests of an encoding as columns: all thresholds of a feature are one, every other test is its own.
+    """The tests of an encoding as columns: all thresholds of a feature are one, tests of single cuts that the scales of
+    the search put together are one, every other test is its own.
 
     Parameters
     ----------
@@ -27,8 +28,11 @@ class CertificateColumns:
         thresholds: dict[int, set] = {}
         columns: dict = {}  # in the order of their first tests: of equal cuts the check looks at the first column's
         merged = [other for others in encoded.stands_for for other, _ in others]
-        for split in (*encoded.tests, *merged):
-            if isinstance(split, Threshold):
+        chains = self._chains()
+        for at, split in enumerate((*encoded.tests, *merged)):
+            if at in chains:
+                columns["nested", chains[at]] = None
+            elif isinstance(split, Threshold):
                 thresholds.setdefault(split.feature, set()).add(split.threshold)
                 columns[split.feature] = None
             else:
@@ -36,8 +40,33 @@ class CertificateColumns:
         for key in columns:
             self._number[key] = len(self.facts)
             self.facts.append(
-                self._thresholds(key, thresholds[key]) if key in thresholds else key.to_json(encoded.features)
+                self._thresholds(key, thresholds[key])
+                if key in thresholds
+                else self._nested(key[1])
+                if isinstance(key, tuple)
+                else key.to_json(encoded.features)
             )
+
+    def _chains(self) -> dict[int, int]:
+        """By test its scale, of scales of several tests that are no thresholds of one feature."""
+        scales, tests = self.search.scales, self.search.problem.encoded.tests
+        found: dict[int, int] = {}
+        for scale in np.flatnonzero(scales.size > 1).tolist():
+            own = scales.test(scale, np.arange(scales.size[scale])).tolist()
+            kinds = {tests[at].feature if isinstance(tests[at], Threshold) else None for at in own}
+            if kinds == {None} or len(kinds) > 1:
+                found |= dict.fromkeys(own, scale)
+        return found
+
+    def _nested(self, scale: int) -> dict:
+        """The column of the tests of a scale."""
+        encoded, scales = self.search.problem.encoded, self.search.scales
+        own = scales.test(scale, np.arange(scales.size[scale])).tolist()
+        return {
+            "kind": "nested",
+            "tests": [encoded.tests[at].to_json(encoded.features) for at in own],
+            "turned": [int(encoded.ones_left[at]) for at in own],
+        }
 
     def _thresholds(self, feature: int, cuts: set) -> dict:
         """The column of all given thresholds of a feature."""
@@ -58,6 +87,8 @@ class CertificateColumns:
     def _of_column(self, column):
         ranked, scales, encoded = self.search.ranked, self.search.scales, self.search.problem.encoded
         scale, found = int(ranked.columns[column]), []
+        if (key := ("nested", scale)) in self._number:
+            return [(self._number[key], cut, False) for cut in range(int(scales.size[scale]))]
         for place in np.unique(scales.rank[:, scale])[:-1].tolist():
             test = int(scales.test(scale, place))
             split, turned = encoded.tests[test], bool(encoded.ones_left[test])

@@ -15,20 +15,23 @@ b do. So the checker finds, from the tried cuts alone, a bound of all trees; the
 less than the lesser end of its cost. All that is rounded is rounded so that the bound holds.
 """
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 
 from odtc.base import deadline
 from odtc.base.json_schema import NOT_WHOLE, TEXT, WHOLE, explain_error, validate
 from odtc.data.dataset import Dataset
-from odtc.errors import CertificateError, OdtcError
+from odtc.errors import CertificateError, OdtcError, TimeLimitReached
 from odtc.verification.certificate import Proof, left_of
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.claim import claim_of, expect
 from odtc.verification.leaf_sums import likelihood, squares
-from odtc.verification.threshold_columns import count_left_out, rank_columns
+from odtc.verification.leaf_sums.two_levels import kernel
+from odtc.verification.threshold_columns import count_left_out, cut_groups, rank_columns
 
 DEEPEST = 8
 WIDTH = 1e-10  # of the ends of a cost that is rounded: trees nearer than that are not told apart
@@ -62,7 +65,7 @@ def check_leaf_sums(facts: dict, dataset: Dataset) -> Proof:
     try:
         validate(facts, SHAPE | MEASURES[facts["schema"]].SHAPE)
         return _check(facts, dataset)
-    except CertificateError:
+    except (CertificateError, TimeLimitReached):
         raise
     except (*NOT_WHOLE, OdtcError, ArithmeticError, RecursionError) as problem:
         raise CertificateError(f"the certificate is not whole: {explain_error(problem)}") from None
@@ -91,13 +94,14 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
             f"certificate claims {float(claim[0] / unit):.17g} to {float(claim[1] / unit):.17g}"
         )
     found = LeafSumsBound(ranks.rank, measure, price, law.SINGLE)
-    bound = found.floor(every) + found.least(every, depth, facts["tried"] or 0)
+    floor = found.floor(every)
+    bound = floor + Fraction(found.least(every, depth, facts["tried"] or 0, low - floor))
     said, exact = [f"lambda {float(price / unit):.10g}"] if price else [], low == high
     if not exact:
         ends = _less(low / unit), -_less(-high / unit)
         said.append(f"the tree costs {ends[0]:.17g} to {ends[1]:.17g}")
     objective = float(high / unit) if exact else ends[1]
-    below = min(_less(bound / unit), float(np.nextafter(objective, -np.inf)))
+    below = max(0.0, min(_less(bound / unit), float(np.nextafter(objective, -np.inf))))
     return LeafSumsProof(
         objective,
         depth,
@@ -149,108 +153,170 @@ def _tree_cost(node, dataset: Dataset, measure, rows: np.ndarray, left: int, pri
 
 
 class LeafSumsBound:
-    """Bounds of all trees on some rows, of ranks int (rows, columns) and what leaves cost (`measure`); `single` if rows
-    that no other is like cost something alone."""
+    """Bounds of all trees on some rows.
+
+    Most are rounded numbers less what rounding may add; the few that decide are counted again in whole numbers.
+
+    Parameters
+    ----------
+    rank : int64 (rows, columns)
+    measure : what leaves cost
+    price : Fraction, of a branch node
+    single : whether rows that no other is like cost something alone
+    """
 
     def __init__(self, rank: np.ndarray, measure, price: Fraction, single: bool):
-        self.rank, self.measure, self.moments, self.price, self.n_states = rank, measure, measure.moments, price, 0
-        self.near = measure.near
-        _, kind = np.unique(rank, axis=0, return_inverse=True)
-        self.kind = kind.reshape(-1)
-        sums = np.zeros((3, int(self.kind.max()) + 1), np.int64)
-        for k in range(3):
-            np.add.at(sums[k], self.kind, self.moments[k])
-        told = np.flatnonzero(np.bincount(self.kind) > (0 if single else 1))
-        self.floors = {k: measure.low(sums[:, k]) for k in told.tolist()}  # of rows that no column tells apart
+        self.rank, self.measure, self.moments, self.price, self.n_states = rank, measure, measure.moments, price, 1
+        self.near = 2 * measure.near  # of rounded numbers: what they and a few sums of them are off by, and more
+        self.slack = 64 * self.near  # no bound of rounded numbers misses the exact one by more
+        self.floors = self._floors(single)
+        dense = np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in rank.T], axis=1)
+        groups = cut_groups(dense, np.argsort(dense, axis=0, kind="stable").T)
+        twice = np.bincount(np.abs(np.concatenate(groups))) > 1
+        # By column the cuts that separate the rows as one of another column does: {rank: number of the group}.
+        self.alike: list[dict[int, int]] = []
+        self._known: dict[tuple[int, bytes], float] = {}  # what `best` found in rounded numbers
+        for column, group in zip(rank.T, groups):
+            own, values = np.abs(group), np.unique(column)
+            self.alike.append({int(values[at]): int(own[at]) for at in np.flatnonzero(twice[own] & (own > 0))})
 
-    def least(self, rows: np.ndarray, depth: int, tried) -> Fraction:
-        """No tree of this depth on these rows costs less than this, and what they cost at least (`floor`)."""
-        deadline.check()
-        self.n_states += 1
-        if not len(rows):
-            raise ValueError("it bounds a state without rows")
-        if depth > 2 and tried == 0:
-            return Fraction(0)
-        leaf, floor = self._leaf(rows), self.floor(rows)
-        if depth <= 2:
-            return min(leaf, self.best(rows, depth)) - floor
-        by_column: dict[int, dict] = {}
-        for column, cut, *sides in tried:
-            if column in by_column and cut in by_column[column]:
-                raise ValueError("it tries a cut twice")
-            by_column.setdefault(column, {})[cut] = self._sides(rows, column, cut, sides, depth)
-        found = leaf - floor
-        for column in range(self.rank.shape[1]):
-            ranks = np.unique(self.rank[rows, column])
-            cuts = by_column.pop(column, {})
-            if len(ranks) > 1:
-                found = min(found, self.price + self._column(ranks[:-1].tolist(), cuts))
-        if by_column:
-            raise ValueError("it tries cuts of columns that it has not")
+    def _floors(self, single: bool) -> np.ndarray:
+        """int64 (rows,): what rows that no column tells apart cost at least, on the first of each, in units of
+        2^-`shift` and rounded down: the sums are exact, and no tree avoids them."""
+        _, first, kind = np.unique(self.rank, axis=0, return_index=True, return_inverse=True)
+        kind = kind.reshape(-1)
+        sums = np.zeros((3, len(first)), np.int64)
+        for k in range(3):
+            np.add.at(sums[k], kind, self.moments[k])
+        told = np.flatnonzero(np.bincount(kind) > (0 if single else 1))
+        exact = {k: self.measure.low(sums[:, k]) for k in told.tolist()}
+        most = sum((max(cost, Fraction(0)) for cost in exact.values()), Fraction(0))
+        self.shift = 61 - int(most).bit_length()
+        found = np.zeros(len(self.rank), np.int64)
+        for k, cost in exact.items():
+            found[first[k]] = math.floor(cost * Fraction(2) ** self.shift) if cost > 0 else 0
         return found
 
-    def _sides(self, rows, column, cut, sides, depth) -> list[Fraction]:
-        left = self.rank[rows, column] <= cut
-        parts = rows[left], rows[~left]
-        return [
-            Fraction(0) if below is None else self.least(part, depth - 1, below)
-            for part, below in zip(parts, sides, strict=True)
-        ]
-
-    def _column(self, ranks: list[int], cuts: dict[int, list[Fraction]]) -> Fraction:
-        """The least that a cut of a column costs, without its branch node: a tried cut by its sides, those between two
-        tried ones by the left side of the lower and the right side of the upper one."""
-        places = sorted(cuts)
-        if any(place not in ranks for place in places):
-            raise ValueError("it tries a cut that separates no rows in another way")
-        left, right = [cuts[place][0] for place in places], [cuts[place][1] for place in places]
-        for i in range(1, len(places)):
-            left[i] = max(left[i], left[i - 1])
-            right[-1 - i] = max(right[-1 - i], right[-i])
-        found = [a + b for a, b in zip(left, right)]
-        ends = [-np.inf, *places, np.inf]
-        for i, (low, high) in enumerate(zip(ends[:-1], ends[1:])):
-            if any(low < rank < high for rank in ranks):
-                found.append((left[i - 1] if i else 0) + (right[i] if i < len(right) else 0))
-        return Fraction(min(found))
-
-    def _leaf(self, rows: np.ndarray) -> Fraction:
-        return self.measure.low(self.moments[:, rows].sum(axis=1))
-
-    def floor(self, rows: np.ndarray) -> Fraction:
+    def floor(self, rows: np.ndarray, exact: bool = True) -> Fraction | float:
         """What rows that no test tells apart cost at least."""
-        found = [self.floors[k] for k in np.unique(self.kind[rows]).tolist() if k in self.floors]
-        return sum(found, Fraction(0))
+        units = int(self.floors[rows].sum())
+        return Fraction(units) / 2**self.shift if exact else units / 2**self.shift
 
-    def best(self, rows: np.ndarray, depth: int) -> Fraction:
-        """What the best tree of one or two levels costs, with a test at its root; the leaf if there is none."""
-        leaf = self._leaf(rows)
-        if depth < 1:
-            return leaf
-        costs, cuts = [], []
+    def least(self, rows: np.ndarray, depth: int, tried, need: Fraction, exact: bool = True) -> Fraction | float:
+        """No tree of this depth on these rows costs less than this, and what they cost at least (`floor`).
+
+        Parameters
+        ----------
+        rows : int64 (rows,)
+        depth : int
+        tried : list or 0, as the certificate has it
+        need : Fraction, what the bound should reach
+        exact : whether a bound that misses it by no more than rounding is counted in whole numbers
+        """
+        deadline.check()
+        self.n_states += not exact
+        if not len(rows):
+            raise ValueError("it bounds a state without rows")
+        if tried == 0:
+            if depth > 2:
+                return 0.0
+            floor = self.floor(rows, exact)
+            return (self.best(rows, depth, need + floor) if exact else self._rounded(rows, depth)) - floor
+        by_column: dict[int, dict] = {}
+        for column, cut, *below in tried:
+            if column in by_column and cut in by_column[column]:
+                raise ValueError("it tries a cut twice")
+            by_column.setdefault(column, {})[cut] = _Sides(self, rows, column, cut, below, depth)
+        found = self._leaf(rows, exact) - self.floor(rows, exact)
+        alike: dict[int, Fraction | float] = {}
+        price = self.price if exact else float(self.price)
         for column in range(self.rank.shape[1]):
-            for cut, cost in self._root_costs(rows, column, depth):
-                costs.append(cost)
-                cuts.append((column, cut))
-        if not costs:
-            return leaf
-        near = [at for at, cost in enumerate(costs) if cost <= min(costs) + self.near]
-        found = []
-        for at in near:
-            left = self.rank[rows, cuts[at][0]] <= cuts[at][1]
+            ranks = np.unique(self.rank[rows, column])[:-1]
+            cuts = by_column.pop(column, {})
+            if len(ranks):
+                wanted = need - self.price if exact else None
+                bound = self._column(column, ranks, cuts, wanted, alike)
+                found = found if bound is None else min(found, price + bound)
+        if by_column:
+            raise ValueError("it tries cuts of columns that it has not")
+        return min([found, *(price + cost for cost in alike.values())])
+
+    def _column(self, column: int, ranks: np.ndarray, cuts: dict, need: Fraction | None, alike: dict):
+        """The least that a cut of a column costs, without its branch node: a tried cut by its sides, those between two
+        tried ones by the left side of the lower and the right side of the upper one. Cuts that separate all rows as one
+        of another column does have the best bound of all these, in `alike`. None if all cuts are such."""
+        places = sorted(cuts)
+        if not np.isin(places, ranks).all():
+            raise ValueError("it tries a cut that separates no rows in another way")
+        sides, zero = [cuts[place] for place in places], 0.0
+        one = [zero, *accumulate((side.found[0] for side in sides), max)]  # of the left sides of the first tried cuts
+        two = [*accumulate((side.found[1] for side in reversed(sides)), max)][::-1] + [zero]
+
+        def of(low: int, high: int) -> Fraction | float:
+            """The left side of tried cut `low` and the right side of tried cut `high`."""
+            left, right = one[low + 1], two[high]
+            if need is not None and need - self.slack <= left + right < need:
+                left, right = Fraction(left), Fraction(right)
+                left = max(left, sides[low].again(0, need - right)) if low >= 0 else left
+                right = max(right, sides[high].again(1, need - left)) if high < len(sides) else right
+            return left + right
+
+        above = np.searchsorted(places, ranks)  # the first tried cut that is not below
+        below = above - ~np.isin(ranks, places)
+        shared = self.alike[column]
+        for rank in filter(shared.__contains__, ranks.tolist()):
+            at, group = int(np.searchsorted(ranks, rank)), shared[rank]
+            alike[group] = max(alike.get(group, zero), of(int(below[at]), int(above[at])))
+        own = ~np.isin(ranks, list(shared))
+        pairs = sorted(set(zip(below[own].tolist(), above[own].tolist())))
+        return min((of(*pair) for pair in pairs), default=None)
+
+    def _leaf(self, rows: np.ndarray, exact: bool = True) -> Fraction | float:
+        sums = self.moments[:, rows].sum(axis=1)
+        if exact:
+            return self.measure.low(sums)
+        return float(self.measure.costs(*sums.astype(float)[:, None])[0]) - self.near
+
+    def best(self, rows: np.ndarray, depth: int, need: Fraction | None = None) -> Fraction:
+        """No more than what the best tree of one or two levels costs, and just that if it is less than `need`."""
+        leaf, cheap = self._leaf(rows), self._rounded(rows, depth)
+        if need is not None and not need - self.slack <= cheap < need:
+            return min(leaf, Fraction(cheap))
+        columns, cuts, costs = self._roots(rows, depth)
+        found = [leaf]
+        for at in np.flatnonzero(costs <= costs.min(initial=np.inf) + self.near).tolist():
+            left = self.rank[rows, columns[at]] <= cuts[at]
             parts = rows[left], rows[~left]
-            if depth == 1:
-                found.append(self.price + sum(self._leaf(part) for part in parts))
-            else:
-                below = (min(self._leaf(part), self.best(part, 1)) for part in parts)
-                found.append(self.price + sum(below))
+            below = (self._leaf(part) if depth == 1 else self.best(part, 1) for part in parts)
+            found.append(self.price + sum(below, Fraction(0)))
         return min(found)
 
-    def _root_costs(self, rows: np.ndarray, column: int, depth: int):
-        """(cut, cost as a float) of each cut of a column, with the best tree of depth - 1 on either side."""
+    def _rounded(self, rows: np.ndarray, depth: int) -> float:
+        """No more than the same, of rounded numbers."""
+        inside = np.zeros(len(self.rank), bool)
+        inside[rows] = True
+        key = depth, np.packbits(inside).tobytes()
+        if key not in self._known:
+            costs = self._roots(rows, depth)[2]
+            self._known[key] = min(self._leaf(rows, False), float(costs.min(initial=np.inf)) - self.near)
+        return self._known[key]
+
+    def _roots(self, rows: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(column, cut, cost as a float) of each cut of these rows, with the best tree of depth - 1 on either side."""
+        measure = self.measure
+        width = float(len(rows) * self.rank.shape[1])
+        if depth == 2 and (compiled := kernel(width * width)) is not None:
+            return compiled(self.rank, self.moments, rows, measure.LAW, measure.root_unit, float(self.price))
+        found = [self._root_costs(rows, column, depth) for column in range(self.rank.shape[1])]
+        columns = np.repeat(np.arange(len(found)), [len(cuts) for cuts, _ in found])
+        return columns, *(np.concatenate(part) for part in zip(*found))
+
+    def _root_costs(self, rows: np.ndarray, column: int, depth: int) -> tuple[np.ndarray, np.ndarray]:
+        """The cuts of one column, and what they cost, in numpy."""
+        deadline.check()
         ranks, at = np.unique(self.rank[rows, column], return_inverse=True)
         if len(ranks) < 2:
-            return []
+            return ranks[:0], np.zeros(0)
         costs = self.measure.costs
         w, s, q = (np.bincount(at, self.moments[k, rows].astype(float), len(ranks)).cumsum() for k in range(3))
         left, right = costs(w[:-1], s[:-1], q[:-1]), costs(w[-1] - w[:-1], s[-1] - s[:-1], q[-1] - q[:-1])
@@ -267,4 +333,28 @@ class LeafSumsBound:
             for side, sums in ((left, below[:, :-1]), (right, whole - below[:, :-1])):
                 one, two = sums[:, :, :-1], sums[:, :, -1:] - sums[:, :, :-1]
                 np.minimum(side, price + (costs(*one) + costs(*two)).min(axis=1), out=side)
-        return zip(ranks[:-1].tolist(), (price + left + right).tolist())
+        return ranks[:-1], price + left + right
+
+
+class _Sides:
+    """What the two sides of a tried cut cost at least: rounded at first, and again if that decides."""
+
+    def __init__(self, bound: LeafSumsBound, rows: np.ndarray, column: int, cut: int, below: list, depth: int):
+        left = bound.rank[rows, column] <= cut
+        self.parts, self.below, self.bound, self.depth = (rows[left], rows[~left]), below, bound, depth - 1
+        if len(below) != 2:
+            raise ValueError("a cut that it tries has not two sides")
+        self.found = [self._least(side, Fraction(0), False) for side in (0, 1)]
+        self.settled = [False, False]
+
+    def _least(self, side: int, need: Fraction, exact: bool) -> Fraction | float:
+        if self.below[side] is None:
+            return 0.0
+        return self.bound.least(self.parts[side], self.depth, self.below[side], need, exact)
+
+    def again(self, side: int, need: Fraction) -> Fraction:
+        """The same in whole numbers, if it does not reach what it needs to."""
+        if self.found[side] < need and not self.settled[side]:
+            self.settled[side] = True
+            self.found[side] = max(self.found[side], self._least(side, need, True))
+        return Fraction(self.found[side])

@@ -17,6 +17,7 @@ import numpy as np
 from odtc.base.json_schema import TEXT, WHOLE
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
+from odtc.verification.leaf_sums.two_levels import LIKELIHOOD
 
 SCHEMA, TASK = "odtc.certificate/survival", "survival"
 SHAPE = {"weight_scale": WHOLE, "claim": [TEXT]}
@@ -29,6 +30,8 @@ NEAR = 1e-10  # of the events: what floats are off by, and more
 
 class Likelihood:
     """The costs of leaves of some data, by `moments`, int64 (3, rows): w Λ in units of 2^-bits, w δ, and 1."""
+
+    LAW = LIKELIHOOD
 
     def __init__(self, facts: dict, dataset: Dataset):
         scale = facts["weight_scale"]
@@ -48,7 +51,7 @@ class Likelihood:
         if max(b - a for a, b in zip(below, above)) > ROUNDED:
             raise CertificateError("the hazards of the data cannot be rounded as narrowly as a certificate needs")
         self.moments = np.stack([np.array(below, np.int64), w * event, np.ones(len(w), np.int64)])
-        self.near = NEAR * float(self.moments[1].sum())
+        self.near, self.root_unit = NEAR * float(self.moments[1].sum()), 2.0**self.bits
 
     def low(self, sums) -> Fraction:
         """No leaf costs less whose rows have these whole sums."""

@@ -10,6 +10,7 @@ import numpy as np
 from odtc.base.json_schema import TEXT, WHOLE
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
+from odtc.verification.leaf_sums.two_levels import SQUARE
 
 SCHEMA, TASK = "odtc.certificate/regression", "regression"
 SHAPE = {"number_scale": WHOLE, "weight_scale": WHOLE, "claim": TEXT}
@@ -40,6 +41,7 @@ class Squares:
         w, s, q = map(int, sums)
         return q - Fraction(s * s, w) if w else Fraction(0)
 
+    LAW, root_unit = SQUARE, 1.0
     high = low
 
     def costs(self, w, s, q) -> np.ndarray:

@@ -6,6 +6,7 @@ all cuts instead (odtc.algorithms.moments).
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -67,19 +68,25 @@ def search(
     -------
     Searched
     """
-    return _searched(problem, known, tell, Scales.of(problem.encoded).nested())[0]
+    found, engine, scales = _searched(problem, known, tell)
+    if found.heap is None:
+        return found
+    from odtc.formulations.dpflow.forms.moments_certificate import certify_leaf_sums
+
+    return replace(found, certificate=lambda: certify_leaf_sums(problem, engine, scales, found.heap))
 
 
 def certificate(problem: Problem) -> dict:
     """The certificate of the best tree (odtc.verification.leaf_sums)."""
     from odtc.formulations.dpflow.forms.moments_certificate import certify_leaf_sums
 
-    found, engine, scales = _searched(problem, None, None, Scales.of(problem.encoded))
+    found, engine, scales = _searched(problem, None, None)
     return certify_leaf_sums(problem, engine, scales, found.heap)
 
 
-def _searched(problem: Problem, known: HeapTree | None, tell, scales: Scales) -> tuple[Searched, MomentSearch, Scales]:
-    """What the search over the cuts of these scales finds, and the search."""
+def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched, MomentSearch, Scales]:
+    """What the search over all cuts finds, the search, and the scales of its cuts."""
+    scales = Scales.of(problem.encoded).nested()
     encoded, share = problem.encoded, 1 - problem.params.lambda_
     told = [time.monotonic()]
     depth, phase = problem.topology.depth, f"depth {problem.topology.depth}"

@@ -48,7 +48,7 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
 
     def listed(rows: np.ndarray, depth: int):
         tried = engine.tried.get((depth, engine.key_of(rows)))
-        if depth <= 2 or tried is None:
+        if depth < 2 or tried is None:
             return 0
         found = []
         for column, cut, solved in tried:

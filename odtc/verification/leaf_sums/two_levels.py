@@ -1,0 +1,142 @@
+"""What every root of a tree of two levels costs on some rows, as plain loops that numba compiles (`kernel`).
+
+For each pair of columns the rows are added by rising rank of the first, and at each of its cuts the sums of the four
+parts are told that a cut of either makes. Sums are whole numbers, so that only what a part costs is rounded. Nothing of
+the search is used.
+"""
+
+import importlib.util
+import math
+import os
+import sys
+from functools import cache
+
+import numpy as np
+
+from odtc.base.compiled_loops import compile_loops
+
+SQUARE, LIKELIHOOD = 0, 1
+SOON = 2e7  # sums of a check that is made in numpy, unless numba is loaded anyway
+
+
+def part_gain(law, unit, a, b):
+    """What a leaf with these sums costs less than they tell: of w and w y, which tell Σ w y²; or of the hazard in units
+    1/unit and the events, which tell the events."""
+    if law == 0:
+        return float(b) * float(b) / a if a > 0 else 0.0
+    return b * math.log(b * unit / a) if b > 0 and a > 0 else 0.0
+
+
+def root_costs(rank, moments, rows, law, unit, price):
+    """(column, cut, cost) of each cut, as arrays, with the best tree of at most one test on either side.
+
+    Parameters
+    ----------
+    rank : int64 (all rows, columns), from 0
+    moments : int64 (3, all rows)
+    rows : int64 (rows,)
+    law : int
+    unit : float, of `part_gain`
+    price : float, of a branch node
+    """
+    n, p = len(rows), rank.shape[1]
+    dense, begin, given = dense_ranks(rank, rows)
+    column, one, two = np.empty(begin[p], np.int64), np.empty(begin[p]), np.empty(begin[p])
+    own, order = np.empty((2, n), np.int64), np.empty(n, np.int64)
+    told = 0
+    for i in range(n):
+        own[0, i], own[1, i] = moments[0, rows[i]], moments[1, rows[i]]
+        told += moments[2 if law == 0 else 1, rows[i]]
+    w, s = own[0].sum(), own[1].sum()
+    sums = np.zeros((2, begin[p]), np.int64)
+    for g in range(p):
+        for i in range(n):
+            sums[0, begin[g] + dense[g, i]] += own[0, i]
+            sums[1, begin[g] + dense[g, i]] += own[1, i]
+        for j in range(begin[g], begin[g + 1]):
+            if j > begin[g]:
+                sums[0, j] += sums[0, j - 1]
+                sums[1, j] += sums[1, j - 1]
+            column[j] = g
+            one[j] = part_gain(law, unit, sums[0, j], sums[1, j])
+            two[j] = part_gain(law, unit, w - sums[0, j], s - sums[1, j])
+    alone, other = one.copy(), two.copy()
+    for g in range(p):  # both tests on one column
+        for i in range(begin[g], begin[g + 1] - 1):
+            for j in range(i + 1, begin[g + 1] - 1):
+                middle = part_gain(law, unit, sums[0, j] - sums[0, i], sums[1, j] - sums[1, i]) - price
+                one[j] = max(one[j], alone[i] + middle)
+                two[i] = max(two[i], middle + other[j])
+    for f in range(p):
+        first = np.zeros(begin[f + 1] - begin[f] + 1, np.int64)  # by rank of f where its rows begin in `order`
+        for i in range(n):
+            first[dense[f, i] + 1] += 1
+        for u in range(len(first) - 1):
+            first[u + 1] += first[u]
+        place = first.copy()
+        for i in range(n):
+            order[place[dense[f, i]]] = i
+            place[dense[f, i]] += 1
+        for g in range(f + 1, p):
+            wide = begin[g + 1] - begin[g]
+            held = np.zeros((2, wide), np.int64)  # by rank of g the sums of the rows at most at the cut of f
+            for u in range(len(first) - 2):
+                for at in range(first[u], first[u + 1]):
+                    held[0, dense[g, order[at]]] += own[0, order[at]]
+                    held[1, dense[g, order[at]]] += own[1, order[at]]
+                i, a, b, left, right = begin[f] + u, 0, 0, -np.inf, -np.inf
+                wf, sf = sums[0, i], sums[1, i]
+                for v in range(wide - 1):
+                    j = begin[g] + v
+                    a, b = a + held[0, v], b + held[1, v]
+                    wg, sg = sums[0, j], sums[1, j]
+                    both, above = part_gain(law, unit, a, b), part_gain(law, unit, wf - a, sf - b)
+                    below, none = (
+                        part_gain(law, unit, wg - a, sg - b),
+                        part_gain(law, unit, w - wf - wg + a, s - sf - sg + b),
+                    )
+                    left, right = max(left, both + above), max(right, below + none)
+                    one[j] = max(one[j], both + below - price)
+                    two[j] = max(two[j], above + none - price)
+                one[i], two[i] = max(one[i], left - price), max(two[i], right - price)
+    cuts = np.ones(begin[p], np.bool_)
+    for g in range(p):
+        cuts[begin[g + 1] - 1] = False
+    return column[cuts], given[: begin[p]][cuts], told - (one[cuts] + two[cuts]) + price
+
+
+def dense_ranks(rank, rows):
+    """(int64 (columns, rows), ranks without gaps; where those of each column begin; the rank that each was)."""
+    n, p = len(rows), rank.shape[1]
+    most = 0
+    for i in range(n):
+        for g in range(p):
+            most = max(most, rank[rows[i], g])
+    dense, begin = np.empty((p, n), np.int64), np.zeros(p + 1, np.int64)
+    given, number = np.empty(p * min(n, most + 1), np.int64), np.empty(most + 1, np.int64)
+    for g in range(p):
+        number[:] = -1
+        for i in range(n):
+            number[rank[rows[i], g]] = 0
+        at = begin[g]
+        for v in range(most + 1):
+            if number[v] == 0:
+                number[v], given[at] = at - begin[g], v
+                at += 1
+        begin[g + 1] = at
+        for i in range(n):
+            dense[g, i] = number[rank[rows[i], g]]
+    return dense, begin, given
+
+
+def kernel(work: float):
+    """`root_costs` compiled, or None if numpy is to do this much work (sums)."""
+    wish = os.environ.get("ODTC_COMPILED", "")
+    if wish == "never" or importlib.util.find_spec("numba") is None:
+        return None
+    return _compiled() if wish == "always" or work > SOON or "numba" in sys.modules else None
+
+
+@cache
+def _compiled():
+    return compile_loops(("part_gain", "dense_ranks", "root_costs"), dict(globals()))
