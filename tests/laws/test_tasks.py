@@ -233,7 +233,7 @@ def test_a_regression_tree_errs_as_little_as_the_best_of_all_trees(
         return found
 
     expected = (1 - lam) * costs(depth, list(range(9)))
-    assert done.verified and done.proved
+    assert done.verified and done.proved and (done.certified or least > 1)
     assert done.proof.objective == pytest.approx(expected, rel=1e-9, abs=1e-9 * size**2)
 
 

@@ -95,7 +95,8 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
         )
     found = LeafSumsBound(ranks.rank, measure, price, law.SINGLE)
     floor = found.floor(every)
-    bound = floor + Fraction(found.least(every, depth, facts["tried"] or 0, low - floor))
+    tried = facts["tried"] if depth > 2 or facts["tried"] else 0
+    bound = floor + Fraction(found.least(every, depth, tried, low - floor))
     said, exact = [f"lambda {float(price / unit):.10g}"] if price else [], low == high
     if not exact:
         ends = _less(low / unit), -_less(-high / unit)
