@@ -396,6 +396,15 @@ def test_a_certificate_over_nested_and_equal_tests_proves_the_tree(monkeypatch, 
         check_leaf_sums(facts, data)
 
 
+def test_a_cut_that_two_columns_make_alike_has_the_better_bound_in_every_state(tmp_path):
+    """On some rows a cut of one column stands for another one, which some other column makes on all rows."""
+    x = [[0, 22], [2, 10], [3, 20], [12, 26], [33, 31], [38, 31]]
+    lines = [[*a, y] for a, y in zip(x, (995, 1005, 996, 1005, 1001, 996))]
+    write(tmp_path / "r.csv", ["a", "b", "y"], lines)
+    done = odtc.fit(tmp_path / "r.csv", depth=4, reading={"task": "regression"}, params={"lambda": "0.5"})
+    assert done.proved and done.certified
+
+
 @pytest.mark.parametrize("law", [0, 1])
 def test_what_roots_of_two_levels_cost_is_the_same_in_numpy_and_in_loops(law):
     from fractions import Fraction

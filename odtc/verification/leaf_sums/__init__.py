@@ -232,9 +232,9 @@ class LeafSumsBound:
         alike: dict[int, Fraction | float] = {}
         price = self.price if exact else float(self.price)
         for column in range(self.rank.shape[1]):
-            ranks = np.unique(self.rank[rows, column])[:-1]
+            ranks = np.unique(self.rank[rows, column])
             cuts = by_column.pop(column, {})
-            if len(ranks):
+            if len(ranks) > 1:
                 wanted = need - self.price if exact else None
                 bound = self._column(column, ranks, cuts, wanted, alike)
                 found = found if bound is None else min(found, price + bound)
@@ -246,7 +246,7 @@ class LeafSumsBound:
         """The least that a cut of a column costs, without its branch node: a tried cut by its sides, those between two
         tried ones by the left side of the lower and the right side of the upper one. Cuts that separate all rows as one
         of another column does have the best bound of all these, in `alike`. None if all cuts are such."""
-        places = sorted(cuts)
+        places, ranks, last = sorted(cuts), ranks[:-1], int(ranks[-1])
         if not np.isin(places, ranks).all():
             raise ValueError("it tries a cut that separates no rows in another way")
         sides, zero = [cuts[place] for place in places], 0.0
@@ -265,9 +265,10 @@ class LeafSumsBound:
         above = np.searchsorted(places, ranks)  # the first tried cut that is not below
         below = above - ~np.isin(ranks, places)
         shared = self.alike[column]
-        for rank in filter(shared.__contains__, ranks.tolist()):
-            at, group = int(np.searchsorted(ranks, rank)), shared[rank]
-            alike[group] = max(alike.get(group, zero), of(int(below[at]), int(above[at])))
+        for cut, group in shared.items():
+            at = int(np.searchsorted(ranks, cut, side="right")) - 1  # the rank that stands for it on these rows
+            if 0 <= at and cut < last:
+                alike[group] = max(alike.get(group, zero), of(int(below[at]), int(above[at])))
         own = ~np.isin(ranks, list(shared))
         pairs = sorted(set(zip(below[own].tolist(), above[own].tolist())))
         return min((of(*pair) for pair in pairs), default=None)
@@ -346,7 +347,7 @@ class _Sides:
         if len(below) != 2:
             raise ValueError("a cut that it tries has not two sides")
         self.found = [self._least(side, Fraction(0), False) for side in (0, 1)]
-        self.settled = [False, False]
+        self.needs: list[Fraction | None] = [None, None]  # what a bound in whole numbers was asked for
 
     def _least(self, side: int, need: Fraction, exact: bool) -> Fraction | float:
         if self.below[side] is None:
@@ -355,7 +356,8 @@ class _Sides:
 
     def again(self, side: int, need: Fraction) -> Fraction:
         """The same in whole numbers, if it does not reach what it needs to."""
-        if self.found[side] < need and not self.settled[side]:
-            self.settled[side] = True
+        last = self.needs[side]
+        if self.found[side] < need and (last is None or last < need):
+            self.needs[side] = need
             self.found[side] = max(self.found[side], self._least(side, need, True))
         return Fraction(self.found[side])
