@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from odtc.base import cluster as clusters
 from odtc.base.spec_fields import NAMES, PAIRS, REPEATED, default_of, fields_by_name, flag_of
 from odtc.cli.help_page import CONSTRAINTS, DATA, SOLVER
 from odtc.cli.help_page import MODEL as MODEL_SECTION
@@ -87,6 +88,9 @@ Rule = Annotated[
         help="1se: the smallest trees within one standard error of the best.",
         autocompletion=among("best", "1se"),
     ),
+]
+ClusterAddress = Annotated[
+    str | None, typer.Option("--cluster", metavar=clusters.METAVAR, help=clusters.HELP.format("--jobs"))
 ]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="N", help="Fits at once; -1 for all cores.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]

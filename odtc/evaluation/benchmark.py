@@ -1,5 +1,7 @@
 """Studies: formulations side by side on the same data by the same solver, one line of JSON a finished cell.
 
+They run on the engine of all studies (odtc.evaluation.studies.engine), in this process, in several, or on a cluster.
+
 A cell is one data set, one depth and one form of a formulation, or a model file of somebody else (a
 peer) for the same data and depth. Its solver runs in a process of its own, so CPU seconds are known
 on a busy machine. What is finished stands in the results file at once; a rerun skips it. The key of
@@ -27,6 +29,7 @@ from odtc.data.encoding import Encoded, encode
 from odtc.data.reading import fingerprint, read
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError, OutputError
+from odtc.evaluation.studies.engine import Pool, Store, finish, key_of, run_tasks
 from odtc.fileformats.model_files import read_model
 from odtc.model.solution import Solution, Termination
 from odtc.problem.constraints.constraint import parse
@@ -261,30 +264,103 @@ def append_result(path, result: dict) -> None:
         ) from None
 
 
-def run(cells: list[Cell], settings: Settings, path, say: Callable[[str], None] = lambda text: None) -> list[dict]:
-    """The results of these cells, those of the file not computed anew. Ctrl-C raises KeyboardInterrupt: what
-    was finished stands in the file."""
-    known = {json.dumps(result["key"], sort_keys=True): result for result in read_results(path)}
-    results = []
+@dataclass(frozen=True)
+class CellTask:
+    """A cell as a task of odtc.evaluation.studies.engine; `facts` is its key in the results file, `number` and `many`
+    tell its place in the study."""
+
+    cell: Cell
+    settings: Settings
+    facts: dict
+    number: int
+    many: int
+
+    @property
+    def key(self) -> str:
+        return key_of(self.facts)
+
+    @property
+    def title(self) -> str:
+        """What is told of it."""
+        cell = self.cell
+        return f"[{self.number}/{self.many}] {cell.data.name.split('.')[0]} depth {cell.depth} {cell.what}"
+
+    def run(self) -> dict:
+        """A line of the results file."""
+        return {"schema": SCHEMA, "key": self.facts, **measure(self.cell, self.settings)}
+
+
+def run(
+    cells: list[Cell],
+    settings: Settings,
+    path,
+    say: Callable[[str], None] = lambda text: None,
+    pool: Pool | None = None,
+) -> list[dict]:
+    """The results of these cells, those of the file not computed anew.
+
+    A cell that ends is kept in a folder beside the file at once, by the process that has run it, and then stands in the
+    file: whatever is killed, the next run finds it. The folder goes when all cells stand in the file.
+
+    Parameters
+    ----------
+    cells : list of Cell
+    settings : Settings
+    path : path, of the results file
+    say : function, hears of each cell
+    pool : Pool or None
+        Where cells are run (odtc.evaluation.studies.engine); None for one after the other in this process.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At Ctrl-C; what was finished stands in the file.
+    """
     for data in dict.fromkeys(cell.data for cell in cells):  # a file that is none is said before hours of work
         encoded = _encoded(data, settings.spec.reading, settings.spec.model.encoding)
         for text in settings.spec.model.constraints:
             parse(text, encoded)
+    known = {json.dumps(result["key"], sort_keys=True): result for result in read_results(path)}
+    tasks, wanted = [], []
     for number, cell in enumerate(cells, 1):
-        own = key(cell, settings)
-        result = known.get(json.dumps(own, sort_keys=True))
-        if result is None:
-            say(f"[{number}/{len(cells)}] {cell.data.name.split('.')[0]} depth {cell.depth} {cell.what} …")
-            result = {"schema": SCHEMA, "key": own, **measure(cell, settings)}
-            append_result(path, result)
-            show = lambda value: "-" if value is None else f"{value:.6g}"  # noqa: E731
-            say(
-                f"    {result['termination']}: objective {show(result['objective'])}, bound {show(result['bound'])}, "
-                f"{show(result['cpu_seconds'])} CPU s, {show(result['seconds'])} "
-                f"s{'; ' + result['message'] if result['message'] else ''}"
-            )
-        results.append(result)
-    return results
+        # In full, since workers of a cluster run in other folders.
+        cell = replace(cell, data=cell.data.absolute(), peer=cell.peer and cell.peer.absolute())
+        tasks.append(CellTask(cell, settings, key(cell, settings), number, len(cells)))
+        wanted.append(json.dumps(tasks[-1].facts, sort_keys=True))
+    left = [task for one, task in dict(zip(wanted, tasks)).items() if one not in known]
+    if not left:
+        return [known[one] for one in wanted]
+    store = Store(Path(f"{path}.tasks"))
+    store.make()
+
+    def tell(place: int, result: dict, was_there: bool) -> None:
+        append_result(path, result)
+        say(f"{left[place].title}: {_said(result)}" if pool else f"    {_said(result)}")
+        known[json.dumps(result["key"], sort_keys=True)] = result
+
+    run_tasks(left, pool or _one_by_one(say), store, tell)
+    store.remove()
+    return [known[one] for one in wanted]
+
+
+def _one_by_one(say: Callable[[str], None]) -> Pool:
+    """Runs cells in this process, and tells each before."""
+
+    def pool(tasks, store):
+        for at, task in enumerate(tasks):
+            say(f"{task.title} …")
+            yield at, finish(task, store)
+
+    return pool
+
+
+def _said(result: dict) -> str:
+    objective, bound, cpu, seconds = (
+        "-" if (value := result[name]) is None else f"{value:.6g}"
+        for name in ("objective", "bound", "cpu_seconds", "seconds")
+    )
+    message = f"; {result['message']}" if result["message"] else ""
+    return f"{result['termination']}: objective {objective}, bound {bound}, {cpu} CPU s, {seconds} s{message}"
 
 
 def measure(cell: Cell, settings: Settings) -> dict:

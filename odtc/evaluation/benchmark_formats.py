@@ -1,7 +1,7 @@
 """A study for a paper: the cells of `odtc bench models` as CSV and LaTeX, and performance profiles.
 
-The form of a file follows from its name: .md (odtc.evaluation.benchmark_table), .csv with every number in full, .tex
-with a table of the package booktabs.
+The form of a file follows from its name: .md (odtc.evaluation.benchmark_table), .csv and .parquet with every number in
+full, .tex with a table of the package booktabs.
 """
 
 import csv
@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base.template_filters import tex
+from odtc.data.frames import write_parquet
 from odtc.errors import ChoiceError
 from odtc.evaluation.benchmark_table import (
     LEAST_SECONDS,
@@ -25,33 +26,23 @@ from odtc.evaluation.benchmark_table import (
 )
 from odtc.trees.drawing import PALETTE
 
-COLUMNS = (
-    "data",
-    "depth",
-    "form",
-    "constraints",
-    "encoding",
-    "start",
-    "columns",
-    "rows",
-    "nonzeros",
-    "build_seconds",
-    "lp_bound",
-    "lp_termination",
-    "termination",
-    "objective",
-    "bound",
-    "gap",
-    "nodes",
-    "cpu_seconds",
-    "seconds",
-    "verified",
-    "message",
-)
+COLUMNS = {
+    "data": str,
+    "depth": int,
+    **dict.fromkeys(("form", "constraints", "encoding", "start"), str),
+    **dict.fromkeys(("columns", "rows", "nonzeros"), int),
+    **dict.fromkeys(("build_seconds", "lp_bound"), float),
+    **dict.fromkeys(("lp_termination", "termination"), str),
+    **dict.fromkeys(("objective", "bound", "gap"), float),
+    "nodes": int,
+    **dict.fromkeys(("cpu_seconds", "seconds"), float),
+    "verified": bool,
+    "message": str,
+}
 LATEX_HEAD = ("data", "depth", "form", "columns", "rows", "nonzeros", "root LP", "objective", "bound", "nodes", "CPU s")
 
 
-def render_study(results: list[dict], path: Path | None) -> str:
+def render_study(results: list[dict], path: Path | None) -> str | bytes:
     """The table of these cells in the form of the file's name; Markdown without one.
 
     Raises
@@ -65,11 +56,9 @@ def render_study(results: list[dict], path: Path | None) -> str:
     return WRITERS[suffix](results)
 
 
-def to_csv(results: list[dict]) -> str:
-    """A line a cell, numbers as they were measured; what is not known is empty."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
+def _rows(results: list[dict]) -> list[dict]:
+    """COLUMNS of each cell, numbers as they were measured; None for what is not known."""
+    rows = []
     for result in in_order(results):
         key = result["key"]
         own = {
@@ -77,7 +66,24 @@ def to_csv(results: list[dict]) -> str:
             "encoding": key.get("encoding"),
             "start": key.get("start"),
         }
-        writer.writerow(["" if (value := (result | own)[name]) is None else value for name in COLUMNS])
+        rows.append({name: (result | own)[name] for name in COLUMNS})
+    return rows
+
+
+def to_csv(results: list[dict]) -> str:
+    """A line a cell; what is not known is empty."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in _rows(results):
+        writer.writerow(["" if value is None else value for value in row.values()])
+    return stream.getvalue()
+
+
+def to_parquet(results: list[dict]) -> bytes:
+    """A row a cell, each column of one type."""
+    stream = io.BytesIO()
+    write_parquet(_rows(results), COLUMNS, stream)
     return stream.getvalue()
 
 
@@ -109,7 +115,12 @@ def to_latex(results: list[dict]) -> str:
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
 
 
-WRITERS: dict[str, Callable[[list[dict]], str]] = {".md": markdown, ".csv": to_csv, ".tex": to_latex}
+WRITERS: dict[str, Callable[[list[dict]], str | bytes]] = {
+    ".md": markdown,
+    ".csv": to_csv,
+    ".tex": to_latex,
+    ".parquet": to_parquet,
+}
 
 
 def profiles(results: list[dict]) -> dict[str, np.ndarray]:

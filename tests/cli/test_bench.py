@@ -290,12 +290,15 @@ def test_the_command_line_goes_on_where_it_was(small):
     )
     facts = odtc(*words, "--json", folder=small).facts
     assert [cell["form"] for cell in facts["cells"]] == ["flowoct", "binoct"] and facts["files"] == ["r.jsonl"]
-    for name in ("t.csv", "t.tex"):
+    for name in ("t.csv", "t.tex", "t.parquet"):
         assert odtc("bench", "table", "r.jsonl", "-o", name, folder=small).err == f"wrote {name}\n"
     lines = list(csv.DictReader((small / "t.csv").read_text().splitlines()))
     assert [(line["form"], float(line["objective"])) for line in lines] == [
         (cell["form"], cell["objective"]) for cell in facts["cells"]
     ]
+    tidy = pl.read_parquet(small / "t.parquet")
+    assert tidy["objective"].to_list() == [cell["objective"] for cell in facts["cells"]]
+    assert tidy.columns == list(lines[0]) and tidy["verified"].to_list() == [True, True]
     assert lines[0]["nonzeros"] == str(facts["cells"][0]["nonzeros"]) and lines[0]["verified"] == "True"
     assert "few & 1 & binoct" in (small / "t.tex").read_text()
     said = odtc(*words, "-o", "t.md", "--json", folder=small)

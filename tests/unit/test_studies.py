@@ -1,5 +1,6 @@
 """The engine of studies: what is finished is neither lost nor done again, whatever is killed."""
 
+import json
 import os
 import signal
 import socket
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from odtc.errors import OdtcError
+from odtc.evaluation import benchmark
 from odtc.evaluation.studies.engine import Store, WorkersLost, finish, key_of, local, run_tasks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -171,3 +173,40 @@ def test_a_scheduler_that_is_killed_and_started_again(tmp_path):
     assert [result["square"] for result in results] == [n * n for n in range(16)]
     assert set(runs(tmp_path)) == set(range(16))
     assert sum(runs(tmp_path).values()) <= 16 + 2  # at most the two that were running are run again
+
+
+def test_cells_of_a_benchmark_are_neither_lost_nor_run_again_when_a_worker_or_the_parent_is_killed(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "t.csv").write_text("a,y\n" + "0,p\n1,q\n" * 4)
+    path = tmp_path / "r.jsonl"
+    cells = [
+        benchmark.Cell(tmp_path / "t.csv", depth, benchmark.Form(model))
+        for depth in (1, 2)
+        for model in ("oct", "binoct")
+    ]
+    ran = []
+
+    def measured(cell, settings):
+        ran.append((cell.depth, cell.form.model))
+        if len(ran) == 3:
+            raise Killed  # the third cell's process, or this one: nothing after it is heard of
+        return {"termination": "optimal", "objective": 1.0, "bound": 1.0, "cpu_seconds": 0.1, "seconds": 0.1} | {
+            "message": "",
+            "depth": cell.depth,
+        }
+
+    class Killed(BaseException):
+        pass
+
+    monkeypatch.setattr(benchmark, "measure", measured)
+    with pytest.raises(Killed):
+        benchmark.run(cells, benchmark.Settings(), path)
+    whole = path.read_bytes()
+    # Killed between the end of the second cell and its line in the file; a line is there in part.
+    path.write_bytes(whole[: len(whole) - 20])
+    found = benchmark.run(cells, benchmark.Settings(), path, pool=local(1))
+    assert ran == [(1, "oct"), (1, "binoct"), (2, "oct"), (2, "oct"), (2, "binoct")]  # only the third one twice
+    assert [result["depth"] for result in found] == [1, 1, 2, 2] and benchmark.read_results(path) == found
+    assert not Path(f"{path}.tasks").exists() and found[:2] == [json.loads(line) for line in whole.splitlines()]
+    assert benchmark.run(cells, benchmark.Settings(), path) == found and len(ran) == 5

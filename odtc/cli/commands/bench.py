@@ -7,7 +7,7 @@ import typer
 
 from odtc.cli import console
 from odtc.cli.help_page import GroupHelp
-from odtc.cli.options import READING_CLASSES, Json, Part, names, takes
+from odtc.cli.options import READING_CLASSES, ClusterAddress, Json, Part, names, takes
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
@@ -17,7 +17,11 @@ bench = typer.Typer(
 
 TableFile = Annotated[
     Path | None,
-    typer.Option("-o", metavar="TABLE.md|.csv|.tex", help="Markdown, CSV or LaTeX; by default Markdown on stdout."),
+    typer.Option(
+        "-o",
+        metavar="TABLE.md|.csv|.tex|.parquet",
+        help="Markdown, CSV, LaTeX or Parquet; by default Markdown on stdout.",
+    ),
 ]
 RESULTS = Path("bench-models.jsonl")
 
@@ -78,6 +82,8 @@ def models(
     results: Annotated[
         Path, typer.Option("--results", metavar="FILE.jsonl", help="One line a finished cell; a rerun skips those.")
     ] = RESULTS,
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Cells at once; -1 for all cores.")] = 1,
+    cluster: ClusterAddress = None,
     o: TableFile = None,
     as_json: Json = False,
 ) -> None:
@@ -85,6 +91,7 @@ def models(
     from odtc.data.encoding import ENCODINGS
     from odtc.evaluation import benchmark as study
     from odtc.evaluation.benchmark_formats import render_study
+    from odtc.evaluation.studies.cluster import pool_of
     from odtc.heuristics.heuristic import HEURISTICS
     from odtc.problem.formulation import FORMULATIONS
     from odtc.solvers.solver import installed
@@ -106,7 +113,9 @@ def models(
     peers = study.find_peers(peer_files, files) if peer_files else {}
     cells = study.list_cells(files, _depths(depths), [study.Form.parse(form.strip()) for form in chosen], peers)
     try:
-        found = study.run(cells, settings, results, console.say)
+        with pool_of(jobs, cluster, console.say) as pool:
+            alone = jobs == 1 and cluster is None
+            found = study.run(cells, settings, results, console.say, None if alone else pool)
     except KeyboardInterrupt:
         console.say(
             f"odtc: interrupted; the finished cells stand in {results}: the same command goes on, `odtc bench table "
@@ -130,7 +139,7 @@ def table(
     results: Annotated[Path, typer.Argument(metavar="RESULTS.jsonl", help="What `odtc bench models` wrote.")] = RESULTS,
     o: TableFile = None,
 ) -> None:
-    """The table of a study's finished cells: Markdown, CSV with every number in full, or LaTeX (booktabs)."""
+    """The table of a study's finished cells: Markdown, LaTeX (booktabs), CSV or Parquet with every number in full."""
     from odtc.evaluation.benchmark import expect_results
     from odtc.evaluation.benchmark_formats import render_study
 
@@ -150,13 +159,15 @@ def _expect_table(path: Path | None) -> None:
         require_writable(path)
 
 
-def _print(text: str, path: Path | None) -> None:
-    from odtc.base.atomic_write import write_text
+def _print(table: str | bytes, path: Path | None) -> None:
+    from odtc.base.atomic_write import write_bytes, write_text
 
-    if path is None:
-        print(text, end="")
+    if isinstance(table, bytes):
+        write_bytes(path, table)
+    elif path is None:
+        print(table, end="")
     else:
-        write_text(path, text)
+        write_text(path, table)
 
 
 def _depths(text: str) -> list[int]:

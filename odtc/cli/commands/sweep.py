@@ -6,10 +6,22 @@ from typing import Annotated
 
 import typer
 
-from odtc.base import cluster as clusters
 from odtc.cli import console
 from odtc.cli.commands.tune import EACH_FIT, param_values, print_results, whole_numbers
-from odtc.cli.options import READING_CLASSES, Encodings, Folds, Jobs, Json, Part, Rule, Score, among, completing, takes
+from odtc.cli.options import (
+    READING_CLASSES,
+    ClusterAddress,
+    Encodings,
+    Folds,
+    Jobs,
+    Json,
+    Part,
+    Rule,
+    Score,
+    among,
+    completing,
+    takes,
+)
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
@@ -49,10 +61,7 @@ def sweep(
     score: Score = "accuracy",
     rule: Rule = "best",
     jobs: Jobs = 1,
-    cluster: Annotated[
-        str | None,
-        typer.Option("--cluster", metavar=clusters.METAVAR, help=clusters.HELP.format("--jobs")),
-    ] = None,
+    cluster: ClusterAddress = None,
     script: Annotated[
         str | None,
         typer.Option(
@@ -74,10 +83,10 @@ def sweep(
     """
     from odtc.evaluation import cross_validation
     from odtc.evaluation.studies import sweep as study_module
-    from odtc.evaluation.studies.engine import Store, local, run_tasks
+    from odtc.evaluation.studies.cluster import expect_jobs, pool_of
+    from odtc.evaluation.studies.engine import Store, run_tasks
 
-    if not jobs:
-        raise ChoiceError("expected --jobs as a number of fits at once, or -1 for all cores, got 0")
+    expect_jobs(jobs)
     for known, given in ((cross_validation.SCORES, score), (cross_validation.RULES, rule)):
         if given not in known:
             raise ChoiceError(f"expected one of {', '.join(known)}, got {given!r}")
@@ -103,12 +112,7 @@ def sweep(
         return
     tasks = study.tasks[which[0] :: which[1]]
     with contextlib.ExitStack() as stack:
-        pool = local(jobs)
-        if cluster is not None:
-            from odtc.evaluation.studies.cluster import dask
-
-            pool, dashboard = stack.enter_context(dask(cluster, jobs))
-            console.say(f"dashboard: {dashboard}")
+        pool = stack.enter_context(pool_of(jobs, cluster, console.say))
         done = stack.enter_context(console.counted(len(tasks), "fits"))
         before = []
 

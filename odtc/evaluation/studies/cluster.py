@@ -2,10 +2,11 @@
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from odtc.base.cluster import Cluster, as_they_end, connected, lost
-from odtc.evaluation.studies.engine import Pool, Store, Task, WorkersLost, finish
+from odtc.errors import ChoiceError
+from odtc.evaluation.studies.engine import Pool, Store, Task, WorkersLost, finish, local
 
 RETRIES = 3  # of a task whose worker was lost
 
@@ -16,6 +17,30 @@ def dask(address: str, workers: int) -> Iterator[tuple[Pool, str]]:
     odtc.base.cluster.connected."""
     with connected(address, workers) as cluster:
         yield lambda tasks, store: _on(cluster, tasks, store), cluster.dashboard
+
+
+def expect_jobs(jobs: int) -> None:
+    """Raises ChoiceError for no process at all."""
+    if not jobs:
+        raise ChoiceError("expected --jobs as a number of fits at once, or -1 for all cores, got 0")
+
+
+@contextlib.contextmanager
+def pool_of(jobs: int, address: str | None, say: Callable[[str], None]) -> Iterator[Pool]:
+    """The pool that a command's words ask for: so many processes, or a cluster, whose dashboard is said.
+
+    Raises
+    ------
+    ChoiceError
+        As `expect_jobs` and `dask`.
+    """
+    expect_jobs(jobs)
+    if address is None:
+        yield local(jobs)
+        return
+    with dask(address, jobs) as (pool, dashboard):
+        say(f"dashboard: {dashboard}")
+        yield pool
 
 
 def _on(cluster: Cluster, tasks: Sequence[Task], store: Store | None) -> Iterator[tuple[int, dict]]:
