@@ -14,7 +14,6 @@ import json
 import os
 import subprocess
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -118,8 +117,8 @@ def cell(dataset, name: str, depth: int, seed: int | None, limit: float) -> dict
         order = np.random.default_rng(seed).permutation(dataset.n_rows)
         half, quarter = dataset.n_rows // 2, dataset.n_rows // 4
         part, test, encoding = (
-            rows(dataset, order[:half]),
-            rows(dataset, order[half : half + quarter]),
+            dataset.taken(np.sort(order[:half])),
+            dataset.taken(np.sort(order[half : half + quarter])),
             f"sampled:depth={depth + 1}",
         )
     load, began = os.getloadavg()[0], time.monotonic()
@@ -147,11 +146,6 @@ def cell(dataset, name: str, depth: int, seed: int | None, limit: float) -> dict
     if test is not None:
         line |= {"test": 100 * run_facts.score(fitted.tree, test)["accuracy"], "cart_test": cart_test}
     return line
-
-
-def rows(dataset, some: np.ndarray):
-    some = np.sort(some)
-    return replace(dataset, X=dataset.X[some], y=dataset.y[some], weight=dataset.weight[some])
 
 
 def cart(part, test, depth: int, facts: dict) -> tuple[float, float | None]:
