@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from odtc.algorithms.constrained import engines
 from odtc.errors import ChoiceError
-from odtc.formulations.dpflow import constrained
 from odtc.problem.constraints.constraint import broken, posed
 from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.testing.optima import least_of_every_tree
@@ -36,7 +36,7 @@ def test_the_optimum_of_the_search_is_that_of_trying_every_tree(kind, data):
     with contextlib.ExitStack() as stack:
         # `tests` makes a set of columns of each test, which the last of them does not take.
         for name, number in data.draw(st.sampled_from(ENGINES[: 2 if "tests" in kinds else 3])).items():
-            stack.enter_context(mock.patch.object(constrained, name, number))
+            stack.enter_context(mock.patch.object(engines, name, number))
         assume(problem.module.searches(problem))  # weights with thirds have no small unit
         found = problem.module.search(problem, None, lambda *told: None)
     least = least_of_every_tree(problem)

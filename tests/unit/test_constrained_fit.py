@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import odtc
+from odtc.algorithms.constrained import engines
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import NoSolutionError
 from odtc.formulations.dpflow import constrained
@@ -98,15 +99,15 @@ def test_a_time_limit_leaves_a_tree_and_a_bound(shared_data):
 def test_many_thresholds_have_a_tree_and_a_bound(monkeypatch):
     """Depth 2 is proved by ranks; where that is no way, of more tests than can be searched some of each column are, and
     the bound is that without the constraint."""
-    monkeypatch.setattr(constrained, "FEW_TESTS", 10)
-    monkeypatch.setattr(constrained, "MOST_TESTS", 20)
+    monkeypatch.setattr(engines, "FEW_TESTS", 10)
+    monkeypatch.setattr(engines, "MOST_TESTS", 20)
     rng = np.random.default_rng(3)
     X = rng.normal(size=(60, 2))
     y = (X[:, 0] + rng.normal(0, 0.5, 60) > 0.3).astype(np.int32)
     features = (Feature("a", "numeric"), Feature("b", "numeric"))
     data = Dataset("many", X, y, features, ("no", "yes"), np.ones(60))
     ranks = odtc.fit(data, "auto", 2, encoding="auto", constraints=("recall[yes] >= 0.9",)).facts
-    monkeypatch.setattr(constrained, "takes_stumps", lambda problem, scale: False)
+    monkeypatch.setattr(engines, "takes_stumps", lambda problem, scale: False)
     fitted = odtc.fit(data, "auto", 2, encoding="auto", constraints=("recall[yes] >= 0.9",))
     facts, message = fitted.facts, fitted.decoded.solution.message
     free = odtc.fit(data, "auto", 2, encoding="auto").facts["objective"]
@@ -147,7 +148,7 @@ def test_a_deep_tree_begins_with_the_best_of_depth_three(monkeypatch):
     given = {"encoding": "auto:bins=4", "constraints": ("recall[yes] >= 0.9", "leaf_rows >= 3")}
     three = odtc.fit(data, "auto", 3, **given).facts["objective"]
     for name, value in (("FEW_TESTS", 1), ("MOST_SUMS", 1.0), ("few_of_each", lambda scale, depth: int(depth < 4))):
-        monkeypatch.setattr(constrained, name, value)
+        monkeypatch.setattr(engines, name, value)
     problem = pipeline.pose(data, "dpflow", 4, **given)
     assert constrained.searches(problem) and constrained.by_some_tests(problem)
     found = constrained.search(problem)

@@ -7,6 +7,7 @@ tests; over many ordered thresholds the search over intervals of them counts.
 from contextlib import suppress
 from math import comb
 
+from odtc.algorithms.constrained import engines
 from odtc.data.threshold_scales import Scales
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import (
@@ -38,12 +39,12 @@ def estimate(sizes: Sizes) -> Estimate:
         words = f"searches all trees of depth {sizes.depth} over {sizes.n_tests:,} tests, and has the best tree so far"
         return Estimate(True, f"{words} and a bound at every moment", 0.0)
     if sizes.fitting and sizes.constraints:
-        sums = constrained.sums(sizes.n_tests, sizes.depth)
-        if sizes.encoded is not None and sums > constrained.MOST_SUMS:
+        sums = engines.sums(sizes.n_tests, sizes.depth)
+        if sizes.encoded is not None and sums > engines.MOST_SUMS:
             if constrained.can_search(sizes.encoded, sizes.depth):
                 words = f"searches some of the {sizes.n_tests:,} tests for a good tree under constraints"
                 return Estimate(True, f"{words}, and has a bound: fewer tests (--encoding auto:bins=8) prove it", sums)
-        elif sums <= constrained.MOST_SUMS:
+        elif sums <= engines.MOST_SUMS:
             over = f"at depth {sizes.depth} over {sizes.n_tests} tests"
             words = f"searches for the tree under constraints itself, with about {rough(sums)} sums a pass {over}"
             return Estimate(True, words, sums)
@@ -60,8 +61,8 @@ def estimate(sizes: Sizes) -> Estimate:
     size = f"at most {columns:,} columns and {rough(sums)} sums at depth {depth} over {n_tests} tests"
     if columns <= most and sums <= size_estimate.MOST_SUMS:
         return Estimate(True, f"is {what} of {size}", sums)
-    sums = constrained.sums(n_tests, depth)
-    if sizes.constraints and n_tests <= constrained.MOST_TESTS and sums <= constrained.MOST_BEFORE:
+    sums = engines.sums(n_tests, depth)
+    if sizes.constraints and n_tests <= engines.MOST_TESTS and sums <= constrained.MOST_BEFORE:
         over = f"at depth {depth} over {n_tests} tests"
         words = f"writes what its search under constraints leaves, with about {rough(sums)} sums a pass {over}"
         return Estimate(True, words, sums)

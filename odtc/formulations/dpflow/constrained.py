@@ -11,11 +11,12 @@ from math import ceil
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import FEW, NEAR, CoarseSearch, ShallowSearch, ThresholdSearch, takes
+from odtc.algorithms.constrained import engines
+from odtc.algorithms.constrained.all_thresholds import CoarseSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.algorithms.constrained.engines import Engine, engine_of, over_all_tests
 from odtc.algorithms.constrained.frontier_search import FrontierSearch
-from odtc.algorithms.constrained.stump_pairs import StumpSearch, takes_stumps
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.problem.constraints.constraint import Constraint
@@ -23,15 +24,10 @@ from odtc.problem.constraints.search_terms import SearchProblem, nested, refined
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-MOST_SUMS = 4e11  # of one pass over all roots: some minutes
-MOST_BEFORE = 2e10  # the same before a model: some seconds
-MOST_FIRST = 1e9  # the same of the tests that are searched first: less than a second
-MOST_TESTS = 3000  # pairs of them are counted
-DEEP = 3  # a deeper search starts with the best trees of this depth, and of each between
+MOST_BEFORE = 2e10  # sums of one pass over all roots before a model: some seconds
 SHALLOWER = 0.5  # of the time that is left, for the trees of one such depth
 MOST_FREE = 2e10  # sums of one pass: more take so long that the bound without constraints is looked for first
 MOST_USES = 5e7  # of all numbers of a frontier whose sums differ
-FEW_TESTS = 600  # more are searched after some of them
 
 
 @dataclass(frozen=True)
@@ -93,58 +89,23 @@ class Posed:
 
     def __init__(self, problem: Problem):
         self.problem: SearchProblem | None = None
-        self.search: ConstrainedSearch | CoarseSearch | None = None
-        self.shallower: list[ConstrainedSearch | CoarseSearch] = []  # of the depths from DEEP that are less
+        self.search: Engine | None = None
+        self.shallower: list[Engine] = []  # of the depths from DEEP that are less
         try:
             self.problem = posed = search_problem(problem)
             depth, arrays = problem.topology.depth, posed.arrays
-            for less in range(DEEP, depth):
+            for less in range(engines.DEEP, depth):
                 lower = replace(arrays, depth=less, allowed=arrays.allowed[:less], accepts=None)
-                self.shallower.append(_engine(lower, posed.scale))
-            self.search = _engine(arrays, posed.scale)
+                self.shallower.append(engine_of(lower, posed.scale))
+            self.search = engine_of(arrays, posed.scale)
         except TooLarge:
             self.search = None
 
 
-def _engine(arrays: ConstrainedProblem, scale: np.ndarray) -> ConstrainedSearch | CoarseSearch:
-    """The search for a problem of this size; raises TooLarge."""
-    n_tests, depth = len(scale), arrays.depth
-    if depth > DEEP and not few_of_each(scale, depth) and sums(n_tests, depth) > MOST_SUMS:
-        return ShallowSearch(arrays, scale, _near(depth))
-    few = max(1, few_of_each(scale, depth))
-    if takes(arrays, scale):
-        return ThresholdSearch(arrays, scale, few)
-    if n_tests <= FEW_TESTS:
-        return ConstrainedSearch(arrays)
-    if n_tests > MOST_TESTS and takes_stumps(arrays, scale):
-        return StumpSearch(arrays, scale, few)
-    exactly = depth < 2 or (n_tests <= MOST_TESTS and sums(n_tests, depth) <= MOST_SUMS)
-    return CoarseSearch(arrays, scale, few, exactly, _near(depth))
-
-
-def _near(depth: int) -> int:
-    """How many tests on either side of one are searched at this depth in less than a second."""
-    return min(NEAR, max(1, int((MOST_FIRST / sums(1, depth)) ** (1 / depth)) // 2**depth))
-
-
-def sums(n_tests: int, depth: int) -> float:
-    """About how many sums one pass over all roots takes."""
-    return 20.0 * 2.0 ** (depth - 1) * float(n_tests) ** depth
-
-
-def few_of_each(scale: np.ndarray, depth: int) -> int:
-    """How many tests of each scale are searched first; 0 if even one of each would take too long."""
-    size = np.bincount(scale)
-    for few in range(FEW, 0, -1):
-        if sums(int(np.minimum(size, few).sum()), depth) <= MOST_FIRST:
-            return few
-    return 0
-
-
 def can_search(encoded: Encoded, depth: int) -> bool:
     """Whether the search takes tests of so many scales: all of them, or some of each."""
-    return sums(encoded.n_tests, depth) <= MOST_SUMS or (
-        encoded.n_tests > FEW_TESTS and few_of_each(nested(encoded), min(depth, DEEP)) > 0
+    return engines.sums(encoded.n_tests, depth) <= engines.MOST_SUMS or (
+        encoded.n_tests > engines.FEW_TESTS and engines.few_of_each(nested(encoded), min(depth, engines.DEEP)) > 0
     )
 
 
@@ -160,9 +121,7 @@ def searches(problem: Problem) -> bool:
 def by_some_tests(problem: Problem) -> bool:
     """Whether the tests are so many that some of each column are searched, so that a bound comes late or never."""
     engine = problem.derived(Posed).search
-    if isinstance(engine, StumpSearch):
-        return False
-    return isinstance(engine, CoarseSearch) and (not engine.exactly or problem.encoded.n_tests > MOST_TESTS)
+    return engine is not None and not over_all_tests(engine)
 
 
 def needs_floor(problem: Problem) -> bool:
@@ -170,7 +129,7 @@ def needs_floor(problem: Problem) -> bool:
     engine = problem.derived(Posed).search
     if by_some_tests(problem):
         return True
-    long = sums(problem.encoded.n_tests, problem.topology.depth) > MOST_FREE
+    long = engines.sums(problem.encoded.n_tests, problem.topology.depth) > MOST_FREE
     return type(engine) is CoarseSearch and long
 
 
@@ -228,9 +187,7 @@ def search(
     )
 
 
-def _begin(
-    engines: list[ConstrainedSearch | CoarseSearch], end: float | None, told: Callable[[int | None], None]
-) -> None:
+def _begin(engines: list[Engine], end: float | None, told: Callable[[int | None], None]) -> None:
     """Starts each search but the first from the best tree of the one before, of less depth, so that no more depth
     loses what less had. Each but the last has a part of the time until `end` (time.monotonic()), if there is one."""
     for shallower, engine in pairwise(engines):

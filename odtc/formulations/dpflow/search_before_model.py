@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from odtc.algorithms.constrained import engines
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.subtree_options import Options
 from odtc.base import deadline
@@ -33,7 +34,7 @@ class Before:
 
 def large(problem: Problem) -> bool:
     """Whether a search takes the problem, and a program of all subtrees would be large."""
-    if problem.encoded.n_tests > constrained.MOST_TESTS or not constrained.searches(problem):
+    if problem.encoded.n_tests > engines.MOST_TESTS or not constrained.searches(problem):
         return False
     return columns_of(_sizes(problem)) > SMALL
 

@@ -13,15 +13,13 @@ from math import ceil, floor
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
-from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
-from odtc.algorithms.constrained.stump_pairs import StumpSearch, takes_stumps
+from odtc.algorithms.constrained.engines import engine_of
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.search_terms import search_problem
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-MANY = 3000  # tests whose pairs are no longer counted
 FINE = 0.002  # of the asked number: a nearest value is told this closely
 MOST_STEPS = 8
 
@@ -83,13 +81,10 @@ def a_tree(problem: Problem, tick: Callable[[], bool]) -> HeapTree | bool | None
         return None
     arrays = replace(posed.arrays, cost=np.zeros_like(posed.arrays.cost), branch_cost=0)
     try:
-        if len(posed.scale) > MANY and takes_stumps(arrays, posed.scale):
-            engine: StumpSearch | ConstrainedSearch = StumpSearch(arrays, posed.scale)
-            engine.watch(tick, lambda bound, cost: None)
-        else:
-            engine = ConstrainedSearch(arrays, tick)
+        engine = engine_of(arrays, posed.scale)
     except TooLarge:
         return None
+    engine.watch(tick, lambda bound, cost: None)
     found = engine.run()
     if found.test is not None:
         return posed.tree(found.test, found.label)

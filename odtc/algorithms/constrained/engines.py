@@ -1,0 +1,73 @@
+"""Which constrained search takes a problem of a size, so that it ends in minutes or has a good tree by then."""
+
+import numpy as np
+
+from odtc.algorithms.constrained.all_thresholds import FEW, NEAR, CoarseSearch, ShallowSearch, ThresholdSearch, takes
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.algorithms.constrained.one_test import OneTestSearch
+from odtc.algorithms.constrained.stump_pairs import StumpSearch, takes_stumps
+
+MOST_SUMS = 4e11  # of one pass over all roots: some minutes
+MOST_FIRST = 1e9  # the same of the tests that are searched first: less than a second
+MOST_TESTS = 3000  # pairs of them are counted
+DEEP = 3  # a deeper search starts with the best trees of this depth, and of each between
+FEW_TESTS = 600  # more are searched after some of them
+
+Engine = ConstrainedSearch | CoarseSearch
+
+
+def engine_of(arrays: ConstrainedProblem, scale: np.ndarray) -> Engine:
+    """The search for a problem of this size.
+
+    Parameters
+    ----------
+    arrays : ConstrainedProblem
+    scale : int (tests,)
+        Tests of one number are nested.
+
+    Raises
+    ------
+    TooLarge
+        If costs or uses do not fit whole numbers below 2^52.
+    """
+    n_tests, depth = len(scale), arrays.depth
+    if depth > DEEP and not few_of_each(scale, depth) and sums(n_tests, depth) > MOST_SUMS:
+        return ShallowSearch(arrays, scale, _near(depth))
+    few = max(1, few_of_each(scale, depth))
+    if takes(arrays, scale):
+        return ThresholdSearch(arrays, scale, few)
+    if n_tests <= FEW_TESTS:
+        return ConstrainedSearch(arrays)
+    if depth == 1:
+        return OneTestSearch(arrays, scale)
+    if n_tests > MOST_TESTS and takes_stumps(arrays, scale):
+        return StumpSearch(arrays, scale, few)
+    exactly = n_tests <= MOST_TESTS and sums(n_tests, depth) <= MOST_SUMS
+    return CoarseSearch(arrays, scale, few, exactly, _near(depth))
+
+
+def over_all_tests(engine: Engine) -> bool:
+    """Whether a search proves its tree over all tests, however many they are."""
+    if isinstance(engine, (StumpSearch, OneTestSearch)) or not isinstance(engine, CoarseSearch):
+        return True
+    return engine.exactly and len(engine.scale) <= MOST_TESTS
+
+
+def _near(depth: int) -> int:
+    """How many tests on either side of one are searched at this depth in less than a second."""
+    return min(NEAR, max(1, int((MOST_FIRST / sums(1, depth)) ** (1 / depth)) // 2**depth))
+
+
+def sums(n_tests: int, depth: int) -> float:
+    """About how many sums one pass over all roots takes."""
+    return 20.0 * 2.0 ** (depth - 1) * float(n_tests) ** depth
+
+
+def few_of_each(scale: np.ndarray, depth: int) -> int:
+    """How many tests of each scale are searched first; 0 if even one of each would take too long."""
+    size = np.bincount(scale)
+    for few in range(FEW, 0, -1):
+        if sums(int(np.minimum(size, few).sum()), depth) <= MOST_FIRST:
+            return few
+    return 0

@@ -1,0 +1,78 @@
+"""The constrained search at depth 1, over any number of tests: one pass over all trees of one test and two leaves.
+
+    cost(f, a, b) = Σ over rows that answer f with 0 of cost[a] + Σ over the others of cost[b] + the branch node,
+
+and the same of every use and measure. A block of tests takes one product of the rows' numbers with their answers; no
+multipliers and no lists are needed.
+"""
+
+import numpy as np
+
+from odtc.algorithms.constrained.all_thresholds import CoarseSearch
+from odtc.algorithms.constrained.constrained_search import Found
+
+BLOCK = 4_000_000  # answers of rows to tests that are looked at together
+
+
+class OneTestSearch(CoarseSearch):
+    """A search over trees of depth 1; its parameters are those of CoarseSearch, of a problem of this depth."""
+
+    def run(self) -> Found:
+        """Looks at every tree once, or until the clock says stop."""
+        problem = self.problem
+        n, K, R = len(problem.X), problem.n_labels, problem.n_constraints
+        lines = np.concatenate(
+            [problem.cost.T, problem.uses.transpose(0, 2, 1).reshape(R * K, n), problem.measures]
+        ).astype(float)
+        total = lines.sum(axis=1)[:, None]
+        alone, uses = self._leaves(total)
+        for k in np.flatnonzero((uses[:, :, 0] <= problem.bound[:, None]).all(axis=0)):
+            self._offer(np.array([-1, -1, -1, -1]), np.array([-1, k, -1, -1]), alone[k, 0])
+        tests = np.flatnonzero(problem.allowed[0] & problem.subsets.any(axis=0)[problem.column])
+        step = max(1, BLOCK // max(1, n))
+        for first in range(0, len(tests), step):
+            if self._tick():
+                return self._found()
+            here = tests[first : first + step]
+            ones = lines @ problem.X[:, here]
+            if not self._all(here, self._leaves(total - ones), self._leaves(ones)):
+                return self._found()
+        self.bound = self.upper
+        return self._found()
+
+    def _leaves(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(cost (labels, leaves), inf if a leaf may not be, uses (constraints, labels, leaves)), float64, of the sums
+        (lines, leaves) of leaves."""
+        problem = self.problem
+        K, R = problem.n_labels, problem.n_constraints
+        cost, held = sums[:K].copy(), sums[(1 + R) * K :]
+        uses = sums[K : (1 + R) * K].reshape(R, K, sums.shape[1]) + problem.leaf_uses[:, :, None]
+        for line, least in zip(held, problem.least):
+            cost[line[None, :] < least[:, None]] = np.inf
+        return cost, uses
+
+    def _all(self, tests: np.ndarray, zero, one) -> bool:
+        """Offers the trees of these tests that cost less than the best, the cheapest first; False if the clock said
+        stop."""
+        problem = self.problem
+        found = []
+        for a in range(problem.n_labels):
+            for b in range(problem.n_labels):
+                cost = zero[0][a] + one[0][b] + problem.branch_cost
+                uses = zero[1][:, a] + one[1][:, b] + problem.branch_uses[:, None]
+                fits = np.flatnonzero((cost < self.upper) & (uses <= problem.bound[:, None]).all(axis=0))
+                if problem.accepts is None and len(fits):
+                    fits = fits[[int(cost[fits].argmin())]]
+                found += [(int(cost[at]), int(at), a, b) for at in fits]
+        for cost, at, a, b in sorted(found):
+            if cost >= self.upper:
+                break
+            if problem.accepts is not None and self._tick():
+                return False
+            self._offer(np.array([-1, tests[at], -1, -1]), np.array([-1, -1, a, b]), cost)
+        return True
+
+    def _offer(self, test: np.ndarray, label: np.ndarray, cost: float) -> None:
+        test, label = test.astype(np.int32), label.astype(np.int32)
+        if cost < self.upper and (self.problem.accepts is None or self.problem.accepts(test, label)):
+            self._take(test, label, int(cost))
