@@ -84,7 +84,7 @@ function readData(file, source) {
   const kept = cells.filter((row) => !bare(row) && (separate || !gap(row)));
   expect(source.missing !== "error" || kept.length === cells.length, "the data has missing cells, and the policy is error");
   // The type of a column is told by all rows, its levels by those that are kept.
-  const features = used.filter((j) => !aside.has(j)).map((j) => {
+  const featureOf = (j) => {
     const all = cells.map((row) => row[j]).filter((cell) => cell !== null);
     const words = kept.map((row) => row[j]);
     let numeric = !(source.categorical || []).includes(names[j]);
@@ -99,10 +99,12 @@ function readData(file, source) {
     const low = flag ? words.map((w) => w && w.toLowerCase()) : words;
     const { key, keys } = levels(flag ? ["false", "true"] : low.filter((w) => w !== null));
     return { name: names[j], numeric, key, keys, cells: low.map((w) => (w === null ? NaN : keys.indexOf(key(w)))) };
-  });
+  };
+  const features = used.filter((j) => !aside.has(j)).map(featureOf);
   const label = levels(kept.map((row) => row[target]));
   return {
     features,
+    asideFeatures: used.filter((j) => aside.has(j)).map(featureOf),
     classes: label.keys,
     classKey: label.key,
     y: kept.map((row) => label.keys.indexOf(label.key(row[target]))),
@@ -152,10 +154,10 @@ function allSplits(data) {
 const whole = (value, what) => { expect(Number.isSafeInteger(value) && value >= 0, `${what} is no whole number`); return value; };
 
 function check(facts, data) {
-  const ofThresholds = facts.schema === "odtc.certificate/2";
-  expect(ofThresholds || facts.schema === "odtc.certificate/1", "it is no certificate of schema odtc.certificate/1 or 2");
+  const ofThresholds = facts.schema === "odtc.certificate/2", constrained = facts.schema === "odtc.certificate.constrained/1";
+  expect(ofThresholds || constrained || facts.schema === "odtc.certificate/1", "it is no certificate of schema odtc.certificate/1 or 2, or odtc.certificate.constrained/1");
   const K = data.classes.length, depth = whole(facts.depth, "the depth"), price = whole(facts.price, "the price");
-  const scale = whole(facts.scale, "the scale"), W = whole(facts.weight_scale, "the scale of weights"), claim = whole(facts.claim, "the claim");
+  const scale = whole(facts.scale, "the scale"), W = whole(facts.weight_scale, "the scale of weights"), claim = constrained ? null : whole(facts.claim, "the claim");
   expect(depth >= 1 && depth <= 20 && scale >= 1 && W >= 1 && scale % W === 0 && price < scale, "its scales cannot be");
   expect(facts.classes.length === K && facts.classes.every((name, k) => data.classKey(name) === data.classes[k]), "its classes, or their order, are not those of the data");
   expect(facts.loss.length === K && facts.loss.every((line, k) => line.length === K && line.every((v, c) => whole(v, "a loss") >= 0 && (k !== c || v === 0))), "its losses are no square table with zeros where the label is right");
@@ -167,6 +169,7 @@ function check(facts, data) {
   });
   const loss = data.y.map((k, i) => facts.loss[k].map((v) => weight[i] * v));
   expect(loss.reduce((sum, line) => sum + line.reduce((a, b) => a + b, 0), 0) < EXACT, "its numbers are too large to be added exactly");
+  if (constrained) return checkConstrained(facts, data, weight, loss);
   if (ofThresholds) return checkThresholds(facts, data, loss, { depth, price, scale, claim });
   const left = facts.tests.map((test) => leftOf(test, data));
   facts.tests.forEach((test, f) => {
@@ -482,13 +485,17 @@ function thresholdBound(facts, columns, loss, price, depth, least) {
   return floor + levels[0][0].target;
 }
 
+const checkConstrained = require("./constrained.js")({ expect, refuse, whole, leftOf, allSplits, bits, same, expectTerms });
+
 function main([file, given]) {
   if (!file) { console.error("usage: node check.js PROOF.certificate.json [DATA.csv]"); return 2; }
   try {
     const facts = JSON.parse(fs.readFileSync(file, "utf8"));
     const data = readData(given || path.resolve(path.dirname(file), facts.data.path), facts.data);
     const proof = check(facts, data);
-    console.log(`proved: no tree of depth ${facts.depth} over ${proof.tests} tests costs less than ${proof.bound} on ${data.n} rows; ` +
+    const given = facts.schema.includes("constrained") ? ` that satisfies ${facts.constraints.join(" and ")}` : "";
+    console.log((proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${given.replace(" that", "")} on ${data.n} rows; `
+      : `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${given} costs less than ${proof.bound} on ${data.n} rows; `) +
       (proof.bound < proof.objective ? `its own tree costs ${proof.objective}; ` : "") +
       (proof.absent ? `${proof.absent} of ${proof.splits} ways to separate the rows by one test are not among these` : `these are all ${proof.splits} ways to separate the rows by one test`));
     return 0;

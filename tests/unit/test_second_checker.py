@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -12,9 +13,12 @@ import pytest
 import odtc
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_certificate import certify
+from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.verification.certificate import check
+from odtc.verification.constrained.constrained_certificate import check_constrained
 from odtc.workflow import pipeline
 from tests.command_line import CHECKOUT
+from tests.unit.test_constrained_certificate import SETS, UNSATISFIED, corrupted, small
 
 CHECKER = CHECKOUT / "examples" / "certificate-checker" / "check.js"
 pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
@@ -59,7 +63,8 @@ def ours(facts, file) -> str:
             source.get("weights"),
             aside=tuple(source.get("aside", ())),
         )
-        return f"proved {check(facts, dataset).objective:.12g}"
+        checks = check_constrained if "constrained" in str(facts.get("schema")) else check
+        return f"proved {checks(facts, dataset).objective:.12g}"
     except (CertificateError, odtc.errors.OdtcError) as problem:
         return f"refused {problem}"
 
@@ -188,3 +193,49 @@ def test_it_reads_a_file_as_a_user_calls_it(tmp_path):
     (tmp_path / "p.json").write_text(json.dumps(facts | {"claim": facts["claim"] - 1}))
     done = subprocess.run(["node", CHECKER, tmp_path / "p.json"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.startswith("refused: the tree costs")
+
+
+def table_of(data) -> str:
+    """The rows of a small data set, its column aside and its weights, as a file of comma-separated values."""
+    lines = ["f0,f1,f2,side,w,y"]
+    for row, klass, weight, (side,) in zip(data.X, data.y, data.weight, data.aside_X):
+        cells = [f"{row[0]:g}", f"{row[1]:g}", "abc"[int(row[2])], "pqr"[int(side)], f"{weight:g}", data.classes[klass]]
+        lines.append(",".join(cells))
+    return "\n".join(lines) + "\n"
+
+
+# How many corruptions of constrained certificates are tried; ODTC_ALL_CELLS=1 tries twenty times as many.
+FORGED = 20 if os.environ.get("ODTC_ALL_CELLS") else 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_both_say_the_same_of_certificates_under_constraints(seed, tmp_path):
+    """Of every kind, and of what a corruption makes of them: one refuses what the other refuses."""
+    file, draw, made = tmp_path / "small.csv", random.Random(seed), []
+    sets = (*SETS, *UNSATISFIED)[seed::4]
+    data = small(seed)
+    file.write_text(table_of(data))
+    data = odtc.read(file, "y", weights="w", aside=("side",))
+    for texts in sets:
+        problem = pipeline.pose(data, "dpflow", 2, encoding="auto", constraints=texts, cost="no:yes=2,yes:no=1")
+        made.append(json.loads(json.dumps(certify_constrained(problem)[0])))
+    every = made + [corrupted(draw, facts) for _ in range(2 * FORGED) for facts in made]
+    every = [facts for facts in every if facts["data"] == made[0]["data"]]
+    theirs, mine = asked(every, file), [ours(facts, file) for facts in every]
+    told = [(one.split()[0], two.split()[0]) for one, two in zip(theirs, mine)]
+    assert told[: len(made)] == [("proved", "proved")] * len(made)
+    differ = [place for place, (one, two) in enumerate(told) if one != two]
+    assert not differ, [(theirs[place], mine[place], every[place]) for place in differ[:2]]
+    assert ("refused", "refused") in told
+
+
+def test_a_kind_that_the_second_checker_does_not_know_is_said(tmp_path):
+    file = tmp_path / "small.csv"
+    file.write_text(table_of(small(1)))
+    data = odtc.read(file, "y", weights="w", aside=("side",))
+    facts = certify_constrained(pipeline.pose(data, "dpflow", 1, encoding="auto", constraints=("leaf_rows >= 2",)))[0]
+    facts = json.loads(json.dumps(facts)) | {"constraints": ["leaf_gold >= 2"]}
+    assert asked([facts], file) == [
+        "refused it states leaf_gold >= 2, a kind of constraint that this checker does not know"
+    ]

@@ -17,6 +17,7 @@ For two labels, depth 3, and leaves that hold enough rows, sums and subsets of c
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def takes(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
 
 
 @dataclass(frozen=True)
-class _Side:
+class Side:
     """W of one root answer: relative to label 0, and what label 0 costs there."""
 
     value: np.ndarray  # float64 (subsets,)
@@ -49,6 +50,39 @@ class _Side:
     @property
     def full(self) -> np.ndarray:
         return self.value + self.base
+
+
+class Sides:
+    """W of the two answers of roots, made when asked for and kept.
+
+    Parameters
+    ----------
+    tests : list of int (tests of the scale,)
+    """
+
+    def __init__(self, tests: list[np.ndarray]):
+        self.tests = tests
+        self._known: dict[tuple[int, int, int], Any] = {}
+
+    def zero(self, j: int, f: int) -> Any:
+        """Of the rows that test f of scale j answers 0; all rows for the place behind the last test."""
+        return self._side(j, f, 0) if f < len(self.tests[j]) else self._side(-1, 0, 0)
+
+    def one(self, j: int, f: int) -> Any:
+        """Of the rows that it answers 1; all rows for the place before the first test."""
+        return self._side(j, f, 1) if f >= 0 else self._side(-1, 0, 0)
+
+    def both(self, zero: Any, one: Any) -> np.ndarray:
+        """float64 (subsets,): the least weighted cost of two sides."""
+        return zero.full + one.full
+
+    def _side(self, j: int, f: int, answer: int) -> Any:
+        if (j, f, answer) not in self._known:
+            self._known[j, f, answer] = self._made(j, f, answer)
+        return self._known[j, f, answer]
+
+    def _made(self, j: int, f: int, answer: int) -> Any:
+        raise NotImplementedError
 
 
 class CoarseSearch:
@@ -100,21 +134,25 @@ class CoarseSearch:
 
     def run(self) -> Found:
         """Searches to the end, or until the clock says stop."""
-        few = np.sort(
-            np.concatenate(
-                [mine[np.unique(np.linspace(0, len(mine) - 1, self.few).round().astype(int))] for mine in self.tests]
-            )
-        )
-        first = ConstrainedSearch(_only(self.problem, few), self._tick)
+        few = self._some()
+        first = ConstrainedSearch(only(self.problem, few), self._tick)
         found = first.run()
         if found.test is not None and found.cost < self.upper:
-            self._take(_named(found.test, few), found.label, found.cost)
+            self._take(named(found.test, few), found.label, found.cost)
         self._refine(few)
         if not self._tick():
             self._finish(first)
         return self._found()
 
     # Parts.
+
+    def _some(self) -> np.ndarray:
+        """int (tests,): some quantiles of each scale."""
+        return np.sort(
+            np.concatenate(
+                [mine[np.unique(np.linspace(0, len(mine) - 1, self.few).round().astype(int))] for mine in self.tests]
+            )
+        )
 
     def _finish(self, first: ConstrainedSearch) -> None:
         """All tests."""
@@ -151,11 +189,11 @@ class CoarseSearch:
             tests, before = np.unique(np.concatenate(near)), self.upper
             if not len(tests):  # no column may be tested
                 return
-            search = ConstrainedSearch(_only(self.problem, tests), self._tick)
+            search = ConstrainedSearch(only(self.problem, tests), self._tick)
             search.upper = min(search.upper, self.upper)
             found = search.run()
             if found.test is not None and found.cost < self.upper:
-                self._take(_named(found.test, tests), found.label, found.cost)
+                self._take(named(found.test, tests), found.label, found.cost)
             if self.upper == before:
                 return
 
@@ -233,14 +271,14 @@ class ThresholdSearch(CoarseSearch):
                 if x >= 0 or y < len(self.tests[j])
                 else dearest.sum()
             )
-            bound = sides.zero(j, y).full + sides.one(j, x).full - between + price
+            bound = sides.both(sides.zero(j, y), sides.one(j, x)) - between + price
             subsets = sides.of_scale[j]
             heapq.heappush(heap, (float(bound[subsets].min(initial=np.inf)), j, x, y))
 
         def evaluated(j, f):
             if not problem.allowed[0, self.tests[j][f]]:
                 return
-            value = sides.zero(j, f).full + sides.one(j, f).full + price
+            value = sides.both(sides.zero(j, f), sides.one(j, f)) + price
             for s in sides.of_scale[j]:
                 if np.ceil((value[s] - budget) / scale) < self.upper:
                     left.setdefault(int(s), []).append(
@@ -267,8 +305,8 @@ class ThresholdSearch(CoarseSearch):
         self.bound = max(self.bound, int(max(0, min(self.upper, known))))
         return left
 
-    def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> "_Sides":
-        return _Sides(self.problem, self.codes, self.tests, weight, m, price)
+    def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> Sides:
+        return ThresholdSides(self.problem, self.codes, self.tests, weight, m, price)
 
     def _close(self, left: dict) -> None:
         """Each subset of columns with the roots that are left, best first."""
@@ -277,12 +315,12 @@ class ThresholdSearch(CoarseSearch):
             roots = [root for bound, root in left[s] if bound < self.upper]
             if roots:
                 tests = np.flatnonzero(self.problem.subsets[s][self.problem.column])
-                part = _only(self.problem, tests, roots)
+                part = only(self.problem, tests, roots)
                 search = ConstrainedSearch(part, self._tick)
                 search.upper = min(search.upper, self.upper)
                 found = search.run()
                 if found.test is not None and found.cost < self.upper:
-                    self._take(_named(found.test, tests), found.label, found.cost)
+                    self._take(named(found.test, tests), found.label, found.cost)
                 if self._tick() or found.open_cases:
                     return
             rest = min((bound for t in order[place + 1 :] for bound, _ in left[t]), default=np.inf)
@@ -291,11 +329,12 @@ class ThresholdSearch(CoarseSearch):
         self.bound = self.upper
 
 
-class _Sides:
-    """W of the two answers of roots, made when asked for and kept."""
+class ThresholdSides(Sides):
+    """W of the two answers of roots by the compiled sweep."""
 
     def __init__(self, problem: ConstrainedProblem, codes, tests, weight, m, price: float):
-        self.problem, self.codes, self.tests = problem, codes, tests
+        super().__init__(tests)
+        self.problem, self.codes = problem, codes
         self.delta, self.zero_label = weight[:, 1] - weight[:, 0], weight[:, 0]
         self.leaf = m.astype(float) @ problem.leaf_uses if len(m) else np.zeros(2)
         self.copies = problem.measures[0] if len(problem.measures) else np.ones(len(problem.X), np.int64)
@@ -308,39 +347,28 @@ class _Sides:
         self.start = np.searchsorted(column, np.arange(subsets.shape[1] + 1)).astype(np.int64)
         self.column = np.array([problem.column[mine[0]] for mine in tests], np.int64)
         self.of_scale = [np.flatnonzero(subsets[:, c]) for c in self.column]
-        self._known = {}
 
-    def zero(self, j: int, f: int) -> _Side:
-        """Of the rows that test f of scale j answers 0; all rows for the place behind the last test."""
-        return self._side(j, f, 0) if f < len(self.tests[j]) else self._side(-1, 0, 0)
-
-    def one(self, j: int, f: int) -> _Side:
-        """Of the rows that it answers 1; all rows for the place before the first test."""
-        return self._side(j, f, 1) if f >= 0 else self._side(-1, 0, 0)
-
-    def _side(self, j: int, f: int, answer: int) -> _Side:
-        if (j, f, answer) not in self._known:
-            rows = np.ones(len(self.delta), bool) if j < 0 else (self.codes[j] > f) == bool(answer)
-            rows = np.flatnonzero(rows)
-            out = np.empty(len(self.columns))
-            kernel()(
-                self.codes,
-                rows,
-                self.delta,
-                self.copies,
-                self.shape,
-                self.leaf,
-                self.column,
-                self.start,
-                self.member,
-                self.columns,
-                out,
-            )
-            self._known[j, f, answer] = _Side(out, float(self.zero_label[rows].sum()))
-        return self._known[j, f, answer]
+    def _made(self, j: int, f: int, answer: int) -> Side:
+        chosen = np.ones(len(self.delta), bool) if j < 0 else (self.codes[j] > f) == bool(answer)
+        rows = np.flatnonzero(chosen)
+        out = np.empty(len(self.columns))
+        kernel()(
+            self.codes,
+            rows,
+            self.delta,
+            self.copies,
+            self.shape,
+            self.leaf,
+            self.column,
+            self.start,
+            self.member,
+            self.columns,
+            out,
+        )
+        return Side(out, float(self.zero_label[rows].sum()))
 
 
-def _only(problem: ConstrainedProblem, tests: np.ndarray, roots=None) -> ConstrainedProblem:
+def only(problem: ConstrainedProblem, tests: np.ndarray, roots=None) -> ConstrainedProblem:
     """The problem with these tests alone, and these roots."""
     allowed = problem.allowed[:, tests].copy()
     if roots is not None:
@@ -356,10 +384,10 @@ def _only(problem: ConstrainedProblem, tests: np.ndarray, roots=None) -> Constra
         subsets=subsets[~inside.any(axis=1)],
         allowed=allowed,
         below=None if problem.below is None else problem.below[np.ix_(tests, tests)],
-        accepts=None if accepts is None else lambda test, label: accepts(_named(test, tests), label),
+        accepts=None if accepts is None else lambda test, label: accepts(named(test, tests), label),
     )
 
 
-def _named(test: np.ndarray, tests: np.ndarray) -> np.ndarray:
+def named(test: np.ndarray, tests: np.ndarray) -> np.ndarray:
     """A heap of tests in the terms of the whole problem."""
     return np.where(test >= 0, tests[np.maximum(test, 0)], -1).astype(np.int32)

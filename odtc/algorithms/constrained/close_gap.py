@@ -236,7 +236,7 @@ class GapCloser:
             for place in np.argsort(cost, kind="stable"):
                 if cost[place] >= below:
                     break
-                if offer(*_laid(root, zero.code[first + i[place]], one.code[j[place]])):
+                if offer(*laid(root, zero.code[first + i[place]], one.code[j[place]])):
                     below = int(cost[place])
         return below
 
@@ -256,7 +256,7 @@ class GapCloser:
         if not total[i] < below:
             return below
         j = int(order[int(np.flatnonzero(cost[: end[i]] == least[end[i] - 1])[0])])
-        if not offer(*_laid(root, zero.code[i], one.code[j])):
+        if not offer(*laid(root, zero.code[i], one.code[j])):
             raise AssertionError("a tree that keeps all sums was refused")
         return int(total[i])
 
@@ -280,7 +280,7 @@ def _grown(options: Options, depth: int) -> Options:
     return Options(options.weight, options.vector, np.repeat(options.code[:, :1], 2 ** (depth + 1) - 1, axis=1))
 
 
-def _laid(root: int, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def laid(root: int, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(test, label) int32 on a heap from 1, of a root and two codes."""
     code = joined(root, zero[None], one[None])[0]
     test, label = np.full(len(code) + 1, -1, np.int32), np.full(len(code) + 1, -1, np.int32)

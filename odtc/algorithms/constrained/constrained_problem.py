@@ -57,6 +57,8 @@ class ConstrainedProblem:
         below[f, g]: g may be asked somewhere below f.
     subsets : bool (subsets, columns)
         The columns of a tree lie in one of these.
+    most_tests : int or None
+        At most so many different tests are asked. `accepts` refuses other trees, too; searches may heed it or not.
     accepts : Callable[[test, label], bool]
         The rest that a tree must keep; arrays int32 (2^(depth + 1),) on a heap, root 1, -1 if nothing is.
     """
@@ -75,6 +77,7 @@ class ConstrainedProblem:
     allowed: np.ndarray | None = None
     below: np.ndarray | None = None
     subsets: np.ndarray | None = None
+    most_tests: int | None = None
     accepts: Callable[[np.ndarray, np.ndarray], bool] | None = field(default=None, compare=False)
 
     def __post_init__(self):

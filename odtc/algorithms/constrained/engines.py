@@ -7,6 +7,7 @@ from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.one_test import OneTestSearch
 from odtc.algorithms.constrained.stump_pairs import StumpSearch, takes_stumps
+from odtc.algorithms.constrained.two_tests import TwoTestSearch
 
 MOST_SUMS = 4e11  # of one pass over all roots: some minutes
 MOST_FIRST = 1e9  # the same of the tests that are searched first: less than a second
@@ -32,6 +33,8 @@ def engine_of(arrays: ConstrainedProblem, scale: np.ndarray) -> Engine:
         If costs or uses do not fit whole numbers below 2^52.
     """
     n_tests, depth = len(scale), arrays.depth
+    if arrays.most_tests == 2 and takes_stumps(arrays, scale):
+        return TwoTestSearch(arrays, scale, max(1, few_of_each(scale, depth)))
     if depth > DEEP and not few_of_each(scale, depth) and sums(n_tests, depth) > MOST_SUMS:
         return ShallowSearch(arrays, scale, _near(depth))
     few = max(1, few_of_each(scale, depth))
@@ -39,7 +42,7 @@ def engine_of(arrays: ConstrainedProblem, scale: np.ndarray) -> Engine:
         return ThresholdSearch(arrays, scale, few)
     if n_tests <= FEW_TESTS:
         return ConstrainedSearch(arrays)
-    if depth == 1:
+    if depth < 2:
         return OneTestSearch(arrays, scale)
     if n_tests > MOST_TESTS and takes_stumps(arrays, scale):
         return StumpSearch(arrays, scale, few)

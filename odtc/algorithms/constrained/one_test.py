@@ -1,4 +1,4 @@
-"""The constrained search at depth 1, over any number of tests: one pass over all trees of one test and two leaves.
+"""The constrained search at depth 0 and 1, over any number of tests: one pass over all trees of a test and two leaves.
 
     cost(f, a, b) = Σ over rows that answer f with 0 of cost[a] + Σ over the others of cost[b] + the branch node,
 
@@ -15,7 +15,7 @@ BLOCK = 4_000_000  # answers of rows to tests that are looked at together
 
 
 class OneTestSearch(CoarseSearch):
-    """A search over trees of depth 1; its parameters are those of CoarseSearch, of a problem of this depth."""
+    """A search over trees of depth 0 or 1; its parameters are those of CoarseSearch, of a problem of such a depth."""
 
     def run(self) -> Found:
         """Looks at every tree once, or until the clock says stop."""
@@ -27,8 +27,9 @@ class OneTestSearch(CoarseSearch):
         total = lines.sum(axis=1)[:, None]
         alone, uses = self._leaves(total)
         for k in np.flatnonzero((uses[:, :, 0] <= problem.bound[:, None]).all(axis=0)):
-            self._offer(np.array([-1, -1, -1, -1]), np.array([-1, k, -1, -1]), alone[k, 0])
-        tests = np.flatnonzero(problem.allowed[0] & problem.subsets.any(axis=0)[problem.column])
+            self._offer({}, {1: k}, alone[k, 0])
+        inside = problem.subsets.any(axis=0)[problem.column]
+        tests = np.flatnonzero(inside & problem.allowed[0]) if problem.depth else np.zeros(0, int)
         step = max(1, BLOCK // max(1, n))
         for first in range(0, len(tests), step):
             if self._tick():
@@ -69,10 +70,12 @@ class OneTestSearch(CoarseSearch):
                 break
             if problem.accepts is not None and self._tick():
                 return False
-            self._offer(np.array([-1, tests[at], -1, -1]), np.array([-1, -1, a, b]), cost)
+            self._offer({1: tests[at]}, {2: a, 3: b}, cost)
         return True
 
-    def _offer(self, test: np.ndarray, label: np.ndarray, cost: float) -> None:
-        test, label = test.astype(np.int32), label.astype(np.int32)
+    def _offer(self, asked: dict, predicted: dict, cost: float) -> None:
+        test, label = (np.full(2 ** (self.problem.depth + 1), -1, np.int32) for _ in range(2))
+        for heap, found in ((test, asked), (label, predicted)):
+            heap[list(found)] = list(found.values())
         if cost < self.upper and (self.problem.accepts is None or self.problem.accepts(test, label)):
             self._take(test, label, int(cost))

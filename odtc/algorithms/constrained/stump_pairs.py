@@ -11,10 +11,11 @@ its own (Kelley's cuts), and then its lists of stumps, joined (close_gap).
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import FEW, ThresholdSearch, _Side
+from odtc.algorithms.constrained.all_thresholds import FEW, Side, Sides, ThresholdSearch
 from odtc.algorithms.constrained.close_gap import GapCloser
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, cost_of
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found, Stopped
@@ -37,6 +38,11 @@ class StumpSearch(ThresholdSearch):
     """A search over roots with two stumps; its parameters are those of CoarseSearch, of a problem that
     `takes_stumps`."""
 
+    @property
+    def closer(self) -> "type[StumpCloser]":
+        """What lists and joins the stumps of one root."""
+        return StumpCloser
+
     def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, few: int = FEW):
         super().__init__(problem, scale, few)
         self.sums = RankSums(problem, self.codes, self.tests)
@@ -54,7 +60,7 @@ class StumpSearch(ThresholdSearch):
         problem = replace(self.problem, cost=np.zeros_like(self.problem.cost), branch_cost=0)
         if not self.problem.cost.any() and not self.problem.branch_cost:
             return
-        search = StumpSearch(problem, self.scale, self.few)
+        search = type(self)(problem, self.scale, self.few)
         search.watch(self._tick, lambda bound, cost: None)
         found: Found = search.run()
         if found.infeasible:
@@ -62,8 +68,8 @@ class StumpSearch(ThresholdSearch):
         elif found.test is not None:
             self._take(found.test, found.label, cost_of(self.problem, found.test, found.label))
 
-    def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> "_StumpSides":
-        return _StumpSides(self.sums, weight, m, price)
+    def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> Sides:
+        return StumpSides(self.sums, weight, m, price)
 
     def _close(self, left: dict) -> None:
         """Every root that is left, best first."""
@@ -84,7 +90,7 @@ class StumpSearch(ThresholdSearch):
             self.bound = max(self.bound, int(min(bound, open_bound, self.upper)))
             if self._tick():
                 return
-            closer = StumpCloser(self.sums, scale, root, problem.subsets[subset][problem.column], self._stop)
+            closer = self.closer(self.sums, scale, root, problem.subsets[subset][problem.column], self._stop)
             try:
                 reached = closer.tighten(self._first.leading, self.upper, self.largest * scale)
                 if reached < self.upper:
@@ -139,10 +145,11 @@ class RankSums:
         return found
 
 
-class _StumpSides:
-    """W of the two answers of roots, made when asked for and kept."""
+class StumpSides(Sides):
+    """W of the two answers of roots by sums over ranks."""
 
     def __init__(self, sums: RankSums, weight: np.ndarray, m: np.ndarray, price: float):
+        super().__init__(sums.tests)
         problem = sums.problem
         self.sums, self.weight, self.price = sums, weight, price
         self.leaf = m.astype(float) @ problem.leaf_uses if len(m) else np.zeros(problem.n_labels)
@@ -150,35 +157,33 @@ class _StumpSides:
         self.column = np.array([problem.column[mine[0]] for mine in sums.tests], np.int64)
         self.of_scale = [np.flatnonzero(problem.subsets[:, c]) for c in self.column]
         self.allowed = problem.allowed[1][sums.flat]
-        self._known: dict[tuple[int, int, int], _Side] = {}
 
-    def zero(self, j: int, f: int) -> _Side:
-        """Of the rows that test f of scale j answers 0; all rows for the place behind the last test."""
-        return self._side(j, f, 0) if f < len(self.sums.tests[j]) else self._side(-1, 0, 0)
+    def _made(self, j: int, f: int, answer: int) -> Any:
+        return Side(self._least(*self._leaf_and_stumps(self._rows(j, f, answer))), 0.0)
 
-    def one(self, j: int, f: int) -> _Side:
-        """Of the rows that it answers 1; all rows for the place before the first test."""
-        return self._side(j, f, 1) if f >= 0 else self._side(-1, 0, 0)
+    def _rows(self, j: int, f: int, answer: int) -> np.ndarray:
+        codes = self.sums.codes
+        return np.arange(codes.shape[1]) if j < 0 else np.flatnonzero((codes[j] > f) == bool(answer))
 
-    def _side(self, j: int, f: int, answer: int) -> _Side:
-        if (j, f, answer) not in self._known:
-            codes = self.sums.codes
-            rows = np.arange(codes.shape[1]) if j < 0 else np.flatnonzero((codes[j] > f) == bool(answer))
-            self._known[j, f, answer] = _Side(self._least(rows), 0.0)
-        return self._known[j, f, answer]
-
-    def _least(self, rows: np.ndarray) -> np.ndarray:
-        """float64 (subsets,)"""
+    def _leaf_and_stumps(self, rows: np.ndarray) -> tuple[float, np.ndarray]:
+        """(the best leaf, float64 (tests,) the two best leaves below each test) of rows."""
         problem, K = self.sums.problem, self.sums.problem.n_labels
         values = np.concatenate([self.weight[rows].T, problem.measures[self.held][:, rows].astype(float)])
         total, ones = values.sum(axis=1), self.sums.ones(rows, values)
         stump = self.price + self._leaf(ones, K) + self._leaf(total[:, None] - ones, K)
         stump[~self.allowed] = np.inf
-        least = np.minimum.reduceat(stump, self.sums.first)
-        each = np.full(problem.subsets.shape[1], np.inf)
-        np.minimum.at(each, self.column, least)
-        below = np.where(problem.subsets, each, np.inf).min(axis=1)
-        return np.minimum(below, float(self._leaf(total[:, None], K)[0]))
+        return float(self._leaf(total[:, None], K)[0]), stump
+
+    def _least(self, alone: float, stump: np.ndarray) -> np.ndarray:
+        """float64 (subsets,)"""
+        return np.minimum(self.over(stump), alone)
+
+    def over(self, stump: np.ndarray) -> np.ndarray:
+        """float64 (subsets,): the least of what is said of each test, float64 (tests,), over each subset."""
+        subsets = self.sums.problem.subsets
+        each = np.full(subsets.shape[1], np.inf)
+        np.minimum.at(each, self.column, np.minimum.reduceat(stump, self.sums.first))
+        return np.where(subsets, each, np.inf).min(axis=1)
 
     def _leaf(self, sums: np.ndarray, K: int) -> np.ndarray:
         """float64 (sides,): the cheapest label of rows with these sums (labels + conditions, sides)."""
@@ -250,10 +255,7 @@ class StumpCloser(GapCloser):
         for _ in range(ROUNDS if problem.n_constraints else 1):
             self.tick()
             factor, price, budget = self._weigh(m)
-            weight, vector = price, np.append(problem.branch_cost, problem.branch_uses).astype(float)
-            for side in self.sides:
-                here, own = self._cheapest(side, factor, price)
-                weight, vector = weight + here, vector + own
+            weight, vector = self._least_tree(factor, price)
             bound = float(np.ceil((weight - budget) / self.scale)) if np.isfinite(weight) else np.inf
             if bound > reached:
                 reached, self.multipliers = bound, m
@@ -266,9 +268,21 @@ class StumpCloser(GapCloser):
             m = np.clip(np.rint(better * self.scale), 0, largest).astype(np.int64)
         return reached
 
+    def _least_tree(self, factor: np.ndarray, price: float) -> tuple[float, np.ndarray]:
+        """(weighted cost, vector) of the best tree with this root."""
+        weight, vector = price, self._node
+        for side in self.sides:
+            here, own = self._cheapest(side, factor, price)
+            weight, vector = weight + here, vector + own
+        return weight, vector
+
+    @property
+    def _node(self) -> np.ndarray:
+        """float64 (1 + constraints,): what a branch node costs and uses."""
+        return np.append(self.tables.problem.branch_cost, self.tables.problem.branch_uses).astype(float)
+
     def _cheapest(self, side: list[np.ndarray], factor: np.ndarray, price: float) -> tuple[float, np.ndarray]:
         """(weighted cost, vector) of the best leaf or stump of a side."""
-        problem = self.tables.problem
         alone, *leaves = (np.tensordot(factor, part, 1) for part in side)
         k = int(alone[:, 0].argmin())
         best = float(alone[k, 0]), side[0][:, k, 0]
@@ -277,8 +291,7 @@ class StumpCloser(GapCloser):
             each = price + sum(one.min(axis=0) for one in leaves)
             h = int(each.argmin())
             if each[h] < best[0]:
-                own = np.append(problem.branch_cost, problem.branch_uses)
-                best = float(each[h]), own + sum(part[:, at[h], h] for part, at in zip(side[1:], label))
+                best = float(each[h]), self._node + sum(part[:, at[h], h] for part, at in zip(side[1:], label))
         return best
 
     def _lists(self, root: int, below: int) -> list[Options] | None:
@@ -296,7 +309,7 @@ class StumpCloser(GapCloser):
         k = np.flatnonzero(alone[:, 0] <= limit)
         weight, vector = [alone[k, 0]], [side[0][:, k, 0].T]
         code = [np.repeat(-1 - k[:, None], 3, axis=1)]
-        own = np.append(problem.branch_cost, problem.branch_uses).astype(float)
+        own = self._node
         for a in range(problem.n_labels):
             for b in range(problem.n_labels):
                 if a == b and self.distinct:

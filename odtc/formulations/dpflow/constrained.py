@@ -93,7 +93,7 @@ class Posed:
         self.shallower: list[Engine] = []  # of the depths from DEEP that are less
         try:
             self.problem = posed = search_problem(problem)
-            depth, arrays = problem.topology.depth, posed.arrays
+            depth, arrays = posed.arrays.depth, posed.arrays
             for less in range(engines.DEEP, depth):
                 lower = replace(arrays, depth=less, allowed=arrays.allowed[:less], accepts=None)
                 self.shallower.append(engine_of(lower, posed.scale))
@@ -161,8 +161,8 @@ def search(
 
     engine = problem.derived(Posed).search
     engine.watch(lambda: end is not None and time.monotonic() > end, told)
-    if start is not None and start.beyond is None:
-        engine.start(start.test, start.label)
+    if start is not None and (heaps := posed.heaps(start)) is not None:
+        engine.start(*heaps)
     _begin([*problem.derived(Posed).shallower, engine], end, lambda cost: told(ceil(floor / posed.unit - 1e-6), cost))
     phases = ""
     if by_some_tests(problem):

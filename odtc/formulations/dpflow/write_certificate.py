@@ -96,7 +96,7 @@ def certify_program(problem: Problem, heap: HeapTree) -> dict:
         )
     numbers, encoded = Numbers(problem), problem.encoded
     facts = head(problem, SCHEMA) | {
-        "tests": [_test(encoded, f) for f in range(encoded.n_tests)],
+        "tests": [with_twins(encoded, f) for f in range(encoded.n_tests)],
         **_claim(problem, numbers, heap),
         "targets": [
             _entries(wanted, paths, numbers.unit, encoded.ones_left) for wanted, paths in form(problem).targets(problem)
@@ -215,7 +215,7 @@ def _entries(wanted, path, unit, ones_left) -> str:
     return ";".join(map(",".join, np.column_stack([target, literals]).astype(str).tolist()))
 
 
-def _test(encoded, f) -> dict:
+def with_twins(encoded, f) -> dict:
     """The split of a test, with those merged into it, as JSON."""
     merged = encoded.stands_for[f]
     facts = encoded.tests[f].to_json(encoded.features)

@@ -12,7 +12,7 @@ from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Fo
 from odtc.base import deadline
 from odtc.data.splits import Oblique
 from odtc.errors import CertificateError, ChoiceError
-from odtc.formulations.dpflow.write_certificate import head
+from odtc.formulations.dpflow.write_certificate import head, with_twins
 from odtc.problem.constraints.search_terms import accepting
 from odtc.problem.constraints.search_units import whole
 from odtc.problem.problem import Problem
@@ -24,7 +24,7 @@ from odtc.verification.constrained.multiplier_bound import surviving
 from odtc.verification.constrained.stated_constraints import readable
 from odtc.verification.coverage import count_uncovered
 
-LISTED_ONLY = ("together", "tests")  # kinds that a search asks of every tree
+LISTED_ONLY = ("together", "tests", "monotone")  # kinds that a search asks of every tree
 LEAST = 3
 FEW = 1000  # a pass at multipliers that exclude fewer than one of so many cases costs more than to list these cases
 
@@ -188,8 +188,9 @@ def _head(problem: Problem, order: np.ndarray) -> dict:
     price = 1 - branch
     unit = lcm(branch.denominator, price.denominator)
     scale = weight_scale * unit * cost_scale
+    rises = any(given.name == "monotone" for given in problem.constraints)  # it asks which columns a test is of
     return head(problem, SCHEMA) | {
-        "tests": [encoded.tests[f].to_json(encoded.features) for f in order],
+        "tests": [with_twins(encoded, f) if rises else encoded.tests[f].to_json(encoded.features) for f in order],
         "depth": int(problem.topology.depth),
         "constraints": [str(given) for given in problem.constraints],
         "weight_scale": int(weight_scale),

@@ -27,6 +27,7 @@ from odtc.trees.heap_tree import HeapTree, settle
 
 MOST_LINES = 60  # additive constraints; a kind with more (monotone) is checked at every tree
 MOST_SUBSETS = 20_000  # of columns
+MANY_TESTS = 600  # of more no subsets are made, but trees of few different ones are looked at
 
 
 def terms_of(encoded: Encoded, given: Constraint) -> Terms:
@@ -67,7 +68,14 @@ class SearchProblem:
 
     def tree(self, test: np.ndarray, label: np.ndarray) -> HeapTree:
         """The settled tree of a heap of tests and labels."""
-        return settle(test, self.problem.encoded, label)
+        fill = np.full(2 ** (self.problem.topology.depth + 1) - len(test), -1, np.int32)
+        return settle(np.concatenate([test, fill]), self.problem.encoded, np.concatenate([label, fill]))
+
+    def heaps(self, heap: HeapTree) -> tuple[np.ndarray, np.ndarray] | None:
+        """The heaps of tests and labels of a tree; None of one that is deeper than what is searched."""
+        size = 2 ** (self.arrays.depth + 1)
+        deeper = heap.beyond is not None or (heap.test[size // 2 :] >= 0).any()
+        return None if deeper else (heap.test[:size], heap.label[:size])
 
     def cost(self, heap: HeapTree) -> int:
         """What a tree costs in whole units."""
@@ -92,9 +100,11 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
     each = [(given, terms_of(encoded, given)) for given in problem.constraints]
     found = [terms for _, terms in each]
     depth, K = problem.topology.depth, len(encoded.classes)
+    most_tests = _most_tests(found, encoded.n_tests, depth)
+    depth = depth if most_tests is None else min(depth, most_tests)  # no path asks a test twice
     uses, bound, branch_uses, leaf_uses, rounded = _additive(encoded, found)
     measures = [measure for terms in found for measure in terms.measures]
-    levels = [terms.levels(depth) for terms in found if terms.levels and depth]
+    levels = [terms.levels(problem.topology.depth)[:depth] for terms in found if terms.levels and depth]
     below = [terms.below for terms in found if terms.below is not None]
     column, subsets, relaxed = subsets_of(found, encoded.n_tests, depth)
     relaxed += rounded
@@ -118,6 +128,7 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
         below=np.logical_and.reduce(below) if below else None,
         subsets=subsets,
         accepts=accepting(problem, checked) if checked else None,
+        most_tests=most_tests if most_tests is None or most_tests < 2**depth - 1 else None,
     )
     return SearchProblem(arrays, 1 / (scale * lam.denominator), problem, nested(encoded))
 
@@ -129,6 +140,19 @@ def nested(encoded: Encoded) -> np.ndarray:
     ]
     number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     return np.array([number[key] for key in keys])
+
+
+def _most_tests(found: list[Terms], n_tests: int, depth: int) -> int | None:
+    """How many different tests a tree may ask, if no sets of tests tell it."""
+    own = [terms.groups[1] for terms in found if terms.groups and _by_count(terms.groups[0], terms.groups[1], n_tests)]
+    most = min(own, default=None)
+    return None if most is None or most >= 2**depth - 1 else most
+
+
+def _by_count(group: np.ndarray, most: int, n_tests: int) -> bool:
+    """Whether a limit on groups is one on tests, of so many that their sets are not made."""
+    each = int(group.max(initial=-1)) + 1 == n_tests
+    return each and (n_tests > MANY_TESTS or comb(n_tests, most) > MOST_SUBSETS)
 
 
 def accepting(problem: Problem, checked: list[Constraint]) -> Callable[[np.ndarray, np.ndarray], bool]:
@@ -209,7 +233,9 @@ def subsets_of(
         m = int(group.max()) + 1
         if most >= min(m, 2**depth - 1):
             continue
-        if column is not None and (column == group).all():
+        if _by_count(group, most, n_tests):
+            relaxed.append(terms)
+        elif column is not None and (column == group).all():
             subsets = subsets if subsets[0].sum() <= most else _of_size(m, most)
         elif column is None and comb(m, most) <= MOST_SUBSETS:
             column, subsets = group, _of_size(m, most)

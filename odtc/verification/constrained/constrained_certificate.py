@@ -27,6 +27,7 @@ from odtc.verification.claim import claim_of, expect
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import EXACT, MOST_SUMS, Problem, surviving
 from odtc.verification.constrained.stated_constraints import Stated, stated_constraints
+from odtc.verification.constrained.stated_order import pairs_of, twins
 from odtc.verification.coverage import count_uncovered
 
 SCHEMA = "odtc.certificate.constrained/1"
@@ -91,7 +92,7 @@ SHAPE = {
     "price": WHOLE,
     "scale": WHOLE,
     "claim": (WHOLE, None),
-    "tests": [_test_shape],
+    "tests": [lambda value, place: _test_shape(value, place) | {"same?": [_test_shape], "complement?": [_test_shape]}],
     "tree": (None, {"root": _node_shape}),
     "multiplier_scale": WHOLE,
     "passes": [[WHOLE]],
@@ -117,6 +118,7 @@ class Read:
     loss: np.ndarray  # int64 (rows of the data, classes)
     stated: Stated
     left: np.ndarray  # bool (tests, rows of the data)
+    row: np.ndarray  # int (rows of the data,): the row of the problem that each is
 
 
 def small_enough(depth: int, n_tests: int) -> bool:
@@ -158,6 +160,14 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     if facts["claim"] is None:
         loss, price = np.zeros_like(loss), 0
     left = np.stack([_left(test, dataset) for test in facts["tests"]])
+    for test, side in zip(facts["tests"], left):
+        for twin in twins(test):
+            other = _left(twin, dataset)
+            if not (np.array_equal(other, side) or np.array_equal(other, ~side)):
+                raise CertificateError(
+                    f"the certificate says that a test of {test['feature']!r} separates the rows as one of "
+                    f"{twin['feature']!r} does, which it does not"
+                )
     names = {name: place for place, name in enumerate(dict.fromkeys(test["feature"] for test in facts["tests"]))}
     column, of = np.array([names[test["feature"]] for test in facts["tests"]]), [t["feature"] for t in facts["tests"]]
     if (np.diff(column) < 0).any():
@@ -170,8 +180,9 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     answers, row = np.unique(np.packbits(left, axis=0).T, axis=0, return_inverse=True)
     members = np.zeros((len(answers), len(kinds)))
     np.add.at(members, (row.reshape(-1), kind.reshape(-1)), 1)
+    X = np.unpackbits(answers, axis=1, count=len(left)).astype(bool)
     problem = Problem(
-        X=np.unpackbits(answers, axis=1, count=len(left)).astype(bool),
+        X=X,
         members=members,
         cost=kinds[:, :K],
         uses=kinds[:, K : K + sums * K].reshape(len(kinds), sums, K).transpose(1, 0, 2),
@@ -188,8 +199,9 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         most_tests=stated.places.most_tests,
         levels=stated.places.levels(of, depth),
         below=stated.places.below(of),
+        follows=pairs_of(stated.orders, facts["tests"], X),
     )
-    return Read(problem, loss, stated, left)
+    return Read(problem, loss, stated, left, row.reshape(-1))
 
 
 def _places(columns: frozenset[str], names: dict[str, int]) -> frozenset[int]:
@@ -272,12 +284,15 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
     """The cost of a tree, row by row; raises CertificateError if it does not satisfy the constraints."""
     classes, stated, problem = list(dataset.classes), found.stated, found.problem
     uses, tests = np.zeros(len(stated.bound), object), {}
+    said = np.zeros((2, len(problem.X), len(classes)), bool)  # whether rows are predicted a class, or another one
 
     def cost(node: dict, rows: np.ndarray, path: tuple[str, ...]) -> int:
         nonlocal uses
         if "label" in node:
             k = classes.index(node["label"])
             uses = uses + stated.uses[:, rows, k].sum(axis=1) + stated.leaf_uses[:, k]
+            said[0, found.row[rows], k] = True
+            said[1, found.row[rows]] |= np.arange(len(classes)) != k
             if (stated.measures[:, rows].sum(axis=1) < stated.least[:, k]).any():
                 raise CertificateError(
                     f"a leaf of the tree of the certificate holds {len(rows)} rows, which do not satisfy its "
@@ -299,6 +314,9 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
     paid = cost(tree["root"], np.arange(dataset.n_rows), ())
     if any(use > bound for use, bound in zip(uses, stated.bound)):
         raise CertificateError("the tree of the certificate does not satisfy its constraints")
+    low, high, klass = problem.follows.T
+    if (said[0, low, klass] & said[1, high, klass]).any():
+        raise CertificateError("the tree of the certificate does not rise as its constraints ask")
     if wrong := stated.places.violated_by_all(set(tests.values()), len(tests)):
         raise CertificateError(wrong)
     return paid

@@ -6,7 +6,8 @@ what the other side costs at least.
 
 What a tree must satisfy beside sums is told by marks: which tests it asks, if their number is limited; which of the
 columns that go together it tests, where only trees count of which every leaf holds a row and no two leaves below one
-node predict the same class: of other trees a smaller one does the same. Subtrees of other marks are kept apart.
+node predict the same class: of other trees a smaller one does the same; and which rows it predicts a class, or another
+one, of those that follow upon each other. Subtrees of other marks are kept apart.
 """
 
 import numpy as np
@@ -16,6 +17,7 @@ from odtc.verification.constrained.multiplier_bound import Counted, Problem, Wei
 
 MOST_PAIRS = 3_000_000_000
 BLOCK = 4_000_000
+BITS = 50  # of pairs of rows in one whole number
 
 
 def excluded(problem: Problem, scale: int, root: int, columns: np.ndarray, multipliers: list[int], claim: int) -> bool:
@@ -48,21 +50,29 @@ class Marks:
             self.together.append(slice(end, end + len(together)))
             end += len(together)
         self.n_asked, self.test = asked.shape[1], np.concatenate(parts, axis=1)
-        self.size = end + self.label.shape[1]
+        self.order = self.test.shape[1] + n_labels * bool(problem.together)  # here marks of rows begin
+        self.low, self.high = _marks_of_rows(problem)
+        self.size = self.order + self.low.shape[2] + self.high.shape[2]
 
-    def of_leaves(self) -> np.ndarray:
-        """float64 (classes, marks)."""
-        return np.concatenate([np.zeros((len(self.label), self.test.shape[1])), self.label], axis=1)
+    def of_leaves(self, rows: np.ndarray) -> np.ndarray:
+        """float64 (classes, marks) of a leaf of these rows."""
+        asked = np.zeros((len(self.label), self.test.shape[1]))
+        said = [bits[:, rows].sum(axis=1) for bits in (self.low, self.high)]
+        return np.concatenate([asked, self.label, *said], axis=1)
 
     def above(self, test: int, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(marks (trees, marks), bool (trees,) whether they count) of a test above two lists of as many subtrees."""
-        end = self.test.shape[1]
-        counts = ~(zero[:, end:] * one[:, end:]).any(axis=1)
+        end, order = self.test.shape[1], self.order
+        counts = ~(zero[:, end:order] * one[:, end:order]).any(axis=1)
         both = np.maximum(zero, one)
         both[:, :end] = np.maximum(both[:, :end], self.test[test])
-        both[:, end:] = 0.0
+        both[:, end:order] = 0.0
         if self.most_tests is not None:
             counts &= both[:, : self.n_asked].sum(axis=1) <= self.most_tests
+        if order < self.size:  # bits of other rows each
+            both[:, order:] = zero[:, order:] + one[:, order:]
+            low, high = np.split(both[:, order:].astype(np.int64), 2, axis=1)
+            counts &= ~(low & high).any(axis=1)
         return both, counts
 
     def satisfied(self, marks: np.ndarray) -> np.ndarray:
@@ -72,6 +82,18 @@ class Marks:
             mine = marks[:, columns].sum(axis=1)
             fits &= (mine == 0) | (mine == columns.stop - columns.start)
         return fits
+
+
+def _marks_of_rows(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """float64 (classes, rows, words) each: of a row that is predicted a class, a bit for each pair of which it is the
+    first if that is the pair's class, and for each pair of which it is the second if it is not."""
+    n_labels, pairs = problem.cost.shape[1], problem.follows
+    low, high = (np.zeros((n_labels, len(problem.X), -(-len(pairs) // BITS))) for _ in range(2))
+    for number, (first, second, klass) in enumerate(pairs.tolist()):
+        word, bit = number // BITS, 2.0 ** (number % BITS)
+        low[klass, first, word] += bit
+        high[np.arange(n_labels) != klass, second, word] += bit
+    return low, high
 
 
 class Lists:
@@ -121,7 +143,7 @@ class Lists:
     def _leaf(self, rows: Counted, limit: float) -> tuple[np.ndarray, np.ndarray]:
         count, problem = rows.count, self.problem
         uses = np.tensordot(count, problem.uses, (0, 1)) + problem.leaf_uses
-        vector = np.concatenate([(count @ problem.cost)[:, None], uses.T, self.marks.of_leaves()], axis=1)
+        vector = np.concatenate([(count @ problem.cost)[:, None], uses.T, self.marks.of_leaves(rows.rows)], axis=1)
         weight = self.weighted.leaves(count[None])[0]
         fits = (weight <= limit) & np.isfinite(weight)
         return weight[fits], vector[fits]

@@ -8,7 +8,7 @@ most C - 1 and keeps all sums has a weighted cost of at most
 A case is a root test with a set of columns that the tree may test. A case whose least weighted cost exceeds Λ holds no
 such tree; of any other case the trees are listed (listed_cases). Conditions on single leaves, and on
 which test may be asked at which level or below which test, are part of every bound; what speaks of several nodes at
-once (columns together, numbers of tests) is left to the lists.
+once (columns together, numbers of tests, classes that rise by a column) is left to the lists.
 """
 
 from dataclasses import dataclass, replace
@@ -61,6 +61,8 @@ class Problem:
         The tests that may be at each level; the root is at level 0.
     below : bool (tests, tests)
         below[f, g]: g may be somewhere below f.
+    follows : int64 (pairs, 3)
+        Of a row, another and a class: if the one is predicted the class, so is the other.
     """
 
     X: np.ndarray
@@ -80,6 +82,7 @@ class Problem:
     most_tests: int | None
     levels: np.ndarray
     below: np.ndarray
+    follows: np.ndarray
 
     @property
     def depth(self) -> int:

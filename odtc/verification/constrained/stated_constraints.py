@@ -5,6 +5,7 @@ Nothing of the compiler's constraints is used. A text "NAME[ARGUMENTS] OP NUMBER
     sums       Σ over rows of what they use by their prediction, and of what nodes use  ≤  a whole bound
     leaves     in a leaf that predicts a class, a sum over its rows of what they count is large enough
     places     which columns of the data a tree may test, where, and with which others (stated_places)
+    orders     by which columns which class rises (stated_order)
 
 Weights are whole (the certificate's scale), and numbers are the decimals that stand in the text: a share of at least ρ
 of the weight W is a sum of at least ⌈ρ W⌉. A kind that is not read here is refused, so that a proof never leaves out a
@@ -23,6 +24,7 @@ import numpy as np
 
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
+from odtc.verification.constrained.stated_order import Order, read_order
 from odtc.verification.constrained.stated_places import Places, count_of, with_place
 
 WORDS = re.compile(r"(?P<name>\w+)(\[(?P<args>.*)\])?( (?P<op><=|>=) (?P<bound>\S+))?", re.DOTALL)
@@ -47,6 +49,7 @@ class Stated:
     least : float64 (conditions, classes)
         The rows of a leaf that predicts a class count so much at least; -inf for no condition.
     places : Places
+    orders : tuple of Order
     """
 
     uses: np.ndarray
@@ -56,6 +59,7 @@ class Stated:
     measures: np.ndarray
     least: np.ndarray
     places: Places
+    orders: tuple[Order, ...]
 
 
 @dataclass(frozen=True)
@@ -277,7 +281,8 @@ PLACES = {
     ("deepest", "<="),
     ("shallowest", ">="),
 }
-KNOWN = SUMS.keys() | LEAVES.keys() | COUNTS | PLACES
+ORDERS = {("monotone", None)}
+KNOWN = SUMS.keys() | LEAVES.keys() | COUNTS | PLACES | ORDERS
 
 
 def readable(text: str) -> bool:
@@ -305,7 +310,7 @@ def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray, p
     CertificateError
         For a text that is not read here, or speaks of what the data has not.
     """
-    rows, lines, held = _Rows(dataset, weight, paid, unit), [], []
+    rows, lines, held, orders = _Rows(dataset, weight, paid, unit), [], [], []
     names, K = [feature.name for feature in dataset.features], len(dataset.classes)
     none, places = np.zeros(K, np.int64), Places({})
     for given in map(_parsed, texts):
@@ -316,6 +321,8 @@ def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray, p
             held += LEAVES[key](rows, given)
         elif key in PLACES:
             places = with_place(places, given, names)
+        elif key in ORDERS:
+            orders.append(read_order(given.text, given.args, dataset))
         else:
             lines.append((np.zeros(rows.right.shape, np.int64), *_nodes(rows, given)))
     if places.settled:
@@ -328,6 +335,7 @@ def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray, p
         measures=np.array([measure for measure, _ in held], np.int64).reshape(len(held), len(weight)),
         least=np.array([least for _, least in held], float).reshape(len(held), K),
         places=places,
+        orders=tuple(orders),
     )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def cheapest_feasible(problem, accepts_tests=None, settled=False):
+def cheapest_feasible(problem, accepts_tests=None, settled=False, pairs=()):
     """The least cost of a tree that keeps everything, None if none does.
 
     Parameters
@@ -13,13 +13,15 @@ def cheapest_feasible(problem, accepts_tests=None, settled=False):
         The rest that it must keep, told of the tests that are asked.
     settled : bool
         Whether trees with two leaves of one label below a node are left out.
+    pairs : sequence of (row, row, label)
+        If the one row is predicted the label, so must be the other.
     """
     n, T = problem.X.shape
     K, R = problem.n_labels, problem.n_constraints
     known = {}
 
     def best(rows, path):
-        """{(uses, tests asked, label of a leaf): least cost} of the subtrees below a path of tests."""
+        """{(uses, tests asked, label of a leaf, what rows are predicted): least cost} of subtrees below a path."""
         key = (rows.tobytes(), path)
         if key in known:
             return known[key]
@@ -27,7 +29,8 @@ def cheapest_feasible(problem, accepts_tests=None, settled=False):
         for k in range(K):
             if (problem.measures[:, rows].sum(axis=1) >= problem.least[:, k]).all():
                 uses = tuple((problem.uses[:, rows, k].sum(axis=1) + problem.leaf_uses[:, k]).tolist())
-                state = uses, frozenset(), k
+                said = frozenset((int(row), k) for row in np.flatnonzero(rows)) if len(pairs) else frozenset()
+                state = uses, frozenset(), k, said
                 found[state] = min(found.get(state, 10**12), int(problem.cost[rows, k].sum()))
         for test in range(T) if len(path) < problem.depth else ():
             if not problem.allowed[len(path), test] or (
@@ -39,8 +42,8 @@ def cheapest_feasible(problem, accepts_tests=None, settled=False):
             if not (ones.any() and zeros.any()):
                 continue
             right = best(ones, (*path, test)).items()
-            for (uses, asked, label), cost in best(zeros, (*path, test)).items():
-                for (others, more, other), price in right:
+            for (uses, asked, label, said), cost in best(zeros, (*path, test)).items():
+                for (others, more, other, told), price in right:
                     if settled and label == other is not None:
                         continue
                     total = (
@@ -48,19 +51,20 @@ def cheapest_feasible(problem, accepts_tests=None, settled=False):
                         if R
                         else ()
                     )
-                    state = total, asked | more | {test}, None
+                    state = total, asked | more | {test}, None, said | told
                     found[state] = min(found.get(state, 10**12), cost + price + problem.branch_cost)
         known[key] = found
         return found
 
     fits = []
-    for (uses, asked, _), cost in best(np.ones(n, bool), ()).items():
+    for (uses, asked, _, said), cost in best(np.ones(n, bool), ()).items():
         columns = {int(problem.column[test]) for test in asked}
         within = any(all(subset[c] for c in columns) for subset in problem.subsets)
         if (
             within
             and all(a <= b for a, b in zip(uses, problem.bound))
             and (accepts_tests is None or accepts_tests(asked))
+            and not any((one, label) in said and (other, label) not in said for one, other, label in pairs)
         ):
             fits.append(cost)
     return min(fits, default=None)

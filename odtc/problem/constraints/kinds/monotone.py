@@ -108,7 +108,8 @@ def tries(encoded: Encoded) -> list[str]:
 def judged(encoded: Encoded, given: Constraint) -> Judge:
     data, klass = encoded.dataset, encoded.classes.index(given.args[1].partition("=")[2])
     place = [feature.name for feature in data.features].index(given.args[0])
-    numbers, others = data.X[:, place].tolist(), np.delete(data.X, place, axis=1).tolist()
+    numbers, others = data.X[:, place].tolist(), np.delete(data.X, place, axis=1)
+    others = np.where(np.isnan(others), np.inf, others).tolist()  # rows that both lack a cell are alike there
 
     def rises(predicted: Sequence[int]) -> bool:
         told = list(zip(numbers, others, predicted))

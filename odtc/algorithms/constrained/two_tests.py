@@ -1,0 +1,128 @@
+"""The constrained search for trees of depth 2 that ask at most two different tests, over very many ordered tests.
+
+Such a tree has a root f and one more test g: below one answer of f, below the other, or below both. With A the rows
+that f answers 0 and B the others, at multipliers the least weighted cost of a tree with root f is
+
+    min( W(A) + leaf(B),  leaf(A) + W(B),  min_g stump_g(A) + stump_g(B) ),
+    W(S) = min(leaf(S), min_g stump_g(S)).
+
+All three fall by at most max_l w_l for a row added to a side, so that intervals of roots are swept as in
+all_thresholds. Of a root that is left all trees whose weighted cost is at most Λ (close_gap) are looked at: there are
+at most 2 T K^3 + T K^4 of T tests and K labels.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.algorithms.constrained.all_thresholds import Sides, named, only
+from odtc.algorithms.constrained.close_gap import laid
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
+from odtc.algorithms.constrained.stump_pairs import StumpCloser, StumpSearch, StumpSides
+from odtc.algorithms.constrained.subtree_options import Options
+
+MOST_HELD = 200_000_000  # bytes of the stumps of sides that are kept
+
+
+class TwoTestSearch(StumpSearch):
+    """A search over roots with one more test; its parameters are those of StumpSearch, of a problem with `most_tests`
+    of 2."""
+
+    @property
+    def closer(self) -> type[StumpCloser]:
+        """What lists the trees of one root."""
+        return TwoTestCloser
+
+    def run(self) -> Found:
+        """Searches to the end, or until the clock says stop: trees over some tests first, then over all."""
+        some = self._some()
+        if len(some) < len(self.scale):
+            part = TwoTestSearch(only(self.problem, some), self.scale[some], self.few)
+            part.watch(self._tick, lambda bound, cost: None)
+            found, first = part.run(), part._first
+        else:
+            first = ConstrainedSearch(self.problem, self._tick)
+            found = first.run(exactly=False)
+        self._first = first
+        if found.test is not None and found.cost < self.upper:
+            self._take(named(found.test, some), found.label, found.cost)
+        if not self._tick():
+            self._finish(first)
+        return self._found()
+
+    def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> Sides:
+        return _TwoTestSides(self.sums, weight, m, price)
+
+
+@dataclass(frozen=True)
+class _Stumps:
+    """A side: its best leaf, all its stumps float64 (tests,), and the least of all over each subset of columns."""
+
+    alone: float
+    each: np.ndarray
+    full: np.ndarray
+
+
+class _TwoTestSides(StumpSides):
+    """What two sides cost together, with one test below."""
+
+    def _made(self, j: int, f: int, answer: int) -> _Stumps:
+        if len(self._known) * self.allowed.nbytes * 8 > MOST_HELD:
+            self._known.clear()
+        alone, each = self._leaf_and_stumps(self._rows(j, f, answer))
+        return _Stumps(alone, each, self._least(alone, each))
+
+    def both(self, zero: _Stumps, one: _Stumps) -> np.ndarray:
+        """float64 (subsets,): the least weighted cost of two sides."""
+        same = self.over(zero.each + one.each)
+        return np.minimum.reduce([zero.full + one.alone, one.full + zero.alone, same])
+
+
+class TwoTestCloser(StumpCloser):
+    """Lists for one root: pairs of a leaf and a leaf or stump, and of two stumps of one test."""
+
+    def _least_tree(self, factor: np.ndarray, price: float) -> tuple[float, np.ndarray]:
+        alone = [
+            (float((weight := np.tensordot(factor, side[0][:, :, 0], 1)).min()), weight.argmin()) for side in self.sides
+        ]
+        leaf = [side[0][:, k, 0] for side, (_, k) in zip(self.sides, alone)]
+        below = [self._cheapest(side, factor, price) for side in self.sides]
+        found = [(below[t][0] + alone[1 - t][0], below[t][1] + leaf[1 - t]) for t in (0, 1)]
+        if len(self.kept):
+            parts = [part for side in self.sides for part in side[1:]]
+            weight = [np.tensordot(factor, part, 1) for part in parts]
+            each = sum(one.min(axis=0) for one in weight)
+            h = int(np.argmin(each))
+            vector = 2 * self._node + sum(part[:, one[:, h].argmin(), h] for part, one in zip(parts, weight))
+            found.append((2 * price + float(each[h]), vector))
+        weight, vector = min(found, key=lambda one: one[0])
+        return price + weight, self._node + vector
+
+    def _join(self, root: int, lists: list[Options], below: int, offer) -> int:
+        zero, one = (part.take(np.argsort(part.code[:, 0], kind="stable")) for part in lists)
+        factor, price, budget = self._weigh(self.multipliers)
+        limit = self.scale * (below - 1) + budget - price
+        leaves = [np.flatnonzero(part.code[:, 0] < 0) for part in (zero, one)]
+        pairs = [
+            (np.repeat(leaves[0], len(one)), np.tile(np.arange(len(one)), len(leaves[0]))),
+            (np.tile(np.arange(len(zero)), len(leaves[1])), np.repeat(leaves[1], len(zero))),
+        ]
+        stumps = np.arange(len(leaves[0]), len(zero))
+        first, last = (np.searchsorted(one.code[:, 0], zero.code[stumps, 0], side) for side in ("left", "right"))
+        many = last - first
+        i = np.repeat(stumps, many)
+        pairs.append((i, np.repeat(first, many) + np.arange(len(i)) - np.repeat(np.cumsum(many) - many, many)))
+        most = np.append(below - 1, self.tables.problem.bound) - self._node
+        for i, j in pairs:
+            self.tick()
+            light = zero.weight[i] + one.weight[j] <= limit
+            i, j = i[light], j[light]
+            vector = zero.vector[i] + one.vector[j]
+            fits = np.flatnonzero((vector <= most).all(axis=1))
+            for place in fits[np.argsort(vector[fits, 0], kind="stable")]:
+                cost = int(vector[place, 0] + self._node[0])
+                if cost >= below:
+                    break
+                if offer(*laid(root, zero.code[i[place]], one.code[j[place]])):
+                    below = cost
+        return below

@@ -1,0 +1,64 @@
+"""monotone[COLUMN,positive=CLASS] as a certificate states it: which rows must be predicted the class if others are.
+
+Of two rows that no test of another column tells apart, the one with the greater number in COLUMN is predicted CLASS if
+the other is. A test of COLUMN that a test of another column stands for (its "same" and "complement") counts as one of
+that other column. Rows that lack COLUMN are compared with none. It is enough to compare neighbours:
+
+    [row i is predicted CLASS] ≤ [row j is predicted CLASS]        of rows alike otherwise, x_i < x_j, none between.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.data.dataset import Dataset
+from odtc.errors import CertificateError
+
+
+@dataclass(frozen=True)
+class Order:
+    """A column by which a class rises."""
+
+    column: str
+    klass: int
+
+
+def read_order(text: str, args: Sequence[str], dataset: Dataset) -> Order:
+    """The column and the class of a constraint; raises CertificateError if it names none of the data."""
+    key, _, name = args[1].partition("=") if len(args) == 2 else ("", "", "")
+    if key.strip() != "positive":
+        raise CertificateError(f"the certificate states {text!r}, which is no monotone[COLUMN,positive=CLASS]")
+    if name.strip() not in dataset.classes or args[0] not in [feature.name for feature in dataset.features]:
+        raise CertificateError(f"the certificate states {text!r}, which names what is no column or class of the data")
+    return Order(args[0], dataset.classes.index(name.strip()))
+
+
+def pairs_of(orders: Sequence[Order], tests: Sequence[dict], left: np.ndarray) -> np.ndarray:
+    """int64 (pairs, 3): row, the row that follows upon it, and the class, of all constraints.
+
+    Parameters
+    ----------
+    orders : sequence of Order
+    tests : sequence of dict
+        The tests of the certificate.
+    left : bool (rows, tests)
+        Which way each distinct row goes.
+    """
+    found = [np.zeros((0, 3), np.int64)]
+    for order in orders:
+        own = np.array([all(one["feature"] == order.column for one in (test, *twins(test))) for test in tests])
+        rises = own & np.array([test["kind"] == "threshold" for test in tests])
+        number = (~left[:, rises]).sum(axis=1)
+        kind = np.unique(np.packbits(left[:, ~own], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+        known = np.flatnonzero(~left[:, own & ~rises].any(axis=1))
+        known = known[np.lexsort((number[known], kind[known]))]
+        low, high = known[:-1], known[1:]
+        alike = kind[low] == kind[high]
+        found.append(np.stack([low[alike], high[alike], np.full(int(alike.sum()), order.klass)], axis=1))
+    return np.unique(np.concatenate(found), axis=0)
+
+
+def twins(test: dict) -> list[dict]:
+    """The tests that one stands for, since they separate the rows alike."""
+    return [*test.get("same", ()), *test.get("complement", ())]
