@@ -337,18 +337,29 @@ def assured_facts(done, confidence: float) -> dict:
     """What new rows satisfy, as JSON."""
     from odtc.workflow.constrained.assurance import ASSUMPTION
 
-    found = [entry.to_json() for entry in done.assured(confidence)]
-    searched = [str(given) for given in done.problem.constraints]
-    return {"confidence": confidence, "assumption": ASSUMPTION, "constraints": found, "searched": searched}
+    entries = done.assured(confidence)
+    return {
+        "all": all(entry.holds for entry in entries),
+        "confidence": confidence,
+        "assumption": ASSUMPTION,
+        "constraints": [entry.to_json() for entry in entries],
+        "searched": [str(given) for given in done.problem.constraints],
+    }
 
 
 def print_assured(done, confidence: float) -> None:
     """What new rows satisfy, a line for each constraint on predictions."""
     from odtc.workflow.constrained.assurance import ASSUMPTION, assured_text
 
-    for entry in done.assured(confidence):
+    entries = done.assured(confidence)
+    for entry in entries:
         print(f"{'assured' if entry.holds else 'unsure':<9} {assured_text(entry, confidence)}")
     print(f"          if {ASSUMPTION}")
+    if open_ := [str(entry.constraint) for entry in entries if not entry.holds]:
+        say(
+            f"note: not assured on new rows: {', '.join(open_)}; the tree was fitted to satisfy the constraints on its "
+            f'training rows ("all" of "assured" in --json is false)'
+        )
 
 
 def priced(done, time_limit: float | None) -> list:

@@ -5,7 +5,7 @@ It names the solution file by its SHA-256, so it is never taken for the record o
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -120,13 +120,19 @@ def _options_to_json(options: Options) -> dict:
 
 def rename_run(stem) -> None:
     """Has STEM.run.json, if there is one, speak of STEM.sol, which its solution file is called now."""
+    _edit_run(stem, lambda facts: {"solution_file": facts["solution_file"] and Path(f"{stem}.sol").name})
+
+
+def add_to_run(stem, more: dict) -> None:
+    """Puts more keys in STEM.run.json, if there is one."""
+    _edit_run(stem, lambda _: more)
+
+
+def _edit_run(stem, new: Callable[[dict], dict]) -> None:
     path = Path(f"{stem}.run.json")
     if current(path).exists():
         facts = json.loads(current(path).read_text(encoding="utf-8"))
-        write_text(
-            path,
-            json.dumps(facts | {"solution_file": facts["solution_file"] and Path(f"{stem}.sol").name}, indent=1) + "\n",
-        )
+        write_text(path, json.dumps(facts | new(facts), indent=1) + "\n")
 
 
 def read_run(solution_path) -> Solution | None:

@@ -68,13 +68,35 @@ def test_command_line(files, tmp_path):
     recall, parity, f1 = facts["constraints"]
     assert facts["confidence"] == 0.95 and "had no part" in facts["assumption"]
     assert recall["assured"] and recall["figure"] >= 0.7
-    assert not parity["assured"] and parity["figure"] > 0.01 and "too few" in parity["why"]
+    assert not parity["assured"] and parity["figure"] > 0.01 and "test rows" in parity["why"]
+    assert parity["rows"] == 200 and (parity["rows_needed"] is None) == (parity["test"] > 0.01)
+    assert facts["all"] is False
     assert not f1["assured"] and "no exact test" in f1["why"]
     said = command("fit", train, *words, "--confidence", 0.95).out
     assert "assured   recall[yes] >= 0.7: " in said and "f1[yes] >= 0.1: cannot be assured" in said
-    json.dumps(facts)
+    assert json.loads((tmp_path / "t.run.json").read_text())["assured"] == facts
     assert "expected a --constraint" in refused(command("fit", train, "--confidence", 0.95))
     assert "expected a --confidence between 0 and 1" in refused(command("fit", train, *words[:6], "--confidence", 95))
+
+
+def test_so_many_rows_of_the_same_shares_as_are_said_to_be_needed_do_assure(files, tmp_path):
+    train, _ = files
+    some, few = ["p,3,0,yes"] * 9 + ["q,0,1,yes"] + ["q,0,2,no"] * 5, tmp_path / "few.csv"
+    words = ["fit", train, "--depth", 1, "--aside", "side", "--constraint", "recall[yes] >= 0.8", "--test", few]
+    words += ["--confidence", 0.99, "-o", tmp_path / "t"]
+
+    def assured(times: int) -> dict:
+        few.write_text("\n".join(["side,x,z,class", *some * times]) + "\n")
+        said = command(*words, "--json")
+        (found,) = said.facts["assured"]["constraints"]
+        assert said.code == 0 and said.facts["assured"]["all"] is found["assured"] and found["test"] == 0.9
+        return found
+
+    found = assured(1)
+    assert not found["assured"] and "about" in found["why"] and found["rows"] == 15
+    assert "not assured on new rows: recall[yes] >= 0.8" in command(*words).err
+    needed = -(-found["rows_needed"] // 15)
+    assert not assured(needed - 2)["assured"] and assured(needed)["assured"]
 
 
 def test_one_command_sets_rows_aside_and_asks_the_search_for_more(files, tmp_path):

@@ -66,6 +66,7 @@ def fit(
     from odtc.workflow.constrained.assured_fit import fit_assured
     from odtc.workflow.messages import simplified_text
     from odtc.workflow.run import run
+    from odtc.workflow.run_record import add_to_run
     from odtc.workflow.sinks import FileSink
 
     if format:
@@ -90,6 +91,7 @@ def fit(
     facts = done.to_json() | {"tree": sink.tree, "files": [*map(str, sink.files)]}
     if confidence is not None:
         facts["assured"] = console.assured_facts(done, confidence)
+        add_to_run(sink.stem, {"assured": facts["assured"]})
     priced = console.priced(done, spec.solving.time_limit) if price else []
     if price:
         facts["prices"] = [entry.to_json() for entry in priced]

@@ -7,6 +7,7 @@ so that all that is called assured holds together. The tree may depend on the tr
 """
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -25,6 +26,10 @@ ASSUMPTION = (
 )
 
 
+MOST_SCALE = 1e5  # more rows than so many times those of the test are not spoken of
+FINE = 1.01  # how finely the number of rows is told
+
+
 @dataclass(frozen=True)
 class Assured:
     """What a test tells of one constraint.
@@ -36,11 +41,18 @@ class Assured:
         The figure of new rows is this or better; None if no test is known.
     why : str
         Why it cannot be assured; "" if it is.
+    test : float or None
+        The figure of the test rows themselves.
+    rows, rows_needed : int or None
+        Rows of the test, and how many of the same shares would assure it, about; None if no number would.
     """
 
     constraint: Constraint
     figure: float | None
     why: str = ""
+    test: float | None = None
+    rows: int | None = None
+    rows_needed: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -52,6 +64,9 @@ class Assured:
             "constraint": str(self.constraint),
             "assured": self.holds,
             "figure": self.figure,
+            "test": self.test,
+            "rows": self.rows,
+            "rows_needed": self.rows_needed,
             "why": self.why or None,
         }
 
@@ -91,7 +106,7 @@ def assurances(
     given = [one for one in asked or problem.constraints if one.module.can(OnPredictions)]
     found = _sums_of_each(given, problem, tree, labelled)
     alpha = _of_each_bound(found, confidence)
-    return [_assured(one, found[one], alpha) for one in given]
+    return [_assured(one, found[one], alpha, labelled.n_rows) for one in given]
 
 
 def expect_share(confidence: float) -> None:
@@ -144,7 +159,7 @@ def assured_text(entry: Assured, confidence: float) -> str:
     if entry.figure is None:
         return f"{entry.constraint}: cannot be assured, {entry.why}"
     side = "or more" if entry.constraint.op == ">=" else "or less"
-    figure = f"{entry.figure:.4g} {side} on new rows, with confidence {confidence:g}"
+    figure = f"{entry.figure:.4g} {side} on new rows, with confidence {confidence:g}, by {entry.test:.4g} on test rows"
     return f"{entry.constraint}: {figure}" + (f"; cannot be assured, {entry.why}" if entry.why else "")
 
 
@@ -182,13 +197,29 @@ def _sums(given: Constraint, problem: Problem, rows: RowPredictions, labelled: b
         return f"the test rows do not show its groups ({refused})"
 
 
-def _assured(given: Constraint, sums: list[ShareSum] | str, alpha: float) -> Assured:
+def _assured(given: Constraint, sums: list[ShareSum] | str, alpha: float, n_rows: int) -> Assured:
     if isinstance(sums, str):
         return Assured(given, None, sums)
+
+    def assures(scale: float) -> bool:
+        return all(sum(_bound(share, alpha, scale) for share in each.shares) <= each.upper + 1e-12 for each in sums)
+
     reached = max(sum(_bound(share, alpha) for share in each.shares) for each in sums)
-    holds = all(sum(_bound(share, alpha) for share in each.shares) <= each.upper + 1e-12 for each in sums)
-    figure = abs(reached) if given.op == ">=" else reached
-    return Assured(given, figure, "" if holds else "as the test rows are too few, or do not satisfy it by enough")
+    shown = max(sum(share.coef * share.value for share in each.shares) for each in sums)
+    figure, test = (abs(value) if given.op == ">=" else value for value in (reached, shown))
+    if assures(1.0):
+        return Assured(given, figure, "", test, n_rows, n_rows)
+    if not assures(MOST_SCALE):
+        if any(sum(share.coef * share.value for share in each.shares) > each.upper + 1e-12 for each in sums):
+            return Assured(given, figure, "as the test rows themselves do not satisfy it", test, n_rows)
+        return Assured(given, figure, "as the test rows satisfy it with nothing to spare", test, n_rows)
+    low, high = 1.0, MOST_SCALE
+    while high > low * FINE:
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if assures(middle) else (middle, high)
+    needed = ceil(n_rows * high)
+    why = f"as {n_rows} test rows are too few: about {needed:,} with the same shares would assure it"
+    return Assured(given, figure, why, test, n_rows, needed)
 
 
 def _bound(share: Share, alpha: float, scale: float = 1.0) -> float:
