@@ -331,8 +331,30 @@ def test_at_a_time_limit_a_regression_has_a_tree_and_a_bound():
     X, y = rng.random((400, 6)), rng.random(400)
     with pytest.warns(Warning, match="time limit"):
         fitted = odtc.OptimalTreeRegressor(5, time_limit=1).fit(X, y)
-    assert 0 <= fitted.bound_ < fitted.objective_ < ((y - y.mean()) ** 2).sum()
+    assert 0 < fitted.bound_ < fitted.objective_ < ((y - y.mean()) ** 2).sum()
     assert all(check.passed for check in fitted.verify(X, y))
+
+
+@given(seed=st.integers(0, 10**6), law=st.integers(0, 1))
+@settings(max_examples=12)
+def test_no_partition_of_the_rows_costs_less_than_the_best_one_by_order(seed, law):
+    from itertools import product
+
+    from odtc.algorithms.moments import laws
+    from odtc.algorithms.moments.partition_bound import partition_costs
+
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    w, told = rng.integers(1, 5, n) / 2, rng.integers(-3, 4, n) if law == laws.SQUARE else rng.integers(0, 2, n)
+    moments = np.stack([w, w * told, w * told**2] if law == laws.SQUARE else [w, told, told]).astype(float)
+    found = partition_costs(law, moments, laws.smallest(law, moments), 3)
+    for k in (1, 2, 3):
+        every = (np.array(groups) for groups in product(range(k), repeat=n))
+        costs = [
+            sum(float(laws.leaf_costs(law, moments[:, groups == g].sum(axis=1)[:, None])[0]) for g in set(groups))
+            for groups in every
+        ]
+        assert found[k - 1] == pytest.approx(max(0.0, min(costs)), abs=1e-9)
 
 
 @pytest.mark.slow

@@ -22,12 +22,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.algorithms.moments import kernels, laws
+from odtc.algorithms.moments.partition_bound import partition_costs
 
 SMALL = 3e5  # sums of a search that is made without compiling
 NEAR = 1e-11  # of the error of one leaf: trees nearer than that are equally good
 KEPT = 200_000  # subtrees that are remembered
 WIDEST = 6e7  # pairs of cuts that two levels are found of at once, without a look at the clock
 
+
+MANY = 200  # cuts, from which on three levels may take so long that a bound of any tree comes first
+SOON = 1e5  # rows and sets of a partition that takes no more than some hundredths of a second
+SURELY = 1 - 1e-9  # of a bound of sums that are rounded
 
 STUMP = "the best tree of one level"  # of a tree that is drawn at the end
 
@@ -76,6 +81,7 @@ class MomentSearch:
         self.near = NEAR * max(self._leaf(np.arange(len(w))), 1e-300)
         self.known: dict[tuple, Known] = {}
         n, p = rank.shape
+        self.narrow = self._pairs(n) <= WIDEST
         self.depth_two = kernels.depth_two if n * p * n * p < SMALL else kernels.compiled()
         self.root: Known | None = None
         # By depth and rows of three levels or more: the cuts that were tried, and which of their sides were solved.
@@ -86,12 +92,22 @@ class MomentSearch:
         """The best tree of all rows."""
         rows = np.arange(self.code.shape[1])
         self.root = Known(0.0, self._leaf(rows), None)
+        if depth > 2 and self.size.sum() - len(self.size) >= MANY:
+            self.root.lower = min(self._by_leaves(2**depth), self.root.upper)
         for height in range(1, depth + 1):
             found = self._solve(rows, height, np.inf, root=height == depth)
             if found.upper < self.root.upper:
                 self.root.upper, self.root.tree = found.upper, found.tree
         self.root.lower = max(self.root.lower, found.lower)
         return self.root
+
+    def _by_leaves(self, most: int) -> float:
+        """What no tree with so many leaves costs less than."""
+        moments = np.stack([*self.moments[:2], self.q])
+        most = min(most, len(self.q))
+        check = self.check if most * len(self.q) > SOON else lambda: None  # a bound is worth a moment after the limit
+        costs = partition_costs(self.law, moments, self.tiny, most, check)
+        return SURELY * max(0.0, float((costs + self.price * np.arange(len(costs))).min()) - self.near)
 
     @property
     def cost(self) -> float:
@@ -136,7 +152,7 @@ class MomentSearch:
         entry = self.known.get(key)
         if entry is not None and (entry.lower >= limit or entry.upper - entry.lower <= self.near):
             return entry
-        if depth == 1 or (depth == 2 and self._pairs(len(rows)) <= WIDEST):
+        if depth == 1 or (depth == 2 and (self.narrow or self._pairs(len(rows)) <= WIDEST)):
             entry = self._shallow(rows, depth)
         else:
             entry = self._deep(rows, depth, limit, entry, root)
