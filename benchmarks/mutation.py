@@ -1,302 +1,475 @@
 """Mutation score: single changes of the code that checks and claims, each against the tests that run it.
 
-    python -m benchmarks.mutation odtc/verification/verify.py … [--seconds 600] [--every 1] [--by "line text=>other"]
+    python -m benchmarks.mutation odtc/verification odtc/workflow/decoding.py … [--out FILE] [--again FILE]
 
-One process a mutation, forked of one that has imported the libraries, reads the module changed in one place, and runs
-the tests of the module that came to the changed line when nothing was changed, quickest first, until one fails. A
-change that no test sees survives and is printed. `--by` tries a change written by hand: a text that stands once in the
-module, and what stands there instead.
+One warm process imports odtc and collects the tests of the modules' map once. Each test is run unchanged in a
+fork of it, which says which lines it reaches and how long it takes. Then each change is compiled in a fork of its
+own and put in the place of the function's code object, so that all who imported it see it, and the tests that reach
+the changed expression run, likeliest and quickest first, until one fails. A change outside of functions that lives
+that way is tried once more in a process that imports the changed module. A change that no test sees survives and is
+printed, as a row for the lists of MUTATION.md, whose rows are left out.
 """
 
 import argparse
-import ast
-import copy
+import gc
+import hashlib
 import importlib.machinery
+import json
 import os
 import pickle
+import random
+import resource
+import select
+import shutil
 import signal
 import sys
 import tempfile
 import threading
 import time
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
+from types import CodeType, FunctionType
+
+from benchmarks.single_changes import Change, Source
 
 ROOT = Path(__file__).resolve().parents[1]
-VERIFICATION = ("tests/unit/test_verify.py", "tests/unit/test_refusals.py", "tests/unit/test_forged_claims.py")
+LISTED = Path(__file__).with_name("MUTATION.md")
+VERIFICATION = (
+    "tests/unit/test_verify.py",
+    "tests/unit/test_refusals.py",
+    "tests/unit/test_forged_claims.py",
+    "tests/cli/test_identity.py",
+)
 CERTIFICATES = (
     "tests/unit/test_certificate.py",
     "tests/unit/test_certificate_rules.py",
     "tests/unit/test_forged_certificates.py",
     "tests/unit/test_threshold_certificate.py",
     "tests/unit/test_constrained_certificate.py",
+    "tests/unit/test_second_checker.py",
+    "tests/cli/test_corruptions.py",
 )
-FILE = ("tests/unit/test_against_file.py",)
+FILE = ("tests/unit/test_against_file.py", "tests/unit/test_encoding_again.py")
+DECODING = (
+    "tests/unit/test_decoding.py",
+    "tests/unit/test_in_python.py",
+    "tests/unit/test_extend.py",
+    "tests/cli/test_decode_as_recorded.py",
+)
 CONSTRAINTS = (
     "tests/unit/test_constraints.py",
     "tests/unit/test_constraint_figures.py",
     "tests/unit/test_path_constraints.py",
+    "tests/unit/test_resources.py",
+    "tests/unit/test_fair.py",
+    "tests/unit/test_constrained_fit.py",
     "tests/laws/test_constraints.py",
+    "tests/laws/test_constraint_commands.py",
 )
-ESTIMATOR = ("tests/unit/test_claims.py", "tests/unit/test_estimator.py", "tests/unit/test_estimator_input.py")
-# The quick tests of each module, or of each folder.
+ESTIMATOR = (
+    "tests/unit/test_claims.py",
+    "tests/unit/test_estimator.py",
+    "tests/unit/test_estimator_input.py",
+    "tests/unit/test_estimator_inspection.py",
+)
+# The quick tests of each folder or module: all whose names begin a module's path are its tests.
 TESTS = {
-    "odtc/verification/verify.py": (*VERIFICATION, "tests/cli/test_identity.py"),
-    "odtc/verification/known_trees.py": (*VERIFICATION, "tests/cli/test_identity.py"),
-    "odtc/verification/against_file.py": FILE,
-    "odtc/verification/file_as_written.py": FILE,
-    "odtc/verification/objective_unit.py": ("tests/unit/test_objective_unit.py",),
-    "odtc/verification": CERTIFICATES,
-    "odtc/workflow/provenance": (*FILE, "tests/cli/test_identity.py"),
-    "odtc/workflow/decoding.py": (
-        "tests/unit/test_decoding.py",
-        "tests/unit/test_in_python.py",
-        "tests/unit/test_extend.py",
-    ),
-    "odtc/workflow/manifest.py": ("tests/laws/test_manifest.py", *VERIFICATION, "tests/cli/test_identity.py"),
-    "odtc/model": (*VERIFICATION, "tests/unit/test_claims.py"),
-    "odtc/model/solution.py": ("tests/unit/test_decoding.py",),
+    "odtc/verification": (*CERTIFICATES, *VERIFICATION, *FILE, "tests/unit/test_objective_unit.py"),
+    "odtc/workflow/provenance": (*FILE, *VERIFICATION),
+    "odtc/workflow/decoding.py": (*DECODING, *VERIFICATION),
+    "odtc/workflow/manifest.py": ("tests/laws/test_manifest.py", *VERIFICATION),
+    "odtc/model": (*DECODING, *VERIFICATION, "tests/unit/test_claims.py"),
     "odtc/problem/constraints": CONSTRAINTS,
     "odtc/estimators": ESTIMATOR,
-    "odtc/fileformats/status_words.py": ("tests/solvers/test_logs.py", "tests/files/test_solution_files.py"),
+    "odtc/fileformats/status_words.py": (
+        "tests/files/test_status_words.py",
+        "tests/files/test_solution_files.py",
+        "tests/solvers/test_logs.py",
+    ),
 }
-COMPARE = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-}
-ARITHMETIC = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-    ast.LShift: ast.RShift,
-    ast.RShift: ast.LShift,
-}
-CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "rint", "ceil": "floor", "isnan": "isfinite"}
-TEST_FAILED, NO_TEST_FAILED = 1, 0
+BUDGET = 10.0  # CPU seconds of tests for one change, quickest first
+PATIENCE = 8  # times the CPU seconds of a test unchanged, and two seconds more, after which it counts as failed
+MEMORY = 6 << 30  # bytes that a changed program may take
+SEEN, LIVES, NO_PLACE = "seen", "lives", "no place"
 
 
-def changes(node: ast.AST):
-    """(what is changed, in words, and the function that changes a node in place) for each single change of a node."""
-    if isinstance(node, ast.Compare):
-        for at, op in enumerate(node.ops):
-            if type(op) in COMPARE:
-                yield f"{type(op).__name__} to {COMPARE[type(op)].__name__}", _set_item("ops", at, COMPARE[type(op)]())
-    if isinstance(node, ast.BoolOp):
-        other = ast.Or if isinstance(node.op, ast.And) else ast.And
-        yield f"{type(node.op).__name__} to {other.__name__}", _set("op", other())
-        for at in range(len(node.values)):
-            yield f"without part {at + 1}", lambda node, at=at: node.values.pop(at)
-    if isinstance(node, (ast.BinOp, ast.AugAssign)) and type(node.op) in ARITHMETIC:
-        yield (
-            f"{type(node.op).__name__} to {ARITHMETIC[type(node.op)].__name__}",
-            _set("op", ARITHMETIC[type(node.op)]()),
-        )
-    if isinstance(node, (ast.If, ast.IfExp, ast.While)):
-        for value in (True, False):
-            if not (isinstance(node, ast.While) and value):
-                yield f"condition always {value}", _set("test", ast.Constant(value))
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
-        other = not node.value if type(node.value) is bool else node.value + 1
-        yield f"{node.value!r} to {other!r}", _set("value", other)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.Invert, ast.USub)):
-        yield f"without {type(node.op).__name__}", _set("op", ast.UAdd() if isinstance(node.op, ast.USub) else None)
-    if isinstance(node, ast.Call):
-        name = "id" if isinstance(node.func, ast.Name) else "attr"
-        if (called := getattr(node.func, name, None)) in CALLS:
-            yield f"{called} to {CALLS[called]}", lambda node: setattr(node.func, name, CALLS[called])
-        if called == "Check":
-            yield "check always passed", _set_item("args", 1, ast.Constant(True))
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        yield "without the call", _set("value", ast.Constant(None))
+def in_child(work, wall: float):
+    """What `work(send)` sends from a process of its own, as a list; it ends when that returns, dies or takes longer
+    than `wall` seconds."""
+    reader, writer = os.pipe()
+    folder = tempfile.mkdtemp(prefix="mutation")
+    if not (pid := os.fork()):
+        os.close(reader)
+        os.setsid()
+        os.environ |= {"PYTEST_DEBUG_TEMPROOT": folder, "TMPDIR": folder}
+        tempfile.tempdir = None
+        null = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(null, stream)
+        try:
+            work(lambda thing: _send(writer, thing))
+        finally:
+            os._exit(0)
+    os.close(writer)
+    until, parts = time.monotonic() + wall, []
+    while (left := until - time.monotonic()) > 0 and select.select([reader], [], [], left)[0]:
+        if not (part := os.read(reader, 1 << 20)):
+            break
+        parts.append(part)
+    os.close(reader)
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    shutil.rmtree(folder, ignore_errors=True)
+    return _received(b"".join(parts))
 
 
-def _set(field, value):
-    return lambda node: setattr(node, field, value)
+def _send(writer: int, thing) -> None:
+    data = pickle.dumps(thing)
+    data = len(data).to_bytes(8, "big") + data
+    while data:
+        data = data[os.write(writer, data) :]
 
 
-def _set_item(field, at, value):
-    return lambda node: getattr(node, field).__setitem__(at, value)
+def _received(data: bytes) -> list:
+    found = []
+    while len(data) >= 8 and len(data) >= 8 + (size := int.from_bytes(data[:8], "big")):
+        found.append(pickle.loads(data[8 : 8 + size]))
+        data = data[8 + size :]
+    return found
 
 
-def mutants(source: str):
-    """[(line, words, tree of the changed module)], one a change; messages and annotations stay as they are."""
-    tree = ast.parse(source)
-    spared = set()
-    for node in ast.walk(tree):
-        kept = [getattr(node, "annotation", None), getattr(node, "returns", None)]
-        kept += getattr(node, "decorator_list", [])
-        if isinstance(node, (ast.JoinedStr, ast.Raise)):
-            kept.append(node)
-        spared |= {id(inner) for one in kept if one is not None for inner in ast.walk(one)}
-    places = [at for at, node in enumerate(ast.walk(tree)) if id(node) not in spared and hasattr(node, "lineno")]
-    nodes = list(ast.walk(tree))
-    for at in places:
-        for number, (words, _) in enumerate(list(changes(nodes[at]))):
-            changed = copy.deepcopy(tree)
-            node = list(ast.walk(changed))[at]
-            list(changes(node))[number][1](node)
-            changed = _Tidy().visit(changed)
-            yield node.lineno, words, ast.fix_missing_locations(changed)
+class Reached:
+    """Which lines of some files a program comes to."""
+
+    def __init__(self, paths):
+        self.paths, self.lines = paths, defaultdict(set)
+
+    def start(self) -> None:
+        threading.settrace(self._call)
+        sys.settrace(self._call)
+
+    def _call(self, frame, event, argument):
+        path = frame.f_code.co_filename
+        if path not in self.paths:
+            return None
+        lines = self.lines[path]
+
+        def line(frame, event, argument):
+            lines.add(frame.f_lineno)
+            return line
+
+        lines.add(frame.f_lineno)
+        return line
 
 
-class _Tidy(ast.NodeTransformer):
-    """Takes out the operators that a change has removed."""
+def run_item(item, following=None) -> bool:
+    """Whether a collected test passes, or is skipped."""
+    from _pytest.runner import runtestprotocol
 
-    def visit_UnaryOp(self, node):
-        self.generic_visit(node)
-        return node if node.op is not None else node.operand
-
-    def visit_BoolOp(self, node):
-        self.generic_visit(node)
-        return node if len(node.values) > 1 else node.values[0]
+    return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
 
 
-def by_hand(source: str, texts):
-    """The same of changes written by hand."""
-    for text in texts:
-        old, _, new = text.partition("=>")
-        if source.count(old) != 1:
-            raise SystemExit(f"expected a text that stands once, got {old!r}, which stands {source.count(old)} times")
-        yield source[: source.index(old)].count("\n") + 1, text, ast.parse(source.replace(old, new))
+class Warm:
+    """A plugin of pytest that takes the place of its loop over tests: a fork for each test, then for each change."""
 
+    def __init__(self, sources, asked, send, wanted):
+        self.sources, self.asked, self.send, self.wanted = sources, asked, send, wanted
+        self.by_path = {source.path: source for source in sources}
 
-def tests_of(module: str, asked) -> list[str]:
-    if asked.tests:
-        return asked.tests.split(",")
-    names = [name for name in TESTS if module == name or module.startswith(name + "/")]
-    return [test for test in TESTS[max(names, key=len)] if (ROOT / test).exists()]
+    def pytest_runtestloop(self, session):
+        self.items = {item.nodeid: item for item in session.items}
+        self.seconds, self.reaching = {}, defaultdict(lambda: defaultdict(set))
+        self._unchanged()
+        self._functions()
+        self.tried, self.kills = defaultdict(int), defaultdict(int)
+        for source in self.sources:
+            for number, change in enumerate(source.changes):
+                if (source.module, number) in self.wanted:
+                    began = time.monotonic()
+                    chosen = self.tests_of(change)
+                    state, test = self._try(source, number, chosen)
+                    self.send(("change", (source.module, number), state, test, chosen, time.monotonic() - began))
+        return True
 
+    def _unchanged(self) -> None:
+        """Each test once, in a fork: its lines, its seconds, and what it imports, which is imported here, too."""
+        file = Path(self.asked.kept) if self.asked.kept else None
+        kept = pickle.loads(file.read_bytes()) if file and file.exists() else {}
+        last = list(self.items)[-1]
+        for name, item in self.items.items():
+            files = (item.path, *self.by_path)
+            digest = hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
 
-def in_child(work, limit: float):
-    """What `work` returns in a process of its own; None if it takes longer than `limit` seconds or dies."""
-    with tempfile.NamedTemporaryFile() as file:
-        if not (pid := os.fork()):
-            os.setsid()
-            with open(os.devnull, "w") as null:
-                os.dup2(null.fileno(), 1)
-                os.dup2(null.fileno(), 2)
-            code = 3
+            def work(send, item=item):
+                reached, before = Reached(set(self.by_path)), set(sys.modules)
+                reached.start()
+                began = time.process_time()
+                passed = run_item(item)
+                seconds = time.process_time() - began
+                sys.settrace(None)
+                send((passed, seconds, dict(reached.lines), sorted(set(sys.modules) - before)))
+
+            found = kept[name][1] if name in kept and kept[name][0] == digest else in_child(work, 60)
+            if not found or not found[0][0]:
+                self.send(("failed", name))
+                continue
+            kept[name] = (digest, found)
+            if file and (len(self.seconds) % 20 == 0 or name == last):
+                file.write_bytes(pickle.dumps(kept))
+            _, self.seconds[name], lines, modules = found[0]
+            for module in modules:
+                if not module.startswith(("tests.", "_pytest", "__")):
+                    try:
+                        importlib.import_module(module)
+                    except Exception:  # one that only its own package can import
+                        pass
+            for path, numbers in lines.items():
+                for number in numbers:
+                    self.reaching[path][number].add(name)
+        self.send(("tests", self.seconds, {path: dict(lines) for path, lines in self.reaching.items()}))
+
+    def _functions(self) -> None:
+        """The live functions of the sources, the caches of odtc, and no more collection of what is there."""
+        gc.collect()
+        self.live, self.caches = defaultdict(list), []
+        for thing in gc.get_objects():
+            if isinstance(thing, FunctionType) and thing.__code__.co_filename in self.by_path:
+                self.live[thing.__code__.co_filename].append(thing)
+            if isinstance(thing, type(cache(len))) and str(thing.__module__).startswith(("odtc", "tests")):
+                self.caches.append(thing)
+        gc.freeze()
+
+    def tests_of(self, change: Change) -> list[str]:
+        """The tests that come to a change, those first that may see it soonest for the time they take."""
+        source = next(source for source in self.sources if source.module == change.module)
+        lines = self.reaching[source.path]
+        if change.kind in ("body", "default"):
+            found = {test for at in _span(change.reached_by) for test in lines.get(at, ())}
+            found = found or {test for at in _span(change.statement) for test in lines.get(at, ())}
+        else:
+            found = {test for tests in lines.values() for test in tests}
+        place = (change.module, change.function)
+
+        def cost(test):
+            likely = (1 + self.kills[place, test]) / (2 + self.tried[place, test])
+            return (0.005 + self.seconds[test]) / likely
+
+        return _within(sorted(found, key=cost), self.seconds, self.asked.budget)
+
+    def _try(self, source: Source, number: int, chosen):
+        if not chosen:
+            return (LIVES, "not reached")
+        change = source.changes[number]
+
+        def work(send):
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             try:
-                Path(file.name).write_bytes(pickle.dumps(work()))
-                code = 0
-            finally:
-                os._exit(code)
-        until = time.monotonic() + limit
-        while not os.waitpid(pid, os.WNOHANG)[0]:
-            if time.monotonic() > until:
-                os.killpg(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-                return None
-            time.sleep(0.02)
-        answer = file.read()
-        return pickle.loads(answer) if answer else None
+                self._place(change, source.code(number))
+            except (ValueError, LookupError) as problem:
+                send((NO_PLACE, str(problem)))
+                return
+            except Exception as problem:  # the module cannot be run
+                send((SEEN, f"import: {problem}"))
+                return
+            for test in chosen:
+                send(("runs", test))
+                signal.setitimer(signal.ITIMER_PROF, 2 + PATIENCE * self.seconds[test])
+                if not run_item(self.items[test]):
+                    send((SEEN, test))
+                    return
+            send((LIVES, ""))
+
+        wall = 30 + 4 * PATIENCE * sum(self.seconds[test] for test in chosen)
+        found = in_child(work, wall)
+        state, test = found[-1] if found else (SEEN, "died at once")
+        ran = [name for state_, name in found if state_ == "runs"]
+        for name in ran:
+            self.tried[(change.module, change.function), name] += 1
+        if state == "runs":
+            state, test = SEEN, f"{test} (no end)"
+        if state == SEEN and ran:
+            self.kills[(change.module, change.function), ran[-1]] += 1
+        return state, test
+
+    def _place(self, change: Change, code: CodeType) -> None:
+        """Puts the changed code where the unchanged is."""
+        for kept in self.caches:
+            kept.cache_clear()
+        path = self.by_path[_path(change.module)].path
+        if change.kind == "body":
+            name, first = change.function
+            new = {(part.co_qualname, part.co_firstlineno): part for part in _codes(code)}
+            put = 0
+            for function in self.live[path]:
+                key = (function.__code__.co_qualname, function.__code__.co_firstlineno)
+                whole = key == (name, first)
+                if whole or (key[0].startswith(f"{name}.<locals>.") and _in(change, new.get(key), function)):
+                    function.__code__ = new[key]
+                    put += 1
+            if not put:
+                raise LookupError("no live function")
+            return
+        name = change.module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        module, fresh = sys.modules[name], {"__name__": name, "__file__": path, "__package__": name.rpartition(".")[0]}
+        if change.kind == "class":
+            raise LookupError("a class")
+        exec(code, fresh)
+        if change.kind == "default":
+            part, other = module, fresh
+            names = change.function[0].split(".")
+            if len(names) > 1:
+                raise LookupError("a method")
+            part, other = getattr(part, names[0]), other[names[0]]
+            part.__defaults__, part.__kwdefaults__ = other.__defaults__, other.__kwdefaults__
+            return
+        for key, old in list(vars(module).items()):
+            if isinstance(old, dict) and not key.startswith("__") and old != fresh.get(key):
+                old.clear()
+                old.update(fresh[key])
+                return
+            if key in fresh and type(old) in (int, float, bool) and old != fresh[key]:
+                for holder in list(sys.modules.values()):
+                    if getattr(holder, "__dict__", {}).get(key, fresh) is old:
+                        setattr(holder, key, fresh[key])
+                return
+        raise LookupError("no plain constant")
 
 
-class Baseline:
-    """A plugin of pytest: which lines of a file each test comes to, and how long it takes."""
-
-    def __init__(self, path: str):
-        self.path, self.lines, self.seconds, self.failed, self.current = path, defaultdict(set), {}, [], ""
-
-    def trace(self, frame, event, argument):
-        return self.line if frame.f_code.co_filename == self.path else None
-
-    def line(self, frame, event, argument):
-        self.lines[frame.f_lineno].add(self.current)
-        return self.line
-
-    def pytest_runtest_logstart(self, nodeid, location):
-        self.current = nodeid
-        sys.settrace(self.trace)
-        threading.settrace(self.trace)
-
-    def pytest_runtest_logreport(self, report):
-        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
-        if report.failed:
-            self.failed.append(report.nodeid)
+def _in(change: Change, code, function) -> bool:
+    return code is not None and code != function.__code__
 
 
-def run_tests(tests, plugin=None) -> int:
-    """The exit code of pytest: no slow tests, but all examples of the laws."""
+def _codes(code: CodeType):
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield part
+            yield from _codes(part)
+
+
+def _span(lines) -> range:
+    return range(lines[0], lines[1] + 1)
+
+
+def _within(tests, seconds, budget: float) -> list[str]:
+    """As many of the tests, in their order, as take the budget together, one at least."""
+    found, spent = [], 0.0
+    for test in tests:
+        if found and spent + seconds[test] > budget:
+            continue
+        found.append(test)
+        spent += seconds[test]
+    return found
+
+
+def _path(module: str) -> str:
+    return str(ROOT / module)
+
+
+def _options(tests) -> list[str]:
+    words = ["-q", "-x", "-s", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0"]
+    return [*words, *tests]
+
+
+def warm(sources, asked, tests, wanted, told) -> None:
+    """Runs `Warm` in a process of its own; `told` is called with each of its messages as it comes."""
     import pytest
 
-    words = ["-q", "-x", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0", "-m"]
-    return int(pytest.main([*words, "not (slow)", *tests], [plugin] if plugin else []))
+    reader, writer = os.pipe()
+    if not (pid := os.fork()):
+        os.close(reader)
+        os.dup2(2, 1)  # what pytest says of itself is no result
+        try:
+            pytest.main(_options(tests), [Warm(sources, asked, lambda thing: _send(writer, thing), wanted)])
+        finally:
+            os._exit(0)
+    os.close(writer)
+    data = b""
+    while part := os.read(reader, 1 << 20):
+        data += part
+        while len(data) >= 8 and len(data) >= 8 + (size := int.from_bytes(data[:8], "big")):
+            told(pickle.loads(data[8 : 8 + size]))
+            data = data[8 + size :]
+    os.waitpid(pid, 0)
 
 
-def baseline(path: str, tests):
-    plugin = Baseline(path)
-    run_tests(tests, plugin)
-    sys.settrace(None)
-    return dict(plugin.lines), plugin.seconds, plugin.failed
+def imported_changed(source: Source, number: int, chosen, seconds) -> tuple[str, str]:
+    """The same for a change outside of functions: the tests run in a process that imports the changed module."""
+
+    class First:
+        failed = ""
+
+        def pytest_runtest_logreport(self, report):
+            if report.failed:
+                self.failed = report.nodeid
+
+    def work(send):
+        import pytest
+
+        code, plain = source.code(number), importlib.machinery.SourceFileLoader.get_code
+
+        def get_code(loader, name):
+            return code if loader.path == source.path else plain(loader, name)
+
+        importlib.machinery.SourceFileLoader.get_code = get_code
+        first = First()
+        status = pytest.main(_options(chosen), [first])
+        send((SEEN if status else LIVES, first.failed))
+
+    found = in_child(work, 60 + 4 * PATIENCE * sum(seconds[test] for test in chosen))
+    return found[-1] if found else (SEEN, "no end")
 
 
-def run_changed(path: str, tree: ast.AST, tests) -> int:
-    """The exit code of pytest when the module of this path is the changed one."""
-    code, plain = compile(tree, path, "exec"), importlib.machinery.SourceFileLoader.get_code
-
-    def get_code(loader, name):
-        return code if loader.path == path else plain(loader, name)
-
-    importlib.machinery.SourceFileLoader.get_code = get_code
-    return run_tests(tests)
+def modules_of(names) -> list[str]:
+    found = []
+    for name in names:
+        path = ROOT / name
+        paths = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+        found += [one.relative_to(ROOT).as_posix() for one in paths]
+    return found
 
 
-def _body(function) -> range:
-    return range(function.body[0].lineno, function.end_lineno + 1)
+def tests_of(modules, given) -> list[str]:
+    if given:
+        return given.split(",")
+    named = [tests for name, tests in TESTS.items() if any(m == name or m.startswith(name + "/") for m in modules)]
+    if not named:
+        raise SystemExit(f"no tests are named for {', '.join(modules)}: give them by --tests, or name them in TESTS")
+    return sorted({test for tests in named for test in tests if (ROOT / test).exists()})
 
 
-def score(module: str, asked) -> tuple[int, int]:
-    """(killed, tried) of a module; prints what survives."""
-    path, source, tests = str(ROOT / module), (ROOT / module).read_text(encoding="utf-8"), tests_of(module, asked)
-    found = in_child(lambda: baseline(path, tests), 900)
-    if found is None or found[2]:
-        raise SystemExit(f"the tests of {module} do not pass unchanged: {found and found[2]}")
-    lines, seconds, _ = found
-    killed = tried = 0
-    tries = by_hand(source, asked.by) if asked.by else list(mutants(source))[:: asked.every]
-    texts, until = source.splitlines(), time.monotonic() + asked.seconds
-    inside = {line for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef) for line in _body(node)}
-    for line, words, tree in tries:
-        if time.monotonic() > until:
-            print(f"  {module}: the time is over after {tried} changes")
-            break
-        # Where the line runs at the import alone, or in a statement of several lines, all tests are asked.
-        came = [test for test in lines.get(line, ()) if test] if line in inside else []
-        chosen = sorted(came, key=lambda test: seconds.get(test, 0.0)) or tests
-        limit = 20 + 5 * sum(seconds.get(test, 1.0) for test in (chosen if chosen is not tests else seconds))
-        code = in_child(lambda tree=tree, chosen=chosen: run_changed(path, tree, chosen), limit)
-        tried += 1
-        killed += code != NO_TEST_FAILED
-        if code == NO_TEST_FAILED:
-            print(f"  lives: {module}:{line}: {words}: {texts[line - 1].strip()}", flush=True)
-    print(f"{module}: {killed} of {tried} changes were seen by a test", flush=True)
-    return killed, tried
+def row(change: Change, why: str = "") -> str:
+    """A survivor as a row of MUTATION.md."""
+    function = change.function[0] if change.function else "(module)"
+    text = change.text.replace("|", "\\|")
+    return f"| {change.module.removeprefix('odtc/')} {function} | `{text}` | {change.words} | {why} |"
+
+
+def listed() -> set[str]:
+    """The rows of the survivors that MUTATION.md explains, without their reasons."""
+    lines = [line for line in LISTED.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    return {line.rsplit(" | ", 1)[0] for line in lines}
 
 
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    words.add_argument("modules", nargs="+", help="paths of modules, from the repository")
-    words.add_argument("--seconds", type=float, default=600, help="for each module")
-    words.add_argument("--every", type=int, default=1, help="only each n-th change")
-    words.add_argument("--tests", help="test files or names between commas, in the place of those of the module")
-    words.add_argument("--by", action="append", help="a change by hand, OLD=>NEW")
+    words.add_argument("modules", nargs="+", help="modules or folders, from the repository")
+    words.add_argument("--sample", type=int, help="only so many changes, drawn")
+    words.add_argument("--seed", type=int, default=0, help="of the drawing")
+    words.add_argument("--functions", help="only changes in functions of these qualified names, between commas")
+    words.add_argument("--tests", help="test files between commas, in the place of those of the modules")
+    words.add_argument("--budget", type=float, default=BUDGET, help="CPU seconds of tests for one change")
+    words.add_argument("--out", help="a file for what was found, in lines of JSON")
+    words.add_argument("--kept", help="a file for what unchanged tests reach, for the next time")
+    words.add_argument("--again", help="only the changes that live in such a file")
     asked = words.parse_args()
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
-    os.environ |= {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")
+    os.environ |= {"PYTHONPATH": str(ROOT), **dict.fromkeys(names, "1")}
     import hypothesis.strategies  # noqa: F401  what each child would import again
     import jinja2  # noqa: F401
     import numpy  # noqa: F401
@@ -305,9 +478,76 @@ def main() -> None:
     import sklearn.tree  # noqa: F401
     import typer  # noqa: F401
 
-    found = [score(module, asked) for module in asked.modules]
-    killed, tried = map(sum, zip(*found))
-    print(f"in all {killed} of {tried} changes were seen by a test, {killed / max(1, tried):.1%}")
+    modules = modules_of(asked.modules)
+    sources = {name: Source(name, _path(name), (ROOT / name).read_text(encoding="utf-8")) for name in modules}
+    wanted = [(name, at) for name, source in sources.items() for at in range(len(source.changes))]
+    if asked.again:
+        lines = [json.loads(line) for line in Path(asked.again).read_text().splitlines()]
+        lived = {_key(line) for line in lines if line["state"] == LIVES}
+        wanted = [(name, at) for name, at in wanted if _key(_record(sources[name].changes[at])) in lived]
+    if asked.functions:
+        names = asked.functions.split(",")
+        wanted = [(name, at) for name, at in wanted if (sources[name].changes[at].function or ("",))[0] in names]
+    if asked.sample:
+        wanted = random.Random(asked.seed).sample(wanted, min(asked.sample, len(wanted)))
+    found, later, state = {}, [], {}
+    known, began = listed(), time.monotonic()
+    out = open(asked.out, "w") if asked.out else None
+
+    def note(key, result, test, seconds):
+        change = sources[key[0]].changes[key[1]]
+        found[key] = result
+        if result == LIVES:
+            print(
+                ("  listed: " if row(change).rsplit(" | ", 1)[0] in known else "  lives: ") + row(change, test), end=""
+            )
+            print(f"  {change.module}:{change.line}", flush=True)
+        if out:
+            print(json.dumps(_record(change) | {"state": result, "test": test, "seconds": seconds}), file=out)
+            out.flush()
+
+    def told(message):
+        if message[0] == "failed":
+            print(f"  left out, it fails without a change: {message[1]}", flush=True)
+        elif message[0] == "tests":
+            state["seconds"] = message[1]
+            print(f"  {len(message[1])} tests of {sum(message[1].values()):.0f} CPU s", flush=True)
+            state["began"] = time.monotonic()
+        else:
+            _, key, result, test, chosen, seconds = message
+            outside = sources[key[0]].changes[key[1]].kind != "body"
+            if chosen and (result == NO_PLACE or (result == LIVES and outside)):
+                later.append((key, chosen))
+            else:
+                note(key, result, test, seconds)
+
+    warm(list(sources.values()), asked, tests_of(modules, asked.tests), set(wanted), told)
+    for key, chosen in later:
+        start = time.monotonic()
+        result, test = imported_changed(Source(**_fresh(sources[key[0]])), key[1], chosen, state["seconds"])
+        note(key, result, test, time.monotonic() - start)
+    print("\n| module | seen | changes | share |\n|---|---|---|---|")
+    for module in modules:
+        own = [result for (name, _), result in found.items() if name == module]
+        if own:
+            seen = own.count(SEEN)
+            print(f"| {module.removeprefix('odtc/')} | {seen} | {len(own)} | {seen / len(own):.1%} |")
+    killed = sum(result == SEEN for result in found.values())
+    print(f"| all | {killed} | {len(found)} | {killed / max(1, len(found)):.1%} |")
+    spent = time.monotonic() - state.get("began", began)
+    print(f"{spent / max(1, len(found)):.2f} s a change; {time.monotonic() - began:.0f} s in all")
+
+
+def _fresh(source: Source) -> dict:
+    return {"module": source.module, "path": source.path, "text": source.text}
+
+
+def _record(change: Change) -> dict:
+    return {"module": change.module, "line": change.line, "column": change.column, "words": change.words}
+
+
+def _key(line: dict) -> tuple:
+    return tuple(line[name] for name in ("module", "line", "column", "words"))
 
 
 if __name__ == "__main__":

@@ -67,6 +67,11 @@ def test_an_objective_of_other_terms_has_none():
     assert objective_unit(pipeline.pose(dataset, "svm1_odt", 1)) is None
 
 
+def close(error: float):
+    """Errors of numbers are far below what pytest takes for equal if it is not told."""
+    return pytest.approx(error, rel=1e-6, abs=0.0)
+
+
 def flow(problem, **changed):
     """The problem with weights or costs of its rows replaced."""
     return replace(problem, encoded=replace(problem.encoded, **changed))
@@ -76,7 +81,7 @@ def test_a_unit_is_told_with_how_far_the_numbers_are_off():
     problem = posed("flowoct", {}, {})
     n = problem.encoded.n_rows
     tenth = objective_unit(flow(problem, weight=np.full(n, 0.1)))
-    assert tenth[0] == Fraction(1, 10) and tenth[1] == pytest.approx(n * abs(float(Fraction(0.1) - Fraction(1, 10))))
+    assert tenth[0] == Fraction(1, 10) and tenth[1] == close(n * abs(float(Fraction(0.1) - Fraction(1, 10))))
     exact, more = objective_unit(flow(problem, weight=np.full(n, 0.75))), np.full(n, 0.75)
     more[0] = 1.25
     assert exact == (Fraction(3, 4), 0.0) and objective_unit(flow(problem, weight=more)) == (Fraction(1, 4), 0.0)
@@ -84,7 +89,7 @@ def test_a_unit_is_told_with_how_far_the_numbers_are_off():
     # An error is of one class at a time: of a row's losses the one that is furthest off counts, and is not added up.
     cost = np.array([[0.0, 0.1], [0.1, 0.0]])
     by_class = objective_unit(flow(problem, weight=np.ones(n), cost=cost))
-    assert by_class[0] == Fraction(1, 10) and by_class[1] == pytest.approx(tenth[1])
+    assert by_class[0] == Fraction(1, 10) and by_class[1] == close(tenth[1])
 
 
 def test_the_price_of_a_node_that_is_no_decimal_counts_once_a_node():
@@ -95,7 +100,7 @@ def test_the_price_of_a_node_that_is_no_decimal_counts_once_a_node():
     rows = problem.encoded.n_rows
     assert unit == Fraction(1, 10)
     weight = Fraction(float(problem.encoded.weight[0]))
-    assert off == pytest.approx(float(rows * weight * abs(of_loss - Fraction(7, 10)) + abs(of_node - Fraction(3, 10))))
+    assert off == close(float(rows * weight * abs(of_loss - Fraction(7, 10)) + abs(of_node - Fraction(3, 10))))
 
 
 def test_weights_without_end_or_without_pattern_have_no_unit(monkeypatch):
@@ -130,6 +135,11 @@ def test_a_unit_that_is_no_wider_than_the_tolerance_raises_nothing(monkeypatch):
     assert raised(1, 2e-10, 10.5, 20.0) == pytest.approx(11)  # rounding is of the bound
     assert raised(1, 0.0, -0.5, 3.0) == 0 and raised(1, 0.0, 2.5, 2.75) == 2.75
     assert raised(1, 0.0, 3 + 5e-7, 9.0) == 3 + 5e-7 and raised(1, 0.0, 3 + 5e-6, 9.0) == 4
+    # Where they are equal: off may be ROUNDING of the bound, and a unit of four times slack and off is too small.
+    assert raised(1, 1e-10, 0.5, 2.0) == pytest.approx(1 - 1e-10, abs=1e-15)
+    assert raised(4 * TOLERANCE, 0.0, 0.250002, 1.0) == raised(4 * TOLERANCE, 1e-10, 0.250002, 1.0) == 0.250002
+    above = 0.5 + TOLERANCE + 5e-11  # of 0.5, by less than slack and off
+    assert raised("0.5", 1e-10, above, 2.0) == above
     assert raised(1, 0.0, 7.0, 5.0) == 5 and raised(1, 0.0, 5.0, 5.0) == 5
 
 
