@@ -34,18 +34,18 @@ def against_known(
         paid = _cost(problem, model, heap, bound)
         if paid is None:
             continue
-        if paid < bound and not is_close(paid, bound):
+        if _is_below(paid, bound):
             return True, f", but {name} costs {paid:.10g}"
         words += f", {name} {paid:.10g}"
     return False, words
 
 
 def _cost(problem: Problem, model: Model | None, heap: HeapTree, bound: float) -> float | None:
-    """What a tree costs, None for one that is not feasible. A tree that costs no less than the bound is not made a
-    point, which takes time: it contradicts nothing."""
+    """What a tree costs, None for one that is not feasible. A tree that costs no less than the bound contradicts
+    nothing and is not made a point, which takes time, unless the objective may be edited."""
     try:
         paid = problem.module.objective(problem, heap)
-        if paid >= bound or is_close(paid, bound):
+        if (model is None or model.edited is None) and not _is_below(paid, bound):
             return paid
         if broken(problem, heap) or heap.fewest_rows(problem.encoded) < problem.module.least_rows(problem):
             return None
@@ -57,3 +57,7 @@ def _cost(problem: Problem, model: Model | None, heap: HeapTree, bound: float) -
     solved = model.edited or model
     point = completed(solved, point)
     return None if point is None else solved.objective(point)
+
+
+def _is_below(paid: float, bound: float) -> bool:
+    return paid < bound and not is_close(paid, bound)

@@ -149,3 +149,10 @@ def test_a_price_of_answers_has_no_unit():
         problem = pipeline.pose(dataset, "fair", 1, encoding="onehot", params={"rho": rho, "group": "a1"})
         assert (objective_unit(problem) is not None) == known
     assert objective_unit(pipeline.pose(dataset, "cart", 1, encoding="onehot")) is None
+
+
+def test_a_leaf_that_is_no_sum_of_its_rows_has_none(tmp_path):
+    path = tmp_path / "numbers.csv"
+    path.write_text("a,b,y\n" + "\n".join(f"{i % 2},{i % 3},{i / 2}" for i in range(12)) + "\n")
+    dataset = odtc.read(path, target="y", task="regression")
+    assert objective_unit(pipeline.pose(dataset, "dpflow", 1, params={"lambda": 0.25})) is None

@@ -263,6 +263,37 @@ def test_a_known_tree_counts_only_if_it_is_feasible(built):
     assert against_known(model.problem, model, found.objective * (1 + 1e-9), [("CART", cart)])[0] is False
 
 
+def test_a_known_tree_above_the_bound_contradicts_nothing(built, monkeypatch):
+    """It is named with its cost and is not made a point; a cheaper one behind it is still seen."""
+    model, found, cart, _ = built
+    worst = settle(np.full(8, -1, np.int32), model.problem.encoded, np.array([-1, 0, *[-1] * 6], np.int32))
+    dear = model.problem.module.objective(model.problem, worst)
+    both, bound = [("a leaf", worst), ("CART", cart)], found.objective + 1
+    assert dear > bound
+    told = f", but CART costs {found.objective:.10g}"
+    assert against_known(model.problem, model, bound, both) == (True, told)
+
+    def made(*_):
+        raise AssertionError("no point is needed")
+
+    monkeypatch.setattr("odtc.verification.known_trees.complete", made)
+    for own in (model, None):
+        for least in (found.objective - 5, found.objective, found.objective * (1 + 1e-9)):
+            assert against_known(model.problem, own, least, both) == (
+                False,
+                f", a leaf {dear:.10g}, CART {found.objective:.10g}",
+            )
+
+
+def test_a_bound_of_an_edited_objective_is_held_against_what_trees_cost_there(built):
+    model, found, cart, _ = built
+    half = edited(model, c=model.c / 2, offset=model.offset / 2)
+    told = f"{found.objective / 2:.10g}"
+    known = [("CART", cart)]
+    assert against_known(model.problem, half, found.objective - 1, known) == (True, f", but CART costs {told}")
+    assert against_known(model.problem, half, found.objective / 2, known) == (False, f", CART {told}")
+
+
 def test_a_row_at_the_threshold_goes_left(tmp_path):
     """Two neighbouring doubles have no number between them, so that the threshold is one of them."""
     low = 1.0
