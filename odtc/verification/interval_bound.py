@@ -114,7 +114,7 @@ class IntervalBound:
             if column == len(rows.columns.place):
                 if named[0] is not None or named[1] is None:
                     raise ValueError("without a test all rows are on the right")
-                self._note(sets, sides[1] - 1, inside)
+                self._note(sets, sides[1] - 1, inside, named[1])
                 for kind in (0, 1) if named[1].free or rows.least == 1 else (1,):
                     whole[kind] = max(whole[kind], named[1].target)
                 continue
@@ -131,7 +131,7 @@ class IntervalBound:
             for one, (child, half) in enumerate(zip(named, halves)):
                 if child is None:
                     continue
-                self._note(sets, sides[one] - 1, half)
+                self._note(sets, sides[one] - 1, half, child)
                 bounds = left if (one == 0) != turned else right
                 for kind in (0, 1) if child.free or rows.least == 1 else (1,):
                     bounds[kind, place] = max(bounds[kind, place], child.target)
@@ -155,13 +155,14 @@ class IntervalBound:
             raise ValueError("a bound without a least number of rows follows from no bound with one")
         return child
 
-    @staticmethod
-    def _note(sets, number, inside) -> None:
+    def _note(self, sets, number, inside, child) -> None:
+        """A state holds the rows that all cuts have in common which lead to it: each of their sides has these rows and
+        more, so that it costs no less. That does not hold with a least number of rows: there they are the same."""
         packed = np.packbits(inside)
-        if sets[number] is None:
-            sets[number] = packed
-        elif not np.array_equal(sets[number], packed):
+        before = sets[number]
+        if before is not None and self.rows.least > 1 and not child.free and not np.array_equal(before, packed):
             raise ValueError(f"different cuts lead to state {number + 1}, which leave other rows")
+        sets[number] = packed if before is None else before & packed
 
 
 def _entries(text: str, level: int) -> list[State]:

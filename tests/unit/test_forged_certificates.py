@@ -328,7 +328,9 @@ FORGERIES = {
     "interval_bound._child: a bound without a least number": lambda: ranked(
         EASY, 4, least=2, states=["0,0,0,1,0", "f0,1,0,1,0", "0"]
     ),
-    "interval_bound._note: different cuts lead to state": lambda: ranked(EASY, 3, states=["0,0,0,1,0,0,1,1,0", "0"]),
+    "interval_bound._note: different cuts lead to state": lambda: ranked(
+        EASY, 3, least=2, states=["0,0,0,1,0,0,1,1,0", "0"]
+    ),
     "interval_bound._entries: expected a bound and four whole": lambda: written_as("thresholds", "states", 0, "+2"),
     "pair_bound.require_pair: a tree of two tests after": lambda: in_numpy(ranked(**WORSE)),
     "compiled_pairs.require: a tree of two tests after": lambda: compiled(ranked(**WORSE)),

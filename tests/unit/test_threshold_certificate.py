@@ -6,7 +6,8 @@ import random
 import numpy as np
 import pytest
 
-from odtc.algorithms.thresholds import compiled
+from odtc.algorithms.thresholds import common_rows, compiled
+from odtc.algorithms.thresholds.common_rows import CommonRows
 from odtc.base import deadline
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError, TimeLimitReached
@@ -41,6 +42,26 @@ def test_a_certificate_is_written_when_the_time_has_passed(seed, monkeypatch):
     with deadline.within(-1.0):
         facts = json.loads(json.dumps(certify_search(search, found.heap)))
     assert accepted(facts, problem.encoded.dataset) is not None
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_bound_by_common_rows_has_a_certificate(seed, monkeypatch):
+    """It states the very bound, and with one thing changed it is refused or still true."""
+    monkeypatch.setenv(compiled.VARIABLE, "never")
+    monkeypatch.setattr(common_rows, "MARGIN", 1.0 + seed % 4)
+    problem, rnd = draw(seed, depths=(3 + (seed % 5 == 3),)), random.Random(seed)
+    search, depth = ThresholdSearch(problem), problem.topology.depth
+    common = CommonRows(search.search)
+    for need in (1, 2, 5, 30):
+        common.bound(depth, need)
+    heap = search.tests.tree(search.search, problem.topology)
+    facts = json.loads(json.dumps(certify_search(search, heap)))
+    proof = check(facts, problem.encoded.dataset)
+    assert proof.bound == pytest.approx(search.bound, abs=1e-9) and search.bound <= optimum(problem) + 1e-9
+    for _ in range(4):
+        changed, data = corrupt(facts, problem.encoded.dataset, rnd)
+        if (proof := accepted(changed, data)) is not None:
+            assert is_true(changed, proof, data)
 
 
 @pytest.mark.slow

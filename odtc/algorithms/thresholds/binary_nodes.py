@@ -43,6 +43,11 @@ class BinaryNode:
         """Entries."""
         return len(self.entries)
 
+    @property
+    def held(self) -> np.ndarray:
+        """These entries, int64 (entries of the node,)."""
+        return self.entries
+
 
 class BinaryNodes:
     """The nodes of ranked rows of which every column has two ranks; rank 0 is left of the only cut, number 1."""
@@ -112,6 +117,14 @@ class BinaryNodes:
         last, node.last = node.last, (column, right, child)
         child.sibling = node, last[2] if last is not None and last[:2] == (column, not right) else None
         return child
+
+    def narrowed(self, node: BinaryNode, entries: np.ndarray) -> BinaryNode:
+        """The node of some entries of a node."""
+        return self._node(entries, self._key(entries))
+
+    def middle(self, node: BinaryNode, weight: np.ndarray) -> np.ndarray:
+        """The rank of each column that half of a weight has, which is float (entries of the node,)."""
+        return (2 * (self.answer[:, node.entries] @ weight) > weight.sum()).astype(np.uint32)
 
     def test(self, node, column, cut) -> tuple[int, int]:
         """A cut of a node as a test of all entries."""

@@ -6,50 +6,28 @@ one before it has R on its right side. So with any one cut c(f) of each column f
     V_h(S) >= min_f min(V_{h-1}(L), V_{h-1}(R))      with L, R the sides of c(f)
 
 and if a bound of some part of the best tree's cost is wanted, the middle cut of each column mostly shows it. Bounds of
-rising parts are shown one after the other. A sample of the rows comes first, as V_h(S) >= V_h(sample): its bound is a
-small one, but there soon.
+rising parts are shown one after the other. Rows that the sides of many tests have in common come first
+(odtc.algorithms.thresholds.common_rows): their bound is a small one, but there soon.
 """
 
-from dataclasses import replace
+from contextlib import contextmanager, suppress
 
 import numpy as np
 
-from odtc.algorithms.thresholds.ranks import RankedRows
+from odtc.algorithms.thresholds.common_rows import CommonRows
 
 FIRST = 16  # the first bound that is asked for is this part of the best tree's cost
 DOUBLED = 0.5  # of that cost: up to it bounds are doubled, and then raised by STEP
 STEP = 1.25
 EASY = 8  # this part of the cost is asked for without a limit
 SMALL = 64  # least losses that the best tree costs at least, so that bounds are asked for without a limit
-PATIENCE = 3  # times the trees of depth 2 that one cut of each column takes; of a sample, and without a limit
-FEW = 120  # entries of the smallest sample
-FINER = 4  # each sample has as many times the entries of the one before
+PATIENCE = 3  # times the trees of depth 2 that one cut of each column takes, without a limit
+FEW = 2000  # trees of depth 2 for the bound by common rows without a limit, at most
+GROWS = 4  # times the bound by common rows is what is asked for next
 
 
 class _Enough(Exception):
     """More is not worth it."""
-
-
-def samples(ranked: RankedRows) -> list[RankedRows]:
-    """Parts of the rows, the smallest first, each of which has the rows of those before.
-
-    Parameters
-    ----------
-    ranked : RankedRows
-
-    Returns
-    -------
-    list of RankedRows : of trees without a least number of rows in a leaf
-    """
-    parts, size = [], FEW
-    place = np.random.default_rng(0).permutation(int(ranked.row.max(initial=-1)) + 1)[ranked.row]
-    in_order = np.sort(place)
-    while size < ranked.n // 2:
-        taken = np.flatnonzero(place <= in_order[size - 1])
-        of_entries = {name: getattr(ranked, name)[taken] for name in ("label", "gain", "most", "count", "row")}
-        parts.append(replace(ranked, rank=np.ascontiguousarray(ranked.rank[taken]), least=1, **of_entries))
-        size *= FINER
-    return parts
 
 
 class EarlyBound:
@@ -67,21 +45,18 @@ class EarlyBound:
         self.least = _least_loss(search.ranked)
         sides = 1 if search.ranked.binary else 2
         self.patience = PATIENCE * (len(search.ranked.columns) * sides) ** (height - 2)
-        self.beside: list = []  # the searches of the samples
+        self.common = CommonRows(search)
+        self.ended = False  # whether common rows show no more
 
-    def by_samples(self) -> None:
-        """The bound of samples of the rows; what was found before is not sought again."""
-        if not self.beside:
-            self.beside = [
-                type(self.search)(part, None, None, self.search.room) for part in samples(self.search.ranked)
-            ]
-        for one in self.beside:
-            one.check = self.search.check
-            try:
-                share = max(self.least, self._most() * one.ranked.n // self.search.ranked.n)
-                _rise(one, self.height, share, self.least, EASY, self.patience)
-            finally:
-                self.search.note_bound(self.height, one.known(self.height).lower)
+    def by_common_rows(self, timed: bool) -> None:
+        """The bound by rows that the sides of many tests have in common; with a limit (`timed`) as far as it goes."""
+        try:
+            with _at_most(self.search, None if timed else min(FEW, self.patience)):
+                while not self.ended and (lower := self.search.lower(self.height)) < self._most():
+                    asked = min(max(self.least, GROWS * lower), self._most())
+                    self.ended = self.common.bound(self.height, asked) < asked
+        except _Enough:
+            self.ended = True
 
     def raise_all(self, timed: bool) -> None:
         """The bound of all rows; with a limit (`timed`) on and on, else as far as that is soon shown."""
@@ -97,9 +72,9 @@ def _least_loss(ranked):
     return int(np.abs(ranked.gain[ranked.gain != 0].astype(np.int64)).min(initial=2**40))
 
 
-def _rise(search, height, most, least, part, patience=None):
-    """Asks for rising bounds, up to a part of a cost."""
-    asked, known = max(least, most // FIRST), search.known(height)
+@contextmanager
+def _at_most(search, patience):
+    """Ends with _Enough after so many trees of depth 2; None for no end."""
     before, check = search.evaluated, search.check
 
     def look():
@@ -109,13 +84,24 @@ def _rise(search, height, most, least, part, patience=None):
 
     search.check = look
     try:
+        yield
+    finally:
+        search.check = check
+
+
+def _rise(search, height, most, least, part, patience=None):
+    """Asks for rising bounds, up to a part of a cost."""
+    asked = max(least, most // FIRST)
+    while asked <= (known := search.known(height)).lower and not known.exact:
+        asked = _more(asked, most, least)
+    with suppress(_Enough), _at_most(search, patience):
         while True:
             asked = min(asked, most // part)
             known = search.bound(height, asked)
             if known.exact or asked >= most // part:
                 break
-            asked = max(asked + least, 2 * asked if asked < DOUBLED * most / 2 else int(STEP * asked))
-    except _Enough:
-        pass
-    finally:
-        search.check = check
+            asked = _more(asked, most, least)
+
+
+def _more(asked, most, least):
+    return max(asked + least, 2 * asked if asked < DOUBLED * most / 2 else int(STEP * asked))

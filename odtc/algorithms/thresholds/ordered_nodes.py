@@ -28,6 +28,11 @@ class Node:
         """Entries."""
         return self.order.shape[1]
 
+    @property
+    def held(self) -> np.ndarray:
+        """These entries, int64 (entries of the node,)."""
+        return (self.order[0] >> 1).astype(np.int64)
+
 
 class OrderedNodes:
     """The nodes of ranked rows, by the kernels of `depth_two`."""
@@ -77,6 +82,26 @@ class OrderedNodes:
     def child(self, node: Node, key: bytes, line: np.ndarray) -> Node:
         """The side of a cut that `part` marked last."""
         return Node(self.chosen.now.take_side(node.order, self.side, 1, len(line)), key, self._totals(line))
+
+    def narrowed(self, node: Node, entries: np.ndarray) -> Node:
+        """The node of some entries of a node."""
+        self.side[:] = 0
+        self.side[entries] = 1
+        return self.child(node, np.packbits(self.side).tobytes(), entries.astype(np.uint32) << 1)
+
+    def middle(self, node: Node, weight: np.ndarray) -> np.ndarray:
+        """The rank of each column up to which half of a weight lies, which is float (entries of the node,) in the order
+        of `held`."""
+        each, ranks = np.zeros(self.ranked.n), np.zeros(len(node.order), np.uint32)
+        each[node.held] = weight
+        wide = max(1, CELLS // max(1, node.n))
+        for first in range(0, len(ranks), wide):
+            entry = node.order[first : first + wide] >> 1
+            upto = each[entry].cumsum(axis=1)
+            at = (2 * upto < upto[:, -1:]).sum(axis=1).clip(max=node.n - 1)
+            line = np.arange(len(entry))
+            ranks[first : first + wide] = self.ranked.rank[entry[line, at], first + line]
+        return ranks
 
     def test(self, node: Node, column: int, cut: int) -> tuple[int, int]:
         """A cut of a node as a test of all entries."""

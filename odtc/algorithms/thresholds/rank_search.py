@@ -19,6 +19,7 @@ import numpy as np
 
 from odtc.algorithms.thresholds import apart, side_by_side
 from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
+from odtc.algorithms.thresholds.common_rows import Group
 from odtc.algorithms.thresholds.compiled import Kernels
 from odtc.algorithms.thresholds.open_intervals import Interval, OpenIntervals
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
@@ -48,14 +49,17 @@ class Known:
     dived, climbed : whether trees were sought greedily, and better ones from there
     points : (column, rank, left, right) of the evaluated tests: no trees of the height below cost less on their sides;
         0 for a side that was not searched
+    grouped : a bound that needs no other tests, and the groups of halves that show it
+        (odtc.algorithms.thresholds.common_rows)
     """
 
-    __slots__ = ("below", "climbed", "dived", "lower", "points", "test", "upper")
+    __slots__ = ("below", "climbed", "dived", "grouped", "lower", "points", "test", "upper")
 
     def __init__(self, lower: int, upper: int):
         self.lower, self.upper, self.test, self.points = lower, upper, LEAF, []
         self.below: tuple[Known, ...] = ()
         self.dived = self.climbed = False
+        self.grouped: tuple[int, list[Group]] = (0, [])
 
     @property
     def exact(self) -> bool:
@@ -138,7 +142,7 @@ class RankSearch:
         # How many trees of depth 2 were sought, those with a low bound in part; at which number a climb ends.
         self.effort = self.climbing = 0.0
         self.raising = False  # whether only a bound is sought, far below the best tree
-        self.noted: dict[int, int] = {}  # bounds of the trees of all entries, by height, that need no tests
+        self.noted: dict[int, int] = {}  # bounds of the trees of all entries, by height, that `relaxed` has shown
         self.given_up: set[int] = set()  # heights of trees of all entries whose proof takes too long
         self.coarse: tuple[RankSearch, int] | None = None
         self.evaluated_before: dict[tuple[int, bytes], dict[int, list[int]]] = {}
@@ -198,15 +202,15 @@ class RankSearch:
 
     def known(self, height: int) -> Known:
         """What is known of the trees of this height for all entries, also after an interruption."""
-        best = self._entry(self.root, height)
+        best = self.entry(self.root, height)
         for less in range(height):
-            known = self._entry(self.root, less)
+            known = self.entry(self.root, less)
             best.improve(known.upper, less, known)
         return best
 
     def value(self, node, height: int, need: int = NONE) -> Known:
         """The best tree of this height on a node, or a bound of at least `need`."""
-        known = self._entry(node, height)
+        known = self.entry(node, height)
         if known.lower < min(known.upper, need):
             if height == 1:
                 self._stump(node, known)
@@ -233,7 +237,8 @@ class RankSearch:
         below = known.below or [self.value(side, height - 1) for side in sides]
         return column, rank, *(self._tree(side, one, height - 1) for side, one in zip(sides, below))
 
-    def _entry(self, node, height):
+    def entry(self, node, height: int) -> Known:
+        """What is known of the trees of this height on a node so far."""
         known = self.memo.get((height, node.key))
         if known is None:
             settled = node.leaf <= self.ranked.price or not height
@@ -320,7 +325,7 @@ class RankSearch:
     def explain(self, node, height: int, need: int, look: Callable[[], None]) -> None:
         """Notes tests by which no tree on a node costs less than `need`, which a kernel has found: they are evaluated
         again, one by one, also after `check` has ended the search; `look` is called between them, and may raise."""
-        known = self._entry(node, height)
+        known = self.entry(node, height)
         if not known.points:
             again, check = Known(0, node.leaf), self.check
             self.check = look
@@ -335,7 +340,7 @@ class RankSearch:
         if height > DIVED and not self.raising:
             self._dive(node, height)
         if node is self.root and height - 1 in self.given_up:
-            below = self._entry(node, height - 1)
+            below = self.entry(node, height - 1)
         else:
             some = height > DIVED or self.raising
             below = self.value(node, height - 1, min(need, known.upper) if some else NONE)
@@ -371,7 +376,7 @@ class RankSearch:
     def _dive(self, node, height):
         """A tree that is found greedily: below the test of least Gini impurity, and, up to the height WIDE, below
         the first test of the best tree of depth 2."""
-        known = self._entry(node, height)
+        known = self.entry(node, height)
         if known.exact or known.dived:
             return known
         known.dived = True
@@ -409,7 +414,7 @@ class RankSearch:
         """A better tree by dives: below tests that are good for trees of one height less, and then below neighbours of
         the best test (`_move`). It takes a part of the effort of all before it, so that it grows with what the proof
         takes."""
-        known = self._entry(node, height)
+        known = self.entry(node, height)
         if self.climbing or known.climbed:  # for a tree of which this node is a part, or before
             return
         self.climbing, known.climbed = (1 + CLIMB) * self.effort, True

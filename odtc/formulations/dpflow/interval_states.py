@@ -2,13 +2,16 @@
 
 A node of the search is a set of entries, and its bound follows from the bounds of the sides of the cuts that were
 evaluated there. So from the node of all entries down, each level has the nodes that those of the level above name.
-With two levels left a bound is all: the check counts these from the data.
+With two levels left a bound is all: the check counts these from the data. A bound that common rows show
+(odtc.algorithms.thresholds.common_rows) needs the halves of its groups alone: a state that several cuts name holds the
+rows that they have in common.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
+from odtc.algorithms.thresholds.common_rows import Group
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.base import deadline
 
@@ -78,6 +81,10 @@ def _points(search: RankSearch, key: bytes, height: int, state: tuple[int, bool]
     kinds = [(search, False)] if search.relaxed is None else [(search.relaxed, True)]
     if search.relaxed is not None and not free:
         kinds.insert(0, (search, False))
+    for among, kind in kinds:
+        bound, groups = among.memo[height, key].grouped if (height, key) in among.memo else (0, [])
+        if bound >= lower:
+            return list(_of_groups(groups, lower - search.ranked.price, kind, below))
     known = kinds[0][0].memo.get((height, key))
     tests: dict[
         tuple[int, int], tuple[int, int]
@@ -106,6 +113,14 @@ def _points(search: RankSearch, key: bytes, height: int, state: tuple[int, bool]
             if any(numbers):
                 found.append((*test, *numbers))
     return found
+
+
+def _of_groups(groups: list[Group], target: int, free: bool, below: Named):
+    """Each half of a group, with the node of the rows that all of its halves hold."""
+    for group in groups:
+        number = below.of(group.key, min(group.lower, target), free)
+        for column, rank, right in group.halves if number else ():
+            yield (column, rank, 0, number) if right else (column, rank, number, 0)
 
 
 def _inside(search, key) -> np.ndarray:

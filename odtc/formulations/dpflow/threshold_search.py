@@ -29,8 +29,8 @@ from odtc.trees.heap_tree import HeapTree
 
 ROWS = ("leaf_rows",)  # the constraints that the search keeps
 PART = 0.2  # of the time that is left, for the trees of one depth less than the problem's
-BOUND = 0.3, 0.6  # of the time that is left, for a bound; the second if the trees of one depth less are not proved
-SAMPLES = 0.1  # of the time, for a first bound by samples of the rows
+BOUND = 0.2, 0.4  # of the time that is left, for a bound; the second if the trees of one depth less are not proved
+COMMON = 0.05  # of the time, for a first bound by common rows
 PHASE = 60.0  # seconds for them at most
 PROGRAM = 60.0  # seconds for the dynamic program at most
 SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
@@ -209,7 +209,7 @@ class ThresholdSearch:
         self.height = depth
         early = early_bound.EarlyBound(self.search, depth, need)
         if timed and depth > 2:
-            self._try(SAMPLES, early.by_samples)
+            self._try(COMMON, lambda: early.by_common_rows(timed))
         self.search.dive(depth)
         for height in range(min(2, depth), depth):
             self.height = height
@@ -220,8 +220,9 @@ class ThresholdSearch:
         self.height = depth
         if timed and depth > 2:  # what the limit leaves is to have a bound
             part = BOUND[bool(self.search.given_up)]
-            self._try(part, lambda: [early.by_samples(), early.raise_all(timed)])
+            self._try(part, lambda: [early.by_common_rows(timed), early.raise_all(timed)])
         elif depth > 3:  # what Ctrl-C leaves too
+            early.by_common_rows(timed)
             early.raise_all(timed)
         self.search.solve(depth, need)
         self.proved.append(depth)

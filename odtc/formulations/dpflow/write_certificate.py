@@ -137,7 +137,7 @@ def certify_search(search: ThresholdSearch, heap: HeapTree, look: Callable[[], N
         raise ChoiceError("a certificate counts in whole numbers; the weights and costs have too many digits for that")
     claim = _claim(problem, numbers, heap)
     floor = round(ranked.floor * numbers.unit)
-    bound = min(search.search.known(depth).lower, (claim["claim"] - floor) // round(unit))
+    bound = min(search.search.lower(depth), (claim["claim"] - floor) // round(unit))
     columns = CertificateColumns(search)
     states = [
         ";".join(columns.entry(lower * round(unit), free, points) for lower, free, points in level)

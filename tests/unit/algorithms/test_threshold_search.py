@@ -15,6 +15,7 @@ import pytest
 
 from odtc.algorithms.thresholds import (
     binary_triples,
+    common_rows,
     compile_apart,
     compiled,
     depth_two,
@@ -23,6 +24,7 @@ from odtc.algorithms.thresholds import (
     side_by_side,
 )
 from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
+from odtc.algorithms.thresholds.common_rows import CommonRows
 from odtc.algorithms.thresholds.early_bound import EarlyBound
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
@@ -418,9 +420,10 @@ def test_a_bound_is_raised_by_steps(binary, mode):
 
 @pytest.mark.parametrize("seed", seeds(12, 60))
 def test_an_early_bound_is_never_above_the_optimum(seed, monkeypatch, mode):
-    """Of samples and of all rows, ended anywhere; with prices, weights, many labels, least rows; later the proof."""
-    monkeypatch.setattr(early_bound, "FEW", 5)
-    monkeypatch.setattr(early_bound, "FINER", 2)
+    """Of common rows and of all, ended anywhere; with prices, weights, many labels, least rows; later the proof."""
+    monkeypatch.setattr(common_rows, "MARGIN", 1.0 + seed % 3)
+    monkeypatch.setattr(common_rows, "MEASURED", 4 + seed % 20)
+    monkeypatch.setattr(early_bound, "GROWS", 2 + seed % 2)
     monkeypatch.setattr(early_bound, "SMALL", seed % 3)
     rank, loss, count, price, least = instance(seed, binary=seed % 4 == 3)
     height = 3 + seed % 2 * (len(rank) < 14)
@@ -436,7 +439,7 @@ def test_an_early_bound_is_never_above_the_optimum(seed, monkeypatch, mode):
         search = RankSearch(ranked, check)
         early = EarlyBound(search, height, NONE)
         with contextlib.suppress(TimeLimitReached):
-            early.by_samples()
+            early.by_common_rows(timed=looks % 3 == 0)
             search.dive(height)
             early.raise_all(timed=looks % 2 == 0)
         assert ranked.cost(search.lower(height)) <= best + 1e-9
@@ -455,6 +458,28 @@ def test_a_noisy_table_has_a_bound_after_one_cut_of_each_column(mode):
     search.bound(4, upper // 16)
     assert search.lower(4) >= upper // 16 > 4
     assert search.evaluated - before <= 2 * 6**2  # trees of depth 2 on both sides of one cut of each of three columns
+
+
+@pytest.mark.parametrize("columns", [1, 3, 6])
+def test_common_rows_of_copies_cost_as_much_as_those_of_one_column(columns, mode):
+    """Columns that say nearly the same have nearly the same halves: they are one group."""
+    random = np.random.default_rng(4)
+    first = random.permutation(120)
+    rank = np.stack([np.where(random.random(120) < 0.01, first + 1, first) for _ in range(columns)], axis=1)
+    ranked = rank_rows(rank, np.eye(2)[random.integers(0, 2, 120)])
+    search = RankSearch(ranked)
+    assert CommonRows(search).bound(3, 5) == 5 <= search.dive(3).upper
+    assert len(search.known(3).grouped[1]) == 2
+
+
+def test_common_rows_take_both_sides_of_a_test_of_two_answers(mode):
+    """Exclusive or of two tests, and a coin: one side of a test costs less than both together."""
+    random = np.random.default_rng(1)
+    rank, y = random.integers(0, 2, (400, 4)), random.integers(0, 2, 400)
+    ranked = rank_rows(rank, np.eye(2)[y])
+    search, proved = RankSearch(ranked), RankSearch(ranked).solve(3)
+    shown = max(CommonRows(search).bound(3, need) for need in (proved.upper // 4, proved.upper // 2, proved.upper))
+    assert proved.upper // 2 < shown <= proved.upper
 
 
 @pytest.fixture

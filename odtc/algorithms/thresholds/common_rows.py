@@ -1,0 +1,155 @@
+"""A bound of all trees by rows that the sides of many tests have in common.
+
+With b(f) any rank of a column f, each cut of f has all rows of rank <= b(f) on its left side, or all rows of rank
+>= b(f) on its right side. Call these two sets the halves of f: they overlap in one rank, so that a column with few
+ranks has large ones, and one of two ranks needs only one of them. V_h grows with the rows, so for any way to put the
+halves of all columns into groups
+
+    V_h(S) >= min(leaf(S), price + min over groups G of V_{h-1}(C_G)),    C_G = the rows that all halves of G hold
+
+A group of many halves has few rows in common: its bound is small, but there soon, as fewer and smaller trees are
+sought. Groups are as large as what is asked for allows, and are parted if their common rows cost too little. Where one
+half of a column of two ranks costs too little, the two sides of its only test are taken together.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+MARGIN = 2.5  # times the bound that is asked for, that the rows of a group cost as one leaf at least, at first
+MORE, LESS = 1.25, 0.98  # by which it grows if a group has to be parted, and falls if not
+LEAST = 1.2  # it falls no farther
+MEASURED = 2**14  # entries by which groups are chosen, at most
+AGAIN = 4  # a pass that shows less than this part of what is asked for ends
+
+
+@dataclass
+class Group:
+    """Halves, (column, rank of a test, whether the half is right of it), the set of their common entries, and what no
+    tree of the height below costs less than on these."""
+
+    halves: list[tuple[int, int, bool]]
+    key: bytes
+    lower: int
+
+
+class CommonRows:
+    """Bounds of the trees of all entries of a search by groups of halves; of trees without a least number of rows in a
+    leaf, where the search has one.
+
+    Parameters
+    ----------
+    search : RankSearch, whose memory takes what is found
+    """
+
+    def __init__(self, search):
+        self.asked, self.search = search, search.relaxed or search
+        ranked = search.ranked
+        label = ranked.label if ranked.stride > 1 else (ranked.gain > 0).astype(np.int64)
+        self.saved = np.zeros((ranked.n, max(2, ranked.stride)), np.float32)  # by label, to measure sets of entries
+        self.saved[np.arange(ranked.n), label] = np.abs(ranked.gain)
+        self.margin: dict[int, float] = {}
+
+    def bound(self, height: int, need: int) -> int:
+        """What the trees of this height for all entries cost at least; no more than `need` is sought."""
+        try:
+            return self.lower(self.search.root, height, need)
+        finally:
+            self.asked.note_bound(height, self.search.known(height).lower)
+
+    def lower(self, node, height: int, need: int) -> int:
+        """What the trees of this height on a node of the search cost at least; no more than `need` is sought."""
+        search = self.search
+        known = search.entry(node, height)
+        if known.lower >= min(known.upper, need):
+            return known.lower
+        self.asked.check()
+        if height <= 2 or search.nodes.solves(height):
+            return search.value(node, height, need).lower
+        price = search.ranked.price
+        found, groups = self._in_groups(node, height, min(need, node.leaf) - price, known.lower - price)
+        if found + price > known.lower:
+            known.lower, known.grouped = found + price, (found + price, groups)
+        return known.lower
+
+    def _in_groups(self, node, height, need, known):
+        """(a bound of the trees below any test, the groups that show it); `known` if no more is soon shown."""
+        halves, entries = self._halves(node)
+        enough = max(known + 1, -(-need // AGAIN))
+        some = entries[:: 1 + (len(entries) - 1) // MEASURED]
+        table = np.array([self._holds(half, some) for half in halves], np.float32).reshape(len(halves), len(some))
+        saved = self.saved[some] * (len(entries) / max(1, len(some)))
+        open_, groups, parted = np.ones(len(halves), bool), [], []
+        while parted or open_.any():
+            if parted:
+                group = parted.pop()
+            else:
+                least = self.margin.setdefault(height, MARGIN) * need
+                group = _chosen(table, saved, np.flatnonzero(open_), least)
+                open_[group] = False
+            found = self._found(node, [halves[one] for one in group], entries, height - 1, need)
+            if found.lower < need and len(group) > 1:
+                self.margin[height] *= MORE
+                parted += [group[: len(group) // 2], group[len(group) // 2 :]]
+                continue
+            groups.append(found)
+            lower = found.lower
+            if lower < need and self._alone(halves, group[0], node):
+                column, rank, right = halves[group[0]]
+                groups.append(self._found(node, [(column, rank, not right)], entries, height - 1, need - lower))
+                lower += groups[-1].lower
+            self.margin[height] = max(LEAST, self.margin[height] * LESS)
+            need = min(need, lower)
+            if need < enough:
+                return known, []
+        return need, groups
+
+    def _found(self, node, halves, entries, height, need) -> Group:
+        for half in halves:
+            entries = entries[self._holds(half, entries)]
+        core = self.search.nodes.narrowed(node, entries)
+        return Group(halves, core.key, min(need, self.lower(core, height, need)))
+
+    def _alone(self, halves, one, node) -> bool:
+        """Whether the column of a half has one cut."""
+        return int(self.search.nodes.cuts(node)[0][halves[one][0]]) == 2
+
+    def _holds(self, half, entries):
+        column, rank, right = half
+        return (self.search.ranked.rank[entries, column] <= rank) != right
+
+    def _halves(self, node):
+        """(the halves of all columns that part a node, its entries)."""
+        entries, ranked = node.held, self.search.ranked
+        saved = self.saved[entries]
+        total = saved.sum(axis=0)
+        # The label of most entries weighs no more than all others together.
+        weight = saved @ np.minimum(1.0, (total.sum() - total) / np.maximum(total, 1e-9))
+        halves = []
+        for column, at in enumerate(self.search.nodes.middle(node, weight).tolist()):
+            rank = ranked.rank[entries, column]
+            if at < rank.max():
+                halves.append((column, at, False))
+            if at > rank.min():
+                halves.append((column, at - 1, True))
+        return halves, entries
+
+
+def _chosen(table, saved, left, least):
+    """Which of the halves that are left are a group: together they hold entries that cost so much as one leaf, if more
+    than one half does; that which alone costs least is among them."""
+    table = table[left]
+    inside, group = np.ones(table.shape[1], np.float32), []
+    sums = table @ saved
+    at = int((sums.sum(axis=1) - sums.max(axis=1)).argmin())
+    while True:
+        group.append(int(left[at]))
+        inside = inside * table[at]
+        table[at] = 0.0
+        if len(group) == len(left):
+            return group
+        sums = table @ (inside[:, None] * saved)
+        costs = sums.sum(axis=1) - sums.max(axis=1)
+        at = int(costs.argmax())
+        if costs[at] < max(1.0, least):
+            return group
