@@ -457,7 +457,9 @@ function thresholdBound(facts, columns, loss, price, depth, least) {
       const child = (levels[j + 1] || [])[number - 1];
       expect(child, `${where} names a state that there is not`);
       expect(!state.free || child.free || least === 1, `${where} has a bound of other trees`);
+      // A state of several cuts holds the rows that they have in common, each of its sides these and more.
       if (!child.inside) child.inside = rowsOf;
+      else if (least === 1 || child.free) child.inside = child.inside.map((v, i) => v && rowsOf[i]);
       else expect(rowsOf.every((v, i) => v === child.inside[i]), `${where} names a state of other rows`);
       return child;
     };

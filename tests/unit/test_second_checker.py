@@ -8,11 +8,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import odtc
+from odtc.algorithms.thresholds.common_rows import CommonRows
 from odtc.errors import CertificateError
-from odtc.formulations.dpflow.write_certificate import certify
+from odtc.formulations.dpflow.threshold_search import ThresholdSearch
+from odtc.formulations.dpflow.write_certificate import certify, certify_search
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.verification.certificate import check
 from odtc.verification.constrained.constrained_certificate import check_constrained
@@ -239,3 +242,18 @@ def test_a_kind_that_the_second_checker_does_not_know_is_said(tmp_path):
     assert asked([facts], file) == [
         "refused it states leaf_gold >= 2, a kind of constraint that this checker does not know"
     ]
+
+
+@pytest.mark.parametrize("depth", [3, 4])
+def test_both_take_states_of_the_rows_that_several_cuts_have_in_common(depth, tmp_path):
+    rng, file, n = np.random.default_rng(depth), tmp_path / "drawn.csv", 70
+    columns = [*(rng.integers(0, 9, n).astype(str) for _ in range(3)), rng.choice(["a", "b"], n)]
+    file.write_text("x,y,z,class\n" + "".join(",".join(row) + "\n" for row in zip(*columns)))
+    problem = pipeline.pose(odtc.read(file), "dpflow", depth)
+    search = ThresholdSearch(problem)
+    bound = CommonRows(search.search).bound(depth, 5)
+    facts = json.loads(json.dumps(certify_search(search, search.tests.tree(search.search, problem.topology))))
+    assert bound > 0 and check(facts, problem.encoded.dataset).bound == search.bound
+    more = facts | {"bound": facts["bound"] + 1}
+    words = asked([facts, more], file)
+    assert words[0].startswith("proved") and words[1].startswith("refused")
