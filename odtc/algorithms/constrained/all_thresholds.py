@@ -308,6 +308,27 @@ class ThresholdSearch(CoarseSearch):
     def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> Sides:
         return ThresholdSides(self.problem, self.codes, self.tests, weight, m, price)
 
+    def _tighten(self, search: ConstrainedSearch, subset: int, tests: np.ndarray) -> None:
+        """Multipliers for all roots of one subset of columns at once, by sweeps over its columns (Kelley's cuts)."""
+        problem, part = self.problem, search.original
+        place = np.full(len(problem.column), -1)
+        place[tests] = np.arange(len(tests))
+        inside = [j for j, mine in enumerate(self.tests) if problem.subsets[subset, problem.column[mine[0]]]]
+        codes, own = np.ascontiguousarray(self.codes[inside]), [place[self.tests[j]] for j in inside]
+        cell = {int(test): (j, f) for j, mine in enumerate(own) for f, test in enumerate(mine)}
+        number = np.argsort(search.order)
+
+        def values(m: np.ndarray, alive: list[int]) -> np.ndarray:
+            price = float(search.scale * part.branch_cost + m @ part.branch_uses)
+            weight = search.scale * part.cost.astype(float) + np.tensordot(m.astype(float), part.uses.astype(float), 1)
+            sides = ThresholdSides(part, codes, own, weight, m, price)
+            return np.array(
+                [price + sides.both(sides.zero(*cell[test]), sides.one(*cell[test]))[0] for test in alive], float
+            )
+
+        roots = {int(number[test]): int(test) for test in np.flatnonzero(part.allowed[0])}
+        search.tighten_all(self._first.leading / self._first.scale, lambda m, some: values(m, [roots[r] for r in some]))
+
     def _close(self, left: dict) -> None:
         """Each subset of columns with the roots that are left, best first."""
         order = sorted(left, key=lambda s: min(bound for bound, _ in left[s]))
@@ -318,7 +339,11 @@ class ThresholdSearch(CoarseSearch):
                 part = only(self.problem, tests, roots)
                 search = ConstrainedSearch(part, self._tick)
                 search.upper = min(search.upper, self.upper)
-                found = search.run()
+                if self.best is None:
+                    found = search.run()
+                else:
+                    self._tighten(search, s, tests)
+                    found = search.close()
                 if found.test is not None and found.cost < self.upper:
                     self._take(named(found.test, tests), found.label, found.cost)
                 if self._tick() or found.open_cases:

@@ -258,6 +258,50 @@ class ConstrainedSearch:
         self._tell()
         return self.found
 
+    def tighten_all(
+        self, multipliers: np.ndarray, values: Callable[[np.ndarray, list[int]], np.ndarray], rounds: int = ROUNDS
+    ) -> None:
+        """Multipliers for all roots of one subset of columns, from some on, float64 (constraints,).
+
+        Parameters
+        ----------
+        multipliers : float64 (constraints,)
+        values : Callable[[m int64 (constraints,), roots], float64 (roots,)]
+            The least weighted cost of a tree with each root.
+        rounds : int
+        """
+        cuts, reached = Cuts(self.largest / self.scale), -np.inf
+        try:
+            for _ in range(rounds if self.problem.n_constraints else 1):
+                self.tick()
+                alive = [root for root, cases in self._cases.items() if self._alive(cases)[0]]
+                if not alive:
+                    return
+                weights, number = self._weights(multipliers)
+                value = values(self.tried[number], alive)
+                for root, bound in zip(alive, self.tables.bound(value, weights)):
+                    cases = self._cases[root]
+                    if bound > cases.bound[0]:
+                        cases.bound[0], cases.multipliers[0] = bound, number
+                best = int(value.argmin())
+                if np.isinf(value[best]):
+                    return
+                reached = max(reached, (value[best] - weights.budget) / self.scale)
+                self._look(alive[best], int(self._cases[alive[best]].subsets[0]), weights, cuts)
+                most, multipliers = cuts.best()
+                if most <= reached + 1e-6 * max(1.0, abs(reached)):
+                    return
+        except Stopped:
+            return
+
+    def close(self) -> Found:
+        """The cases that are left, one by one; for a search that knows a feasible tree, or what it costs."""
+        try:
+            self._locally()
+        except Stopped:
+            pass
+        return self.found
+
     def tick(self) -> None:
         if self._tick():
             raise Stopped
