@@ -220,6 +220,7 @@ def tables(lines: list[dict]) -> str:
     if large:
         text += [
             "## Large sets: half of the rows to train, a quarter to test, means over the splits (Tables 7, 11, 12)\n",
+            "The encoding samples thresholds here, as the paper does: `all` tests are those that it sampled.\n",
             "| set | depth | splits | CART, paper, test | CART*, paper, test | CG, paper, test | CART test | cg test "
             "| CART training | cg training | proved | gap | s |",
             "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
