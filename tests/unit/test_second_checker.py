@@ -246,12 +246,12 @@ def test_a_kind_that_the_second_checker_does_not_know_is_said(tmp_path):
 
 @pytest.mark.parametrize("depth", [3, 4])
 def test_both_take_states_of_the_rows_that_several_cuts_have_in_common(depth, tmp_path):
-    rng, file, n = np.random.default_rng(depth), tmp_path / "drawn.csv", 70
+    rng, file, n = np.random.default_rng(depth), tmp_path / "drawn.csv", 120
     columns = [*(rng.integers(0, 9, n).astype(str) for _ in range(3)), rng.choice(["a", "b"], n)]
     file.write_text("x,y,z,class\n" + "".join(",".join(row) + "\n" for row in zip(*columns)))
     problem = pipeline.pose(odtc.read(file), "dpflow", depth)
     search = ThresholdSearch(problem)
-    bound = CommonRows(search.search).bound(depth, 5)
+    bound = CommonRows(search.search).bound(depth, 1)
     facts = json.loads(json.dumps(certify_search(search, search.tests.tree(search.search, problem.topology))))
     assert bound > 0 and check(facts, problem.encoded.dataset).bound == search.bound
     more = facts | {"bound": facts["bound"] + 1}
