@@ -1,9 +1,10 @@
 """Corruptions of the files of a run, each held against `odtc verify`: python -m benchmarks.corruptions [--number 1000]
 
-One thing is changed in the point, the model file, the manifest, the data, the run record or the certificate of monks-1
-at depth 2, and `verify` reads all of it again. A change is "refused" (exit code 1 with a sentence), "harmless" if all
-that is claimed is claimed as before (end, objective, bound, right rows), "weaker" if less is claimed, "true too" if a
-certificate states other costs and what the dynamic program finds for them; else it "SURVIVES", and is shown.
+One thing is changed in the point, the model file, the manifest, the data, the run record, the tree (of a run with a
+model or without one) or the certificate of monks-1 at depth 2, and `verify` reads all of it again. A change is
+"refused" (exit code 1 with a sentence), "harmless" if all that is claimed is claimed as before (end, objective, bound,
+right rows), "weaker" if less is claimed, "true too" if a certificate states other costs and what the dynamic program
+finds for them; else it "SURVIVES", and is shown.
 """
 
 import argparse
@@ -21,7 +22,7 @@ import odtc as odtc_package
 from tests.command_line import MONKS, odtc
 
 KINDS = {"point": "m.sol", "model": "m.mps", "manifest": "m.odt.json", "data": "d.csv", "record": "m.run.json"}
-KINDS |= {"certificate": "c"}
+KINDS |= {"tree": "m.tree.json", "lone tree": "n.tree.json", "certificate": "c"}
 PROOF = ("objective", "bound", "optimal", "depth", "n_rows", "terms")  # what a certificate claims, and of what
 OF = ("target", "classes", "columns", "aside", "weights", "missing", "rows_of_class", "depth", "constraints")
 CLAIMS = ("objective", "bound", "termination", "train_correct")
@@ -45,6 +46,7 @@ def base(folder: Path, depth: int) -> dict:
         "mps",
     )
     assert odtc("fit", *words, "-o", "m", folder=folder).code == 0
+    assert odtc("fit", "d.csv", "--encoding", "onehot", "--depth", 2, "-o", "n", folder=folder).code == 0
     assert odtc("certify", "d.csv", "--depth", depth, "--encoding", "onehot", "-o", "c", folder=folder).code == 0
     return claims(folder)
 
@@ -52,6 +54,7 @@ def base(folder: Path, depth: int) -> dict:
 def claims(folder: Path, kind: str = "point") -> dict | None:
     """What `verify` claims; None if it refuses in a sentence."""
     words = ("--certificate", KINDS[kind]) if kind == "certificate" else ("m.sol",)
+    words = (KINDS[kind],) if KINDS[kind].endswith(".tree.json") else words
     said = odtc("verify", *words, "--json", folder=folder)
     if said.code:
         assert "odtc: error: " in said.err and "Traceback" not in said.err and "a fault in" not in said.err, said.err

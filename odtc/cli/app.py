@@ -57,6 +57,8 @@ app = typer.Typer(
 INTERRUPTED = 130  # what some versions of typer make of Ctrl-C, without a word
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 HANDLES = {errno.EMFILE, errno.ENFILE}
+UNMAPPED = ("failed to map segment", "annot allocate memory")  # what the loader of libraries says without memory
+NO_MEMORY = "not enough memory; use a smaller --depth, or fewer tests with --encoding thresholds:bins=8"
 USAGE = typer.BadParameter.__mro__[1]  # UsageError, which typer does not name
 
 
@@ -177,9 +179,7 @@ def main() -> None:
         console.say("odtc: error: interrupted before there was a result; nothing was written that is not whole")
         code = 1
     except MemoryError:
-        console.say(
-            "odtc: error: not enough memory; use a smaller --depth, or fewer tests with --encoding thresholds:bins=8"
-        )
+        console.say(f"odtc: error: {NO_MEMORY}")
         code = 1
     except Exception as problem:
         if _came_of_ctrl_c(problem):  # numba says otherwise if it was compiling
@@ -193,13 +193,8 @@ def main() -> None:
                 f"odtc: error: cannot write to the standard output: {problem.strerror}; make room, or send it elsewhere"
             )
             sys.exit(1)
-        if isinstance(problem, OSError) and problem.errno in HANDLES:
-            console.say("odtc: error: too many open files; allow more of them (ulimit -n), or end other programs")
-            sys.exit(1)
-        if isinstance(problem, OSError) and problem.errno == errno.ENAMETOOLONG:
-            console.say(
-                f"odtc: error: cannot use {str(problem.filename)[:60]!r}…: {problem.strerror}; shorten the name"
-            )
+        if said := _of_the_machine(problem):
+            console.say(f"odtc: error: {said}")
             sys.exit(1)
         if os.environ.get("ODTC_TRACEBACK"):
             raise
@@ -215,6 +210,20 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(code or 0)
     sys.exit(code or 0)
+
+
+def _of_the_machine(problem: Exception) -> str:
+    """What to say of a fault of the machine, or of its files, that nobody expected where it came; "" for another."""
+    number = problem.errno if isinstance(problem, OSError) else None
+    if number in HANDLES:
+        return "too many open files; allow more of them (ulimit -n), or end other programs"
+    if number == errno.ENAMETOOLONG:
+        return f"cannot use {str(problem.filename)[:60]!r}…: {problem.strerror}; shorten the name"
+    if number == errno.ELOOP or (isinstance(problem, RuntimeError) and str(problem).startswith("Symlink loop")):
+        return f"cannot use a link that leads to itself: {_one_line(problem)}; remove it"
+    if number == errno.ENOMEM or (isinstance(problem, ImportError) and any(one in str(problem) for one in UNMAPPED)):
+        return NO_MEMORY
+    return ""
 
 
 def _came_of_ctrl_c(problem: BaseException | None) -> bool:

@@ -465,6 +465,11 @@ def _header_only(path: Path) -> DataError:
 
 def _reader_of(path: Path):
     """The reader of a file that exists, can be read and is not empty."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise DataError(
+            f"expected a data file, got {str(path)!r}, which is a pipe or a device, and data are read more than once; "
+            "write them to a file"
+        )
     try:
         with path.open("rb") as stream:
             empty = not stream.read(1)

@@ -8,6 +8,7 @@ from pathlib import Path
 from odtc.base import deadline
 from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
+from odtc.base.staging import remove
 from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
 from odtc.problem.formulation import FORMULATIONS, NearOptimal
 from odtc.problem.problem import Problem
@@ -91,7 +92,7 @@ def write_pool(
     found = near_optimal(problem, most, within, left)
     note = "" if found.complete else f"the pool has {found.words}"
     if not found.trees:
-        path.unlink(missing_ok=True)  # an older one would pass for it
+        remove(path)  # an older one would pass for it
         return [], note
     write_text(path, json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n")
     return [path], note

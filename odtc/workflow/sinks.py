@@ -154,17 +154,27 @@ class FileSink(Sink):
             yield hearing
 
     def built(self, model: Model) -> Path | None:
-        written = None if loop_of(model.problem) else self.format
-        self._built = artifacts.write_build(model, self.stem, written, self.gzip, keep=(self._start,))
-        return self._built[0] if written else None
+        """Writes the model, if its file is wanted; else its manifest waits for the solution, so that a disk that is
+        full leaves the older ones."""
+        if self.format is None or loop_of(model.problem):
+            return None
+        self._built = self._write_build(model, self.format)
+        return self._built[0]
+
+    def _write_build(self, model: Model, format: str | None) -> list[Path]:
+        return artifacts.write_build(model, self.stem, format, self.gzip, keep=(self._start,))
 
     def solved(self, first: Model, last: Model, solution: Solution, spec: RunSpec) -> None:
-        if last.problem is not first.problem:  # the loop has made columns, which the first manifest has not
-            point = solution.x if self.format else None
-            self._built = artifacts.write_build(last, self.stem, self.format, self.gzip, point)
-        beside = artifacts.write_beside(last.problem, self.stem)
+        with together(self.stem):
+            if last.problem is not first.problem:  # the loop has made columns, which the first manifest has not
+                point = solution.x if self.format else None
+                self._built = artifacts.write_build(last, self.stem, self.format, self.gzip, point)
+            elif not self._built:
+                self._built = self._write_build(first, None)
+            beside = artifacts.write_beside(last.problem, self.stem)
+            of, named = spec.solving, f"{self.stem}.sol"
+            solution_files = artifacts.write_solution(last, solution, of, named, spec.model.start)
         rounds = self.keeper.files if self.keeper else ()
-        solution_files = artifacts.write_solution(last, solution, spec.solving, f"{self.stem}.sol", spec.model.start)
         self.files = [*self._built, *beside, *self._logs, *rounds, *solution_files]
 
     def no_model(self) -> None:
@@ -172,18 +182,18 @@ class FileSink(Sink):
         self.files = [*self._logs]
 
     def finished(self, problem: Problem, left: float | None, known: HeapTree | None = None) -> str:
-        artifacts.forget_near_optimal(self.stem)
-        if self.pool is None and self.within is None:
-            return ""
-        from odtc.workflow import near_optimal, near_optimal_set
+        with together(self.stem):  # older trees near the best go when the new ones come
+            artifacts.forget_near_optimal(self.stem)
+            if self.pool is None and self.within is None:
+                return ""
+            from odtc.workflow import near_optimal, near_optimal_set
 
-        if self.pool is None:
-            paths, words = near_optimal_set.write_near_optimal_set(problem, self.within, left, self.stem, known)
-            self.files += paths
-            return words
-        paths, note = near_optimal.write_pool(problem, self.pool, self.within, left, self.stem)
+            if self.pool is None:
+                paths, words = near_optimal_set.write_near_optimal_set(problem, self.within, left, self.stem, known)
+            else:
+                paths, words = near_optimal.write_pool(problem, self.pool, self.within, left, self.stem)
         self.files += paths
-        return note
+        return words
 
     def chosen(self, sink: "FileSink", others: "list[FileSink]") -> None:
         self.stem = sink.stem.removesuffix(sink._mark)

@@ -63,7 +63,7 @@ def decode(
 
 
 def verify(
-    solution_file: Annotated[Path | None, typer.Argument(metavar="FILE.sol")] = None,
+    solution_file: Annotated[Path | None, typer.Argument(metavar="FILE.sol|TREE.json")] = None,
     manifest: ManifestFile = None,
     log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="The solver's log.")] = None,
     solver_template: RawOf = None,
@@ -81,32 +81,37 @@ def verify(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compute everything anew: point against model, tree against data and model file. Exit 1 if anything disagrees."""
-    from odtc.workflow import artifacts
-    from odtc.workflow.decoding import finish
-    from odtc.workflow.provenance.rechecking import recheck
+    """Compute everything anew: point against model, tree against data and model file. Exit 1 if anything disagrees.
+
+    Of a TREE.json: that it is the tree of the run beside it, with the counts of the data.
+    """
+    from odtc.workflow.provenance.tree_file import recheck_tree
 
     if (solution_file is None) == (certificate is None):
         raise ChoiceError(
-            "expected a solution file, or --certificate with the file of one, "
+            "expected a solution or tree file, or --certificate with the file of one, "
             + ("got neither" if certificate is None else "not both")
         )
     if certificate is not None:
         certify.verify_certificate(certificate, data, as_json)
         return
-    model, solution, opened = artifacts.open_solution(solution_file, manifest, log, solver_template)
-    _expect_solution(model, solution, as_json)
-    dataset, note = artifacts.original_data(opened, data)
-    known = artifacts.known_trees(model, solution_file, opened)
-    done = finish(model, solution, dataset=dataset, known=known)
-    solvers = tuple(filter(None, (confirm or "").split(",")))
-    done, remark = recheck(done, dataset, opened, solution_file, solution, solvers, time_limit)
+    if solution_file.suffix == ".json":
+        given = {"--manifest": manifest, "--log": log, "--solver-template": solver_template, "--confirm": confirm}
+        if needless := [name for name, value in given.items() if value is not None]:
+            raise ChoiceError(f"{needless[0]} is of a solution file, and {str(solution_file)!r} is named as a tree is")
+        done, *remarks = recheck_tree(solution_file, data)
+        dropped = done.dataset.n_dropped if done.dataset is not None else None
+    else:
+        solvers = tuple(filter(None, (confirm or "").split(",")))
+        done, dropped, *remarks = _rechecked(
+            solution_file, (manifest, log, solver_template), data, (solvers, time_limit), as_json
+        )
     decoded = done.decoded
     if as_json:
         console.print_json(
             done.facts
             | {
-                "n_rows_dropped": opened.facts["data"]["n_rows_dropped"],
+                "n_rows_dropped": dropped,
                 "tree": None,
                 "files": [],
                 "checks": [check.to_json() for check in decoded.checks],
@@ -115,9 +120,24 @@ def verify(
         )
     else:
         console.print_checks(decoded.checks)
-    for words in filter(None, (note, remark)):
+    for words in filter(None, remarks):
         console.say(words)
     console.refuse_failed(decoded)
+
+
+def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, as_json: bool) -> tuple:
+    """(the run of a solution file with all checks, rows left out, remark, remark); `beside` are manifest, log and
+    template, `confirmed` are solvers and the seconds of each."""
+    from odtc.workflow import artifacts
+    from odtc.workflow.decoding import finish
+    from odtc.workflow.provenance.rechecking import recheck
+
+    model, solution, opened = artifacts.open_solution(path, *beside)
+    _expect_solution(model, solution, as_json)
+    dataset, note = artifacts.original_data(opened, data)
+    done = finish(model, solution, dataset=dataset, known=artifacts.known_trees(model, path, opened))
+    done, remark = recheck(done, dataset, opened, path, solution, *confirmed)
+    return done, opened.facts["data"]["n_rows_dropped"], note, remark
 
 
 def _expect_solution(model, solution, as_json: bool) -> None:

@@ -27,7 +27,7 @@ from odtc.formulations.dpflow import constrained, search_before_model, threshold
 from odtc.formulations.dpflow.auto_estimate import counts, estimate  # noqa: F401
 from odtc.formulations.dpflow.forms import form, moments, states
 from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
-from odtc.formulations.dpflow.ranked_trees import DpflowRanking, expect_ranking  # noqa: F401
+from odtc.formulations.dpflow.ranked_trees import DpflowRanking, expect_leaf_rows_alone
 from odtc.formulations.dpflow.resources import kinds
 from odtc.model.milp import Model
 from odtc.problem.branch_penalty import (  # noqa: F401
@@ -205,6 +205,12 @@ def certificate(problem: Problem) -> dict:
     if problem.constraints and not threshold_search.by_ranks(problem):
         return write_constrained_certificate.certify_constrained(problem)[0]
     return write_certificate.certify(problem)
+
+
+def expect_ranking(problem: Problem) -> None:
+    """Raises ChoiceError for leaves that answer numbers, and for constraints on more than the rows of leaves."""
+    expect_labels(problem, "a list or a set of the best trees (--pool, --within)")
+    expect_leaf_rows_alone(problem)
 
 
 def ranking(problem: Problem) -> DpflowRanking:

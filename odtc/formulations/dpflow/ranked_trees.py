@@ -15,7 +15,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 
-def expect_ranking(problem: Problem) -> None:
+def expect_leaf_rows_alone(problem: Problem) -> None:
     """Raises ChoiceError for constraints on more than the rows of leaves."""
     if others := [given for given in problem.constraints if given.name not in ROWS]:
         raise ChoiceError(

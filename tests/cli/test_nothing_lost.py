@@ -1,0 +1,82 @@
+"""What a run that fails at its last file leaves: the files of the run before, all of them; and what is refused is
+refused before the first file."""
+
+import os
+
+import pytest
+
+from odtc.cli import app
+from odtc.data.reading import read
+from odtc.errors import DataError, OutputError
+from odtc.workflow import artifacts, near_optimal, near_optimal_set
+from tests.command_line import MONKS, contents, odtc, refused
+
+DATA = MONKS / "monks-1.csv"
+FIT = ("fit", DATA, "--depth", 1, "-o", "m")
+
+
+def _full(*_, **__):
+    raise OutputError("cannot write: No space left on device")
+
+
+def test_a_solution_that_cannot_be_written_leaves_the_older_model_and_its_own(tmp_path, monkeypatch):
+    """The new manifest was there, and the old solution was not."""
+    words = (*FIT, "--model", "flowoct", "--encoding", "onehot", "--solver", "highs")
+    assert odtc(*words, folder=tmp_path).code == 0
+    before = contents(tmp_path)
+    monkeypatch.setattr(artifacts, "write_solution", _full)
+    refused(odtc(*words, "--class-weight", "0=2,1=1", folder=tmp_path))
+    after = contents(tmp_path)
+    assert {**after, "m.log": b""} == {**before, "m.log": b""}  # the log is of the last solver that ran
+    monkeypatch.undo()
+    assert odtc("verify", "m.sol", folder=tmp_path).code == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "where", "file"),
+    [("--pool", 2, near_optimal, "m.pool.json"), ("--within", "5%", near_optimal_set, "m.near.json")],
+)
+def test_older_trees_near_the_best_stay_until_the_new_ones_are_written(
+    tmp_path, monkeypatch, option, value, where, file
+):
+    assert odtc(*FIT, option, value, folder=tmp_path).code == 0
+    before = (tmp_path / file).read_bytes()
+    monkeypatch.setattr(where, "write_text", _full)
+    refused(odtc(*FIT, option, value, folder=tmp_path))
+    assert (tmp_path / file).read_bytes() == before
+
+
+@pytest.mark.parametrize("option", [("--pool", 3), ("--within", "5%")])
+def test_trees_near_the_best_of_numbers_are_refused_before_anything_is_written(tmp_path, option):
+    (tmp_path / "d.csv").write_text("a,y\n" + "".join(f"{k % 4},{k * k % 11}\n" for k in range(24)))
+    words = ("fit", "d.csv", "--task", "regression", "--depth", 1, *option, "-o", "m")
+    assert "--task regression has not" in refused(odtc(*words, folder=tmp_path))
+    assert list(contents(tmp_path)) == ["d.csv"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs")
+def test_data_are_not_read_from_a_pipe(tmp_path):
+    """Of which nothing came the second time: the command waited for ever."""
+    os.mkfifo(tmp_path / "d.csv")
+    with pytest.raises(DataError, match="pipe or a device"):
+        read(tmp_path / "d.csv")
+
+
+def test_a_link_to_itself(tmp_path):
+    (tmp_path / "m.odt.json").symlink_to("m.odt.json")
+    assert "link that leads to itself" in refused(odtc("build", *FIT[1:], folder=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (ImportError("x.so: failed to map segment from shared object"), "not enough memory"),
+        (OSError(12, "Cannot allocate memory"), "not enough memory"),
+        (OSError(24, "Too many open files"), "too many open files"),
+        (OSError(40, "Too many levels of symbolic links", "m"), "link that leads to itself"),
+        (ImportError("No module named 'x'"), ""),
+        (RuntimeError("anything"), ""),
+    ],
+)
+def test_faults_of_the_machine_are_told_from_those_of_odtc(fault, said):
+    assert app._of_the_machine(fault).count(said) and bool(app._of_the_machine(fault)) == bool(said)
