@@ -23,6 +23,7 @@ class Exporter(Protocol):
     NAME: str
     SUMMARY: str
     SUFFIX: str  # the ending of its files, without the dot
+    NUMBERS: bool = False  # whether it also writes trees whose leaves answer numbers
 
     @abstractmethod
     def write(self, tree: Tree) -> bytes:
@@ -85,9 +86,10 @@ def export(tree: Tree, to: str, templates=None) -> str | bytes:
     """
     if not _is_module(to, templates):
         return render_tree(tree, to, templates)
-    if TASKS.get(tree_of(tree).task).NUMBERS:
+    exporter = EXPORTERS.get(to)
+    if TASKS.get(tree_of(tree).task).NUMBERS and not exporter.NUMBERS:
         raise no_numbers(to)
-    return EXPORTERS.get(to).write(tree_of(tree))
+    return exporter.write(tree_of(tree))
 
 
 def need(package: str, extra: str, what: str):

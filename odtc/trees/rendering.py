@@ -36,7 +36,7 @@ from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.trees.tree import Branch, Leaf, Node, Tree, tree_of
 
-OF_CLASSES = ("c", "java", "r", "pmml")  # exporters whose programs answer a class
+OF_CLASSES = ("pmml",)  # templates that know no numbers as answers
 
 
 @dataclass(frozen=True)

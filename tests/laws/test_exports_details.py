@@ -321,3 +321,50 @@ def test_a_tree_too_large_for_a_spreadsheet_is_refused():
     tree = Tree(root, (Feature("x", NUMERIC),), ("a", "b"))
     with pytest.raises(ChoiceError, match="expected a tree of at most 253 leaves"):
         export(tree, "excel")
+
+
+def tree_of_numbers(missing: str) -> tuple[Tree, np.ndarray]:
+    """(a regression tree whose leaves answer numbers that need all their digits, rows)."""
+    features = (Feature("x", "numeric"), Feature("colour", "categorical", ("blue", "red")))
+    # Of a leaf: rows, weight, w y, and two sums around the mean of all rows, which no answer needs.
+    leaves = [Leaf(0, (3.0,), (2,), (2.0, 3.0, total, 0.0, 0.0)) for total in (1.0, -1e22, 0.5)]
+    root = Branch(Threshold(0, 0.1), Branch(Subset(1, (1.0,)), *leaves[:2]), leaves[2])
+    X = np.array([[0.0, 1.0], [0.1, 0.0], [0.2, 1.0], [0.1, -1.0]] + [[np.nan, 0.0]] * (missing == "separate"))
+    return Tree(root, features, ("mean",), "y", missing, "regression"), X
+
+
+@pytest.mark.parametrize("missing", ["drop", "separate"])
+@pytest.mark.parametrize("to", ["c", "java", "r", "python", "javascript", "sql"])
+def test_programs_of_trees_answer_their_numbers_to_the_last_digit(to, missing, tmp_path):
+    from odtc.testing.generated_code import how_to_run, run_export
+    from odtc.testing.law import NotTriedError
+    from odtc.trees.exporting import suffix
+
+    tree, X = tree_of_numbers(missing)
+    try:
+        said = run_export(how_to_run(to), export(tree, to).encode(), suffix(to), tree, X, tmp_path)
+    except NotTriedError as missing_program:
+        pytest.skip(str(missing_program))
+    assert list(map(float, said)) == tree.answers(X).tolist()
+
+
+@pytest.mark.parametrize("missing", ["drop", "separate"])
+def test_an_onnx_file_answers_the_numbers_of_a_tree(missing):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    tree, X = tree_of_numbers(missing)
+    session = onnxruntime.InferenceSession(export(tree, "onnx"))
+    colours = np.array([["blue"], ["red"], ["unseen"]])[X[:, 1].astype(int)]
+    given = {"x": X[:, :1], "colour": colours}
+    assert session.run(["prediction"], given)[0].tolist() == tree.answers(X).tolist()
+    if missing == "drop":
+        given["x"] = np.full_like(given["x"], np.nan)
+        assert np.isnan(session.run(["prediction"], given)[0]).all()
+
+
+def test_a_spreadsheet_of_numbers_has_them_in_its_formula_and_no_probabilities():
+    header, line = export(tree_of_numbers("drop")[0], "excel").decode("utf-8-sig").splitlines()
+    assert header == "x,colour,odtc_leaf,prediction,reason"
+    assert "0.16666666666666666" not in line and "=CHOOSE(C2+1," in line
+    (cells,) = csv.reader([line])
+    answers = cells[3].removeprefix("=CHOOSE(C2+1,").removesuffix(")").split(",")
+    assert [eval(answer) for answer in answers] == [1 / 3, -1e22 / 3, 0.5 / 3]

@@ -1,6 +1,7 @@
 """Formulas for a spreadsheet (Excel, LibreOffice): a CSV file with a header and one row of formulas.
 
-The header has the columns of the data in their order, then odtc_leaf, prediction, reason and a probability per class.
+The header has the columns of the data in their order, then odtc_leaf, prediction, reason and, unless the leaves answer
+numbers, a probability per class.
 Rows of data are pasted below the header, and the formulas filled down beside them. A cell that the tree compares and
 that holds no number, or nothing, makes #N/A, unless the tree was trained with missing="separate".
 """
@@ -11,12 +12,13 @@ import math
 
 from odtc.base.templates import MISSING_WORDS
 from odtc.errors import ChoiceError
-from odtc.trees.rendering import Place, Question, places
+from odtc.trees.rendering import Place, Question, places, with_answers
 from odtc.trees.tree import Tree
 
 NAME = "excel"
 SUMMARY = "a row of spreadsheet formulas: leaf, prediction, rule and probabilities"
 SUFFIX = "csv"
+NUMBERS = True
 
 MOST_LEAVES = 253  # CHOOSE takes 254 arguments (Microsoft, "Excel specifications and limits")
 MOST_SIGNS = 8192  # of a formula (the same)
@@ -40,6 +42,7 @@ def write(tree: Tree) -> bytes:
     ChoiceError
         If a formula is longer than Excel takes.
     """
+    tree, numbers = with_answers(tree)
     found = places(tree)
     ends = [place for place in found if place.is_leaf]
     letters = {feature.name: f"{column(at)}2" for at, feature in enumerate(tree.features)}
@@ -51,9 +54,11 @@ def write(tree: Tree) -> bytes:
     shares = [place.node.shares(len(tree.classes)) for place in ends]
     formulas = [
         "=" + _below(found, 0, letters, tree.missing == "separate"),
-        chosen(text(tree.classes[place.node.label]) for place in ends),
+        chosen(
+            number(numbers[place.node.label]) if numbers else text(tree.classes[place.node.label]) for place in ends
+        ),
         chosen(text(place.rule) for place in ends),
-        *(chosen(number(share[k]) for share in shares) for k in range(len(tree.classes))),
+        *(chosen(number(share[k]) for share in shares) for k in range(0 if numbers else len(tree.classes))),
     ]
     longest = max(map(len, formulas))
     if len(ends) > MOST_LEAVES or longest > MOST_SIGNS:
@@ -62,7 +67,7 @@ def write(tree: Tree) -> bytes:
             f"of {len(ends)} leaves and {longest:,} signs; export a smaller tree, or to sql or python"
         )
     header = [feature.name for feature in tree.features]
-    header += ["odtc_leaf", "prediction", "reason", *(f"probability {name}" for name in tree.classes)]
+    header += ["odtc_leaf", "prediction", "reason", *(f"probability {name}" for name in tree.classes if not numbers)]
     out = io.StringIO()
     csv.writer(out, lineterminator="\r\n").writerows([header, [""] * len(tree.features) + formulas])
     return out.getvalue().encode("utf-8-sig")

@@ -3,7 +3,8 @@
 One input per column that the tree asks, of shape (rows, 1): double for a number, NaN if it is missing;
 text for the others, as the level is called ("true" and "false" too), empty if it is missing. Outputs
 are `label`, text (rows,), and `probabilities`, float (rows, classes), the shares of the training weight in
-the leaf. If the tree refuses a missing cell the label is empty and the probabilities are NaN.
+the leaf. If the tree refuses a missing cell the label is empty and the probabilities are NaN. A tree whose leaves
+answer numbers has one output `prediction`, double (rows,), NaN if it refuses the row.
 """
 
 import numpy as np
@@ -11,17 +12,20 @@ import numpy as np
 from odtc.data.dataset import NUMERIC
 from odtc.data.splits import Missing, Oblique, Subset, Threshold
 from odtc.trees.exporting import need
+from odtc.trees.rendering import with_answers
 from odtc.trees.tree import Leaf, Tree
 
 NAME = "onnx"
 SUMMARY = "ONNX, for onnxruntime and the like: numbers as double, levels as text"
 SUFFIX = "onnx"
+NUMBERS = True
 
 
 def write(tree: Tree) -> bytes:
     onnx = need("onnx", "onnx", "--to onnx")
+    tree, numbers = with_answers(tree)
     helper = onnx.helper
-    graph = _Graph(helper, onnx.TensorProto, onnx.numpy_helper, tree)
+    graph = _Graph(helper, onnx.TensorProto, onnx.numpy_helper, tree, numbers)
     graph.ask()
     model = helper.make_model(
         helper.make_graph(graph.nodes, "odtc", graph.inputs, graph.outputs, graph.constants),
@@ -29,7 +33,7 @@ def write(tree: Tree) -> bytes:
         opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)],
         ir_version=8,
     )
-    model.doc_string = f"{tree.target}: {', '.join(tree.classes)}"
+    model.doc_string = tree.target if numbers else f"{tree.target}: {', '.join(tree.classes)}"
     onnx.checker.check_model(model)
     return model.SerializeToString()
 
@@ -37,8 +41,9 @@ def write(tree: Tree) -> bytes:
 class _Graph:
     """The operators of a tree, as they are collected."""
 
-    def __init__(self, helper, types, arrays, tree: Tree):
-        self.helper, self.types, self.arrays, self.tree = helper, types, arrays, tree
+    def __init__(self, helper, types, arrays, tree: Tree, numbers: tuple[float, ...] = ()):
+        self.helper, self.types, self.arrays, self.tree, self.numbers = helper, types, arrays, tree, numbers
+        self.results = ("prediction",) if numbers else ("label", "probabilities")
         self.nodes, self.inputs, self.outputs, self.constants = [], [], [], []
         self.mark = "odtc_"  # begins every name that is no column's
         while any(feature.name.startswith(self.mark) for feature in tree.features):
@@ -64,7 +69,7 @@ class _Graph:
             node, above = stack.pop()
             if isinstance(node, Leaf):
                 hang(place("LEAF", 0, 0, 0, len(leaves)), above)
-                leaves.append(tree.classes[node.label])
+                leaves.append(self.numbers[node.label] if self.numbers else tree.classes[node.label])
                 total = sum(node.counts)
                 rows.append(np.array(node.counts) / total if total else np.eye(len(tree.classes))[node.label])
                 continue
@@ -85,6 +90,11 @@ class _Graph:
                 record[4] = len(leaves)
         found = self._routed(op("Concat", *answers, axis=1), _root_first(records))
         leaf = op("Reshape", op("Cast", found, to=types.INT64), self._constant(np.array([-1])))
+        if self.numbers:
+            answers = self._constant(np.array([*leaves, np.nan]))
+            self.nodes.append(self.helper.make_node("Gather", [answers, leaf], ["prediction"], axis=0))
+            self.outputs.append(self.helper.make_tensor_value_info("prediction", types.DOUBLE, ["rows"]))
+            return
         self.nodes.append(
             self.helper.make_node(
                 "Gather", [self._constant(np.array([*leaves, ""], dtype=object)), leaf], ["label"], axis=0
@@ -100,7 +110,7 @@ class _Graph:
     def _column(self, place: int) -> str:
         """A column coded like `Dataset.X`: double (rows, 1)."""
         feature = self.tree.features[place]
-        name = feature.name if feature.name not in ("label", "probabilities") else f"{feature.name}_in"
+        name = feature.name if feature.name not in self.results else f"{feature.name}_in"
         kind = self.types.DOUBLE if feature.kind == NUMERIC else self.types.STRING
         self.inputs.append(self.helper.make_tensor_value_info(name, kind, ["rows", 1]))
         if feature.kind == NUMERIC:
