@@ -95,9 +95,8 @@ class Registry:
     def able(self, ability: type) -> tuple[str, ...]:
         """The names of the members that have an ability, one of the protocols of the contract."""
         listed = dict(self.abilities).get(ability.__name__)
-        foreign = self.names()[len(self.module_names) :]
-        names = self.names() if listed is None else (*listed, *foreign)
-        return tuple(name for name in names if self.get(name).can(ability))
+        others = self.names() if listed is None else self.names()[len(self.module_names) :]
+        return *(listed or ()), *(name for name in others if self.get(name).can(ability))
 
     def origin(self, name: str) -> str:
         """The package that offers a member, with its version, or the file, with the begin of its SHA-256; "" for one of

@@ -9,7 +9,6 @@ from odtc.base import deadline
 from odtc.data.dataset import Dataset
 from odtc.model.solution import Progress, Solution, Termination, is_proved
 from odtc.problem.constraints import constraint
-from odtc.problem.constraints.conflicts import conflict
 from odtc.problem.formulation import SearchesItself
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -90,6 +89,8 @@ def searched(
 
 def explained(problem: Problem, solution: Solution, time_limit: float | None) -> Solution:
     """A solution that says "infeasible", with the constraints that conflict."""
+    from odtc.problem.constraints.conflicts import conflict  # most runs never need it
+
     until = time.monotonic() + min(EXPLAINED, max(0.0, (time_limit or np.inf) - solution.seconds))
     return replace(solution, message=conflict(problem, lambda: time.monotonic() > until).text)
 

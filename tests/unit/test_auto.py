@@ -14,6 +14,7 @@ from odtc.algorithms.dp.state_graph import Rows
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.formulations.auto import choose
+from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions
 from odtc.problem.formulation import FORMULATIONS, Estimates
 from odtc.workflow import pipeline
 from tests.command_line import MONKS, environment
@@ -104,11 +105,12 @@ def test_the_size_of_bounded_sums():
     assert "a flow of subtrees of at most" in choose(60, 3, ("leaf_rows", "leaves")).why
 
 
-def test_the_abilities_that_the_registry_lists_are_those_of_the_members():
-    """So that the choice imports no formulation that says nothing of its size."""
-    assert dict(FORMULATIONS.abilities).keys() == {"Estimates"}
-    found = tuple(name for name in FORMULATIONS.module_names if FORMULATIONS.get(name).can(Estimates))
-    assert dict(FORMULATIONS.abilities)["Estimates"] == found
+@pytest.mark.parametrize(("registry", "ability"), [(FORMULATIONS, Estimates), (CONSTRAINTS, OnPredictions)])
+def test_the_abilities_that_a_registry_lists_are_those_of_its_members(registry, ability):
+    """So that a question for those that have one imports no other: no formulation that says nothing of its size."""
+    assert dict(registry.abilities).keys() == {ability.__name__}
+    found = tuple(name for name in registry.module_names if registry.get(name).can(ability))
+    assert dict(registry.abilities)[ability.__name__] == found == registry.able(ability)[: len(found)]
 
 
 def test_a_search_imports_no_formulation_that_it_does_not_use(tmp_path):

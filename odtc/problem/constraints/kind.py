@@ -169,6 +169,23 @@ class Repairs(Protocol):
         ...
 
 
+# Members that say what the rows are predicted.
+ON_PREDICTIONS = (
+    "accuracy",
+    "recall",
+    "precision",
+    "false_positive_rate",
+    "false_negative_rate",
+    "statistical_parity",
+    "equal_opportunity",
+    "predictive_equality",
+    "equalised_odds",
+    "group_accuracy",
+    "balanced_accuracy",
+    "f1",
+    "cost",
+    "monotone",
+)
 CONSTRAINTS = Registry(
     "constraint",
     "odtc.problem.constraints.kinds",
@@ -205,4 +222,5 @@ CONSTRAINTS = Registry(
     ),
     Contract(always=(Kind,), may=(OnPredictions, OnProportions, CountsTests, BarsPaths, Repairs)),
     "odtc.constraints",
+    abilities=(("OnPredictions", ON_PREDICTIONS),),
 )
