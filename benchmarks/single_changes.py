@@ -64,7 +64,7 @@ def changes(node: ast.AST) -> Iterator[tuple[str, Callable]]:
         name = "id" if isinstance(node.func, ast.Name) else "attr"
         if (called := getattr(node.func, name, None)) in CALLS:
             yield f"{called} to {CALLS[called]}", lambda node: setattr(node.func, name, CALLS[called])
-        if called == "Check":
+        if called == "Check" and not (isinstance(node.args[1], ast.Constant) and node.args[1].value is True):
             yield "check always passed", _set_item("args", 1, ast.Constant(True))
     if _is_termination(node):
         other = "TIME_LIMIT" if node.attr == "OPTIMAL" else "OPTIMAL"

@@ -96,7 +96,8 @@ def decode(
     heap = tree_of(model, solution.x)
     smaller = simplified(problem, heap) if simplify else heap
     dataset = _read_anew(problem, dataset)
-    known = [*known, *greedy(problem)] if solution.bound is not None else []
+    claims = solution.bound is not None or solution.overall is not None
+    known = [*known, *greedy(problem)] if claims else []
     known += [("the tree without needless branch nodes", smaller)] * (smaller is not heap)
     checks = verify_point(problem, model, solution, heap, known)
     paid = tree_cost(problem, smaller)

@@ -8,7 +8,7 @@ import pytest
 
 import odtc
 from odtc.data.dataset import Dataset, Feature
-from odtc.errors import ChoiceError, NoSolutionError, SolutionError
+from odtc.errors import ChoiceError, ManifestError, NoSolutionError, SolutionError, TreeError
 from odtc.model.solution import EDITED, Racer, Round, Solution, Termination, gap, is_proved, proof
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.workflow import decoding, pipeline
@@ -55,6 +55,7 @@ def test_only_a_model_of_ours_and_its_solution_are_decoded(model, found):
         decode(model, replace(found, model="f" * 64))
     for unknown in ("", model.identity):
         assert decode(model, replace(found, model=unknown)).verified
+    assert decode(replace(model, identity=""), replace(found, model="f" * 64)).verified
     with pytest.raises(NoSolutionError) as refused:
         decode(model, Solution(None, TIME_LIMIT, None))
     assert refused.value.outcome.model is model and refused.value.outcome.solution.termination == TIME_LIMIT
@@ -66,6 +67,47 @@ def test_a_bound_is_held_against_trees_in_hand_if_there_is_one(model, found):
     assert names == ["bound"]
     assert decode(model, replace(found, bound=best)).verified
     assert decode(model, found).solution.termination == TIME_LIMIT
+
+
+def failed(said) -> list[str]:
+    return [check.name for check in said.checks if not check.passed]
+
+
+def test_every_claimed_bound_is_held_against_cart(model, found):
+    """Of a poor tree, whose own cost is no less than the bound."""
+    problem = model.problem
+    leaf = settle(np.full(4, -1, np.int32), problem.encoded)
+    point = model.join(problem.module.start(problem, leaf))
+    poor = Solution(point, TIME_LIMIT, model.objective(point))
+    assert found.objective < poor.objective
+    assert failed(decode(model, replace(poor, bound=poor.objective))) == ["bound"]
+    assert failed(decode(model, replace(poor, overall=poor.objective))) == ["bound of all trees"]
+    assert failed(decode(model, replace(poor, bound=found.objective, overall=found.objective))) == []
+
+
+def test_a_tree_whose_cost_is_not_known_is_decoded_without_a_claim(model, found, monkeypatch):
+    monkeypatch.setattr(decoding, "tree_cost", lambda *_: None)
+    for bound in (None, 0.0):
+        said = decode(model, replace(found, bound=bound))
+        assert said.verified and said.solution.termination == TIME_LIMIT
+
+
+def test_a_formulation_that_reads_other_columns_than_it_did_is_named(model, found, monkeypatch):
+    def stumbles(fault):
+        def stumble(*_):
+            raise fault
+
+        monkeypatch.setattr(type(model.problem.module), "decode", stumble, raising=False)
+
+    stumbles(IndexError("no such block"))
+    with pytest.raises(IndexError, match="no such block"):
+        decode(model, found)
+    old = replace(model, recorded="built by flowoct 0: other columns")
+    with pytest.raises(ManifestError, match=r"the model was built by flowoct 0, which .*IndexError: no such block"):
+        decode(old, found)
+    stumbles(TreeError("no label"))
+    with pytest.raises(TreeError, match="no label"):
+        decode(old, found)
 
 
 def test_a_tree_at_the_floor_is_optimal_and_nothing_else_is_claimed(xor):
@@ -104,12 +146,17 @@ def test_a_smaller_tree_below_the_bound_is_a_contradiction_and_not_taken(model, 
     for above, taken in ((1e-3, False), (1e-9, True), (-1, True)):
         said = decode(model, replace(found, bound=paid + above), simplify=True)
         assert (said.heap is leaf) == taken
+    for simplify in (True, False):
+        told = {check.name: check.text for check in decode(model, replace(found, bound=0.0), simplify=simplify).checks}
+        assert ("without needless branch nodes" in told["bound"]) == simplify
+    assert pipeline.finish(model, found).decoded.heap is not leaf
 
 
 def test_a_learner_claims_nothing_above_the_floor_and_all_at_it(xor):
     cart = pipeline.pose(MONKS / "monks-2.csv", "cart", 1, encoding="onehot")
     said = learn(cart)
     assert (said.solution.termination, said.solution.bound, said.model) == (Termination.UNKNOWN, None, None)
+    assert said.proof.has_solution and 0 <= said.solution.seconds < 600
     assert said.facts["verified"] and said.facts["objective"] == tree_cost(cart, said.decoded.heap)
     done = without_model(xor.problem, right(xor.problem), Solution(None, Termination.UNKNOWN, 0.0), None)
     assert (done.solution.termination, done.solution.bound) == (OPTIMAL, 0)
@@ -137,9 +184,11 @@ def test_the_tree_that_was_known_at_the_limit_says_how_it_came_about(model):
         said = unfinished(ready(model, heap, searched=Found(bound, is_it))).solution
         assert said.termination == (OPTIMAL if is_it else TIME_LIMIT)
         assert said.bound == pytest.approx(min(bound, paid)) and said.objective == paid
+        assert ("search proved the tree" if is_it else "came before there was a model") in said.message
     ended = Solution(None, Termination.ERROR, None, message="it fell over", claimed=3.0)
     told = unfinished(ready(model, heap, searched=Found(paid, True)), found=ended).solution
     assert told.termination == Termination.ERROR and told.message.endswith(": it fell over")
+    assert told.message.startswith("the solver had no point of its own yet")
     with pytest.raises(NoSolutionError):
         unfinished(ready(model, None))
 
@@ -168,6 +217,26 @@ def test_the_error_without_a_tree_names_constraints_and_selected_rows(model):
         constraints=("leaf_rows >= 9",),
     )
     assert "select" in str(no_solution(Unsolved(chosen, None, Solution(None, Termination.INFEASIBLE))))
+    lost = replace(bound, encoded=replace(bound.encoded, dataset=None))
+    for certified in (None, False, True):
+        told = str(no_solution(Unsolved(lost, None, Solution(None, Termination.INFEASIBLE), certified)))
+        assert "selected" not in told and ("proof was checked on the data" in told) == bool(certified)
+
+
+def test_the_rows_of_a_file_are_taken_as_they_were_only_if_all_are_at_hand(model):
+    """A data set of its own, one of which rows were selected already, and none."""
+    data = odtc.read(MONKS / "monks-2.csv")
+    own = model.problem.encoded.dataset
+    assert decoding._read_anew(model.problem, data) is data and decoding._read_anew(model.problem, None) is own
+    lost = replace(model.problem, encoded=replace(model.problem.encoded, dataset=None))
+    assert decoding._read_anew(lost, data) is data and decoding._read_anew(lost, None) is None
+    chosen = pipeline.pose(data, "flowoct", 1, encoding="onehot", select="balanced:part=3")
+    part = chosen.encoded.dataset
+    assert part.n_rows < data.n_rows == part.selected.whole.n_rows
+    taken = decoding._read_anew(chosen, data)
+    assert np.array_equal(taken.X, part.X) and taken.selected is not None
+    again = replace(data, selected=part.selected)
+    assert decoding._read_anew(chosen, again) is again
 
 
 def test_a_file_read_anew_keeps_the_rows_that_were_selected():

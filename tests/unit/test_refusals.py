@@ -121,6 +121,41 @@ def test_a_tree_that_costs_more_than_the_point(built):
     assert checked(built, heap=leaf) == ["tree objective"]
 
 
+def test_a_tree_and_its_point_may_differ_by_rounding_and_a_better_tree_is_a_note(built):
+    model, found, cart, data = built
+    worst = settle(np.full(8, -1, np.int32), model.problem.encoded, np.array([-1, 0, *[-1] * 6], np.int32))
+    x, at = found.x.copy(), int(np.flatnonzero((found.x > 0.5) & (model.c != 0) & ~model.integrality.astype(bool))[0])
+    for off in (-1e-8, 1e-8):
+        x[at] = found.x[at] + off
+        assert checked(built, solution=replace(found, x=x)) == []
+    point = model.join(model.problem.module.start(model.problem, worst))
+    for x, better in ((found.x, False), (point, True)):
+        given = Solution(x, Termination.TIME_LIMIT, model.objective(x))
+        told = {
+            check.name: check.text
+            for check in verify(model.problem, model, given, cart, cart.to_tree(model.problem.encoded))
+        }
+        assert ("(better: " in told["tree objective"]) == better
+
+
+@pytest.mark.parametrize("weight", [2.0, 0.0])
+def test_rows_that_a_point_sends_elsewhere_are_told_and_refuse_nothing(weight, built, monkeypatch):
+    model, found, cart, _ = built
+    monkeypatch.setattr(type(model.problem.module), "misrouted", lambda *_: weight, raising=False)
+    checks = verify(model.problem, model, found, cart, cart.to_tree(model.problem.encoded))
+    (told,) = [check for check in checks if check.name == "routes"]
+    assert told.passed and f"weight {weight:g} go elsewhere" in told.text
+    assert ("own count is given" in told.text) == bool(weight)
+
+
+def test_a_bound_of_an_edited_objective_is_held_against_that(built):
+    found = built[1]
+    given = replace(found, bound=found.objective + 3, scope="the edited model", scope_objective=found.objective + 5)
+    assert checked(built, solution=given) == []
+    assert checked(built, solution=replace(given, scope_objective=found.objective + 1)) == ["bound"]
+    assert checked(built, solution=replace(given, scope_objective=None)) == ["bound"]
+
+
 def test_a_bound_above_the_tree_in_hand_and_above_a_known_one(built):
     model, found, cart, _ = built
     worst = settle(np.full(8, -1, np.int32), model.problem.encoded, np.array([-1, 0, *[-1] * 6], np.int32))
