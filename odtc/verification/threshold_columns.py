@@ -213,28 +213,36 @@ def cut_groups(table: np.ndarray, order: np.ndarray) -> list[np.ndarray]:
 
     Returns
     -------
-    list of int64 (ranks,), one for each column: k > 0 for the first cut that separates the rows in one way, of which -k
+    list of int64 (ranks,), one for each column: a k > 0 of its own for the first cut that separates the rows in one way, of which -k
     are the cuts of later columns that do so, too; 0 for the last rank, which is no cut.
     """
     random = np.random.default_rng(7).integers(1, 2**62, len(table), dtype=np.uint64)
-    total, groups, seen, last = random.sum(dtype=np.uint64), [], {}, 0
-    for column in range(table.shape[1]):
-        ranks = table[order[column], column]
-        ends = np.flatnonzero(np.diff(ranks))
-        sums = np.cumsum(random[order[column]], dtype=np.uint64)[ends]
-        found, new = np.zeros(int(ranks[-1]) + 1 if len(ranks) else 0, np.int64), []
-        for cut, key in enumerate(np.minimum(sums, total - sums).tolist()):
-            left = None
+    total, keys, groups, seen, begin = random.sum(dtype=np.uint64), [], [], {}, 0
+    for column, rows in enumerate(order):
+        ranks = table[rows, column]
+        sums = np.cumsum(random[rows], dtype=np.uint64)[np.flatnonzero(np.diff(ranks))]
+        keys.append(np.minimum(sums, total - sums))
+        groups.append(np.append(begin + 1 + np.arange(len(sums)), np.zeros(int(len(ranks) > 0), np.int64)))
+        begin += len(sums)
+    if not begin:
+        return groups
+    _, number, often = np.unique(np.concatenate(keys), return_inverse=True, return_counts=True)
+    shared = np.split(often[number.reshape(-1)] > 1, np.cumsum([len(own) for own in keys])[:-1])
+    for column, (found, own) in enumerate(zip(groups, keys)):
+        new = []
+        for cut in np.flatnonzero(shared[column]).tolist():
+            left, key = None, int(own[cut])
             for other, at, group in seen.get(key, ()):
                 left = table[:, column] <= cut if left is None else left
                 side = table[:, other] <= at
                 if (side == left).all() or (side != left).all():
                     found[cut] = -group
-            if not found[cut]:
-                last += 1
-                found[cut] = last
-                new.append((key, (column, cut, last)))
+            if found[cut] > 0:
+                new.append((key, (column, cut, int(found[cut]))))
         for key, test in new:
             seen.setdefault(key, []).append(test)
-        groups.append(found)
     return groups
+=======
+        copies.append(found)
+    return np.concatenate(copies)
+>>>>>>> 5bae109 (Depth 2 over columns of many numbers by sums of groups of blocks; a tree of proved leaves is not sought again for its columns; copies of cuts are looked for among equal sums only)

@@ -8,6 +8,7 @@ import pytest
 
 from odtc.algorithms.near_optimal import fewest_columns
 from odtc.algorithms.thresholds import compiled
+from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.data.reading import read_arrays
 from odtc.estimators.classifier import OptimalTreeClassifier
 from odtc.formulations.dpflow import threshold_search
@@ -83,6 +84,20 @@ def test_one_column_is_taken_where_two_are_as_good():
     problem = pipeline.pose(read_arrays(*two_columns_or_one()), "dpflow", 2)
     found = found_of(problem)
     assert found.fewest.columns and columns_of(problem, found.heap) == {1} and found.heap.n_branch_nodes == 2
+
+
+def test_a_tree_that_has_the_fewest_leaves_is_not_sought_again_for_its_columns(monkeypatch):
+    monkeypatch.setenv(compiled.VARIABLE, "never")
+    random = np.random.default_rng(4)
+    X = random.normal(size=(60, 3))
+    y = np.where(X[:, 0] > 0, X[:, 1] > 0.3, X[:, 2] > -0.2) ^ (random.random(60) < 0.1)
+    sought, pair = [], OrderedNodes.pair
+    monkeypatch.setattr(
+        OrderedNodes, "pair", lambda self, node, *rest: sought.append(node.n) or pair(self, node, *rest)
+    )
+    found = found_of(pipeline.pose(read_arrays(X, y.astype(int)), "dpflow", 2))
+    assert found.fewest == threshold_search.Fewest(True, True) and found.heap.n_branch_nodes == 3
+    assert sought.count(60) == 2  # for the objective, and for the leaves
 
 
 def test_too_many_best_trees_are_said_and_leave_a_best_tree(monkeypatch):

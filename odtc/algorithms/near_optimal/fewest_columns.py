@@ -20,6 +20,10 @@ class TooMany(Exception):
     """The best trees, or the sets of their columns, are too many."""
 
 
+class NoTree(TooMany):
+    """No tree of the set has few enough columns."""
+
+
 class FewestColumns:
     """The fewest columns of the best trees.
 
@@ -52,7 +56,7 @@ class FewestColumns:
             if found := self._of(trees.root, trees.depth, trees.budget, most):
                 columns = min((one for one in found if one.bit_count() == most), key=_first)
                 return columns, self._tree(trees.root, trees.depth, trees.budget, columns)
-        raise TooMany
+        raise NoTree
 
     def _begins(self, part: Part, height: int, cost: int) -> list:
         """The arcs with which the best trees begin, by column and rank; none if that is a leaf."""

@@ -16,7 +16,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from odtc.algorithms.near_optimal import pair_counts, pair_counts_numpy
-from odtc.algorithms.thresholds import binary_pairs, binary_triples, compile_apart, depth_two, depth_two_numpy
+from odtc.algorithms.thresholds import (
+    binary_pairs,
+    binary_triples,
+    block_groups,
+    compile_apart,
+    depth_two,
+    depth_two_numpy,
+)
 from odtc.base import deadline
 
 NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called from Python
@@ -146,7 +153,7 @@ def _dispatchers() -> dict:
 
     # They call each other by their module's names: they are compiled among compiled ones, and the module keeps the
     # plain ones.
-    among = vars(pair_counts) | vars(binary_triples) | vars(binary_pairs) | vars(depth_two)
+    among = vars(block_groups) | vars(pair_counts) | vars(binary_triples) | vars(binary_pairs) | vars(depth_two)
     for name, function in list(among.items()):
         if isinstance(function, types.FunctionType):
             own = types.FunctionType(function.__code__, among, name, function.__defaults__)

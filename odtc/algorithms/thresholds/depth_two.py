@@ -17,8 +17,11 @@ columns that can be part of a better tree are scanned at those that are left.
 
 import numpy as np
 
+from odtc.algorithms.thresholds.block_groups import MANY, group_blocks, group_size, scan_groups, settle_groups
+
 POINTS = 48  # evaluated cuts that are held at once: one for each halving of an interval of cuts, and a few more
 NEVER = 1 << 60  # more than any cost
+NEAR = 8  # a bound that closes a cut is lowered by at most this part of what it has too much
 PURE = 8  # least losses that a better tree may cost, so that the cuts of sides without a loss are sought first
 
 
@@ -345,6 +348,15 @@ def separable(entry, lab, own, place, starts, blocks, columns, backward):
     return blocks - far if backward else far
 
 
+def least_open(bounds, is_open, limit):
+    """The place of the least bound of those that are open and below a limit; -1 if there is none."""
+    found = -1
+    for g in range(len(bounds)):
+        if is_open[g] and bounds[g] < limit and (found < 0 or bounds[g] < bounds[found]):
+            found = g
+    return found
+
+
 def depth_two(order, label, gain, most, count, stride, price, least, need, local, told):
     """The best tree of depth 2 on a node, if it costs less than `need`.
 
@@ -390,13 +402,52 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             m += 1
     blocks[m] = 1
     place[m] = 0
+    # Columns of many blocks: these are grouped, and have sums of each label that saves something.
+    labels = max(2, stride)
+    kind, amount = np.empty(n, np.int32), np.empty(n, gain.dtype)
+    for i in range(n):
+        kind[i] = lab[i] if stride > 1 else 1 if own[i] > 0 else 0
+        amount[i] = abs(own[i])
+    wide = group_size(n)
+    grouped = np.zeros(m + 1, np.bool_)
+    n_grouped = 0
+    for j in range(m):
+        grouped[j] = least <= 1 and blocks[j] > (MANY[1] if stride > 1 else MANY[0]) and blocks[j] > 2 * (n // wide)
+        n_grouped += grouped[j]
+    sizes = np.empty(m + 1, np.int64)  # of the sums of each column
+    groups = n // wide + 2 if n_grouped else 0
+    ends, inner = np.zeros((m, groups + 1), np.int32), np.zeros((m, groups), np.bool_)
+    lines = m if stride > 1 or n_grouped else 0
+    line, line_lab, line_gain = (
+        np.empty((lines, n), np.uint32),
+        np.empty((lines, n), np.int32),
+        np.empty((lines, n), gain.dtype),
+    )
+    by_entry = np.zeros(m + 1, np.bool_)
+    for j in range(m):
+        by_entry[j] = stride > 1 and not grouped[j] and (least > 1 or blocks[j] * stride > 2 * n)
+        if by_entry[j] or grouped[j]:
+            for i in range(n):
+                e = order[column[j], i]
+                at = local[e >> 1]
+                line[j, i] = np.uint32(at << 1) | (e & np.uint32(1))
+                line_lab[j, i] = kind[at]
+                line_gain[j, i] = amount[at]
+        if grouped[j]:
+            sizes[j] = labels * group_blocks(line[j], place[j], ends[j], inner[j], wide)
+        else:
+            sizes[j] = blocks[j] * stride
+    sizes[m] = stride
     first = np.zeros(m + 2, np.int64)
     for j in range(m + 1):
-        first[j + 1] = first[j] + blocks[j] * stride
+        first[j + 1] = first[j] + sizes[j]
     whole, sums = np.zeros(first[m + 1], gain.dtype), np.zeros(first[m + 1], gain.dtype)
     for j in range(m + 1):
         at = first[j]
-        if stride == 1:
+        if grouped[j]:
+            for i in range(n):
+                whole[at + place[j, i] * labels + kind[i]] += amount[i]
+        elif stride == 1:
             for i in range(n):
                 whole[at + place[j, i]] += own[i]
         else:
@@ -413,10 +464,19 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     for i in range(n):
         weight += cap[i]
         rows += number[i]
-    room = np.zeros((2, max(2, stride)), np.int64)
-    both, peak = np.zeros(2 * max(2, stride), np.int64), np.empty((2, n if stride > 1 else 1), np.int64)
+    room = np.zeros((4, labels), np.int64)
+    both, peak = np.zeros(2 * labels, np.int64), np.empty((2, n if lines else 1), np.int64)
+    upto_group, gone = np.empty((groups + 1, labels), np.int64), np.empty((3, groups + 1), np.int64)
     side = np.ones(n, np.uint8)  # 1 for the entries on the left side of the cut
     of_whole = whole[first[m] : first[m + 1]]
+    # What each label saves on all entries, and on either side of a cut.
+    save_whole, save_left, save_right = (
+        np.zeros(labels, np.int64),
+        np.zeros(labels, np.int64),
+        np.zeros(labels, np.int64),
+    )
+    for i in range(n):
+        save_whole[kind[i]] += amount[i]
     # The best stump of every column, which is the bound of either side at both ends of its order.
     stump, held = np.zeros(m, np.int64), np.full(m, NEVER, np.int64)
     loss, single = NEVER, True  # the least loss of an entry, and whether each has one label that saves all
@@ -435,23 +495,28 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     if leaf < best:
         best, best_column = leaf, -1
     told[1], told[2], told[3] = best, best_column, best_cut
-    by_entry = np.zeros(m + 1, np.bool_)
-    lines = m if stride > 1 else 0
-    line, line_lab, line_gain = (
-        np.empty((lines, n), np.uint32),
-        np.empty((lines, n), np.int32),
-        np.empty((lines, n), gain.dtype),
-    )
     for j in range(m):
-        by_entry[j] = stride > 1 and (least > 1 or blocks[j] * stride > 2 * n)
-        if by_entry[j]:
-            for i in range(n):
-                e = order[column[j], i]
-                at = local[e >> 1]
-                line[j, i] = np.uint32(at << 1) | (e & np.uint32(1))
-                line_lab[j, i] = lab[at]
-                line_gain[j, i] = own[at]
-        if stride == 1:
+        if grouped[j]:
+            among = slice(first[j], first[j + 1])
+            stump[j] = settle_groups(
+                whole[among],
+                whole[among],
+                inner[j],
+                ends[j],
+                line[j],
+                line_lab[j],
+                line_gain[j],
+                side,
+                1,
+                save_whole,
+                weight,
+                price,
+                upto_group,
+                gone,
+                peak[0],
+            )
+            held[j] = stump[j]
+        elif stride == 1:
             stump[j], _ = scan_two(whole[first[j] : first[j + 1]], upto[first[j] : first[j + 1]], weight, weight, price)
             held[j] = stump[j]
         elif by_entry[j]:
@@ -462,8 +527,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 number,
                 side,
                 stride,
-                of_whole,
-                of_whole,
+                save_whole,
+                save_whole,
                 weight,
                 weight,
                 rows,
@@ -475,7 +540,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             )
         else:
             stump[j], _ = scan_labels(
-                whole, whole, first[j], blocks[j], stride, of_whole, of_whole, weight, weight, price, room
+                whole, whole, first[j], blocks[j], stride, save_whole, save_whole, weight, weight, price, room
             )
             held[j] = stump[j]
     low, high = np.empty((POINTS, m), np.int64), np.empty((POINTS, m), np.int64)
@@ -486,6 +551,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     starts[0] = cut_weight[0] = cut_rows[0] = 0
     entry, now = np.empty(n, np.int32), np.zeros(m + 1, np.int64)
     left_out = np.zeros(m, np.bool_)
+    block = np.empty((0, n), np.int32)  # of each entry in each column, if `place` has groups
+    open_l, open_r = np.zeros(m, np.bool_), np.zeros(m, np.bool_)  # columns of which bounds are known, not the costs
     for _ in range(m):
         if price >= best or told[0] != 0:
             break
@@ -511,6 +578,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             sums[i] = 0
         users[:] = 0
         side[:] = 0
+        save_left[:] = 0
         for g in range(m):
             low[0, g] = 0
             high[0, g] = stump[g]
@@ -529,8 +597,16 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         # the least gain or more.
         pure, pure_right, looked = b, 0, single and best - price <= PURE * loss
         if looked:
-            pure = separable(entry, lab, own, place, starts, b, m, False)
-            pure_right = separable(entry, lab, own, place, starts, b, m, True)
+            if n_grouped and len(block) == 0:
+                block = np.empty((m, n), np.int32)
+                for g in range(m):
+                    at = 0
+                    for i in range(n):
+                        e = order[column[g], i]
+                        block[g, local[e >> 1]] = at
+                        at += e & 1
+            pure = separable(entry, lab, own, block if n_grouped else place, starts, b, m, False)
+            pure_right = separable(entry, lab, own, block if n_grouped else place, starts, b, m, True)
             if pure < pure_right and loss >= best - price:
                 continue
             pure, pure_right = min(pure, b - 1), max(pure_right, 1)
@@ -577,16 +653,20 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 most_left = min(most_left, l)
                 most_right = min(most_right, r)
             if most_left + most_right < target:
-                if stride > 1:
-                    move_cut(sums, whole, first[m], stride, stride, place[m], entry, lab, own, starts, now[m], c)
+                if lines:
                     for i in range(starts[now[m]], starts[c]):
-                        side[entry[i]] = 1
+                        e = entry[i]
+                        side[e] = 1
+                        save_left[kind[e]] += amount[e]
                     for i in range(starts[c], starts[now[m]]):
-                        side[entry[i]] = 0
+                        e = entry[i]
+                        side[e] = 0
+                        save_left[kind[e]] -= amount[e]
                     now[m] = c
-                of_left = sums[first[m] : first[m + 1]]
                 kept, kept_right = NEVER, NEVER
+                some_open = False
                 for g in range(m):
+                    open_l[g] = open_r[g] = False
                     if low[new, g] + most_right >= target and most_left + high[new, g] >= target:
                         continue
                     scans += 1
@@ -598,8 +678,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                             number,
                             side,
                             stride,
-                            of_left,
-                            of_whole,
+                            save_left,
+                            save_whole,
                             w,
                             weight,
                             cut_rows[c],
@@ -609,12 +689,35 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                             both,
                             peak,
                         )
+                    elif grouped[g]:
+                        move_cut(
+                            sums,
+                            whole,
+                            first[g],
+                            sizes[g],
+                            labels,
+                            place[g],
+                            entry,
+                            kind,
+                            amount,
+                            starts,
+                            now[g],
+                            c,
+                        )
+                        now[g] = c
+                        among = slice(first[g], first[g + 1])
+                        l, r, k, q = scan_groups(
+                            sums[among], whole[among], inner[g], save_left, save_whole, w, weight, price, room
+                        )
+                        open_l[g], open_r[g] = l < k, r < q
+                        some_open = some_open or l < k or r < q
+                        l, r = max(l, low[new, g]), max(r, high[new, g])
                     else:
                         move_cut(
                             sums,
                             whole,
                             first[g],
-                            blocks[g] * stride,
+                            sizes[g],
                             stride,
                             place[g],
                             entry,
@@ -631,7 +734,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                             )
                         else:
                             l, r = scan_labels(
-                                sums, whole, first[g], blocks[g], stride, of_left, of_whole, w, weight, price, room
+                                sums, whole, first[g], blocks[g], stride, save_left, save_whole, w, weight, price, room
                             )
                         k, q = l, r
                     low[new, g] = l
@@ -642,6 +745,40 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 for g in range(m):
                     most_left = min(most_left, low[new, g])
                     most_right = min(most_right, high[new, g])
+                # Columns that are known by groups are settled, as far as they may have the least costs.
+                while some_open:
+                    some = max(0, most_left + most_right - target) // NEAR
+                    g, wanted = least_open(low[new], open_l, kept - some), 1
+                    if g < 0:
+                        g, wanted = least_open(high[new], open_r, kept_right - some), 0
+                    if g < 0:
+                        break
+                    for k in range(labels):
+                        save_right[k] = save_whole[k] - save_left[k]
+                    among = slice(first[g], first[g + 1])
+                    l = settle_groups(
+                        sums[among],
+                        whole[among],
+                        inner[g],
+                        ends[g],
+                        line[g],
+                        line_lab[g],
+                        line_gain[g],
+                        side,
+                        wanted,
+                        save_left if wanted else save_right,
+                        w if wanted else weight - w,
+                        price,
+                        upto_group,
+                        gone,
+                        peak[0],
+                    )
+                    if wanted:
+                        open_l[g], low[new, g], kept = False, l, min(kept, l)
+                        most_left = low[new].min()
+                    else:
+                        open_r[g], high[new, g], kept_right = False, l, min(kept_right, l)
+                        most_right = high[new].min()
                 if kept + kept_right < target:
                     best, best_column, best_cut = price + kept + kept_right, f, c
                     told[1], told[2], told[3] = best, best_column, best_cut

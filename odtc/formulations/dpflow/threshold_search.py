@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from odtc.algorithms.near_optimal.fewest_columns import FewestColumns, TooMany
+from odtc.algorithms.near_optimal.fewest_columns import FewestColumns, NoTree, TooMany
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.thresholds import early_bound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
@@ -81,11 +81,18 @@ class _Counted:
             raise TimeLimitReached("enough trees were looked at")
 
 
-def _fewest_columns(tests: RankedTests, search: RankSearch, depth: int, heap: HeapTree):
-    """Of the trees that cost as little as one that a search has proved the one with the fewest columns, nested."""
+def _fewest_columns(tests: RankedTests, search: RankSearch, depth: int, heap: HeapTree, need: int):
+    """Of the trees that cost as little as one that a search has proved the one with the fewest columns, nested; `need`
+    is what the search was told that this one costs."""
     looks = tests.looks()
     asked = {feature for test in heap.test[heap.test >= 0] for feature in tests.encoded.tests[test].features}
-    trees = TreeSet(TreeRows(tests.ranked), search, depth, search.value(search.root, depth).upper)
+    rows, known = TreeRows(tests.ranked), search.known(depth)
+    if known.upper > need <= known.lower:  # none costs less: it is one of the best, unless its cost was rounded up
+        try:
+            return FewestColumns(TreeSet(rows, search, depth, need), looks, len(asked)).solve()[1]
+        except NoTree:
+            pass
+    trees = TreeSet(rows, search, depth, search.value(search.root, depth).upper)
     return FewestColumns(trees, looks, len(asked)).solve()[1]
 
 
@@ -192,7 +199,7 @@ class ThresholdSearch:
         if leaves:
             counted.looks = 0
             try:
-                found = tests.heap_tree(_fewest_columns(tests, search, depth, heap), problem.topology)
+                found = tests.heap_tree(_fewest_columns(tests, search, depth, heap, need), problem.topology)
                 columns = objective(problem, found) <= paid and found.n_branch_nodes == heap.n_branch_nodes
                 heap = found if columns else heap
             except (TimeLimitReached, KeyboardInterrupt, MemoryError, TooMany):

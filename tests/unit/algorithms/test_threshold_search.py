@@ -19,6 +19,7 @@ from odtc.algorithms.thresholds import (
     compile_apart,
     compiled,
     depth_two,
+    depth_two_numpy,
     early_bound,
     ordered_nodes,
     side_by_side,
@@ -216,6 +217,27 @@ def test_the_kernel_of_depth_two_where_little_is_lost(seed):
             sides = [nodes.child(node, *nodes.part(node, column, cut, right)) for right in (False, True)]
             paid = sum(min(side.leaf, nodes.stump(side)[1]) for side in sides if side.rows >= ranked.least)
             assert cost == ranked.price + paid
+
+
+@pytest.mark.parametrize("seed", seeds(8, 150))
+def test_the_kernel_of_depth_two_by_groups_of_blocks(seed, monkeypatch):
+    monkeypatch.setattr(depth_two, "MANY", (4, 4))
+    random = np.random.default_rng(seed)
+    size = int(random.integers(2, 9))
+    monkeypatch.setattr(depth_two, "group_size", lambda n: size)
+    n, K = int(random.integers(20, 60)), int(random.integers(2, 6))
+    rank = random.integers(0, random.integers(5, 2 * n, 3), (n, 3))
+    y = (rank[:, 0] > np.median(rank[:, 0])) + (random.random(n) < 0.3)
+    y = np.where(random.random(n) < random.random(), y % K, random.integers(0, K, n))
+    loss = (1.0 - np.eye(K))[y] * random.integers(1, 4, n)[:, None]
+    loss = random.integers(0, 5, (n, K)).astype(float) if random.random() < 0.3 else loss
+    ranked = rank_rows(rank, loss, price=float(random.choice([0, 0, 1])))
+    given = (ranked.order, ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride, ranked.price, 1)
+    best = depth_two_numpy.depth_two(*given, NONE, np.zeros(ranked.n, np.int32), np.zeros(4, np.int64))[0]
+    for need in (NONE, best, best + 1, best + 7):
+        told = np.zeros(4, np.int64)
+        cost, column, _, _ = depth_two.depth_two(*given, need, np.zeros(ranked.n, np.int32), told)
+        assert (cost, column == -2) == (min(need, best), need <= best) == (told[1], told[2] == -2)
 
 
 @pytest.mark.parametrize("seed", range(2))
