@@ -4,7 +4,7 @@ What an encoding module defines is said by the protocol `Encoding`.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -20,6 +20,7 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.data.ranked_answers import MOST_CELLS, RankedAnswers, require_cells
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Missing, Split, Subset, Threshold
+from odtc.data.test_list import TestList
 from odtc.errors import ChoiceError, DataError
 
 
@@ -31,7 +32,7 @@ class Encoding(Protocol):
     OPTIONS: dict  # name -> (type, help), of `--encoding NAME:KEY=VALUE`
 
     @abstractmethod
-    def tests(self, dataset: Dataset, **options) -> list[tuple[Split, bool]]:
+    def tests(self, dataset: Dataset, **options) -> Sequence[tuple[Split, bool]]:
         """The tests as (split, ones_left): the column is 1 on the left side of the split if `ones_left`, as for the
         levels of one-hot columns, else 1 on its right side, as for thresholds."""
         ...
@@ -65,7 +66,7 @@ class Encoded:
     weight: np.ndarray  # float64, (rows,): summed
     copies: np.ndarray  # int64, (rows,)
     row_of: np.ndarray  # int64, (data rows,): the merged row of each data row
-    tests: tuple[Split, ...]
+    tests: Sequence[Split]
     ones_left: np.ndarray  # bool, (tests,): the column is 1 if the split goes left
     features: tuple[Feature, ...]
     classes: tuple[str, ...]
@@ -210,8 +211,8 @@ def encode(dataset: Dataset, scheme: str = "auto") -> Encoded:
         If no test separates two rows, or the encoding does not fit a column.
     """
     module, options = ENCODINGS.parse(scheme)
-    asked = module.tests(dataset, **options)
-    scales = _scales(asked)
+    asked = TestList.of(module.tests(dataset, **options))
+    scales = asked.scales
     if len(asked) >= MANY * (scales.max(initial=0) + 1) and len(asked) * dataset.n_rows >= LARGE:
         X, row_of, first, kept, stands_for = _ranked(dataset, asked, scales)
         return _encoded(dataset, scheme, asked, X, row_of, first, kept, stands_for)
@@ -233,7 +234,7 @@ def encode(dataset: Dataset, scheme: str = "auto") -> Encoded:
 
 
 def _encoded(dataset, scheme, asked, X, row_of, first, kept, stands_for) -> Encoded:
-    if not kept:
+    if not len(kept):
         raise DataError(
             f"expected a test that tells two rows of {dataset.name!r} apart, got none from the encoding {scheme!r}: "
             "every feature column is constant; give another file or encoding"
@@ -245,8 +246,8 @@ def _encoded(dataset, scheme, asked, X, row_of, first, kept, stands_for) -> Enco
         weight=np.bincount(row_of, dataset.weight, len(first)),
         copies=np.bincount(row_of, dataset.copies, len(first)).astype(np.int64),
         row_of=row_of,
-        tests=tuple(asked[j][0] for j in kept),
-        ones_left=np.array([asked[j][1] for j in kept], dtype=bool),
+        tests=asked.splits.taken(kept),
+        ones_left=asked.ones_left[kept],
         features=dataset.features,
         classes=dataset.classes,
         target=dataset.target,
@@ -291,7 +292,7 @@ def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
     return [(split, True) for split in found]
 
 
-def threshold_tests(dataset: Dataset, feature: int, bins: int | None = None) -> list[tuple[Split, bool]]:
+def threshold_tests(dataset: Dataset, feature: int, bins: int | None = None) -> Sequence[tuple[Split, bool]]:
     """The thresholds between neighbouring distinct numbers of a feature, and `Missing` if needed.
 
     With `bins`, of all thresholds the nearest to each of the bins - 1 quantiles of the rows.
@@ -308,8 +309,8 @@ def threshold_tests(dataset: Dataset, feature: int, bins: int | None = None) -> 
         after = np.searchsorted(below, wanted).clip(1, len(below) - 1)
         nearer = wanted - below[after - 1] <= below[after] - wanted
         cuts = cuts[np.unique(after - nearer)]
-    found = [(Threshold(feature, float(cut)), False) for cut in cuts]
-    return found + ([(Missing(feature), True)] if absent else [])
+    found = TestList.thresholds(feature, cuts)
+    return TestList.joined([found, [(Missing(feature), True)]]) if absent else found
 
 
 def midpoints(values: np.ndarray) -> np.ndarray:
@@ -417,31 +418,18 @@ def _merged_columns(asked, answers: np.ndarray):
             merged[place] = []
         else:
             merged[kept].append((asked[place][0], bool(flipped[kept] == flipped[place])))
-    return list(merged), tuple(map(tuple, merged.values()))
+    return np.array(list(merged), np.int64), tuple(map(tuple, merged.values()))
 
 
-def _scales(asked) -> np.ndarray:
-    """int64 (tests,): the scale of each test, numbered as they are met: thresholds of a feature are on one, any other
-    test is alone on its own."""
-    number = {}
-    return np.array(
-        [
-            number.setdefault(split.feature if isinstance(split, Threshold) and not ones_left else (j,), len(number))
-            for j, (split, ones_left) in enumerate(asked)
-        ],
-        np.int64,
-    )
-
-
-def _ranked(dataset: Dataset, asked, scales: np.ndarray):
+def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray):
     """(X, row_of, first, kept, stands_for), as of the dense table, by the ranks of rows on scales."""
     n_scales = int(scales.max()) + 1
     rank, place = np.empty((dataset.n_rows, n_scales), np.uint32), np.zeros(len(asked), np.int64)
     by_scale = np.split(np.argsort(scales, kind="stable"), np.cumsum(np.bincount(scales))[:-1])
     for scale, mine in enumerate(by_scale):
-        split, ones_left = asked[mine[0]]
+        split, ones_left = asked[int(mine[0])]
         if isinstance(split, Threshold) and not ones_left:
-            cuts = np.array([asked[j][0].threshold for j in mine])
+            cuts = asked.splits.cut[mine]
             by_cut = np.argsort(cuts, kind="stable")
             place[mine[by_cut]] = np.arange(len(cuts))
             # A missing number sorts behind all others: it goes right at every threshold.
@@ -466,7 +454,7 @@ def _ranked(dataset: Dataset, asked, scales: np.ndarray):
         number[scale] = len(used)
         used.append(scale)
         counted.append(below[rank[:, scale]].astype(np.uint32))
-    if not kept:
+    if not len(kept):
         return None, row_of, first, kept, stands_for
     X = RankedAnswers(np.stack(counted, axis=1), number[scales[kept]], new_place[kept])
     return X, row_of, first, kept, stands_for
@@ -504,8 +492,8 @@ def _merged_nested(asked, X: RankedAnswers):
             stands.setdefault(keeper, []).append((asked[j][0], bool(flipped[keeper] == flipped[j])))
             shared[j] = False
             ones[j] = 0
-    kept = [j for j in usable.tolist() if ones[j]]
-    return kept, tuple(tuple(stands.get(j, ())) for j in kept)
+    kept, none = usable[ones[usable] > 0], ()
+    return kept, tuple(tuple(stands[j]) if j in stands else none for j in kept.tolist())
 
 
 def gains_of(encoded: Encoded, worth: np.ndarray | None = None) -> np.ndarray:

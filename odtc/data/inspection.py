@@ -13,6 +13,7 @@ from odtc.data.notes import Note, notes_on
 from odtc.data.reading import read
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
+from odtc.data.test_list import Splits
 from odtc.errors import OdtcError
 
 WIDTH = 44  # letters of a column's values
@@ -121,7 +122,9 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         is_whole = reading.missing == "separate" or not lacks_cells
         kept = whole if is_whole else read(data, **reading.keywords)
         encoded = encode(kept, encoding)
-        asked: Counter | None = Counter(test.features[0] for test in encoded.tests if len(test.features) == 1)
+        tests = Splits.of(encoded.tests)
+        asked: Counter | None = Counter(test.features[0] for test in tests.others.values() if len(test.features) == 1)
+        asked.update(dict(enumerate(tests.per_threshold(len(kept.features)).tolist())))
         n_tests, refusal = encoded.n_tests, ""
     except OdtcError as problem:
         asked, n_tests, refusal = None, None, str(problem)

@@ -17,6 +17,7 @@ from odtc.base.templates import render
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read_rows
 from odtc.data.task import TASKS
+from odtc.data.test_list import Splits
 from odtc.errors import ChoiceError, TreeError
 from odtc.evaluation import board
 from odtc.problem.parameters import params_to_json, parse_params
@@ -292,10 +293,8 @@ def families(model) -> tuple[list, list]:
 def _features(run: Run) -> list[tuple[str, str, str, int]]:
     """(name, kind, levels, tests) of each column of the data; -1 tests if the encoding is not known."""
     encoded = run.fit.problem.encoded if run.fit else None
-    counted = [0] * len(run.tree.features)
-    for split in encoded.tests if encoded else ():
-        for place in split.features:  # a hyperplane asks several
-            counted[place] += 1
+    n = len(run.tree.features)
+    counted = Splits.of(encoded.tests).per_feature(n).tolist() if encoded else [0] * n
     return [
         (
             feature.name,

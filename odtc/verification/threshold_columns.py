@@ -213,8 +213,8 @@ def cut_groups(table: np.ndarray, order: np.ndarray) -> list[np.ndarray]:
 
     Returns
     -------
-    list of int64 (ranks,), one for each column: a k > 0 of its own for the first cut that separates the rows in one way, of which -k
-    are the cuts of later columns that do so, too; 0 for the last rank, which is no cut.
+    list of int64 (ranks,), one for each column: a k > 0 of its own for the first cut that separates the rows in one
+    way, and -k for the cuts of later columns that do so, too; 0 for the last rank, which is no cut.
     """
     random = np.random.default_rng(7).integers(1, 2**62, len(table), dtype=np.uint64)
     total, keys, groups, seen, begin = random.sum(dtype=np.uint64), [], [], {}, 0
@@ -242,7 +242,3 @@ def cut_groups(table: np.ndarray, order: np.ndarray) -> list[np.ndarray]:
         for key, test in new:
             seen.setdefault(key, []).append(test)
     return groups
-=======
-        copies.append(found)
-    return np.concatenate(copies)
->>>>>>> 5bae109 (Depth 2 over columns of many numbers by sums of groups of blocks; a tree of proved leaves is not sought again for its columns; copies of cuts are looked for among equal sums only)

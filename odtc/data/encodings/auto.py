@@ -2,6 +2,7 @@
 
 from odtc.data.dataset import NUMERIC
 from odtc.data.encoding import BINS, level_tests, threshold_tests
+from odtc.data.test_list import TestList
 
 NAME = "auto"
 SUMMARY = "thresholds for numeric columns, one-hot for the others"
@@ -10,7 +11,7 @@ OPTIONS = {"bins": BINS}
 
 def tests(dataset, bins=None):
     """The tests of `thresholds` or of `onehot`, as the kind of each feature asks."""
-    found = []
-    for place, feature in enumerate(dataset.features):
-        found += threshold_tests(dataset, place, bins) if feature.kind == NUMERIC else level_tests(dataset, place)
-    return found
+    return TestList.joined(
+        threshold_tests(dataset, place, bins) if feature.kind == NUMERIC else level_tests(dataset, place)
+        for place, feature in enumerate(dataset.features)
+    )

@@ -2,6 +2,7 @@
 
 from odtc.data.dataset import NUMERIC
 from odtc.data.encoding import BINS, threshold_tests
+from odtc.data.test_list import TestList
 from odtc.errors import DataError
 
 NAME = "thresholds"
@@ -21,4 +22,4 @@ def tests(dataset, bins=None):
                 f"{feature.name!r} in {dataset.name!r}; use --encoding auto, or --numeric {feature.name} "
                 "if it holds numbers"
             )
-    return [test for feature in range(len(dataset.features)) for test in threshold_tests(dataset, feature, bins)]
+    return TestList.joined(threshold_tests(dataset, feature, bins) for feature in range(len(dataset.features)))

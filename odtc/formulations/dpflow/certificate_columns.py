@@ -1,8 +1,11 @@
 """The columns of a certificate over thresholds: which cut of which column each test of a search is."""
 
+from typing import Any
+
 import numpy as np
 
 from odtc.data.splits import Threshold
+from odtc.data.test_list import Splits
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 
 
@@ -25,19 +28,23 @@ class CertificateColumns:
         self._number: dict = {}  # of a column: by the feature of thresholds, by the split of others
         self._places: dict[int, list[tuple[int, int, bool]]] = {}  # by column of the search, of each rank
         encoded = search.problem.encoded
-        thresholds: dict[int, set] = {}
-        columns: dict = {}  # in the order of their first tests: of equal cuts the check looks at the first column's
         merged = [other for others in encoded.stands_for for other, _ in others]
         chains = self._chains()
-        for at, split in enumerate((*encoded.tests, *merged)):
-            if at in chains:
-                columns["nested", chains[at]] = None
-            elif isinstance(split, Threshold):
-                thresholds.setdefault(split.feature, set()).add(split.threshold)
-                columns[split.feature] = None
-            else:
-                columns[split] = None
-        for key in columns:
+        thresholds: dict[int, np.ndarray] = {}
+        columns: dict[int, Any] = {at: ("nested", scale) for at, scale in chains.items()}  # by the place of a test
+        begin = 0
+        for tests in (Splits.of(encoded.tests), Splits.of(merged)):
+            feature_of = tests.feature.copy()
+            feature_of[[at - begin for at in chains if begin <= at < begin + len(tests)]] = -1
+            for feature in np.unique(feature_of[feature_of >= 0]).tolist():
+                own = feature_of == feature
+                if feature not in thresholds:
+                    columns[begin + int(own.argmax())] = feature
+                thresholds[feature] = np.append(thresholds.get(feature, []), tests.cut[own])
+            columns |= {begin + at: split for at, split in tests.others.items() if begin + at not in chains}
+            begin += len(tests)
+        # In the order of their first tests: of equal cuts the check looks at the first column's.
+        for key in dict.fromkeys(columns[at] for at in sorted(columns)):
             self._number[key] = len(self.facts)
             self.facts.append(
                 self._thresholds(key, thresholds[key])
@@ -49,13 +56,13 @@ class CertificateColumns:
 
     def _chains(self) -> dict[int, int]:
         """By test its scale, of scales of several tests that are no thresholds of one feature."""
-        scales, tests = self.search.scales, self.search.problem.encoded.tests
+        scales, feature = self.search.scales, Splits.of(self.search.problem.encoded.tests).feature
         found: dict[int, int] = {}
         for scale in np.flatnonzero(scales.size > 1).tolist():
-            own = scales.test(scale, np.arange(scales.size[scale])).tolist()
-            kinds = {tests[at].feature if isinstance(tests[at], Threshold) else None for at in own}
-            if kinds == {None} or len(kinds) > 1:
-                found |= dict.fromkeys(own, scale)
+            own = scales.test(scale, np.arange(scales.size[scale]))
+            kinds = feature[own]
+            if (kinds < 0).any() or (kinds != kinds[0]).any():
+                found |= dict.fromkeys(own.tolist(), scale)
         return found
 
     def _nested(self, scale: int) -> dict:
@@ -68,11 +75,11 @@ class CertificateColumns:
             "turned": [int(encoded.ones_left[at]) for at in own],
         }
 
-    def _thresholds(self, feature: int, cuts: set) -> dict:
+    def _thresholds(self, feature: int, cuts: np.ndarray) -> dict:
         """The column of all given thresholds of a feature."""
         encoded = self.search.problem.encoded
         cells = encoded.dataset.X[:, feature]
-        values, given = np.unique(cells[~np.isnan(cells)])[:-1], np.array(sorted(cuts))
+        values, given = np.unique(cells[~np.isnan(cells)])[:-1], np.unique(cuts)
         complete = len(np.unique(np.searchsorted(values, given, side="right"))) == len(values)
         self._cuts[feature] = values if complete else given
         column = {"kind": "threshold", "feature": encoded.features[feature].name}

@@ -22,6 +22,7 @@ from odtc.algorithms.thresholds.interval_search import FIRST, IntervalSearch
 from odtc.algorithms.thresholds.prefix_sums import Ranked
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
+from odtc.data.test_list import Splits
 from odtc.data.threshold_scales import MOST, Scales, whole_weights
 from odtc.errors import ChoiceError, TreeError
 from odtc.model.blocks import Axis
@@ -57,8 +58,9 @@ def taken(problem: Problem) -> bool:
 
 def worth(encoded: Encoded) -> bool:
     """Whether features have so many thresholds that intervals of them pay."""
-    ordered = [split.feature for split in encoded.tests if split.kind == "threshold"]
-    return encoded.n_tests >= MANY * (len(set(ordered)) + encoded.n_tests - len(ordered))
+    tests = Splits.of(encoded.tests)
+    ordered = tests.per_threshold(len(encoded.features))
+    return encoded.n_tests >= MANY * (np.count_nonzero(ordered) + len(tests.others))
 
 
 def work(scales: Scales, depth: int) -> float:
