@@ -19,8 +19,7 @@ from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.ranked_answers import MOST_CELLS, RankedAnswers, require_cells
 from odtc.data.reading_spec import CLASSIFICATION
-from odtc.data.splits import Missing, Split, Subset, Threshold
-from odtc.data.test_list import TestList
+from odtc.data.splits import Missing, Split, Subset, TestList, Threshold
 from odtc.errors import ChoiceError, DataError
 
 

@@ -12,8 +12,8 @@ from odtc.data.encoding import encode
 from odtc.data.notes import Note, notes_on
 from odtc.data.reading import read
 from odtc.data.reading_spec import ReadingSpec
+from odtc.data.splits import Splits
 from odtc.data.task import TASKS
-from odtc.data.test_list import Splits
 from odtc.errors import OdtcError
 
 WIDTH = 44  # letters of a column's values

@@ -16,8 +16,8 @@ from odtc.base.spec_fields import plain, quoted
 from odtc.base.templates import render
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read_rows
+from odtc.data.splits import Splits
 from odtc.data.task import TASKS
-from odtc.data.test_list import Splits
 from odtc.errors import ChoiceError, TreeError
 from odtc.evaluation import board
 from odtc.problem.parameters import params_to_json, parse_params

@@ -2,7 +2,7 @@
 
 from odtc.data.dataset import NUMERIC
 from odtc.data.encoding import BINS, level_tests, threshold_tests
-from odtc.data.test_list import TestList
+from odtc.data.splits import TestList
 
 NAME = "auto"
 SUMMARY = "thresholds for numeric columns, one-hot for the others"

@@ -2,7 +2,7 @@
 
 from odtc.data.dataset import NUMERIC
 from odtc.data.encoding import BINS, threshold_tests
-from odtc.data.test_list import TestList
+from odtc.data.splits import TestList
 from odtc.errors import DataError
 
 NAME = "thresholds"

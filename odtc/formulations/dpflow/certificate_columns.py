@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from odtc.data.splits import Threshold
-from odtc.data.test_list import Splits
+from odtc.data.splits import Splits, Threshold
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 
 

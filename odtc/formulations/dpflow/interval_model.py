@@ -22,7 +22,7 @@ from odtc.algorithms.thresholds.interval_search import FIRST, IntervalSearch
 from odtc.algorithms.thresholds.prefix_sums import Ranked
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
-from odtc.data.test_list import Splits
+from odtc.data.splits import Splits
 from odtc.data.threshold_scales import MOST, Scales, whole_weights
 from odtc.errors import ChoiceError, TreeError
 from odtc.model.blocks import Axis

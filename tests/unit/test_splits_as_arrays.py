@@ -5,8 +5,7 @@ import pytest
 
 from odtc.data.encoding import encode
 from odtc.data.reading import read_arrays
-from odtc.data.splits import Missing, Subset, Threshold
-from odtc.data.test_list import Splits, TestList
+from odtc.data.splits import Missing, Splits, Subset, TestList, Threshold
 
 GIVEN = [Threshold(1, 0.5), Missing(0), Threshold(0, -1.0), Subset(2, (1.0,)), Threshold(1, 2.5), Threshold(2, 3.0)]
 LEFT = [False, True, False, True, False, True]
