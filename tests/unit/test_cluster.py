@@ -49,6 +49,7 @@ def test_its_workers_read_a_file(cluster, tmp_path, monkeypatch):
 def test_its_workers_prove_a_tree(cluster, monkeypatch):
     monkeypatch.setattr(workers.ClusterTeam, "cells", 0)
     monkeypatch.setattr(apart, "FEW", 0)
+    monkeypatch.setattr(apart, "ALONE", 0)
     handed = []
     monkeypatch.setattr(workers.ClusterTeam, "submit", _counting(workers.ClusterTeam.submit, handed))
     with workers.team(1, cluster.address):

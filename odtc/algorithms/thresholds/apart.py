@@ -8,6 +8,7 @@ memory of its own, which it keeps from part to part; of that it hands back only 
 less a certificate does not name.
 """
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from odtc.algorithms.thresholds import side_by_side, workers
 from odtc.base import deadline
 
+ALONE = 3.0  # CPU seconds of a search until others are started: about what their start costs
 AHEAD = 2  # parts of each process: one that it works on, and the next
 FEW = 16  # cuts of the root for each process, below which those of its sides are handed out
 LEAST = 3  # height of a node whose tests are handed out, and of a state that is handed back
@@ -55,7 +57,8 @@ def pays(search: Any, node: Any, height: int) -> bool:
 
 
 def halve(search: Any, node: Any, height: int, need: int, known: Any, intervals: Any) -> None:
-    """Halves the open intervals of a node until no bound is below what is needed, as RankSearch does alone.
+    """Halves the open intervals of a node until no bound is below what is needed, as RankSearch does alone; what takes
+    less than ALONE stays in this process.
 
     Parameters
     ----------
@@ -72,6 +75,15 @@ def halve(search: Any, node: Any, height: int, need: int, known: Any, intervals:
     """
     team = workers.present()
     assert team is not None
+    while time.process_time() < search.began + ALONE:
+        cutoff = min(known.upper, need)
+        known.lower = max(known.lower, min(cutoff, intervals.least(cutoff)))
+        search.tell(node, height, known)
+        if (interval := intervals.take(cutoff)) is None:
+            return
+        search.check()
+        for half in search.halved(node, height, need, known, [interval]):
+            intervals.add(half)
     team.begin(search, _ready, (search.ranked, search.room // (team.size + 1)))
     inside = None if node is search.root else node.key
     waiting: dict[Any, Any] = {}  # what is left of the interval, of each part that is handed out

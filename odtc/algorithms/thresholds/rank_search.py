@@ -11,6 +11,7 @@ depth 2 by a kernel (depth_two). With leaves of at least `least` rows only the s
 others are those of trees without that constraint.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
@@ -141,6 +142,7 @@ class RankSearch:
         self.height = self.evaluated = self.serial = 0
         # How many trees of depth 2 were sought, those with a low bound in part; at which number a climb ends.
         self.effort = self.climbing = 0.0
+        self.began = time.process_time()
         self.raising = False  # whether only a bound is sought, far below the best tree
         self.noted: dict[int, int] = {}  # bounds of the trees of all entries, by height, that `relaxed` has shown
         self.given_up: set[int] = set()  # heights of trees of all entries whose proof takes too long
@@ -365,7 +367,7 @@ class RankSearch:
             if not chosen:
                 break
             self.check()
-            for half in self._halve(node, height, need, known, chosen, evaluated):
+            for half in self.halved(node, height, need, known, chosen, evaluated):
                 intervals.add(half)
 
     def tell(self, node, height: int, known: Known) -> None:
@@ -491,7 +493,7 @@ class RankSearch:
         heapify(heap)
         while heap:
             self.check()
-            for half in self._halve(node, height, limit, every, [heappop(heap)]):
+            for half in self.halved(node, height, limit, every, [heappop(heap)]):
                 heappush(heap, half)
             for column, rank, left, right in every.test:
                 if left + right + self.ranked.price < limit:
@@ -503,7 +505,7 @@ class RankSearch:
         self.serial += 1
         return self.serial
 
-    def _halve(self, node, height, need, known, intervals, evaluated=None):
+    def halved(self, node, height, need, known, intervals, evaluated=None):
         """Evaluates a cut of each interval, by `evaluated` if they are several; returns what is left of them on both
         sides."""
         parts = [part for one in intervals if (part := self.narrowed(node, height, need, known, one)) is not None]

@@ -44,6 +44,7 @@ def team(monkeypatch):
     made = InHere(2)
     monkeypatch.setattr(workers, "present", lambda: made)
     made.cells = 0
+    monkeypatch.setattr(apart, "ALONE", 0)
     return made
 
 
