@@ -7,6 +7,7 @@ reaches.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil, floor
 
@@ -21,7 +22,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 FINE = 0.002  # of the asked number: a nearest value is told this closely
-MOST_STEPS = 8
+MOST_STEPS = 12
 
 
 @dataclass(frozen=True)
@@ -101,20 +102,25 @@ def _nearest(problem: Problem, given: Constraint, needed: list[Constraint], tick
     for _ in range(MOST_STEPS):
         if tick() or abs(reached - given.bound) <= FINE * max(1.0, abs(given.bound)):
             break
-        middle = round((reached + given.bound) / 2, 4)
-        if given.bound == int(given.bound) and abs(given.bound) > 1:  # a count
-            middle = round(middle)
-            if middle in (reached, given.bound):
-                break
-        try:
-            tried = given.module.read(problem.encoded, replace(given, bound=middle))
-        except ChoiceError:
+        tried = _between(problem, given, reached)
+        if tried is None:
             break
         found = a_tree(replace(problem, constraints=(*others, tried)), tick)
         if isinstance(found, HeapTree):
             reached = given.module.value(problem.encoded, given, found)
         elif found is False:
-            given = replace(given, bound=middle)
+            given = replace(given, bound=tried.bound)
         else:
             break
     return float(reached)
+
+
+def _between(problem: Problem, given: Constraint, reached: float) -> Constraint | None:
+    """The constraint with a number halfway from the one asked to one that a tree keeps; a whole one if it counts. None
+    if there is no such number between them."""
+    low, high = sorted((reached, given.bound))
+    for middle in (round((low + high) / 2, 4), (low + high) // 2, (low + high) // 2 + 1):
+        if low < middle < high:
+            with suppress(ChoiceError):
+                return given.module.read(problem.encoded, replace(given, bound=middle))
+    return None

@@ -1,0 +1,66 @@
+"""Why no tree satisfies the constraints: the conflict is a smallest one, and the nearest values are by brute force."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from odtc.errors import ChoiceError
+from odtc.problem.constraints.conflicts import FINE, _between, conflict
+from odtc.problem.constraints.constraint import posed
+from odtc.testing.optima import least_of_every_tree
+from odtc.workflow import pipeline
+from tests.unit.test_constrained_certificate import small
+
+COUNTS = ("branch_nodes", "tests", "features", "class_leaves", "leaf_rows")
+SETS = (
+    ("branch_nodes <= 0", "accuracy >= 0.75", "leaf_rows >= 1"),
+    ("tests <= 0", "recall[yes] >= 0.6", "recall[no] >= 0.6"),
+    ("features <= 0", "precision[yes] >= 0.5", "recall[no] >= 0.9"),
+    ("leaf_rows >= 5", "accuracy >= 0.9"),
+    ("class_leaves[yes] <= 0", "recall[yes] >= 0.5"),
+    ("recall[yes] >= 0.95", "recall[no] >= 0.95", "features <= 2"),
+    ("statistical_parity[group=side:p,positive=yes] <= 0.05", "accuracy >= 0.85"),
+    ("leaf_precision >= 0.95", "leaf_rows >= 3", "branch_nodes <= 2"),
+    ("monotone[f0,positive=no]", "recall[yes] >= 0.9", "accuracy >= 0.8"),
+)
+
+
+def satisfied(problem, constraints) -> bool:
+    return least_of_every_tree(replace(problem, constraints=tuple(constraints))) < np.inf
+
+
+@pytest.mark.parametrize("texts", SETS, ids=" and ".join)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_conflict_is_smallest_and_its_nearest_values_are_kept_and_nearest(texts, seed):
+    problem = pipeline.pose(small(seed, n=10, values=2), "dpflow", 2, encoding="auto")
+    try:
+        problem = posed(problem, texts)
+    except ChoiceError:  # what says nothing of this data
+        return
+    if satisfied(problem, problem.constraints):
+        return
+    told = conflict(problem, lambda: False)
+    assert told.smallest and not satisfied(problem, told.constraints)
+    for given in told.constraints:
+        others = [one for one in told.constraints if one is not given]
+        assert not others or satisfied(problem, others)
+    for given, value in told.nearest:
+        others = [one for one in told.constraints if one is not given]
+        down = -1 if given.op == ">=" else 1  # the way in which it is easier
+        safe = round(value + down * 1e-6, 6) if value % 1 else value  # within rounding
+        kept = given.module.read(problem.encoded, replace(given, bound=safe))
+        assert satisfied(problem, [*others, kept])
+        nearer = value - down * (1 if given.bound > 1 or given.name in COUNTS else 2 * FINE)
+        if (nearer - given.bound) * down > 0:
+            tried = given.module.read(problem.encoded, replace(given, bound=nearer))
+            assert not satisfied(problem, [*others, tried]), f"{tried} can be kept, {value} was told"
+
+
+def test_a_count_is_halved_in_whole_numbers():
+    """Between 0 branch nodes asked and 3 in a tree met, one and two are tried, too."""
+    problem = pipeline.pose(small(1, n=10, values=2), "dpflow", 2, encoding="auto")
+    nodes, recall = posed(problem, ("branch_nodes <= 0", "recall[yes] >= 0.9")).constraints
+    assert _between(problem, nodes, 3.0).bound in (1, 2)
+    assert _between(problem, nodes, 1.0) is None
+    assert _between(problem, recall, 0.5).bound == 0.7
