@@ -20,7 +20,7 @@ from odtc.errors import ChoiceError, TreeError
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.groups import carrying
+from odtc.problem.constraints.groups import carrying, example_of, rarest
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Repairs, Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.expressions import Expression, Need, Needs, Statement, missing, needed, stated
@@ -34,6 +34,7 @@ BY_SEARCH = (
     "is satisfied by the compiler's own search alone, as no row of a model tells which branch nodes separate rows; use "
     "`odtc fit --model dpflow`, with fewer tests (--encoding auto:bins=8) or a smaller --depth if it is refused"
 )
+EXAMPLES = {"N": 3.0, "R": 0.6, "D": 0.05, "C": 100.0}  # numbers of an example, by their letter in the summary
 SLACK = 1e-9  # of the bound: sums of weights are rounded
 
 
@@ -96,7 +97,7 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     module = CONSTRAINTS.get(name)
     if (found["op"] or "") not in (module.OPS or ("",)):
         wanted = f"takes {' or '.join(module.OPS)}, as NAME OP NUMBER" if module.OPS else "takes no number"
-        raise ChoiceError(f"constraint {name!r} {wanted}, got {text!r}")
+        raise ChoiceError(f"constraint {name!r} {wanted}, got {text!r}; {example_text(name, encoded)}")
     try:
         bound = float(found["bound"] or 0)
     except ValueError:
@@ -110,7 +111,28 @@ def parse(text: str, encoded: Encoded) -> Constraint:
         cells = tuple(cell.strip() for cell in next(csv.reader([args], skipinitialspace=True), [])) if args else ()
     except csv.Error as problem:
         raise ChoiceError(f"expected the arguments of a constraint on one line, got {text!r} ({problem})") from None
-    return module.read(encoded, Constraint(name, cells, found["op"] or "", bound))
+    try:
+        return module.read(encoded, Constraint(name, cells, found["op"] or "", bound))
+    except ChoiceError as refused:
+        if cells or "for example" in str(refused):
+            raise
+        raise ChoiceError(f"{refused}; {example_text(name, encoded)}") from None
+
+
+def example_text(name: str, encoded: Encoded) -> str:
+    """An example of a kind in the columns and levels of the data, by the first words of its summary."""
+    shape = GRAMMAR.fullmatch(CONSTRAINTS.get(name).SUMMARY.split(": ")[0])
+    if not shape:
+        return f"see `odtc info {name}`"
+    columns = iter([feature.name for feature in encoded.features] * 2)
+    args = []
+    for word in [word for word in (shape["args"] or "").split(",") if word.strip("…")]:
+        key, _, value = word.rpartition("=")
+        own = {"CLASS": lambda: rarest(encoded), "G": lambda: example_of(encoded)}
+        value = own[value]() if value in own and (key or value == "CLASS") else next(columns, "COLUMN")
+        args.append(f"{key}={value}" if key else value)
+    number = EXAMPLES.get(shape["bound"] or "", 0)
+    return f"write for example {str(Constraint(name, tuple(args), shape['op'] or '', number))!r}"
 
 
 def expect_no_arguments(given: Constraint) -> None:

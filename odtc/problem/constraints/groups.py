@@ -84,6 +84,12 @@ def example_of(encoded: Encoded) -> str:
     return least[1]
 
 
+def rarest(encoded: Encoded) -> str:
+    """The class of the least weight, the one that constraints are mostly about."""
+    weight = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
+    return encoded.classes[int(np.where(weight > 0, weight, np.inf).argmin())]
+
+
 def regrouped(encoded: Encoded, texts: Iterable[str]) -> Encoded:
     """The encoding with the groups of these texts counted anew, after its rows have changed."""
     return carrying(replace(encoded, groups=()), texts)

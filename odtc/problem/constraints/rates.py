@@ -18,7 +18,7 @@ from odtc.base.registry import did_you_mean
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import SLACK, Constraint
-from odtc.problem.constraints.groups import example_of, groups
+from odtc.problem.constraints.groups import example_of, groups, rarest
 from odtc.problem.constraints.on_predictions import predicted
 from odtc.problem.constraints.proportions import ShareSum, gaps
 from odtc.trees.heap_tree import HeapTree
@@ -90,12 +90,6 @@ def one_class(encoded: Encoded, given: Constraint, inside: bool) -> Constraint:
             f"{str(given)!r} of, got none"
         )
     return share(given)
-
-
-def rarest(encoded: Encoded) -> str:
-    """The class of the least weight, the one that constraints are mostly about."""
-    weight = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
-    return encoded.classes[int(np.where(weight > 0, weight, np.inf).argmin())]
 
 
 def of_class(encoded: Encoded, name: str) -> np.ndarray:

@@ -23,8 +23,8 @@ def kept_facts(
     -------
     list of dict
         `constraint` as typed, `asked` its number (None without one), `training` the figure of the tree, `test` that
-        on labelled rows; None if there are none, if the kind does not speak of predictions, or if the rows lack a
-        column.
+        on labelled rows, `kept_on_test` whether it satisfies the constraint; both None if there are none, if the kind
+        does not speak of predictions, or if the rows lack a column.
     """
     unlabelled = labelled is None or (labelled.y < 0).any()
     rows = None if unlabelled else RowPredictions(problem.encoded, labelled, tree.predict(labelled.X))
@@ -36,12 +36,14 @@ def kept_facts(
                 test = rows.value(given)
             except (OdtcError, ZeroDivisionError):
                 test = None
+        test = None if test is None or test != test else test
         found.append(
             {
                 "constraint": str(given),
                 "asked": given.bound if given.op else None,
                 "training": given.module.value(problem.encoded, given, heap),
-                "test": None if test is None or test != test else test,
+                "test": test,
+                "kept_on_test": None if test is None else bool(given.holds(test)),
             }
         )
     return found
@@ -50,4 +52,6 @@ def kept_facts(
 def kept_text(entry: dict) -> str:
     """An entry in words."""
     figure = f"{entry['constraint']}: {entry['training']:.4g} on training rows"
-    return figure + (f", {entry['test']:.4g} on test rows" if entry["test"] is not None else "")
+    if entry["test"] is None:
+        return figure
+    return f"{figure}, {entry['test']:.4g} on test rows" + ("" if entry["kept_on_test"] else ", not satisfied there")

@@ -11,6 +11,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Judge
 from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.groups import rarest
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_leaves import (  # noqa: F401
     NEEDS,
@@ -20,7 +21,7 @@ from odtc.problem.constraints.on_leaves import (  # noqa: F401
     predicts,
 )
 from odtc.problem.constraints.on_predictions import Knows
-from odtc.problem.constraints.rates import klass, rarest
+from odtc.problem.constraints.rates import klass
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
