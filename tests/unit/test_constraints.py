@@ -491,7 +491,8 @@ def test_rows_that_other_columns_tell_apart_too_do_not_rise():
 @pytest.mark.parametrize("name", CONSTRAINTS.names())
 def test_a_kind_without_its_words_is_answered_by_an_example_that_is_taken(name, tmp_path):
     """The example is in the columns and levels of the data."""
-    (tmp_path / "t.csv").write_text('"a,b",sex,city,class\n' + "1,m,u,no\n2,f,u,yes\n3,f,k,no\n4,m,k,yes\n5,m,u,yes\n" * 3)
+    rows = "1,m,u,no\n2,f,u,yes\n3,f,k,no\n4,m,k,yes\n5,m,u,yes\n" * 3
+    (tmp_path / "t.csv").write_text('"a,b",sex,city,class\n' + rows)
     encoded = encode(odtc.read(tmp_path / "t.csv"), "auto")
     with pytest.raises(ChoiceError, match="write for example") as refused:
         parse(name, encoded)
