@@ -101,6 +101,7 @@ def _child(words, folder: Path, before: Callable[[], None], out: int, err: int) 
     os.chdir(folder)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(out, 1), os.dup2(err, 2)
+    sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")  # those of the parent remember its files
     sys.argv = ["odtc", *map(str, words)]
     before()
     try:
@@ -253,7 +254,7 @@ def faults() -> dict[str, Callable]:
         found[f"{handles} handles"] = lambda folder, words, handles=handles: limited(
             folder, words, resource.RLIMIT_NOFILE, handles
         )
-    for size in (4, 30, 100, 200):
+    for size in (4, 30, 66, 100, 200):
         found[f"{size} MB"] = lambda folder, words, size=size: limited(
             folder, words, resource.RLIMIT_AS, size << 20, above=True
         )

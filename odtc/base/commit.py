@@ -111,8 +111,9 @@ def _commit(stem: Path, facts: dict[str, Any], staged: Staged) -> None:
         finally:
             with contextlib.suppress(OSError):
                 os.unlink(name)
-        sweep(stem)
         _apply(journal, facts)
+        with contextlib.suppress(OSError):  # as without file handles; all is done
+            sweep(stem)
 
 
 def _apply(journal: Path, facts: dict[str, Any]) -> None:

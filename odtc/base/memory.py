@@ -3,11 +3,13 @@
 import os
 from pathlib import Path
 
+from odtc.base.system import address_space_left
 from odtc.errors import ModelError
 
 
 def available() -> int | None:
-    """Bytes that are still free: the smaller of what the system and the container leave; None if neither reports it."""
+    """Bytes that are still free: the least of what the system, the container and a limit of the process (`ulimit -v`)
+    leave; None if none of them reports it."""
     found = []
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
@@ -23,6 +25,7 @@ def available() -> int | None:
         found.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
     except (OSError, ValueError):  # no container, or one without a limit ("max")
         pass
+    found += [left for left in [address_space_left()] if left is not None]
     return min(found, default=None)
 
 

@@ -114,6 +114,22 @@ def children_cpu_seconds() -> float | None:
     return used.ru_utime + used.ru_stime
 
 
+def address_space_left() -> int | None:
+    """Bytes of memory that a limit of the system (`ulimit -v`) leaves to this process; None without one."""
+    if WINDOWS:
+        return None
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return None
+    try:
+        held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError):  # no such file: what it holds is not known
+        held = 0
+    return max(0, limit - held)
+
+
 def cores() -> int:
     """How many processors this process may use; on macOS and Windows, which set no limit, how many there are."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

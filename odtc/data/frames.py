@@ -5,6 +5,7 @@ same cells would be in a file (odtc.data.column_types): text is a category unles
 dtype is a category, booleans stay booleans; None, NaN, NA and the words for them are missing.
 """
 
+import io
 from typing import BinaryIO
 
 import numpy as np
@@ -94,7 +95,9 @@ def write_parquet(rows: list[dict], types: dict[str, type], stream: BinaryIO) ->
         The columns in their order: str, int, float or bool.
     stream : binary stream
     """
-    pl.DataFrame(rows, schema=types).write_parquet(stream)
+    whole = io.BytesIO()  # an OSError of a stream of ours would come out of polars as an error of its own
+    pl.DataFrame(rows, schema=types).write_parquet(whole)
+    stream.write(whole.getbuffer())
 
 
 def learn_features(

@@ -21,6 +21,7 @@ import polars as pl
 from odtc.base import cluster as clusters
 from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.contract import Contract
+from odtc.base.memory import available
 from odtc.base.registry import Registry, did_you_mean
 from odtc.data import column_types
 from odtc.data.coded_columns import table_of_columns
@@ -35,6 +36,7 @@ from odtc.data.text_pieces import not_utf8
 from odtc.errors import ChoiceError, DataError
 
 BATCH = 1 << 24  # bytes of text that are read at once
+LEAST_MEMORY = 1 << 26  # bytes; with less polars ends the process without a word of ours
 SPLIT_SEED = 20  # which rows are set aside is part of what a file says: the same in all versions
 
 
@@ -479,6 +481,11 @@ def _reader_of(path: Path):
     module, _ = _match(path)
     if empty:
         raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file")
+    if (room := available()) is not None and room < LEAST_MEMORY:
+        raise DataError(
+            f"expected {LEAST_MEMORY >> 20} MB of free memory to read {str(path)!r} with, got {room >> 20} MB; end "
+            "other programs, or allow more (ulimit -v)"
+        )
     return module
 
 

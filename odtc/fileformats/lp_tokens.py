@@ -135,6 +135,11 @@ def tokens(text: Text, begin: int, end: int) -> Tokens:
     where = where[
         text.equals(starts[where], lengths[where], b"inf") | text.equals(starts[where], lengths[where], b"infinity")
     ]
+    short = np.flatnonzero(names & (lengths == 3))
+    if (bad := text.equals(starts[short], lengths[short], b"nan")).any():
+        at = int(short[bad.argmax()])
+        expected = "expected a number or a name that no solver reads as a number"
+        raise text.error(starts[at], expected, text.word(starts[at], 3))
     number = np.flatnonzero(kinds == NUMBER)
     values[number] = text.numbers(starts[number], lengths[number])
     kinds[where], values[where] = NUMBER, np.inf

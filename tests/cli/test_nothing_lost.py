@@ -1,15 +1,22 @@
 """What a run that fails at its last file leaves: the files of the run before, all of them; and what is refused is
 refused before the first file."""
 
+import io
 import os
+import subprocess
+import sys
 
 import pytest
 
+from odtc.base import commit, system
+from odtc.base.atomic_write import write_text
 from odtc.cli import app
+from odtc.data import reading
+from odtc.data.frames import write_parquet
 from odtc.data.reading import read
 from odtc.errors import DataError, OutputError
 from odtc.workflow import artifacts, near_optimal, near_optimal_set
-from tests.command_line import MONKS, contents, odtc, refused
+from tests.command_line import MONKS, contents, environment, odtc, refused
 
 DATA = MONKS / "monks-1.csv"
 FIT = ("fit", DATA, "--depth", 1, "-o", "m")
@@ -80,3 +87,46 @@ def test_a_link_to_itself(tmp_path):
 )
 def test_faults_of_the_machine_are_told_from_those_of_odtc(fault, said):
     assert app._of_the_machine(fault).count(said) and bool(app._of_the_machine(fault)) == bool(said)
+
+
+@pytest.mark.skipif(system.WINDOWS, reason="no such limit")
+def test_the_address_space_of_a_process_is_a_limit_of_its_memory(tmp_path):
+    """`ulimit -v` was not looked at: polars ended the process, and nothing too large was refused."""
+    import resource
+
+    asked = "from odtc.base.memory import available; print(available())"
+    told = subprocess.run(
+        [sys.executable, "-c", asked],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31)),
+    )
+    assert 1 << 28 < int(told.stdout) < 1 << 31, told.stderr
+
+
+def test_data_are_not_read_without_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "available", lambda: 1 << 20)
+    assert "64 MB of free memory" in refused(odtc(*FIT, folder=tmp_path)) and contents(tmp_path) == {}
+
+
+def test_what_is_committed_is_done_whatever_comes_after(tmp_path, monkeypatch):
+    """Without file handles, sweeping came to its end before the files had their names."""
+
+    def none_left(stem):
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(commit, "sweep", none_left)
+    with commit.together(tmp_path / "m"):
+        write_text(tmp_path / "m.a", "one")
+        write_text(tmp_path / "m.b", "two")
+    assert contents(tmp_path) == {"m.a": b"one", "m.b": b"two"}
+
+
+def test_parquet_on_a_full_disk():
+    class Full(io.BytesIO):
+        def write(self, data):
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        write_parquet([{"a": 1}], {"a": int}, Full())

@@ -15,8 +15,6 @@ def difference(ours, theirs) -> str:
     endless = lambda v: np.where(np.abs(v) >= 1e20, np.copysign(np.inf, v), v)  # noqa: E731
     if any(" " in name for name in name_list(ours.columns) + name_list(ours.rows)):
         return ""  # told apart by the columns of the fixed form, of which HiGHS does not take all
-    if any(not name or "\r" in name for name in name_list(theirs.columns)):
-        return ""  # a carriage return within a line, which it takes for a name or the begin of one
     for mine, its in ((ours.columns, theirs.columns), (ours.rows, theirs.rows)):
         mine, its = name_list(mine), [name.removeprefix("HiGHS_") for name in name_list(its)]  # R7 of a nameless row
         if mine != its:

@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from odtc.workflow.run_record import read_run
 from tests.command_line import MONKS
 from tests.fuzz.second_reader import HIGHS, difference
 
+LONE_RETURN = re.compile(rb"\r(?!\n)")
 CORPUS = Path(__file__).parent / "corpus"
 MEMORY = Path("/dev/shm")  # files that are written a million times, on systems that have it
 
@@ -69,8 +71,12 @@ def _run_record(path) -> None:
 
 
 def same_as_highs(path) -> None:
-    """A model file that both readers take is one model. Raises AssertionError if it is two."""
-    ours, theirs = read_model(path), HIGHS.read(path)
+    """A model file that both readers take is one model. Raises AssertionError if it is two.
+
+    A carriage return within a line is to HiGHS part of a word, or hides the line: such files are only read.
+    """
+    ours = read_model(path)
+    theirs = None if LONE_RETURN.search(path.read_bytes()) else HIGHS.read(path)
     if theirs is not None:
         said = difference(ours, theirs)
         assert not said, said
