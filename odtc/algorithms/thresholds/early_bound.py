@@ -50,6 +50,8 @@ class EarlyBound:
 
     def by_common_rows(self, timed: bool) -> None:
         """The bound by rows that the sides of many tests have in common; with a limit (`timed`) as far as it goes."""
+        if not timed and self._most() < SMALL * self.least:
+            return
         try:
             with _at_most(self.search, None if timed else min(FEW, self.patience)):
                 while not self.ended and (lower := self.search.lower(self.height)) < self._most():
