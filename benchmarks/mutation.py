@@ -475,6 +475,7 @@ def main() -> None:
     words.add_argument("--tests", help="test files between commas, in the place of those of the modules")
     words.add_argument("--budget", type=float, default=BUDGET, help="CPU seconds of tests for one change")
     words.add_argument("--out", help="a file for what was found, in lines of JSON")
+    words.add_argument("--outside", action="store_true", help="also changes outside of functions: see MUTATION.md")
     words.add_argument("--kept", help="a file for what unchanged tests reach, for the next time")
     words.add_argument("--again", help="only the changes that live in such a file")
     asked = words.parse_args()
@@ -493,6 +494,8 @@ def main() -> None:
     modules = modules_of(asked.modules)
     sources = {name: Source(name, _path(name), (ROOT / name).read_text(encoding="utf-8")) for name in modules}
     wanted = [(name, at) for name, source in sources.items() for at in range(len(source.changes))]
+    if not asked.outside:
+        wanted = [(name, at) for name, at in wanted if sources[name].changes[at].kind == "body"]
     if asked.again:
         lines = [json.loads(line) for line in Path(asked.again).read_text().splitlines()]
         lived = {_key(line) for line in lines if line["state"] == LIVES}
