@@ -23,13 +23,14 @@ from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.contract import Contract
 from odtc.base.memory import available
 from odtc.base.registry import Registry, did_you_mean
+from odtc.base.text import some
 from odtc.data import column_types
 from odtc.data.coded_columns import table_of_columns
 from odtc.data.column_coding import Column, WordsNeeded, code_columns
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.frames import table_of, table_of_arrays
 from odtc.data.partitions import columns as partitions
-from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label, some
+from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label
 from odtc.data.reading_spec import CLASSIFICATION, POLICIES, TASK_FIELDS, ReadingSpec
 from odtc.data.task import task_of
 from odtc.data.text_pieces import not_utf8

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from odtc.base.registry import did_you_mean
+from odtc.base.text import some
 from odtc.data import column_types
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
 from odtc.data.reading_spec import ReadingSpec
@@ -159,9 +160,3 @@ def one_target(columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[st
         hint = did_you_mean(str(target), columns) or f"; it has {some(columns)}"
         raise ChoiceError(f"expected --target to name a column of {place}, got {target!r}{hint}")
     return (str(target),)
-
-
-def some(names) -> str:
-    """Ten of these names at most, quoted."""
-    listed = [repr(name) for name in names[:10]]
-    return ", ".join(listed + ["..."] if len(names) > 10 else listed)

@@ -427,6 +427,14 @@ def test_a_cut_that_two_columns_make_alike_has_the_better_bound_in_every_state(t
     assert done.proved and done.certified
 
 
+def test_a_certificate_of_large_numbers_is_of_the_tree_whose_floats_are_rounded():
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 3, (20, 2)).astype(float)
+    y = 6000.0 * X[:, 0] - 5000.0 * X[:, 1] + 1e6
+    fitted = odtc.OptimalTreeRegressor(4, params={"lambda": "0.1"}).fit(X, y)
+    assert fitted.is_optimal_ and fitted.objective_ == pytest.approx(0.1 * (len(np.unique(y)) - 1), abs=1e-5)
+
+
 @pytest.mark.parametrize("law", [0, 1])
 def test_what_roots_of_two_levels_cost_is_the_same_in_numpy_and_in_loops(law):
     from fractions import Fraction

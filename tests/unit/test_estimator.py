@@ -254,7 +254,7 @@ def test_errors_of_choice_are_value_errors():
 
 
 def test_an_estimator_is_imported_without_what_only_a_fit_needs():
-    code = "import sys, odtc; odtc.OptimalTreeClassifier; "
+    code = "import sys, odtc; odtc.OptimalTreeClassifier; odtc.OptimalTreeRegressor; odtc.OptimalSurvivalTree; "
     code += "print([n for n in ('polars', 'numba', 'highspy', 'odtc.workflow.run') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=True)
     assert done.stdout.strip() == "[]"

@@ -34,6 +34,7 @@ from odtc.verification.leaf_sums.two_levels import kernel
 from odtc.verification.threshold_columns import count_left_out, cut_groups, rank_columns
 
 DEEPEST = 8
+OFF = 0.01  # of what rounded sums of a check may be off by: what those of one tree are
 WIDTH = 1e-10  # of the ends of a cost that is rounded: trees nearer than that are not told apart
 SHAPE = {"depth": WHOLE, "price": TEXT, "tree": {}, "of": CLAIM_SHAPE}
 MEASURES = {one.SCHEMA: one for one in (squares, likelihood)}
@@ -115,15 +116,17 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
         terms,
         objective if exact and bound >= low else below,
         exact,
+        OFF * measure.near / float(unit),
     )
 
 
 @dataclass(frozen=True)
 class LeafSumsProof(Proof):
     """A proof whose numbers are rounded outwards, unless they are `exact`: the tree costs no more than `objective`, and
-    no tree costs less than `bound`."""
+    no tree costs less than `bound`. The cost of a tree by sums in floats may be `off` by so much."""
 
     exact: bool
+    off: float
 
     @property
     def optimal(self) -> bool:
@@ -171,6 +174,7 @@ class LeafSumsBound:
         self.near = 2 * measure.near  # of rounded numbers: what they and a few sums of them are off by, and more
         self.slack = 64 * self.near  # no bound of rounded numbers misses the exact one by more
         self.floors = self._floors(single)
+        self.some_floor, self.compiled = bool(self.floors.any()), None
         dense = np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in rank.T], axis=1)
         groups = cut_groups(dense, np.argsort(dense, axis=0, kind="stable").T)
         twice = np.bincount(np.abs(np.concatenate(groups))) > 1
@@ -200,7 +204,7 @@ class LeafSumsBound:
 
     def floor(self, rows: np.ndarray, exact: bool = True) -> Fraction | float:
         """What rows that no test tells apart cost at least."""
-        units = int(self.floors[rows].sum())
+        units = int(self.floors[rows].sum()) if self.some_floor else 0
         return Fraction(units) / 2**self.shift if exact else units / 2**self.shift
 
     def least(self, rows: np.ndarray, depth: int, tried, need: Fraction, exact: bool = True) -> Fraction | float:
@@ -225,6 +229,7 @@ class LeafSumsBound:
             return (self.best(rows, depth, need + floor) if exact else self._rounded(rows, depth)) - floor
         by_column: dict[int, dict] = {}
         for column, cut, *below in tried:
+            cut = self._stands_for(rows, column, cut)
             if column in by_column and cut in by_column[column]:
                 raise ValueError("it tries a cut twice")
             by_column.setdefault(column, {})[cut] = _Sides(self, rows, column, cut, below, depth)
@@ -242,13 +247,22 @@ class LeafSumsBound:
             raise ValueError("it tries cuts of columns that it has not")
         return min([found, *(price + cost for cost in alike.values())])
 
+    def _stands_for(self, rows: np.ndarray, column: int, cut: int) -> int:
+        """The rank of these rows whose cut separates them as `cut` does; raises ValueError if it leaves one side
+        without rows."""
+        rank = self.rank[rows, column]
+        left = rank[rank <= cut]
+        if not 0 < len(left) < len(rank):
+            raise ValueError("it tries a cut that separates no rows")
+        return int(left.max())
+
     def _column(self, column: int, ranks: np.ndarray, cuts: dict, need: Fraction | None, alike: dict):
         """The least that a cut of a column costs, without its branch node: a tried cut by its sides, those between two
         tried ones by the left side of the lower and the right side of the upper one. Cuts that separate all rows as one
         of another column does have the best bound of all these, in `alike`. None if all cuts are such."""
         places, ranks, last = sorted(cuts), ranks[:-1], int(ranks[-1])
-        if not np.isin(places, ranks).all():
-            raise ValueError("it tries a cut that separates no rows in another way")
+        above = np.searchsorted(places, ranks)  # the first tried cut that is not below
+        tried = np.append(places, -1)[above] == ranks
         sides, zero = [cuts[place] for place in places], 0.0
         one = [zero, *accumulate((side.found[0] for side in sides), max)]  # of the left sides of the first tried cuts
         two = [*accumulate((side.found[1] for side in reversed(sides)), max)][::-1] + [zero]
@@ -258,19 +272,24 @@ class LeafSumsBound:
             left, right = one[low + 1], two[high]
             if need is not None and need - self.slack <= left + right < need:
                 left, right = Fraction(left), Fraction(right)
-                left = max(left, sides[low].again(0, need - right)) if low >= 0 else left
-                right = max(right, sides[high].again(1, need - left)) if high < len(sides) else right
+                for side in reversed(sides[: low + 1]):
+                    if left + right < need and side.found[0] >= left - self.slack:
+                        left = max(left, side.again(0, need - right))
+                for side in sides[high:]:
+                    if left + right < need and side.found[1] >= right - self.slack:
+                        right = max(right, side.again(1, need - left))
             return left + right
 
-        above = np.searchsorted(places, ranks)  # the first tried cut that is not below
-        below = above - ~np.isin(ranks, places)
+        below = above - ~tried
         shared = self.alike[column]
         for cut, group in shared.items():
             at = int(np.searchsorted(ranks, cut, side="right")) - 1  # the rank that stands for it on these rows
             if 0 <= at and cut < last:
                 alike[group] = max(alike.get(group, zero), of(int(below[at]), int(above[at])))
-        own = ~np.isin(ranks, list(shared))
-        pairs = sorted(set(zip(below[own].tolist(), above[own].tolist())))
+        if shared:
+            own = ~np.isin(ranks, list(shared))
+            below, above = below[own], above[own]
+        pairs = sorted(set(zip(below.tolist(), above.tolist())))
         return min((of(*pair) for pair in pairs), default=None)
 
     def _leaf(self, rows: np.ndarray, exact: bool = True) -> Fraction | float:
@@ -306,9 +325,10 @@ class LeafSumsBound:
     def _roots(self, rows: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(column, cut, cost as a float) of each cut of these rows, with the best tree of depth - 1 on either side."""
         measure = self.measure
-        width = float(len(rows) * self.rank.shape[1])
-        if depth == 2 and (compiled := kernel(width * width)) is not None:
-            return compiled(self.rank, self.moments, rows, measure.LAW, measure.root_unit, float(self.price))
+        if depth == 2 and self.compiled is None:
+            self.compiled = kernel(float(len(rows) * self.rank.shape[1]) ** 2)
+        if depth == 2 and self.compiled is not None:
+            return self.compiled(self.rank, self.moments, rows, measure.LAW, measure.root_unit, float(self.price))
         found = [self._root_costs(rows, column, depth) for column in range(self.rank.shape[1])]
         columns = np.repeat(np.arange(len(found)), [len(cuts) for cuts, _ in found])
         return columns, *(np.concatenate(part) for part in zip(*found))

@@ -96,7 +96,8 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
         return Certified(None, why=f"the proof is that of the search; an interruption ended the check, {CERTIFY}")
     # Sums that are no whole numbers of a unit may have trees that differ by less than any proof tells apart.
     near = facts["schema"] in MEASURES and is_proved(proof.objective, proof.bound)
-    if not (proof.optimal or near) or not (paid == proof.objective or is_proved(paid, proof.objective)):
+    same = paid == proof.objective or abs(paid - proof.objective) <= getattr(proof, "off", 0.0)
+    if not (proof.optimal or near) or not (same or is_proved(paid, proof.objective)):
         why = f"the certificate of the search bounds all trees by {proof.bound:.10g}, the tree costs {paid:.10g}"
         return Certified(False, Termination.UNKNOWN, why)
     return Certified(True)

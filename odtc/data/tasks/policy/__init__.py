@@ -20,8 +20,8 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.base.registry import did_you_mean
+from odtc.base.text import some
 from odtc.data.dataset import Dataset
-from odtc.data.reading_rows import some
 from odtc.data.reading_spec import GOALS, SCORES
 from odtc.data.tasks.policy.causal_scores import estimated
 from odtc.errors import ChoiceError, DataError

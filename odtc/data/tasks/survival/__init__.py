@@ -21,8 +21,8 @@ import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.base.registry import did_you_mean
+from odtc.base.text import some
 from odtc.data.dataset import Dataset
-from odtc.data.reading_rows import some
 from odtc.data.tasks.survival.curves import concordance, hazard_at, integrated_brier, kaplan_meier, nelson_aalen
 from odtc.errors import ChoiceError, DataError
 
