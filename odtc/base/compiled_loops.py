@@ -1,7 +1,10 @@
 """Plain loops over arrays, compiled by numba, which keeps what it has compiled on disk."""
 
+import hashlib
 import types
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 
@@ -29,8 +32,25 @@ def compile_loops(names: Sequence[str], among: dict[str, Any]) -> Any:
         own = types.FunctionType(plain.__code__, among, name, plain.__defaults__)
         own.__module__, own.__qualname__ = plain.__module__, plain.__qualname__
         among[name] = numba.njit(nogil=True)(own)
-        try:
-            among[name].enable_caching()
-        except (RuntimeError, OSError):  # no place can be written: it is compiled in each process
-            pass
+    for name in names:
+        keep_on_disk(among[name], (among[other].py_func for other in names))
     return among[names[-1]]
+
+
+def keep_on_disk(function: Any, among: Iterable[types.FunctionType]) -> None:
+    """Lets numba keep what it compiles of a function, for as long as nothing changes in the files of the functions
+    `among` which it may call: numba itself looks at the file of the function alone, and what it calls is inside."""
+    try:
+        function.enable_caching()
+        file = function._cache._cache_file
+    except (RuntimeError, OSError, AttributeError):  # no place can be written: it is compiled in each process
+        return
+    file._source_stamp = _stamp(frozenset(other.__code__.co_filename for other in among))
+
+
+@cache
+def _stamp(files: frozenset[str]) -> str:
+    text = hashlib.sha256()
+    for file in sorted(files):
+        text.update(Path(file).read_bytes())
+    return text.hexdigest()

@@ -25,6 +25,7 @@ from odtc.algorithms.thresholds import (
     depth_two_numpy,
 )
 from odtc.base import deadline
+from odtc.base.compiled_loops import keep_on_disk
 
 NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called from Python
 BINARY = ("pair_sums", "best_pair")  # which numpy code does without (odtc.algorithms.thresholds.binary_nodes)
@@ -154,11 +155,12 @@ def _dispatchers() -> dict:
     # They call each other by their module's names: they are compiled among compiled ones, and the module keeps the
     # plain ones.
     among = vars(block_groups) | vars(pair_counts) | vars(binary_triples) | vars(binary_pairs) | vars(depth_two)
-    for name, function in list(among.items()):
-        if isinstance(function, types.FunctionType):
-            own = types.FunctionType(function.__code__, among, name, function.__defaults__)
-            own.__module__, own.__qualname__, own.__doc__ = function.__module__, function.__qualname__, function.__doc__
-            among[name] = _cached(numba.njit(nogil=True)(own))
+    functions = {name: function for name, function in among.items() if isinstance(function, types.FunctionType)}
+    for name, function in functions.items():
+        own = types.FunctionType(function.__code__, among, name, function.__defaults__)
+        own.__module__, own.__qualname__, own.__doc__ = function.__module__, function.__qualname__, function.__doc__
+        among[name] = numba.njit(nogil=True)(own)
+        keep_on_disk(among[name], functions.values())
     return among
 
 
@@ -166,11 +168,3 @@ def place(name: str) -> Path | None:
     """The folder in which a kernel stays that is compiled; None if no folder can be written."""
     cache = _dispatchers()[name]._cache
     return Path(cache.cache_path) if hasattr(cache, "_cache_file") else None
-
-
-def _cached(function):
-    try:
-        function.enable_caching()
-    except (RuntimeError, OSError):  # no place can be written: it is compiled in each process
-        pass
-    return function
