@@ -120,13 +120,15 @@ SECTIONS = {ReadingSpec: DATA, ModelSpec: MODEL_SECTION, SolvingSpec: SOLVER}  #
 class Part:
     """The options of a specification's fields that a command has: those of `only`, by default all but `leave`. With
     `short` also the short options for constraints; `changed` is the default or the help of a field, if the command
-    has its own: {"time_limit": {"default": 60.0}}."""
+    has its own: {"time_limit": {"default": 60.0}}; `hidden` are those that no help shows, as the command refuses them
+    in a sentence of its own."""
 
     of: type
     only: tuple[str, ...] = ()
     leave: tuple[str, ...] = ()
     short: bool = False
     changed: dict = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
 
     @property
     def fields(self) -> dict:
@@ -142,9 +144,8 @@ class Part:
         found = []
         for name, one in self.fields.items():
             default = self.changed.get(name, {}).get("default", written_default(one))
-            found.append(
-                _parameter(name, default, _option(one, SECTIONS[self.of], self.changed.get(name, {}).get("help")))
-            )
+            help, hidden = self.changed.get(name, {}).get("help"), name in self.hidden
+            found.append(_parameter(name, default, _option(one, SECTIONS[self.of], help, hidden)))
             if name == "constraints" and self.short:
                 for word, (_, help) in SHORT_CONSTRAINTS.items():
                     option = typer.Option(
@@ -192,7 +193,7 @@ def written_default(one):
     return None if form == NAMES else [] if form in (REPEATED, PAIRS) else default_of(one)
 
 
-def _option(one, section: str, help: str | None = None):
+def _option(one, section: str, help: str | None = None, hidden: bool = False):
     form, completes = one.metadata.get("form"), one.metadata.get("completes")
     kind = {NAMES: str | None, REPEATED: list[str], PAIRS: list[str]}.get(form, one.metadata.get("type", one.type))
     complete = among(*completes) if isinstance(completes, tuple) else completing(completes) if completes else None
@@ -200,7 +201,9 @@ def _option(one, section: str, help: str | None = None):
     group = one.metadata.get("group", section)
     return Annotated[
         kind,
-        typer.Option(flag_of(one), metavar=metavar, help=help, autocompletion=complete, rich_help_panel=group),
+        typer.Option(
+            flag_of(one), metavar=metavar, help=help, autocompletion=complete, rich_help_panel=group, hidden=hidden
+        ),
     ]
 
 
@@ -231,9 +234,8 @@ def pairs(given: list[str]) -> dict[str, str]:
 
 READING, MODEL, SOLVING = Part(ReadingSpec, leave=("hold_out",)), Part(ModelSpec, short=True), Part(SolvingSpec)
 SPLITTING = Part(ReadingSpec)  # of the commands that may set rows aside
-# Commands that know no other task than classification read without the options of tasks.
-READING_CLASSES = Part(ReadingSpec, leave=("hold_out", "task", *TASK_FIELDS))
-SPLITTING_CLASSES = Part(ReadingSpec, leave=("task", *TASK_FIELDS))
+# Of the commands that know no other task than classification, and say so.
+READING_CLASSES = Part(ReadingSpec, leave=("hold_out",), hidden=("task", *TASK_FIELDS))
 
 
 def names(text: str | None) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
 from odtc.data.reading import fingerprint, read
 from odtc.data.reading_spec import ReadingSpec
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, OdtcError, OutputError
 from odtc.evaluation.studies.engine import Pool, Store, finish, key_of, run_tasks
 from odtc.fileformats.model_files import read_model
@@ -122,6 +123,12 @@ class Settings:
         form = cell.form
         spec = self.spec.with_model(model=form.model, depth=cell.depth, params=dict(form.params))
         return replace(spec, fitting=form.fit)
+
+
+def usual_forms(task: str) -> list[str]:
+    """FORMS that are there and can count what the leaves of a task cost."""
+    known = [form for form in FORMS if form.partition(":")[0] in FORMULATIONS.names()]
+    return [form for form in known if not TASKS.get(task).MOMENTS or FORMULATIONS.get(form.partition(":")[0]).MOMENTS]
 
 
 def find_data(wanted: tuple[str, ...] = ()) -> list[Path]:

@@ -5,7 +5,7 @@ each class is dealt out evenly. Of settings that score alike the one with the sm
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import product
@@ -121,6 +121,19 @@ def grid(
             encodings, constraints, models, filter(None, depths), leaf_rows, product(*values)
         )
     ]
+
+
+def score_of(name: str, score: str, depths: Sequence[int] = ()) -> str:
+    """The score that the settings of the task `name` are compared by: the one asked for, or of a task that is no
+    classification its figure. Raises ChoiceError for a score of classes, and a depth of `depths`, that it has not."""
+    task = TASKS.get(name)
+    if task.CLASSES:
+        return score
+    if score != SCORES[0]:
+        raise ChoiceError(f"--score {score} is of classes: --task {name} is tuned by its {task.HEADLINE_WORDS}")
+    if task.MOMENTS and 0 in depths:
+        raise ChoiceError(f"--depths: --task {name} is tuned over depths of 1 and more, got 0")
+    return OF_TASK
 
 
 def deal_folds(y: np.ndarray, n_folds: int, seed: int = 0, option: str = "--folds") -> np.ndarray:
@@ -309,11 +322,15 @@ def best_setting(results: list[Result], rule: str = "best") -> int:
 
 def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int) -> Fold:
     """A fit on some rows, scored on others; without scores if the solver finds no tree."""
+    task = TASKS.get(train.task)
+    # Neither sees what the sums of one data set took from rows of the other, such as a hazard.
+    train = task.judged_by(train, train)
+    test = task.judged_by(test, train)
     try:
         done = run_spec(spec, train)
     except NoSolutionError:
         return Fold(number, k, None, None, None, False, None)
-    if not (task := TASKS.get(train.task)).CLASSES:
+    if not task.CLASSES:
         told = task.figures(test.sums, done.tree.answers(test.X), train.classes).get(task.HEADLINE)
         figure = told if told is None or not task.LESS_IS_BETTER else -told
         return Fold(number, k, None, None, done.tree.n_leaves, done.proved, done.proof.seconds, figure)

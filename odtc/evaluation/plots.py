@@ -63,10 +63,14 @@ def progress(history, ax, title: str = "") -> None:
     ax.grid(alpha=0.25)
 
 
-def pareto(points, ax, size: str = "leaves", title: str = "") -> list[int]:
+def pareto(points, ax, size: str = "leaves", title: str = "", task=None) -> list[int]:
     """Accuracy against size of trees, `points` of (name, size, accuracy); returns the places of those on the
-    Pareto front: no other is as small and more accurate, or smaller and as accurate."""
+    Pareto front: no other is as small and more accurate, or smaller and as accurate. Of a `task` that is no
+    classification (odtc.data.task) it is the figure, given so that more is better and drawn as it is told."""
     front = on_front([(leaves, accuracy) for _, leaves, accuracy in points])
+    figure = "accuracy" if task is None or task.CLASSES else task.HEADLINE_WORDS
+    sign = -1 if figure != "accuracy" and task.LESS_IS_BETTER else 1
+    points = [(name, leaves, sign * accuracy) for name, leaves, accuracy in points]
     for place, (name, leaves, accuracy) in enumerate(points):
         ax.plot(leaves, accuracy, "o", color=PALETTE[0] if place in front else PALETTE[7])
         ax.annotate(name, (leaves, accuracy), textcoords="offset points", xytext=(5, -11), fontsize=8, parse_math=False)
@@ -75,9 +79,9 @@ def pareto(points, ax, size: str = "leaves", title: str = "") -> list[int]:
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlabel=size, ylabel="accuracy", title=title)
+    ax.set(xlabel=size, ylabel=figure, title=title)
     ax.margins(0.12)
-    ax.legend(frameon=False, loc="lower right")
+    ax.legend(frameon=False, loc="lower right" if sign > 0 else "upper right")
     ax.grid(alpha=0.25)
     return front
 

@@ -13,6 +13,8 @@ import odtc
 from benchmarks.streed_survival import survival_thetas
 from odtc.data.reading import read
 from odtc.data.tasks.survival import curves
+from odtc.evaluation.cross_validation import score_fold
+from odtc.workflow.specification import RunSpec
 from tests.command_line import odtc as command
 from tests.laws.test_tasks import columns_of, corruptions, every_tree_costs, said, table, write
 
@@ -414,3 +416,26 @@ def test_two_levels_over_many_cuts_are_those_of_the_kernel(monkeypatch):
     by_intervals = [odtc.OptimalSurvivalTree(2, min_samples_leaf=least).fit(X, y) for least in (1, 8)]
     for one, other in zip(at_once, by_intervals):
         assert one.is_optimal_ and other.is_optimal_ and one.objective_ == pytest.approx(other.objective_, rel=1e-12)
+
+
+def test_the_fits_of_folds_know_the_hazards_of_their_own_rows_alone(tmp_path):
+    path, time, event, weight = file_of(tmp_path, 7, 30)
+    data = read(path, task="survival", time="t", event="d", weights="w")
+    part = np.arange(data.n_rows) % 3 > 0
+    spec = RunSpec().with_model(model="dpflow", depth=1)
+    found = score_fold(data.taken(part), data.taken(~part), spec, 0, 0)
+    header, *lines = path.read_text().splitlines()
+    kept = [line for line, row in zip(lines, data.copies) if row]
+    assert len(kept) == data.n_rows  # so the rows of the file can be told apart below
+    write(tmp_path / "part.csv", header.split(","), [line.split(",") for line, keep in zip(kept, part) if keep])
+    alone = odtc.fit(
+        tmp_path / "part.csv",
+        "dpflow",
+        depth=1,
+        reading={"task": "survival", "time": "t", "event": "d", "weights": "w"},
+    )
+    assert found.proved and alone.proved
+    answers = alone.tree.answers(data.taken(~part).X)
+    own = data.taken(~part).sums
+    expected = curves.concordance(own[:, 4], own[:, 3] / own[:, 1], answers, own[:, 1])
+    assert found.figure == pytest.approx(expected)

@@ -4,6 +4,7 @@ import json
 from functools import cache
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -710,3 +711,57 @@ def test_a_number_is_explained_by_how_many_rows_came_there(fitted_tasks, name, w
     assert float(first.removeprefix("row 1: ")) == pytest.approx(float(number))
     rows = step.split("; here ")[1].split()[0]
     assert f": {rows} training rows, " in last and words in last and "label" not in told
+
+
+@pytest.mark.parametrize("name", ["regression", "policy"])
+def test_a_task_is_swept_by_its_own_figure(fitted_tasks, name):
+    words = [data_of(name), *TABLES[name], "--depths", "1", "--folds", "2"]
+    told = said(fitted_tasks, "sweep", *words, "-o", f"s{name}")
+    tuned = json.loads(said(fitted_tasks, "tune", *words, "-o", f"u{name}", "--json"))
+    figures = [-fold["figure"] for fold in tuned["results"][0]["folds"]]  # of a score more is better
+    rows = pl.read_parquet(fitted_tasks / f"s{name}" / "results.parquet")
+    assert rows["figure"].to_list() == pytest.approx(figures)
+    assert rows["accuracy"].null_count() == 2 == rows["error"].null_count()
+    assert f"{np.mean(figures):.6g}" in told and "%" not in told
+    refused = command("sweep", *words, "--score", "balanced_accuracy", "-o", "never", folder=fitted_tasks)
+    assert refused.code == 1 and "is of classes" in refused.err and not (fitted_tasks / "never").exists()
+
+
+@pytest.mark.parametrize("name", ["regression", "policy"])
+def test_the_models_of_a_task_are_measured(fitted_tasks, name):
+    study = ["bench", "models", "--data", data_of(name), *TABLES[name], "--depths", "1", "--encoding", "auto:bins=3"]
+    cells = json.loads(said(fitted_tasks, *study, "--forms", "flowoct,dpflow", "--results", f"{name}.jsonl", "--json"))
+    flow, program = cells["cells"]
+    reading = {"task": name, "actions": ("a", "b", "c") if name == "policy" else ()}
+    fitted = odtc.fit(fitted_tasks / data_of(name), depth=1, encoding="auto:bins=3", reading=reading)
+    assert program["objective"] == pytest.approx(fitted.proof.objective) and program["verified"]
+    if name == "regression":
+        assert flow["termination"] == "refused" and "--model dpflow" in flow["message"]
+    else:
+        assert flow["objective"] == pytest.approx(program["objective"])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_is_of_classes_alone_refuses_a_task_in_a_sentence(fitted_tasks, name):
+    given = [data_of(name), *TABLES[name]]
+    vary = ["frontier", *given, "--depth", "1"]
+    for words, why in (
+        (["select", *given], "odtc select is about classes"),
+        (["refit", "policy1.tree.json", *given], "odtc refit is about classes"),
+        (
+            [*vary, "--vary", "accuracy >= 0.1:0.3:0.1"],
+            "fit each number" if name == "regression" else "is about classes",
+        ),
+    ):
+        refused = command(*words, folder=fitted_tasks)
+        assert refused.code == 1 and why in refused.err and len(refused.err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["median", "policy"])
+def test_a_frontier_of_a_task_has_the_best_tree_of_each_number(fitted_tasks, name):
+    words = [data_of(name), *TABLES[name], "--depth", "2", "--encoding", "auto:bins=3"]
+    points = json.loads(said(fitted_tasks, "frontier", *words, "--vary", "leaves <= 2:4:1", "--json"))["points"]
+    for point in points:
+        one = ["fit", *words, "--constraint", f"leaves <= {point['asked']:.0f}", "-o", "one", "--json"]
+        fitted = json.loads(said(fitted_tasks, *one))
+        assert point["ended"] == "optimal" and point["objective"] == pytest.approx(fitted["objective"])

@@ -7,7 +7,7 @@ import typer
 
 from odtc.cli import console
 from odtc.cli.help_page import GroupHelp
-from odtc.cli.options import READING_CLASSES, ClusterAddress, Json, Part, names, takes
+from odtc.cli.options import READING, ClusterAddress, Json, Part, names, takes
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
@@ -36,7 +36,7 @@ RESULTS = Path("bench-models.jsonl")
             "encoding": {"default": "onehot"},
         },
     ),
-    READING_CLASSES,
+    READING,
     Part(
         SolvingSpec,
         only=("time_limit", "threads", "seed", "solver"),
@@ -93,11 +93,10 @@ def models(
     from odtc.evaluation.benchmark_formats import render_study
     from odtc.evaluation.studies.cluster import pool_of
     from odtc.heuristics.heuristic import HEURISTICS
-    from odtc.problem.formulation import FORMULATIONS
     from odtc.solvers.solver import installed
 
     _expect_table(o)
-    chosen = forms.split(",") if forms else [form for form in study.FORMS if form.split(":")[0] in FORMULATIONS.names()]
+    chosen = forms.split(",") if forms else study.usual_forms(spec.reading.task)
     files = study.find_data(names(data))
     SolvingSpec(time_limit=lp_limit)  # raises for what is no limit
     settings = study.Settings(spec, lp_limit)

@@ -123,6 +123,7 @@ def size(
 def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: Picture) -> None:
     """Score against the number of leaves of the settings of `odtc tune`, with the Pareto front."""
     from odtc.base.json_schema import read_object
+    from odtc.data.task import TASKS
     from odtc.evaluation import plots as pictures
 
     _expect_picture(o)
@@ -137,12 +138,13 @@ def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: P
             for entry in facts["results"]
             if entry["score"] is not None
         ]
-        title = f"{facts['data']}, {facts['folds']} folds"
+        title, figure = f"{facts['data']}, {facts['folds']} folds", facts["score"]
     except (KeyError, TypeError) as problem:
         raise ChoiceError(
             f"expected the STEM.tune.json that `odtc tune` wrote, got {str(file)!r}, which has no {problem}"
         ) from None
-    print(_picture(o, lambda ax: pictures.pareto(points, ax, "leaves (mean)", title)))
+    of = next((one for one in map(TASKS.get, TASKS.names()) if figure and one.HEADLINE == figure), None)
+    print(_picture(o, lambda ax: pictures.pareto(points, ax, "leaves (mean)", title, of)))
 
 
 @plot.command()

@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import SPLITTING_CLASSES, DataFile, Json, Part, takes
+from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 
 @takes(
     Part(ModelSpec, only=("depth", "encoding", "class_weight", "cost", "constraints")),
-    SPLITTING_CLASSES,
+    SPLITTING,
     Part(SolvingSpec, only=("time_limit",)),
 )
 def frontier(

@@ -70,7 +70,7 @@ def refit(
     """
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.data.reading import read
-    from odtc.data.task import TASKS
+    from odtc.data.task import TASKS, expect_classes
     from odtc.evaluation.drift import drift_facts, render_drift
     from odtc.evaluation.refitting import refit as refitted
     from odtc.evaluation.refitting import with_start
@@ -79,6 +79,7 @@ def refit(
     from odtc.workflow.messages import dropped_text
     from odtc.workflow.provenance.without_model import data_of_tree, write_record
 
+    expect_classes(spec.reading.task, "odtc refit")
     old = read_tree(tree)
     if not TASKS.get(old.task).CLASSES:
         raise ChoiceError(

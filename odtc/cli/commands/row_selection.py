@@ -16,7 +16,7 @@ SELECTIONS = "See `odtc list selections`."
 
 @takes(
     Part(ModelSpec, only=("select", "depth"), changed={"select": {"default": "convex_hull", "help": SELECTIONS}}),
-    Part(ReadingSpec, leave=("aside", "hold_out", "task", *TASK_FIELDS)),
+    Part(ReadingSpec, leave=("aside", "hold_out"), hidden=("task", *TASK_FIELDS)),
 )
 def select(
     data: DataFile,
@@ -29,8 +29,10 @@ def select(
     """Write the rows that a selection keeps, as CSV, with their weights, if any, in a column `weight`."""
     from odtc import read
     from odtc.base.atomic_write import require_writable, write_text
+    from odtc.data.task import expect_classes
     from odtc.workflow.row_selection.selection import as_csv, select_rows
 
+    expect_classes(spec.reading.task, "odtc select")
     began = time.monotonic()
     dataset = read(data, **spec.reading.keywords)
     path = o or Path(f"{dataset.name}_selected.csv")

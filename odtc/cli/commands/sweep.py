@@ -9,7 +9,7 @@ import typer
 from odtc.cli import console
 from odtc.cli.commands.tune import EACH_FIT, param_values, print_results, whole_numbers
 from odtc.cli.options import (
-    READING_CLASSES,
+    READING,
     ClusterAddress,
     Encodings,
     Folds,
@@ -28,7 +28,7 @@ from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 @takes(
     Part(ModelSpec, only=("class_weight", "cost", "constraints")),
-    READING_CLASSES,
+    READING,
     Part(
         SolvingSpec,
         only=("time_limit", "solver"),
@@ -81,6 +81,7 @@ def sweep(
 
     The same command goes on where it was stopped or killed: each finished fit is a file of the folder.
     """
+    from odtc.data.task import TASKS
     from odtc.evaluation import cross_validation
     from odtc.evaluation.studies import sweep as study_module
     from odtc.evaluation.studies.cluster import expect_jobs, pool_of
@@ -91,6 +92,7 @@ def sweep(
         if given not in known:
             raise ChoiceError(f"expected one of {', '.join(known)}, got {given!r}")
     which = _part(part)
+    cross_validation.score_of(spec.reading.task, score)
     if data:
         study = study_module.study_of(
             data,
@@ -107,6 +109,8 @@ def sweep(
         study_module.keep(study, o)
     else:
         study = study_module.kept(o)
+    task = TASKS.get(study.spec.reading.task)
+    score = cross_validation.score_of(study.spec.reading.task, score, study.depths)
     if script:
         _write_script(script, o, abs(jobs), len(study.tasks), study.spec.solving.time_limit)
         return
@@ -139,7 +143,7 @@ def sweep(
         return
     for path, one in facts["data"].items():
         print(Path(path).name)
-        print_results(one["results"], one["best"], score, len(study.seeds) * study.folds)
+        print_results(one["results"], one["best"], score, len(study.seeds) * study.folds, task)
         print()
     print("wrote " + ", ".join(facts["files"]))
 

@@ -106,14 +106,7 @@ def tune(
         console.say(words)
     stem = stem_named(o, f"{dataset.name}_tuned")
     task = TASKS.get(dataset.task)
-    if not task.CLASSES:
-        if score != "accuracy":
-            raise ChoiceError(
-                f"--score {score} is of classes: --task {dataset.task} is tuned by its {task.HEADLINE_WORDS}"
-            )
-        score = cross_validation.OF_TASK
-        if task.MOMENTS and any(setting.depth == 0 for setting in settings):
-            raise ChoiceError(f"--depths: --task {dataset.task} is tuned over depths of 1 and more, got 0")
+    score = cross_validation.score_of(dataset.task, score, [setting.depth for setting in settings])
     cross_validation.deal_rows(dataset, folds, seed)  # too many are said before the work
     outer = cross_validation.deal_rows(dataset, nested, seed, "--nested") if nested is not None else None
     (

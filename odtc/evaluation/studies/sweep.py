@@ -19,14 +19,16 @@ from odtc.data.encoding import ENCODINGS
 from odtc.data.frames import write_parquet
 from odtc.data.reading import fingerprint, read
 from odtc.data.reading_spec import ReadingSpec
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, OdtcError
 from odtc.evaluation import plots
 from odtc.evaluation.cross_validation import (
+    OF_TASK,
     Fold,
     Result,
     Setting,
     best_setting,
-    deal_folds,
+    deal_rows,
     score_fold,
     summarise,
 )
@@ -45,7 +47,7 @@ COLUMNS = {
     "depth": int,
     **dict.fromkeys(("params", "encoding"), str),
     **dict.fromkeys(("seed", "fold", "n_train", "n_test"), int),
-    **dict.fromkeys(("accuracy", "balanced_accuracy"), float),
+    **dict.fromkeys(("accuracy", "balanced_accuracy", "figure"), float),
     "n_leaves": int,
     "proved": bool,
     **dict.fromkeys(("seconds", "cpu_seconds"), float),
@@ -88,14 +90,14 @@ class FitTask:
     def run(self) -> dict:
         """The scores of the fit. A fit that odtc refuses is a result, too: its `error` says why."""
         dataset = _read(self.data, self.sha256, json.dumps(asdict(self.spec.reading), default=str))
-        fold = deal_folds(dataset.y, self.folds, self.seed)
+        fold = deal_rows(dataset, self.folds, self.seed)
         train, test = dataset.taken(fold != self.fold), dataset.taken(fold == self.fold)
         began, error = time.process_time(), None
         try:
             done = score_fold(train, test, self.spec, 0, self.fold)
         except OdtcError as problem:
             done, error = Fold(0, self.fold, None, None, None, False, None), str(problem)
-        if error is None and done.accuracy is None:
+        if error is None and done.n_leaves is None:
             error = "no tree within the limits"
         scores = {name: value for name, value in asdict(done).items() if name not in ("setting", "fold")}
         cpu = time.process_time() - began
@@ -202,7 +204,7 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict) -> Study:
             raise ChoiceError(f"expected data files of different names, got {dataset.name!r} twice; rename one")
         names.add(dataset.name)
         for seed in study.seeds:
-            deal_folds(dataset.y, study.folds, seed)
+            deal_rows(dataset, study.folds, seed)
     return study
 
 
@@ -240,7 +242,7 @@ def kept(folder: Path) -> Study:
 
 def rows_of(study: Study, results: Sequence[dict]) -> list[dict]:
     """The tidy table: one row a fit, its setting first, in the order of the tasks."""
-    rows = []
+    rows, of = [], TASKS.get(study.spec.reading.task)
     for task, result in zip(study.tasks, results, strict=True):
         wanted = task.spec.model
         setting = {
@@ -252,8 +254,13 @@ def rows_of(study: Study, results: Sequence[dict]) -> list[dict]:
             "seed": task.seed,
             "fold": task.fold,
         }
-        rows.append(setting | result | {"key": task.key})
+        rows.append(setting | result | {"figure": _told(result.get("figure"), of), "key": task.key})
     return rows
+
+
+def _told(figure: float | None, task) -> float | None:
+    """The figure of a task as it is told, from a score, of which more is better."""
+    return -figure if figure is not None and task.LESS_IS_BETTER else figure
 
 
 def results_of(study: Study, results: Sequence[dict], score: str) -> dict[str, list[Result]]:
@@ -294,7 +301,7 @@ def conclude(study: Study, results: Sequence[dict], folder: Path, score: str, ru
     """
     with new_file(folder / "results.parquet") as stream:
         write_parquet(rows_of(study, results), COLUMNS, stream)
-    files, data = [folder / "results.parquet"], {}
+    files, data, task = [folder / "results.parquet"], {}, TASKS.get(study.spec.reading.task)
     (folder / "best").mkdir(exist_ok=True)
     for path, sha256 in zip(study.data, study.sha256):
         found = results_of(study, results, score)[path]
@@ -314,7 +321,7 @@ def conclude(study: Study, results: Sequence[dict], folder: Path, score: str, ru
         points = [(str(one.setting), one.n_leaves, one.score) for one in found if one.score is not None]
         try:
             picture = plots.save(
-                lambda ax, points=points, title=dataset.name: plots.pareto(points, ax, title=title), "svg"
+                lambda ax, points=points, title=dataset.name: plots.pareto(points, ax, title=title, task=task), "svg"
             )
         except ChoiceError as problem:
             say(f"no plot: {problem}")
@@ -323,4 +330,5 @@ def conclude(study: Study, results: Sequence[dict], folder: Path, score: str, ru
         write_bytes(files[-1], picture)
     for one in data.values():
         one["results"] = [result.to_json() for result in one["results"]]
-    return {"schema": SCHEMA, "score": score, "rule": rule, "data": data, "files": [str(path) for path in files]}
+    told = score if score != OF_TASK else task.HEADLINE
+    return {"schema": SCHEMA, "score": told, "rule": rule, "data": data, "files": [str(path) for path in files]}

@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 
 from odtc.base import deadline
+from odtc.data.task import TASKS, expect_classes
 from odtc.errors import ChoiceError
 from odtc.model.solution import is_proved
 from odtc.problem.constraints.constraint import Constraint, parse
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
+from odtc.workflow.posing import OF_CLASSES
 
 MOST_POINTS = 200
 RANGE = re.compile(r"(?P<head>.*(<=|>=))\s*(?P<first>[^:\s]+):(?P<last>[^:\s]+):(?P<step>[^:\s]+)\s*", re.DOTALL)
@@ -87,7 +89,15 @@ def frontier(problem: Problem, texts: list[str], time_limit: float | None = None
         Seconds for all points together.
     """
     until = None if time_limit is None else time.monotonic() + time_limit
+    task = problem.encoded.task
+    if TASKS.get(task).MOMENTS:
+        raise ChoiceError(
+            f"a frontier searches with prices of rows, which --task {task} has not: fit each number by itself with "
+            f"`odtc fit --task {task} --constraint`"
+        )
     given = [parse(text, problem.encoded) for text in texts]
+    if given[0].module.SUBJECT in OF_CLASSES:
+        expect_classes(task, f"--vary {texts[0]}")
     loose_first = given if given[0].op == ">=" else given[::-1]
     points: dict[int, Point] = {}
 
