@@ -29,6 +29,10 @@ FEW = 15  # tests of a scale that are searched first
 NEAR = 12  # places on either side of a threshold of the best tree that are searched next
 AGAIN = 4  # such searches at most
 MANY = 300  # tests from which on this is quicker than all of them at once
+LONG = 3000  # tests from which on all of them may take minutes, so that more is done for a good tree first
+COARSEST = 4  # tests of a scale that are searched before the first ones of so many
+INSIDE = 150  # quantiles of the columns of one tree that are searched together
+OTHERS = 8  # subsets of columns beside that of the best tree
 
 
 def takes(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
@@ -100,6 +104,8 @@ class CoarseSearch:
         Whether all tests are searched at the end.
     near : int
         Places on either side of a threshold of the best tree that are searched next.
+    inside : int
+        Tests that are searched together in the columns of one tree.
 
     Raises
     ------
@@ -108,10 +114,17 @@ class CoarseSearch:
     """
 
     def __init__(
-        self, problem: ConstrainedProblem, scale: np.ndarray, few: int = FEW, exactly: bool = True, near: int = NEAR
+        self,
+        problem: ConstrainedProblem,
+        scale: np.ndarray,
+        few: int = FEW,
+        exactly: bool = True,
+        near: int = NEAR,
+        inside: int = INSIDE,
     ):
         fixed_point(problem)  # what is too large is said before the search
         self.problem, self.scale, self.few, self.exactly, self.near = problem, scale, few, exactly, near
+        self.inside, self.long = inside, len(scale) > LONG
         self._tick, self._progress = (lambda: False), (lambda bound, cost: None)
         self.upper, self.best, self.bound = problem.most_cost + 1, None, 0
         self.floor, self.begun = 0, False  # as of ConstrainedSearch
@@ -134,25 +147,78 @@ class CoarseSearch:
 
     def run(self) -> Found:
         """Searches to the end, or until the clock says stop."""
-        few = self._some()
-        first = ConstrainedSearch(only(self.problem, few), self._tick)
-        found = first.run()
-        if found.test is not None and found.cost < self.upper:
-            self._take(named(found.test, few), found.label, found.cost)
-        self._refine(few)
+        if self.long and self.few > COARSEST:
+            self._of_each(COARSEST)
+        elif self.long:  # no quick search tells more than the tree to start from
+            self._columns_of_best()
+            self._refine(self.best, np.zeros(0, int))
+        first = self._of_each(self.few)
+        if self.long:
+            self._others(first)
         if not self._tick():
             self._finish(first)
         return self._found()
 
     # Parts.
 
-    def _some(self) -> np.ndarray:
+    def _of_each(self, few: int) -> ConstrainedSearch:
+        """Searches some tests of each scale, then the columns of the best tree; returns the first of these searches."""
+        tests = self._some(few)
+        first = ConstrainedSearch(only(self.problem, tests), self._tick)
+        found = self._take_named(first.run(), tests)
+        if self.long:
+            self._columns_of_best()
+            # The tree over these tests has columns of its own, and the best one near it may be the best of all.
+            if few == self.few and found.test is not None and found.cost > self.upper:
+                self._refine((found.test, found.label), tests)
+        self._refine(self.best, tests)
+        return first
+
+    def _some(self, few: int) -> np.ndarray:
         """int (tests,): some quantiles of each scale."""
-        return np.sort(
-            np.concatenate(
-                [mine[np.unique(np.linspace(0, len(mine) - 1, self.few).round().astype(int))] for mine in self.tests]
-            )
-        )
+        return np.sort(np.concatenate([_spread(mine, few) for mine in self.tests]))
+
+    def _inside(self, columns: np.ndarray) -> None:
+        """Searches the thresholds of some columns, bool (columns,), together: as many quantiles as may be."""
+        tests = [mine for mine in self.tests if columns[self.problem.column[mine[0]]]]
+        if not tests or self._tick():
+            return
+        few = self.inside // len(tests)
+        if few > 1:
+            self._search(np.sort(np.concatenate([_spread(mine, few) for mine in tests])), self.upper)
+
+    def _columns_of_best(self) -> None:
+        """Searches the columns that the best tree tests."""
+        if self.best is not None:
+            asked = self.best[0][self.best[0] >= 0]
+            self._inside(np.isin(np.arange(self.problem.subsets.shape[1]), self.problem.column[asked]))
+
+    def _others(self, first: ConstrainedSearch) -> None:
+        """Searches the subsets of columns whose trees cost least by the search of the first tests."""
+        if len(self.problem.subsets) == 1:
+            return
+        for columns in first.promising(OTHERS):
+            before = self.upper
+            self._inside(columns)
+            if self.upper < before:
+                self._refine(self.best, np.zeros(0, int))
+
+    def _search(self, tests: np.ndarray, upper: int) -> Found:
+        """The best tree over some tests, int (tests,) in order, that costs less than `upper`; taken if it is the best
+        one known."""
+        search = ConstrainedSearch(only(self.problem, tests), self._tick)
+        if self.best is not None:
+            search.want_below(upper)
+        return self._take_named(search.run(), tests)
+
+    def _take_named(self, found: Found, tests: np.ndarray) -> Found:
+        """What a search over some tests has found in the terms of all, taken if it costs less than the best tree."""
+        if found.test is None:
+            return found
+        found = replace(found, test=named(found.test, tests))
+        if found.cost < self.upper:
+            self._take(found.test, found.label, found.cost)
+        return found
 
     def _finish(self, first: ConstrainedSearch) -> None:
         """All tests."""
@@ -172,12 +238,13 @@ class CoarseSearch:
         known = [one for one in (cost, None if self.best is None else self.upper) if one is not None]
         self._progress(self.bound, min(known, default=None))
 
-    def _refine(self, few: np.ndarray) -> None:
-        """Searches the columns of the best tree again, with the thresholds near its own."""
+    def _refine(self, start: tuple[np.ndarray, np.ndarray] | None, few: np.ndarray) -> None:
+        """Searches the columns of a feasible tree (test, label) again, with the thresholds near its own, and so on from
+        what is found."""
         for _ in range(AGAIN):
-            if self.best is None or self._tick():
+            if start is None or self._tick():
                 return
-            asked = np.unique(self.best[0][self.best[0] >= 0])
+            asked = np.unique(start[0][start[0] >= 0])
             used = np.isin(np.arange(self.problem.subsets.shape[1]), self.problem.column[asked])
             holding = np.flatnonzero((self.problem.subsets | ~used).all(axis=1))
             inside = self.problem.subsets[holding[0]][self.problem.column]
@@ -186,16 +253,13 @@ class CoarseSearch:
                 mine = next(mine for mine in self.tests if test in mine)
                 place = int(np.flatnonzero(mine == test)[0])
                 near.append(mine[max(0, place - self.near) : place + self.near + 1])
-            tests, before = np.unique(np.concatenate(near)), self.upper
+            tests = np.unique(np.concatenate(near))
             if not len(tests):  # no column may be tested
                 return
-            search = ConstrainedSearch(only(self.problem, tests), self._tick)
-            search.upper = min(search.upper, self.upper)
-            found = search.run()
-            if found.test is not None and found.cost < self.upper:
-                self._take(named(found.test, tests), found.label, found.cost)
-            if self.upper == before:
+            found = self._search(tests, cost_of(self.problem, *start))
+            if found.test is None:
                 return
+            start = found.test, found.label
 
     def _take(self, test, label, cost: int) -> None:
         self.upper, self.best = int(cost), (np.asarray(test, np.int32), np.asarray(label, np.int32))
@@ -227,12 +291,13 @@ class ShallowSearch(CoarseSearch):
         As of CoarseSearch.
     """
 
-    def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, near: int = NEAR):
-        super().__init__(problem, scale, 1, False, near)
+    def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, near: int = NEAR, inside: int = INSIDE):
+        super().__init__(problem, scale, 1, False, near, inside)
 
     def run(self) -> Found:
         """Searches until no better tree is near, or until the clock says stop."""
-        self._refine(np.zeros(0, int))
+        self._columns_of_best()
+        self._refine(self.best, np.zeros(0, int))
         return self._found()
 
 
@@ -391,6 +456,11 @@ class ThresholdSides(Sides):
             out,
         )
         return Side(out, float(self.zero_label[rows].sum()))
+
+
+def _spread(tests: np.ndarray, few: int) -> np.ndarray:
+    """int (tests,): some quantiles of the tests of a scale."""
+    return tests[np.unique(np.linspace(0, len(tests) - 1, few).round().astype(int))]
 
 
 def only(problem: ConstrainedProblem, tests: np.ndarray, roots=None) -> ConstrainedProblem:

@@ -144,6 +144,7 @@ class ConstrainedSearch:
         self.infeasible = False
         self.floor = 0  # known from elsewhere: no feasible tree costs less
         self.begun = False  # whether trees of less depth were searched before
+        self.elsewhere = False  # whether a feasible tree is known elsewhere
         self.tried: list[np.ndarray] = []
         self._known, self._cases, self._segments = {}, {}, {}
         self._seen, self._told = set(), None
@@ -238,6 +239,20 @@ class ConstrainedSearch:
         mine = np.where(test >= 0, place[np.maximum(test, 0)], -1).astype(np.int32)
         return self.offer(mine, label.astype(np.int32), cost_of(self.original, test, label))
 
+    def want_below(self, cost: int) -> None:
+        """Only trees that cost less are wanted, for a feasible one of this cost is known elsewhere; what the search
+        says of infeasibility then speaks of these alone."""
+        self.upper, self.elsewhere = min(self.upper, cost), True
+
+    def promising(self, most: int) -> list[np.ndarray]:
+        """The subsets of columns, bool (columns,), of the cases with the least bounds, least first; at most `most`."""
+        best: dict[int, float] = {}
+        for cases in self._cases.values():
+            for subset, bound in zip(cases.subsets.tolist(), cases.bound.tolist()):
+                best[subset] = min(best.get(subset, np.inf), bound)
+        chosen = sorted(best, key=lambda subset: (best[subset], subset))[:most]
+        return [self.problem.subsets[subset] for subset in chosen]
+
     # The search.
 
     def run(self, exactly: bool = True) -> Found:
@@ -247,7 +262,7 @@ class ConstrainedSearch:
             if self.problem.depth > 2 and exactly and not self.begun:
                 self._shallower()
             self._globally()
-            if exactly and self.best is None:
+            if exactly and self.best is None and not self.elsewhere:
                 self._feasibility()
             if exactly and not self.infeasible:
                 self._locally()

@@ -36,7 +36,7 @@ def engine_of(arrays: ConstrainedProblem, scale: np.ndarray) -> Engine:
     if arrays.most_tests == 2 and takes_stumps(arrays, scale):
         return TwoTestSearch(arrays, scale, max(1, few_of_each(scale, depth)))
     if depth > DEEP and not few_of_each(scale, depth) and sums(n_tests, depth) > MOST_SUMS:
-        return ShallowSearch(arrays, scale, _near(depth))
+        return ShallowSearch(arrays, scale, _near(depth), _inside(depth))
     few = max(1, few_of_each(scale, depth))
     if takes(arrays, scale):
         return ThresholdSearch(arrays, scale, few)
@@ -47,7 +47,7 @@ def engine_of(arrays: ConstrainedProblem, scale: np.ndarray) -> Engine:
     if n_tests > MOST_TESTS and takes_stumps(arrays, scale):
         return StumpSearch(arrays, scale, few)
     exactly = n_tests <= MOST_TESTS and sums(n_tests, depth) <= MOST_SUMS
-    return CoarseSearch(arrays, scale, few, exactly, _near(depth))
+    return CoarseSearch(arrays, scale, few, exactly, _near(depth), _inside(depth))
 
 
 def over_all_tests(engine: Engine) -> bool:
@@ -59,7 +59,12 @@ def over_all_tests(engine: Engine) -> bool:
 
 def _near(depth: int) -> int:
     """How many tests on either side of one are searched at this depth in less than a second."""
-    return min(NEAR, max(1, int((MOST_FIRST / sums(1, depth)) ** (1 / depth)) // 2**depth))
+    return min(NEAR, max(1, _inside(depth) // 2**depth))
+
+
+def _inside(depth: int) -> int:
+    """How many tests are searched at this depth in less than a second."""
+    return max(1, int((MOST_FIRST / sums(1, depth)) ** (1 / depth)))
 
 
 def sums(n_tests: int, depth: int) -> float:

@@ -35,7 +35,7 @@ class TwoTestSearch(StumpSearch):
 
     def run(self) -> Found:
         """Searches to the end, or until the clock says stop: trees over some tests first, then over all."""
-        some = self._some()
+        some = self._some(self.few)
         if len(some) < len(self.scale):
             part = TwoTestSearch(only(self.problem, some), self.scale[some], self.few)
             part.watch(self._tick, lambda bound, cost: None)

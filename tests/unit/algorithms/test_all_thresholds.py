@@ -112,3 +112,23 @@ def test_some_tests_give_a_tree_that_keeps_everything_and_all_of_them_the_best(s
     assert found.bound <= best.bound and found.bound >= (best.bound if exactly else coarse.floor)
     assert found.test is None or (keeps(problem, found.test, found.label) and found.cost >= best.cost)
     assert not found.infeasible or best.infeasible
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("moments", [5, 40, 400, None])
+def test_a_long_search_keeps_its_start_and_has_a_valid_bound(seed, moments, monkeypatch):
+    monkeypatch.setattr(all_thresholds, "LONG", 1)
+    problem, scale = random_table(seed)
+    problem = replace(problem, depth=2, allowed=None)
+    less = search(replace(problem, depth=1, allowed=None))
+    best = search(problem)
+    long = CoarseSearch(problem, scale, 5, False, near=1, inside=8)
+    if less.test is not None:
+        fill = np.full(4, -1, np.int32)
+        assert long.start(np.append(less.test, fill), np.append(less.label, fill))
+    ticks = iter([False] * (10**6 if moments is None else moments))
+    long.watch(lambda: next(ticks, True), lambda bound, cost: None)
+    found = long.run()
+    assert found.bound <= best.bound and (not found.infeasible or best.infeasible)
+    assert less.cost is None or best.cost <= found.cost <= less.cost
+    assert found.test is None or keeps(problem, found.test, found.label)
