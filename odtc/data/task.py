@@ -48,6 +48,7 @@ class Task(Protocol):
     HEADLINE: str = ""
     HEADLINE_WORDS: str = ""
     LESS_IS_BETTER: bool = True
+    SURVIVES: bool = False  # whether `curve` is (time, survival), to be drawn with the rows that are `watched`
     # How its leaves cost sums (odtc.algorithms.moments.laws); of a task without MOMENTS whose labels are many, how CART
     # is grown: Gini impurity sees no order in them.
     LAW: str = ""
@@ -100,6 +101,11 @@ class Task(Protocol):
         """Points of a curve that a leaf holds besides the sums over its rows, from the sums of each of them, float64
         (rows, sums); () for a task without one."""
         return ()
+
+    def watched(self, sums: np.ndarray, times: Sequence[float], leaf: np.ndarray, n_leaves: int) -> np.ndarray:
+        """int64 (n_leaves, times): how many rows of each leaf were seen until each of these times or longer, of rows
+        with these sums, float64 (rows, sums), in these leaves, int64 (rows,); of a task that SURVIVES."""
+        raise NotImplementedError
 
     def leaf_words(self, sums: Sequence[float], classes: Sequence[str], curve: Sequence = ()) -> str:
         """What is told of a leaf whose rows have these sums; "" for what counts of rows tell."""

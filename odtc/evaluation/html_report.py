@@ -20,6 +20,7 @@ from odtc.data.splits import Splits
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError
 from odtc.evaluation import board
+from odtc.evaluation.leaf_curves import leaf_curves
 from odtc.problem.parameters import params_to_json, parse_params
 from odtc.trees.rendering import Place, places, render_tree, with_answers
 from odtc.trees.tree import Tree, read_tree
@@ -174,6 +175,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "cart_constraints": board.constraints_of_cart(run.fit),
         "matter": board.columns_that_matter(found),
         "rules": board.rules(found, tree),
+        "curves": leaf_curves(found, tree, training),
         "histograms": _embedded(board.histograms(found, training)),
         "nodes": _embedded([_node(place, found, task.CLASSES) for place in found]),
         "columns": _embedded(_columns(found)),

@@ -2,6 +2,7 @@
 those of scikit-survival."""
 
 import json
+import re
 import sqlite3
 
 import numpy as np
@@ -14,6 +15,8 @@ from benchmarks.streed_survival import survival_thetas
 from odtc.data.reading import read
 from odtc.data.tasks.survival import curves
 from odtc.evaluation.cross_validation import score_fold
+from odtc.evaluation.leaf_curves import TICKS, leaf_curves, round_times
+from odtc.trees.rendering import places
 from odtc.workflow.specification import RunSpec
 from tests.command_line import odtc as command
 from tests.laws.test_tasks import columns_of, corruptions, every_tree_costs, said, table, write
@@ -439,3 +442,35 @@ def test_the_fits_of_folds_know_the_hazards_of_their_own_rows_alone(tmp_path):
     own = data.taken(~part).sums
     expected = curves.concordance(own[:, 4], own[:, 3] / own[:, 1], answers, own[:, 1])
     assert found.figure == pytest.approx(expected)
+
+
+def test_the_page_of_a_run_draws_the_curve_of_each_leaf_and_who_is_still_watched(tmp_path):
+    path, time, event, weight = file_of(tmp_path, 7, 30)
+    done = odtc.fit(path, "dpflow", depth=1, reading={"task": "survival", "time": "t", "event": "d"})
+    tree, data = done.tree, done.dataset
+    found = leaf_curves(places(tree), tree, data)
+    ends = tree.apply(data.X)
+    for number, (line, leaf) in enumerate(zip(found["lines"], tree.leaves(), strict=True)):
+        times = data.sums[ends == number, 4]
+        assert line["watched"] == [int((times >= float(text)).sum()) for _, text in found["ticks"]]
+        assert line["watched"][0] == leaf.sums[0] and f"{leaf.sums[3]:.10g} event" in line["words"]
+        # Every corner of the path is a point of the curve, up to a tenth of a pixel; the last is its end.
+        corners = [(float(x), float(y)) for x, y in re.findall(r"H([\d.]+)V([\d.]+)", line["path"])]
+        scale = (found["ticks"][1][0] - found["ticks"][0][0]) / float(found["ticks"][1][1])
+        fall = found["shares"][0][0] - found["shares"][-1][0]
+        points = [(found["left"] + t * scale, found["shares"][0][0] - s * fall) for t, s in leaf.curve]
+        assert corners and all(min(np.hypot(x - a, y - b) for a, b in points) < 0.2 for x, y in corners)
+        assert float(re.findall(r"H([\d.]+)", line["path"])[-1]) == pytest.approx(points[-1][0], abs=0.06)
+    assert leaf_curves(places(tree), tree, None)["lines"][0]["watched"] is None
+    said(tmp_path, "fit", path, *WORDS, "--depth", "1", "-o", "run")
+    said(tmp_path, "report", "run")
+    page = (tmp_path / "run.html").read_text()
+    assert page.count('<path class="curve"') == 2 and "Who is still without the event?" in page
+
+
+@given(last=st.floats(1e-9, 1e12))
+@settings(max_examples=12)
+def test_the_times_under_the_curves_are_few_and_reach_the_end(last):
+    times = round_times(last)
+    assert times[0] == 0 and 3 <= len(times) <= TICKS and times == sorted(set(times))
+    assert times[-1] <= last * (1 + 1e-6) and last - times[-1] < times[1] * (1 + 1e-6)

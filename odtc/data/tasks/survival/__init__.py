@@ -33,6 +33,7 @@ LESS_IS_BETTER = False
 FIELDS = ("time", "event")
 MOMENTS = True
 NUMBERS = True
+SURVIVES = True
 LAW = "likelihood"
 LABEL = "risk"  # the one class of its leaves
 ANSWER = "risk of an event, 1 for all rows"
@@ -190,6 +191,13 @@ def curve(sums: np.ndarray) -> tuple[tuple[float, float], ...]:
     """(time, survival) at each event of the rows of a leaf, and at the end of the time that they were seen."""
     steps = kaplan_meier(*_observed(sums))
     return tuple(zip(*(array.tolist() for array in steps)))
+
+
+def watched(sums: np.ndarray, times, leaf: np.ndarray, n_leaves: int) -> np.ndarray:
+    """The rows of each leaf whose time is no less than each of these."""
+    return np.stack(
+        [np.bincount(leaf, sums[:, 0] * (sums[:, 4] >= time), n_leaves).astype(np.int64) for time in times], axis=1
+    )
 
 
 def leaf_words(sums, classes, curve=()) -> str:
