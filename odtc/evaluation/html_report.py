@@ -20,8 +20,10 @@ from odtc.data.splits import Splits
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError
 from odtc.evaluation import board
+from odtc.evaluation.assured_record import AssuredRecord, counted_again, read_assured
 from odtc.evaluation.leaf_curves import leaf_curves
 from odtc.problem.parameters import params_to_json, parse_params
+from odtc.problem.problem import Problem
 from odtc.trees.rendering import Place, places, render_tree, with_answers
 from odtc.trees.tree import Tree, read_tree
 from odtc.workflow import artifacts, run_facts
@@ -30,7 +32,7 @@ from odtc.workflow.decoding import finish
 from odtc.workflow.manifest import SUFFIX
 from odtc.workflow.near_optimal_set import SUFFIX as NEAR
 from odtc.workflow.near_optimal_set import NearOptimalSet, read_near_optimal_set
-from odtc.workflow.posing import default_params, test_rows
+from odtc.workflow.posing import default_params, held_out_rows, test_rows
 from odtc.workflow.provenance.without_model import open_record
 from odtc.workflow.results import Fit
 from odtc.workflow.run_record import read_solving
@@ -69,6 +71,7 @@ class Run:
     again: RunSpec | None = None  # of a run without a model
     repeats: bool = True  # whether `again` makes the same tree
     said: board.Claim | None = None  # what is known of the proof of a tree without a fit
+    assured: AssuredRecord | None = None  # what was said of new rows, if the run had a confidence
     near: NearOptimalSet | None = None  # the trees near the best, if they were counted (STEM.near.json)
 
     @property
@@ -95,6 +98,7 @@ def open_run(given, data=None) -> Run:
     `odtc verify` does, TreeError if there is no run."""
     run = _open(given, data)
     path = Path(given).with_name(run.name + NEAR)
+    run = replace(run, assured=read_assured(path.with_name(f"{run.name}.run.json")))
     return replace(run, near=read_near_optimal_set(path)) if path.is_file() else run
 
 
@@ -153,7 +157,11 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         scores.insert(0, (f"test ({Path(test).name})", run_facts.score(tree, labelled)))
     found = places(tree)
     training = run.fit.dataset if run.fit and not run.selected else None
-    satisfied = kept_facts(run.fit.problem, run.fit.decoded.heap, own, labelled) if run.fit else []
+    judged_by = labelled if labelled is not None else _rows_set_aside(run)
+    satisfied = kept_facts(run.fit.problem, run.fit.decoded.heap, own, judged_by) if run.fit else []
+    assured = run.assured
+    if assured is not None and run.fit:
+        assured = counted_again(assured, run.fit.problem, own, judged_by)
     compared = training if labelled is None else labelled
     if compared is None and groups:
         raise ChoiceError("--group: expected rows to compare groups in, got none; name a file of them with --test")
@@ -172,6 +180,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "of_classes": task.CLASSES,
         "warnings": board.warnings(run.claim, run.fit.dataset if run.fit else None, labelled),
         "satisfied": satisfied,
+        "assured": assured,
         "cart_constraints": board.constraints_of_cart(run.fit),
         "matter": board.columns_that_matter(found),
         "rules": board.rules(found, tree),
@@ -212,9 +221,18 @@ def training_score(tree: Tree) -> dict:
 
 def _test_rows(run: Run, test) -> Dataset:
     if run.fit:
-        problem = run.fit.problem  # a manifest's knows the rows, but not the columns set aside
-        return test_rows(replace(problem, encoded=replace(problem.encoded, dataset=run.fit.dataset)), test)
+        return test_rows(_with_data(run.fit), test)
     return read_rows(test, run.tree.features, run.tree.classes, run.tree.target, require_labels=True)
+
+
+def _rows_set_aside(run: Run) -> Dataset | None:
+    """The rows of the data file that the run has set aside before the search; None without any."""
+    return held_out_rows(_with_data(run.fit)) if run.fit and run.fit.dataset is not None else None
+
+
+def _with_data(fit: Fit) -> Problem:
+    """The problem with its data set: a manifest's knows the rows, but not the columns set aside."""
+    return replace(fit.problem, encoded=replace(fit.problem.encoded, dataset=fit.dataset))
 
 
 def _embedded(value) -> str:

@@ -1,6 +1,7 @@
 """Constraints assured on new rows: the bounds are exact, and what is called assured fails as rarely as it says."""
 
 import json
+import re
 from math import comb
 
 import numpy as np
@@ -183,3 +184,42 @@ def test_a_confidence_needs_rows_and_constraints(files):
     tested = odtc.fit(train, "auto", 1, constraints=("accuracy >= 0.6", "features <= 1"), test=test)
     assert [entry.holds for entry in tested.assured(0.95)] == [True]
     assert [entry.holds for entry in tested.assured(0.999999)] in ([True], [False])
+
+
+def test_the_page_of_a_run_shows_what_is_assured_and_counts_it_again(files, tmp_path):
+    train, test = files
+    floors = ["--constraint", "recall[yes] >= 0.7", "--constraint", "recall[no] >= 0.86"]
+    words = ["--depth", 1, *floors, "--confidence", 0.95, "-o", tmp_path / "t"]
+    facts = command("fit", test, *words, "--json").facts["assured"]
+    shown = [entry["assured"] for entry in facts["constraints"]]
+    assert shown == [True, False]
+
+    def page(*more):
+        assert command("report", tmp_path / "t", *more).code == 0
+        text = (tmp_path / "t.html").read_text()
+        return text[text.index("What new rows satisfy") :].split("</section>")[0]
+
+    told = page()
+    assert "counted again for this page" in told and "the word of the run" not in told
+    assert re.findall(r">(assured|not assured)<", told) == ["assured", "not assured"]
+    for entry in facts["constraints"]:
+        assert f"{entry['figure']:.4g} or more" in told and f"{entry['test']:.4g}" in told
+    record = tmp_path / "t.run.json"
+    lie = json.loads(record.read_text())
+    for entry in lie["assured"]["constraints"]:
+        entry |= {"assured": True, "figure": 0.99}
+    record.write_text(json.dumps(lie))
+    assert page() == told  # nothing is believed that can be counted
+    assert "<td>120</td>" in page("--test", train)
+    lie["assured"] = {"confidence": "much"}
+    record.write_text(json.dumps(lie))
+    assert command("report", tmp_path / "t").code == 0 and "What new rows" not in (tmp_path / "t.html").read_text()
+
+
+def test_the_page_says_that_it_believes_the_run_if_the_rows_to_test_on_are_not_known(files, tmp_path):
+    train, test = files
+    words = ["--depth", 1, "--constraint", "recall[yes] >= 0.7", "--test", test, "--confidence", 0.95]
+    command("fit", train, *words, "-o", tmp_path / "t")
+    assert command("report", tmp_path / "t").code == 0 and "word of the run" in (tmp_path / "t.html").read_text()
+    assert command("report", tmp_path / "t", "--test", test).code == 0
+    assert "counted again for this page" in (tmp_path / "t.html").read_text()
