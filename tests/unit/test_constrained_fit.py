@@ -193,3 +193,26 @@ def test_each_less_depth_is_searched_once(monkeypatch):
     assert fitted.facts["termination"] == "optimal"
     deep = [(depth, exactly) for depth, exactly in runs if depth > 2]
     assert deep == [(3, True), (4, True), (5, True)]
+
+
+def test_with_a_limit_each_depth_begins_with_the_best_of_the_one_before(monkeypatch):
+    """1,000 rows x 20 columns of numbers had 294 errors at depth 4 and 20 seconds, and 278 at depth 3."""
+    from odtc.algorithms.constrained import all_thresholds
+    from odtc.base import deadline
+
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(60, 3)).round(1)
+    y = ((X[:, 0] > 0) ^ (X[:, 1] > 0.3) ^ (rng.random(60) < 0.2)).astype(np.int32)
+    data = Dataset("long", X, y, tuple(Feature(name, NUMERIC) for name in "abc"), ("no", "yes"), np.ones(60))
+    constraints = ("recall[yes] >= 0.8", "leaf_rows >= 4")
+    two = odtc.fit(data, "auto", 2, constraints=constraints).facts
+    monkeypatch.setattr(all_thresholds, "LONG", 1)
+    monkeypatch.setattr(engines, "FEW_TESTS", 1)
+    problem = pipeline.pose(data, "dpflow", 3, constraints=constraints)
+    engine, said = problem.derived(constrained.Posed).search, []
+    monkeypatch.setattr(engine, "run", lambda: engine._found())
+    with deadline.within(60):
+        found = constrained.search(problem, progress=lambda bound, cost, phase: said.append(phase))
+    assert two["termination"] == "optimal" and found.bound <= problem.module.objective(problem, found.heap)
+    assert problem.module.objective(problem, found.heap) <= two["objective"]
+    assert "depth 2 proved" in said

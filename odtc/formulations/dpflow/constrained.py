@@ -15,8 +15,9 @@ from odtc.algorithms.constrained import engines
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
-from odtc.algorithms.constrained.engines import Engine, engine_of, over_all_tests
+from odtc.algorithms.constrained.engines import DEEP, Engine, engine_of, over_all_tests
 from odtc.algorithms.constrained.frontier_search import FrontierSearch
+from odtc.algorithms.constrained.subtree_search import improved
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.problem.constraints.constraint import Constraint
@@ -25,6 +26,8 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 MOST_BEFORE = 2e10  # sums of one pass over all roots before a model: some seconds
+LOW = 0.1  # of the time that is left, for the trees of a depth below DEEP over very many tests
+IMPROVED = 0.3  # of the time that is left, for subtrees of such a tree
 SHALLOWER = 0.5  # of the time that is left, for the trees of one such depth
 MOST_FREE = 2e10  # sums of one pass: more take so long that the bound without constraints is looked for first
 MOST_USES = 5e7  # of all numbers of a frontier whose sums differ
@@ -90,22 +93,31 @@ class Posed:
     def __init__(self, problem: Problem):
         self.problem: SearchProblem | None = None
         self.search: Engine | None = None
-        self.shallower: list[Engine] = []  # of the depths from DEEP that are less
+        self._shallower: dict[int, Engine] = {}
         try:
             self.problem = posed = search_problem(problem)
-            depth, arrays = posed.arrays.depth, posed.arrays
-            for less in range(engines.DEEP, depth):
-                lower = replace(arrays, depth=less, allowed=arrays.allowed[:less], accepts=None)
-                self.shallower.append(engine_of(lower, posed.scale))
-            self.search = engine_of(arrays, posed.scale)
+            self.search = engine_of(posed.arrays, posed.scale)
+            self.shallower(False)
         except TooLarge:
             self.search = None
+
+    def shallower(self, timed: bool) -> list[Engine]:
+        """The searches of less depth that come first: from depth DEEP on, and over very many tests with a limit
+        (`timed`) from depth 1 on."""
+        arrays = self.problem.arrays
+        every = timed and isinstance(self.search, CoarseSearch) and self.search.long
+        depths = range(1 if every else DEEP, arrays.depth)
+        for less in depths:
+            if less not in self._shallower:
+                lower = replace(arrays, depth=less, allowed=arrays.allowed[:less], accepts=None)
+                self._shallower[less] = engine_of(lower, self.problem.scale)
+        return [self._shallower[less] for less in depths]
 
 
 def can_search(encoded: Encoded, depth: int) -> bool:
     """Whether the search takes tests of so many scales: all of them, or some of each."""
     return engines.sums(encoded.n_tests, depth) <= engines.MOST_SUMS or (
-        encoded.n_tests > engines.FEW_TESTS and engines.few_of_each(nested(encoded), min(depth, engines.DEEP)) > 0
+        encoded.n_tests > engines.FEW_TESTS and engines.few_of_each(nested(encoded), min(depth, DEEP)) > 0
     )
 
 
@@ -136,7 +148,7 @@ def needs_floor(problem: Problem) -> bool:
 def search(
     problem: Problem,
     start: HeapTree | None = None,
-    progress: Callable[[float, float | None], None] = lambda bound, cost: None,
+    progress: Callable[..., None] = lambda bound, cost, phase: None,
     floor: float = 0.0,
 ) -> Searched:
     """Searches until the end, or until the deadline of this context (odtc.base.deadline).
@@ -148,7 +160,7 @@ def search(
     start : HeapTree or None
         A tree that keeps the constraints.
     progress : Callable
-        Told of (bound, objective of the best tree or None) when one of them changes.
+        Told of (bound, objective of the best tree or None, phase in words) when one of them changes.
     floor : float
         No tree that keeps the constraints has a lower objective.
     """
@@ -156,17 +168,27 @@ def search(
     left = deadline.seconds_left()
     end = None if left is None else time.monotonic() + left
 
+    before: list[str] = []  # what the depths before have come to, in words
+
     def told(bound: int, cost: int | None) -> None:
-        progress(bound * posed.unit, None if cost is None else cost * posed.unit)
+        progress(bound * posed.unit, None if cost is None else cost * posed.unit, ", ".join(before[-1:]))
 
     engine = problem.derived(Posed).search
     engine.watch(lambda: end is not None and time.monotonic() > end, told)
     if start is not None and (heaps := posed.heaps(start)) is not None:
         engine.start(*heaps)
-    _begin([*problem.derived(Posed).shallower, engine], end, lambda cost: told(ceil(floor / posed.unit - 1e-6), cost))
+    at_least = ceil(floor / posed.unit - 1e-6)
+    _begin(
+        posed,
+        [*problem.derived(Posed).shallower(end is not None), engine],
+        end,
+        lambda cost: told(at_least, cost),
+        before,
+    )
     phases = ""
     if by_some_tests(problem):
-        phases = "some tests of each column were searched, and the bound is that without the constraints"
+        some = "some tests of each column were searched, and the bound is that without the constraints"
+        phases = "; ".join([*before[-1:], some])
     engine.floor = ceil(floor / posed.unit - 1e-6)
     found = engine.run()
     heap = None if found.test is None else posed.tree(found.test, found.label)
@@ -187,17 +209,41 @@ def search(
     )
 
 
-def _begin(engines: list[Engine], end: float | None, told: Callable[[int | None], None]) -> None:
+def _begin(
+    posed: SearchProblem,
+    engines: list[Engine],
+    end: float | None,
+    told: Callable[[int | None], None],
+    before: list[str],
+) -> None:
     """Starts each search but the first from the best tree of the one before, of less depth, so that no more depth
-    loses what less had. Each but the last has a part of the time until `end` (time.monotonic()), if there is one."""
+    loses what less had. Each but the last has a part of the time until `end` (time.monotonic()), if there is one;
+    `before` gets what each has come to, in words."""
+    proved = []
     for shallower, engine in pairwise(engines):
-        share = None if end is None else time.monotonic() + SHALLOWER * (end - time.monotonic())
-        shallower.watch(lambda share=share: share is not None and time.monotonic() > share, lambda _, cost: told(cost))
+        depth, part = shallower.problem.depth, SHALLOWER if shallower.problem.depth >= DEEP else LOW
+        shallower.watch(_after(end, part), lambda _, cost: told(cost))
         found = shallower.run()
-        engine.begun = True
-        if found.test is not None:
-            fill = np.full(2 ** (engine.problem.depth + 1) - len(found.test), -1, np.int32)
-            engine.start(np.concatenate([found.test, fill]), np.concatenate([found.label, fill]))
+        engine.begun = engine.begun or depth >= DEEP
+        if found.proved and posed.arrays.accepts is None:
+            proved = [f"depth {depth} proved"]
+            before.append(proved[0])
+        elif found.cost is not None:
+            paid, bound = found.cost * posed.unit, found.bound * posed.unit
+            words = f"depth {depth}: {paid:.6g}" + (f", bound {bound:.6g}" if bound > 0 else "")
+            before.append(", ".join([*proved, words]))
+        if found.test is None:
+            continue
+        fill = np.full(2 ** (engine.problem.depth + 1) - len(found.test), -1, np.int32)
+        tree = np.concatenate([found.test, fill]), np.concatenate([found.label, fill])
+        if engine.start(*tree) and isinstance(engine, CoarseSearch):
+            engine.start(*improved(engine.problem, engine.scale, tree, _after(end, IMPROVED)))
+
+
+def _after(end: float | None, part: float) -> Callable[[], bool]:
+    """Whether a part of the time until `end`, from now on, has passed; never without an end."""
+    until = None if end is None else time.monotonic() + part * (end - time.monotonic())
+    return lambda: until is not None and time.monotonic() > until
 
 
 def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | None:

@@ -1,0 +1,143 @@
+"""A better tree under constraints from a known one: its lowest two levels are searched anew, node by node.
+
+All of a tree but the subtree below one of its nodes is held. What this rest uses is taken from the bounds, and the best
+subtree of the rows of the node is the optimum of a smaller problem,
+
+    Σ over leaves and branch nodes of the subtree of what they use  ≤  bound - what the rest uses,
+
+of depth 2, over few rows and all thresholds. The tree with this subtree is the next one, and so on, until no node gives
+a cheaper one. A leaf higher up may grow two levels.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.algorithms.constrained.all_thresholds import named
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps, leaves_of
+from odtc.algorithms.constrained.engines import engine_of
+
+HEIGHT = 2  # of the subtrees
+ROUNDS = 8  # through all nodes, at most
+
+Tree = tuple[np.ndarray, np.ndarray]
+
+
+def improved(problem: ConstrainedProblem, scale: np.ndarray, tree: Tree, tick: Callable[[], bool]) -> Tree:
+    """A feasible tree that costs no more than this one.
+
+    Parameters
+    ----------
+    problem : ConstrainedProblem
+    scale : int (tests,)
+        Tests of one number are nested.
+    tree : (test, label), int32 (2^(depth + 1),) each
+        A feasible tree on a heap.
+    tick : Callable[[], bool]
+        Whether the search has to end.
+    """
+    known = cost_of(problem, *tree)
+    if problem.depth <= HEIGHT:
+        return tree
+    idle: set[int] = set()  # nodes that were searched since the tree has changed
+    for _ in range(ROUNDS):
+        for node in list(_nodes(tree[0], problem.depth - HEIGHT)):
+            if tick():
+                return tree
+            if node in idle:
+                continue
+            idle.add(node)
+            found = _Below(problem, scale, tree, node).best(tick)
+            if found is not None and (cost := cost_of(problem, *found)) < known and keeps(problem, *found):
+                tree, known, idle = found, cost, {node}
+        if idle.issuperset(_nodes(tree[0], problem.depth - HEIGHT)):
+            break
+    return tree
+
+
+def _nodes(test: np.ndarray, level: int, node: int = 1) -> Iterator[int]:
+    """The nodes of a tree at a level, and its leaves above."""
+    if test[node] < 0 or node.bit_length() - 1 == level:
+        yield node
+        return
+    yield from _nodes(test, level, 2 * node)
+    yield from _nodes(test, level, 2 * node + 1)
+
+
+class _Below:
+    """The problem of the subtree below one node of a feasible tree."""
+
+    def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, tree: Tree, node: int):
+        self.problem, self.scale, self.tree, self.node = problem, scale, tree, node
+        self.level = node.bit_length() - 1
+        place = leaves_of(problem, tree[0])
+        up = np.array([int(at).bit_length() - 1 - self.level for at in range(len(tree[0]))])
+        self.under = np.array([at for at in range(1, len(up)) if up[at] >= 0 and at >> up[at] == node])
+        self.rows = np.isin(place, self.under)
+        self.rest = self._rest(place)
+
+    def best(self, tick: Callable[[], bool]) -> Tree | None:
+        """The tree with the best subtree that is met; None if there is none."""
+        problem, (test, _) = self.problem, self.tree
+        asked = np.setdiff1d(np.flatnonzero(test >= 0), self.under)
+        held = np.isin(np.arange(problem.subsets.shape[1]), problem.column[test[asked]])
+        subsets = problem.subsets[(problem.subsets | ~held).all(axis=1)]
+        tests = self._tests(subsets.any(axis=0))
+        if not len(tests):
+            return None
+        accepts = problem.accepts
+        part = replace(
+            problem,
+            X=problem.X[np.ix_(self.rows, tests)],
+            cost=problem.cost[self.rows],
+            depth=HEIGHT,
+            uses=problem.uses[:, self.rows],
+            bound=problem.bound - self.rest,
+            measures=problem.measures[:, self.rows],
+            column=problem.column[tests],
+            allowed=problem.allowed[self.level : self.level + HEIGHT, tests],
+            below=None if problem.below is None else problem.below[np.ix_(tests, tests)],
+            subsets=subsets,
+            most_tests=None,
+            accepts=None if accepts is None else lambda *sub: accepts(*self._grafted(tests, *sub)),
+        )
+        _, scale = np.unique(self.scale[tests], return_inverse=True)
+        engine = engine_of(part, scale.reshape(-1))
+        engine.watch(tick, lambda bound, cost: None)
+        found = engine.run()
+        return None if found.test is None else self._grafted(tests, found.test, found.label)
+
+    def _tests(self, columns: np.ndarray) -> np.ndarray:
+        """int (tests,): those of some columns that part the rows, and may be asked below the tests above."""
+        problem, n = self.problem, int(self.rows.sum())
+        ones = problem.X[self.rows].sum(axis=0)
+        may = columns[problem.column] & (ones > 0) & (ones < n)
+        if problem.below is not None:
+            above = [self.tree[0][self.node >> up] for up in range(1, self.level + 1)]
+            may &= problem.below[above].all(axis=0)
+        tests = np.flatnonzero(may)
+        if problem.below is None and problem.accepts is None and problem.allowed.all():
+            # Tests of one scale are nested: those with as many ones among the rows part them alike.
+            alike = np.stack([self.scale[tests], problem.column[tests], ones[tests]])
+            tests = np.sort(tests[np.unique(alike, axis=1, return_index=True)[1]])
+        return tests
+
+    def _rest(self, place: np.ndarray) -> np.ndarray:
+        """int64 (constraints,): what the tree uses without the subtree."""
+        problem, (test, label) = self.problem, self.tree
+        rows = np.flatnonzero(~self.rows)
+        leaves = np.unique(place[rows])
+        asking = np.setdiff1d(np.flatnonzero(test >= 0), self.under)
+        uses = problem.uses[:, rows, label[place[rows]]].sum(axis=1)
+        return uses + problem.leaf_uses[:, label[leaves]].sum(axis=1) + problem.branch_uses * len(asking)
+
+    def _grafted(self, tests: np.ndarray, test: np.ndarray, label: np.ndarray) -> Tree:
+        """The tree with a subtree in place of the one below the node."""
+        whole = self.tree[0].copy(), self.tree[1].copy()
+        for heap, sub in zip(whole, (named(test, tests), label)):
+            heap[self.under] = -1
+            for at in range(1, len(sub)):
+                down = at.bit_length() - 1
+                heap[(self.node << down) + at - (1 << down)] = sub[at]
+        return whole
