@@ -495,9 +495,9 @@ function main([file, given]) {
     const facts = JSON.parse(fs.readFileSync(file, "utf8"));
     const data = readData(given || path.resolve(path.dirname(file), facts.data.path), facts.data);
     const proof = check(facts, data);
-    const given = facts.schema.includes("constrained") ? ` that satisfies ${facts.constraints.join(" and ")}` : "";
-    console.log((proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${given.replace(" that", "")} on ${data.n} rows; `
-      : `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${given} costs less than ${proof.bound} on ${data.n} rows; `) +
+    const asked = facts.schema.includes("constrained") ? ` that satisfies ${facts.constraints.join(" and ")}` : "";
+    console.log((proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${asked.replace(" that", "")} on ${data.n} rows; `
+      : `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${asked} costs less than ${proof.bound} on ${data.n} rows; `) +
       (proof.bound < proof.objective ? `its own tree costs ${proof.objective}; ` : "") +
       (proof.absent ? `${proof.absent} of ${proof.splits} ways to separate the rows by one test are not among these` : `these are all ${proof.splits} ways to separate the rows by one test`));
     return 0;

@@ -59,8 +59,7 @@ def together(stem: str | PathLike[str]) -> Iterator[None]:
                 _commit(stem, {"schema": SCHEMA, "moves": moves, "removals": removals}, staged)
         except OSError as problem:
             raise OutputError(
-                f"cannot replace the files of {str(stem)!r}: {problem.strerror or problem}; choose another place with "
-                f"-o"
+                f"cannot write the files of {str(stem)!r}: {problem.strerror or problem}; choose another place with -o"
             ) from None
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from odtc.data.dataset import Dataset, Feature
+from odtc.data.reading import read
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_certificate import certify
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
@@ -23,7 +24,10 @@ from odtc.verification.certificate import check, left_of, read_certificate
 from odtc.verification.compiled_pairs import PairCheck
 from odtc.verification.constrained import constrained_certificate, listed_cases, multiplier_bound
 from odtc.verification.constrained.constrained_certificate import check_constrained
+from odtc.verification.leaf_sums import check_leaf_sums
 from odtc.workflow import pipeline
+from odtc.workflow.posing import pose_run
+from odtc.workflow.specification import ModelSpec, RunSpec
 from tests.refusal_sites import came_from, sites, switched_off
 from tests.threshold_problems import certificate as of_thresholds
 from tests.threshold_problems import interrupted
@@ -225,6 +229,37 @@ def written_as(kind: str, key: str, place: int, text: str) -> Callable:
     return lambda _: check(facts | {key: texts}, rows(HARD))
 
 
+def with_tests_that_are_not_nested():
+    """Of a tree of numbers: the other side of one of two tests whose right sides lie within one another."""
+
+    def run(folder):
+        lines = [f"{'uv'[i > 3]},{'uv'[i > 5]},{'uv'[i % 2]},{int(i > 3)}\n" for i in range(9)]
+        (folder / "d.csv").write_text("c,d,e,y\n" + "".join(lines))
+        data = read(folder / "d.csv", task="regression")
+        problem = pose_run(RunSpec(model=ModelSpec("dpflow", 3)), data)
+        facts = json.loads(json.dumps(problem.module.certificate(problem)))
+        facts["columns"][0]["turned"][0] = 0
+        return check_leaf_sums(with_terms(facts, all_tests=False), data)
+
+    return run
+
+
+def one_test_for_another():
+    """A test that is said to separate the rows as one of another column does, so that either may be asked."""
+    text = "monotone[a,positive=p]"
+    facts = true("constraints", HARD, 1, 0.0, (text,))
+    tests = [*facts["tests"][:-1], facts["tests"][-1] | {"same": [B]}]
+    return constrained(text, depth=1, tests=tests)
+
+
+def falling_tree():
+    """The best tree of labels that fall with a number, where they must rise."""
+    falling = [1 - y for y in EASY]
+    free = true("constraints", falling, 1, 0.0, ("leaf_rows >= 1",))
+    text = "monotone[a,positive=p]"
+    return constrained(text, depth=1, labels=falling, tree=free["tree"], claim=0)
+
+
 def with_repeated_threshold():
     facts = true("thresholds")
     columns = [facts["columns"][0] | {"thresholds": [0.5, 0.5, 1.5]}, *facts["columns"][1:]]
@@ -336,6 +371,7 @@ FORGERIES = {
     "compiled_pairs.require: a tree of two tests after": lambda: compiled(ranked(**WORSE)),
     "threshold_columns.rank_columns: it has no columns of tests": lambda: ranked(columns=[]),
     "threshold_columns.rank_columns: its thresholds are no finite numbers": with_repeated_threshold,
+    "threshold_columns._nested_rank: a column has tests that are": with_tests_that_are_not_nested,
     "threshold_columns.cells_of: the certificate asks the column": lambda: ranked(
         columns=[{"kind": "threshold", "feature": "z"}]
     ),
@@ -374,6 +410,8 @@ FORGERIES = {
         depth=1,
         tree={"root": below_a_leaf(true("constraints", HARD, 1, 0.0, ("features <= 2",))["tree"]["root"])},
     ),
+    "constrained_certificate.read_problem: the certificate says that a test": one_test_for_another,
+    "constrained_certificate.tree_cost: the tree of the certificate does (again)": falling_tree,
     "constrained_certificate.tree_cost: wrong": barred_root,
     "constrained_certificate.tree_cost: a leaf of the tree of": lambda: alone("p", "leaf_rows >= 13"),
     "constrained_certificate._loss: its losses are no square table": lambda: alone("p", loss=[[0, 1, 1], [1, 0, 1]]),

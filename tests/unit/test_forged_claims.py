@@ -25,6 +25,7 @@ from odtc.verification.verify import verify_filled, verify_tree
 from odtc.workflow import pipeline
 from odtc.workflow.provenance.model_file import _confirmed, file_checks
 from odtc.workflow.provenance.rechecking import check_record
+from odtc.workflow.provenance.tree_file import recheck_tree
 from odtc.workflow.provenance.without_model import open_record
 from tests.command_line import odtc as command
 from tests.refusal_sites import sites, switched_off
@@ -255,15 +256,37 @@ def opened(folder, record=None, tree=None):
             (folder / f"m.{kind}.json").write_text(text)
 
 
+def one_more_row(tree: dict) -> None:
+    """In the first leaf."""
+    node = tree["root"]
+    while "label" not in node:
+        node = node["left"]
+    node["counts"][0] += 1
+
+
 @refused_by("tree file", "without_model._again: tree file")
 def other_counts_in_the_tree_file(learned, _):
-    def change(tree):
-        node = tree["root"]
-        while "label" not in node:
-            node = node["left"]
-        node["counts"][0] += 1
+    return opened(learned, tree=one_more_row)
 
-    return opened(learned, tree=change)
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory):
+    """A run with a model: its files."""
+    folder = tmp_path_factory.mktemp("solved")
+    (folder / "d.csv").write_text("a,b,y\n" + "".join(f"{i % 4},{i * 7 % 5},{'np'[i % 3 > 1]}\n" for i in range(20)))
+    said = command("fit", "d.csv", "--model", "flowoct", "--depth", 1, "-o", "m", folder=folder)
+    assert said.code == 0, said.err
+    return folder
+
+
+@refused_by("tree file", "tree_file.recheck_tree: tree file")
+def other_counts_in_the_tree_file_of_a_solution(solved, _, change=one_more_row):
+    tree = json.loads((solved / "m.tree.json").read_text())
+    change(tree)
+    (solved / "m2.tree.json").write_text(json.dumps(tree))
+    for suffix in ("sol", "odt.json"):
+        (solved / f"m2.{suffix}").write_bytes((solved / f"m.{suffix}").read_bytes())
+    return refusing(recheck_tree(solved / "m2.tree.json")[0].decoded.checks)
 
 
 @refused_by("objective", "without_model._again: objective")
@@ -388,16 +411,17 @@ def test_each_check_has_a_forgery():
 
 
 @pytest.mark.parametrize("site", FORGERIES)
-def test_a_forgery_is_refused_by_one_check_alone(site, rows_of_all_kinds, learned, monkeypatch):  # noqa: F811
+def test_a_forgery_is_refused_by_one_check_alone(site, rows_of_all_kinds, learned, solved, monkeypatch):  # noqa: F811
     name, forgery = FORGERIES[site]
-    made = learned if site.startswith("without_model") else rows_of_all_kinds
+    made = {"without_model": learned, "tree_file": solved}.get(site.partition(".")[0], rows_of_all_kinds)
     assert forgery(made, monkeypatch) == [name]
     with switched_off(CHECKS[site]):
         assert forgery(made, monkeypatch) == []
 
 
-def test_nothing_refuses_what_is_so(rows_of_all_kinds, learned):  # noqa: F811
+def test_nothing_refuses_what_is_so(rows_of_all_kinds, learned, solved):  # noqa: F811
     built = rows_of_all_kinds
+    assert other_counts_in_the_tree_file_of_a_solution(solved, None, change=lambda tree: None) == []
     assert checked(built) == opened(learned) == against_lp([1.0, 1.0, 0.0], counted=-6.0) == []
     assert refusing([check_record(RECORD, 5.0), check_encoding(built[0].problem.encoded, built[3])]) == []
     for fitted in (odtc.OptimalTreeRegressor(1), odtc.OptimalTreeRegressor(0), odtc.OptimalTreeClassifier(0)):

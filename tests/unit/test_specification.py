@@ -22,7 +22,7 @@ FIELDS = [
     for name, parts in PARTS.items()
     for part in parts
     for field in fields_by_name(part)
-    if (name, field) != ("solve", "workers")  # which a solver knows nothing of
+    if name != "solve" or field not in ("workers", "cluster")  # which a solver knows nothing of
 ]
 
 
