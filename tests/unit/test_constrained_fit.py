@@ -216,3 +216,23 @@ def test_with_a_limit_each_depth_begins_with_the_best_of_the_one_before(monkeypa
     assert two["termination"] == "optimal" and found.bound <= problem.module.objective(problem, found.heap)
     assert problem.module.objective(problem, found.heap) <= two["objective"]
     assert "depth 2 proved" in said
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.02, 60])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_before_a_constrained_search_holds_at_any_limit(seed, seconds):
+    from odtc.base import deadline
+    from odtc.formulations.dpflow import threshold_search
+
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(50, 3)).round(1)
+    y = np.digitize(X[:, 0] * X[:, 1] + rng.normal(size=50), [-0.5, 0.5][: 1 + seed % 2]).astype(np.int32)
+    features = tuple(Feature(name, NUMERIC) for name in "abc")
+    data = Dataset("bound", X, y, features, ("n", "o", "p")[: 2 + seed % 2], rng.integers(1, 4, 50).astype(float))
+    problem = pipeline.pose(data, "dpflow", 3)
+    best = threshold_search.ThresholdSearch(problem).run()
+    with deadline.within(seconds):
+        found = threshold_search.ThresholdSearch(problem).run_for_bound()
+    paid = problem.module.objective(problem, found.heap)
+    assert found.bound <= best.bound + 1e-9 and best.bound <= paid + 1e-9
+    assert seconds < 60 or found.bound == pytest.approx(best.bound)

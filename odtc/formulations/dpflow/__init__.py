@@ -176,7 +176,7 @@ def _without_sums(problem: Problem, start: HeapTree | None, floor: float) -> tup
     if not threshold_search.searches(free):
         return start, floor
     with deadline.within(deadline.time_share(FREE_MOST, FREE)):
-        found = threshold_search.search(free, None, lambda *told: None)
+        found = threshold_search.search_bound(free)
     heap = None if found.heap is None else mended(problem, found.heap)
     better = heap is not None and (start is None or objective(problem, heap) < objective(problem, start))
     return heap if better else start, max(floor, found.bound)

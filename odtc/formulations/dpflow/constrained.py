@@ -26,8 +26,8 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 MOST_BEFORE = 2e10  # sums of one pass over all roots before a model: some seconds
-LOW = 0.1  # of the time that is left, for the trees of a depth below DEEP over very many tests
-IMPROVED = 0.3  # of the time that is left, for subtrees of such a tree
+LOW = 0.05  # of the time that is left, for the trees of a depth below DEEP over very many tests
+IMPROVED = 0.15  # of the time that is left, for subtrees of such a tree
 SHALLOWER = 0.5  # of the time that is left, for the trees of one such depth
 MOST_FREE = 2e10  # sums of one pass: more take so long that the bound without constraints is looked for first
 MOST_USES = 5e7  # of all numbers of a frontier whose sums differ

@@ -157,6 +157,18 @@ class ThresholdSearch:
         self.start = heap  # it may cost less than was noted of it: a subtree became better just before the end
         return self._certified(Searched(heap, min(paid, self.bound), False, 1, 1, self.phase, interrupted))
 
+    def run_for_bound(self) -> Searched:
+        """A bound first, for trees of depth 3 or more, and the best tree met; until the end of the time, or Ctrl-C."""
+        depth = self.height = self.problem.topology.depth
+        early = early_bound.EarlyBound(self.search, depth, self._known_cost())
+        with deadline.cut_short():
+            early.by_common_rows(True)
+            self.search.dive(depth)
+            early.raise_all(True)
+            self.search.solve(depth)
+        heap, paid = self._best(depth)
+        return Searched(heap, min(paid, self.bound), False, 1, 1, self.phase)
+
     def _certified(self, found: Searched) -> Searched:
         """With the certificate of what was found; none if bounds of height 3 or more were forgotten, of which it needs
         some."""
@@ -275,6 +287,13 @@ class ThresholdSearch:
     def _say(self):
         self.told = time.monotonic()
         self.tell(self.bound, self.upper, self.phase)
+
+
+def search_bound(problem: Problem) -> Searched:
+    """A tree and a bound in the time that there is, the bound first; the parameter is that of `search`."""
+    if _by_program(problem) or problem.topology.depth <= 2:
+        return search(problem)
+    return ThresholdSearch(problem).run_for_bound()
 
 
 def _by_kernels(problem, start, tell) -> Searched | None:
