@@ -148,7 +148,7 @@ def needs_floor(problem: Problem) -> bool:
 def search(
     problem: Problem,
     start: HeapTree | None = None,
-    progress: Callable[..., None] = lambda bound, cost, phase: None,
+    progress: Callable[..., None] = lambda *told: None,
     floor: float = 0.0,
 ) -> Searched:
     """Searches until the end, or until the deadline of this context (odtc.base.deadline).

@@ -115,7 +115,7 @@ def frontier(problem: Problem, texts: list[str], time_limit: float | None = None
                 "or a smaller --depth"
             )
         with deadline.within(None if until is None else max(deadline.MOMENT, until - time.monotonic())):
-            found = posed.module.search(posed, start, lambda bound, cost: None, floor)
+            found = posed.module.search(posed, start, lambda *told: None, floor)
         paid = None if found.heap is None else problem.module.objective(problem, found.heap)
         points[place] = Point(loose_first[place], found.heap, paid, None if found.infeasible else found.bound, True)
         return points[place]

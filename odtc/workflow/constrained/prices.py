@@ -81,7 +81,7 @@ def prices(problem: Problem, heap: HeapTree, objective: float, time_limit: float
                 "--depth"
             )
         with deadline.within(None if until is None else max(deadline.MOMENT, until - time.monotonic())):
-            done = posed.module.search(posed, None, lambda bound, cost: None, objective)
+            done = posed.module.search(posed, None, lambda *told: None, objective)
         paid = None if done.heap is None else problem.module.objective(problem, done.heap)
         if done.infeasible:
             found.append(Price(tighter, None, "infeasible"))
