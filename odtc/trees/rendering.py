@@ -36,8 +36,6 @@ from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.trees.tree import Branch, Leaf, Node, Tree, tree_of
 
-OF_CLASSES = ("pmml",)  # templates that know no numbers as answers
-
 
 @dataclass(frozen=True)
 class Question:
@@ -143,7 +141,7 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         If the template fails.
     """
     path, tree = _exporter_file(to, templates), tree_of(tree)
-    own, (tree, numbers) = tree, with_answers(tree, to)
+    own, (tree, numbers) = tree, with_answers(tree)
     leaves, found = tree.leaves(), places(tree)
     counted = all(leaf.rows for leaf in leaves) and not numbers
     parts = [part for place in found if place.question for part in place.question.parts]
@@ -169,13 +167,11 @@ def no_numbers(to: str) -> ChoiceError:
     return ChoiceError(f"--to {to} writes classes, and the leaves of this tree answer numbers; use --to sql or python")
 
 
-def with_answers(tree: Tree, to: str = "") -> tuple[Tree, tuple[float, ...]]:
+def with_answers(tree: Tree) -> tuple[Tree, tuple[float, ...]]:
     """(the tree with each answer as a class of its own, these answers) if its leaves answer numbers, else
-    (the tree, ()). Raises ChoiceError for an exporter that knows classes alone."""
+    (the tree, ())."""
     if not TASKS.get(tree.task).NUMBERS:
         return tree, ()
-    if to in OF_CLASSES:
-        raise no_numbers(to)
     numbers = tuple(dict.fromkeys(float(tree.answer(leaf)) for leaf in tree.leaves()))
 
     def answering(node):

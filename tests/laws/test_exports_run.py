@@ -16,7 +16,7 @@ from odtc.data.dataset import Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import DataError
 from odtc.testing.generated_code import unseen
-from odtc.testing.random_trees import HOSTILE, cells, rows_for, trees
+from odtc.testing.random_trees import HOSTILE, answering_numbers, cells, rows_for, trees
 from odtc.trees.rendering import render_tree
 from odtc.trees.tree import Branch, Leaf, Tree
 from tests import exported
@@ -242,6 +242,35 @@ def pmml_cell(feature, value):
     if math.isnan(value):
         return None
     return float(value) if feature.kind == "numeric" else feature.levels[int(value)] if value >= 0 else unseen(feature)
+
+
+@pytest.mark.parametrize("missing", ["drop", "separate"])
+def test_pmml_answers_the_numbers_of_a_tree(java, missing):
+    answers = (0.1, -1e22, 1 / 3)
+    leaves = [Leaf(0, (1.0,), (1,), (1.0, 1.0, answer, 0.0, 0.0)) for answer in answers]
+    root = Branch(SPLITS[0], leaves[0], Branch(SPLITS[1], *leaves[1:]))
+    tree = Tree(root, COLUMNS, ("mean",), "target", missing, "regression")
+    wanted = []
+    for row in CELLS[::3]:
+        try:
+            wanted.append(float(tree.answers(row[None, :])[0]))
+        except DataError:
+            wanted.append(None)
+    found = run_pmml(tree, render_tree(tree, "pmml"), CELLS[::3])  # no result of a regression is NaN there
+    assert [None if answer != answer else answer for answer in found] == wanted and len(set(wanted) - {None}) > 1
+
+
+@settings(deadline=None, max_examples=12, suppress_health_check=HEALTH)
+@given(data=st.data())
+def test_pmml_of_numbers_is_a_regression_with_the_answers_as_scores(data):
+    tree = data.draw(answering_numbers(data.draw(trees(oblique=True))))
+    root = ET.fromstring(render_tree(tree, "pmml"))
+    scores = [float(node.get("score")) for node in root.findall(".//{*}Node") if node.get("score") is not None]
+    assert scores == [tree.answer(leaf) for leaf in tree.leaves()]
+    assert root.find("{*}TreeModel").get("functionName") == "regression"
+    assert not root.findall(".//{*}ScoreDistribution")
+    target = root.findall(".//{*}DataField")[-1]
+    assert target.get("optype") == "continuous" and len(target) == 0
 
 
 @pytest.mark.parametrize("missing", ["drop", "separate"])

@@ -294,7 +294,7 @@ def test_a_regression_from_data_to_numbers_in_sql_and_python(tmp_path):
     query = base.execute(said(tmp_path, "export", "m.tree.json", "--to", "sql"))
     at = [column[0] for column in query.description].index("prediction")
     assert [line[at] for line in query] == pytest.approx(numbers, rel=1e-12)
-    refused = command("export", "m.tree.json", "--to", "pmml", "-o", "m.pmml", folder=tmp_path)
+    refused = command("export", "m.tree.json", "--to", "png", "-o", "m.png", folder=tmp_path)
     assert refused.code == 1 and "answer numbers" in refused.err
 
 

@@ -13,7 +13,7 @@ from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
 from odtc.testing.generated_code import unseen
-from odtc.testing.random_trees import rows_for, trees
+from odtc.testing.random_trees import answering_numbers, rows_for, trees
 from odtc.trees.exporting import EXPORTERS, export, suffix, summaries
 from odtc.trees.importing import import_tree
 from odtc.trees.tree import Branch, Leaf, Tree
@@ -105,6 +105,16 @@ def test_scikit_learn_predicts_as_any_tree_over_numbers_of_32_bits(data):
     found = fitted.predict(import_frame(rows)).tolist()
     # A set is asked for exactly: a number of it that 32 bits do not hold is in the set for us, not for them.
     assert found == [tree.classes[k] for k in tree.predict(rows)]
+
+
+@settings(deadline=None, max_examples=12, suppress_health_check=HEALTH)
+@given(data=st.data())
+def test_scikit_learn_answers_the_numbers_of_any_tree_over_numbers_of_32_bits(data):
+    tree = data.draw(answering_numbers(numeric_tree(data.draw)))
+    fitted = pickle.loads(export(tree, "sklearn"))
+    rows = np.array([[a, b] for a in CELLS_32 for b in CELLS_32])
+    assert fitted.predict(import_frame(rows)).tolist() == tree.answers(rows).tolist()
+    assert type(fitted).__name__ == "DecisionTreeRegressor" and fitted.get_n_leaves() >= tree.n_leaves
 
 
 def import_frame(rows):

@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from hypothesis import strategies as st
 
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError
 from odtc.testing.generated_code import how_to_run, run_export
 from odtc.testing.law import Law, NotTriedError, Trial
+from odtc.testing.random_trees import answering_numbers, plain_names, rows_for, trees
 from odtc.testing.random_trees import names as any_names
-from odtc.testing.random_trees import plain_names, rows_for, trees
 from odtc.trees.exporting import EXPORTERS, export, suffix, summaries
 from odtc.trees.rendering import render_tree
+from odtc.trees.tree import Tree
 
 # A name of one line, as classes are printed on lines.
 line_names = any_names.filter(lambda name: len(name.splitlines()) == 1 and name.isprintable())
@@ -72,6 +75,8 @@ def writes(member: Exporting, under, trial: Trial) -> None:
 def predicts(member: Exporting, under, trial: Trial) -> None:
     plain = member.how is not None and member.how.get("names") == "plain"
     tree = trial.draw(trees(max_depth=3, names=plain_names if plain else line_names))
+    if trial.draw(st.booleans()) and _takes(member, of_numbers := trial.draw(answering_numbers(tree))):
+        tree = of_numbers
     trial.note("tree", render_tree(tree, "text").rstrip())
     X = trial.draw(rows_for(tree))
     wanted = [expected(tree, row) for row in X]
@@ -86,12 +91,34 @@ def predicts(member: Exporting, under, trial: Trial) -> None:
         got = member.predict(member.write(tree), tree, X)
     else:
         raise NotTriedError(f"nothing says how its files are run: templates/check/{member.name}.toml, or `predict`")
+    if TASKS.get(tree.task).NUMBERS:
+        got = [_number(one) for one in got]
+        trial.expect(got == wanted, f"expected the numbers {wanted}, got {got}")
     trial.expect(list(got) == wanted, f"expected the classes {wanted}, got {list(got)}")
 
 
-def expected(tree, row: np.ndarray) -> str | None:
-    """The class that a tree predicts for a row; None if it refuses it."""
+def _takes(member: Exporting, tree: Tree) -> bool:
+    """Whether an exporter writes a tree, and does not refuse it."""
     try:
+        member.write(tree)
+    except ChoiceError:
+        return False
+    return True
+
+
+def _number(said) -> float | str:
+    """A number as a program said it; what is none stays as it is."""
+    try:
+        return float(said)
+    except ValueError:
+        return said
+
+
+def expected(tree: Tree, row: np.ndarray) -> str | float | None:
+    """The class, or the number, that a tree answers a row with; None if it refuses it."""
+    try:
+        if TASKS.get(tree.task).NUMBERS:
+            return float(tree.answers(row[None, :])[0])
         return tree.classes[tree.predict(row[None, :])[0]]
     except DataError:
         return None
@@ -99,7 +126,11 @@ def expected(tree, row: np.ndarray) -> str | None:
 
 LAWS = (
     Law("writes", "It writes every tree, the same bytes each time, or refuses it in a sentence.", writes, examples=40),
-    Law("predicts", "What it writes predicts as the tree does: ties, numerals, unseen and missing cells.", predicts),
+    Law(
+        "predicts",
+        "What it writes answers as the tree does: ties, numerals, unseen, missing cells.",
+        predicts,
+    ),
 )
 
 

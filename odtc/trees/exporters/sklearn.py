@@ -1,4 +1,5 @@
-"""A tree over numbers as a fitted `DecisionTreeClassifier`, pickled.
+"""A tree over numbers as a fitted `DecisionTreeClassifier`, or `DecisionTreeRegressor` if its leaves answer numbers,
+pickled.
 
 scikit-learn rounds the cells to 32 bits and compares them with a threshold of 64 bits, so it predicts as
 this tree does on all cells that 32 bits hold. A set of numbers is a pair of thresholds around each.
@@ -11,12 +12,14 @@ import numpy as np
 
 from odtc.data.dataset import NUMERIC
 from odtc.data.splits import Missing, Subset, Threshold
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.trees.tree import Branch, Leaf, Tree
 
 NAME = "sklearn"
-SUMMARY = "a pickled DecisionTreeClassifier of scikit-learn, for trees over numbers"
+SUMMARY = "a pickled DecisionTreeClassifier or DecisionTreeRegressor of scikit-learn, for trees over numbers"
 SUFFIX = "pkl"
+NUMBERS = True
 
 MOST = 1_000_000  # nodes, so that nested sets of many numbers end in a sentence
 
@@ -27,15 +30,16 @@ def write(tree: Tree) -> bytes:
 
 def estimator(tree: Tree):
     """The fitted DecisionTreeClassifier; `classes_` are the class names. A leaf's shares are those of its training
-    weights, unless its label is not their greatest (under costs): then they are 1 for its label. A missing cell
-    goes right at a threshold, if this tree may refuse it. Raises ChoiceError for other splits."""
-    from sklearn.tree import (
-        DecisionTreeClassifier,  # a second's import, which a list of exporters does without
-    )
+    weights, unless its label is not their greatest (under costs): then they are 1 for its label. Of a tree whose leaves
+    answer numbers it is a DecisionTreeRegressor. A missing cell goes right at a threshold, if this tree may refuse it.
+    Raises ChoiceError for other splits."""
+    # A second's import, which a list of exporters does without.
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     from sklearn.tree._tree import NODE_DTYPE
     from sklearn.tree._tree import Tree as Nodes
 
-    records, values = [], []
+    records, values, of_numbers = [], [], TASKS.get(tree.task).NUMBERS
+    width = 1 if of_numbers else len(tree.classes)
 
     def add(node) -> int:
         number = len(records)
@@ -46,19 +50,14 @@ def estimator(tree: Tree):
             )
         if isinstance(node, Leaf):
             records.append([-1, -1, -2, -2.0, 0.0, sum(node.rows), sum(node.counts), 0])
-            shares = np.array(node.counts or (0.0,) * len(tree.classes))
-            values.append(
-                shares / shares.sum()
-                if shares.sum() and shares.argmax() == node.label
-                else np.eye(len(tree.classes))[node.label]
-            )
+            values.append(np.array([tree.answer(node)]) if of_numbers else _shares(node, tree))
             return number
         feature, threshold, left, right, absent_left = _compared(node, tree)
         records.append([0, 0, feature, threshold, 0.0, sum(node.rows), sum(node.counts), absent_left])
-        values.append(np.zeros(len(tree.classes)))
-        records[number][:2] = add(left), add(right)
-        values[number] = sum(values[child] * max(records[child][6], 1e-300) for child in records[number][:2])
-        values[number] = values[number] / values[number].sum()
+        values.append(np.zeros(width))
+        below = records[number][:2] = add(left), add(right)
+        weights = np.array([max(records[child][6], 1e-300) for child in below])
+        values[number] = weights @ np.array([values[child] for child in below]) / weights.sum()
         return number
 
     add(tree.root)
@@ -75,20 +74,27 @@ def estimator(tree: Tree):
     )
     for name, column in zip(fields, zip(*records)):
         nodes[name] = column
-    inside = Nodes(len(tree.features), np.array([len(tree.classes)], dtype=np.intp), 1)
+    inside = Nodes(len(tree.features), np.array([width], dtype=np.intp), 1)
     inside.__setstate__(
         {"max_depth": _depth(records), "node_count": len(nodes), "nodes": nodes, "values": np.array(values)[:, None, :]}
     )
-    fitted = DecisionTreeClassifier(max_depth=max(1, _depth(records)))
+    fitted = (DecisionTreeRegressor if of_numbers else DecisionTreeClassifier)(max_depth=max(1, _depth(records)))
     fitted.tree_, fitted.n_outputs_, fitted.n_features_in_, fitted.max_features_ = (
         inside,
         1,
         len(tree.features),
         len(tree.features),
     )
-    fitted.classes_, fitted.n_classes_ = np.array(tree.classes), len(tree.classes)
+    if not of_numbers:
+        fitted.classes_, fitted.n_classes_ = np.array(tree.classes), width
     fitted.feature_names_in_ = np.array([feature.name for feature in tree.features], dtype=object)
     return fitted
+
+
+def _shares(leaf: Leaf, tree: Tree) -> np.ndarray:
+    """float64 (classes,): what the leaf says of each class."""
+    shares, own = np.array(leaf.counts or (0.0,) * len(tree.classes)), np.eye(len(tree.classes))[leaf.label]
+    return shares / shares.sum() if shares.sum() and shares.argmax() == leaf.label else own
 
 
 def _compared(node: Branch, tree: Tree):
