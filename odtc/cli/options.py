@@ -248,8 +248,13 @@ def names(text: str | None) -> tuple[str, ...]:
 
 def stem_of(problem, o: str | None, suffix: str = "") -> str:
     """The stem that -o names, without the model file's own suffix; in a folder, or without -o, the
-    data's name with model and depth."""
-    return stem_named(o, f"{problem.encoded.name}_{problem.formulation}_d{problem.topology.depth}", suffix)
+    data's name with model and depth, and with the task if it is not classification, so that two tasks of one table
+    keep their files."""
+    from odtc.data.reading_spec import CLASSIFICATION
+
+    encoded = problem.encoded
+    of = encoded.name if encoded.task == CLASSIFICATION else f"{encoded.name}_{encoded.task}"
+    return stem_named(o, f"{of}_{problem.formulation}_d{problem.topology.depth}", suffix)
 
 
 def stem_named(o: str | None, usual: str, suffix: str = "") -> str:

@@ -298,6 +298,17 @@ def test_a_regression_from_data_to_numbers_in_sql_and_python(tmp_path):
     assert refused.code == 1 and "answer numbers" in refused.err
 
 
+def test_two_tasks_of_one_table_keep_their_files(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n" + "1,0\n2,0\n3,1\n4,1\n")
+    classes = said(tmp_path, "fit", "t.csv", "--depth", "1")
+    numbers = said(tmp_path, "fit", "t.csv", "--depth", "1", "--task", "regression")
+    assert classes and numbers
+    assert sorted(path.name for path in tmp_path.glob("*.tree.json")) == [
+        "t_dpflow_d1.tree.json",
+        "t_regression_dpflow_d1.tree.json",
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
