@@ -354,6 +354,11 @@ class CountsNearOptimal(Protocol):
     """A formulation that counts the trees near the best without listing them (`odtc fit --within`)."""
 
     @abstractmethod
+    def expect_counting(self, problem: Problem) -> None:
+        """Raises ChoiceError if they cannot be counted, as if leaves answer numbers."""
+        ...
+
+    @abstractmethod
     def near_optimal_trees(
         self, problem: Problem, within: float, relative: bool, known: HeapTree | None
     ) -> NearOptimalTrees:

@@ -173,6 +173,7 @@ def expect_within(problem: Problem, within) -> Within:
             f"{' or '.join(FORMULATIONS.able(CountsNearOptimal))}"
         )
     problem.module.expect_ranking(problem)
+    problem.module.expect_counting(problem)
     return Within.of(within)
 
 

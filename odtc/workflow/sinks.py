@@ -6,6 +6,7 @@ from pathlib import Path
 
 from odtc.base.atomic_write import new_file
 from odtc.base.commit import together
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, ContradictionError
 from odtc.model.milp import Model
 from odtc.model.solution import Solution
@@ -89,15 +90,16 @@ class FileSink(Sink):
         self.pool, self.within, self.log = pool, within, log
         self.stem, self.files, self.tree = "", [], None
         self._mark, self._built, self._logs, self._start = "", [], [], None
-        self._modelless = False
+        self._modelless = self._sums = False
 
     @property
     def search_part(self) -> float:
-        return 0.5 if self.within is not None and self.pool is None else 1.0  # the rest counts the trees near the best
+        return 0.5 if self.within is not None or self.pool is not None else 1.0  # the rest is for trees near the best
 
     @property
     def wants_model(self) -> bool:
-        return bool(self.format or self.keep or self.pool is not None)
+        # A model of leaves that cost sums folds no levels: its states are many, and the list can do without most.
+        return bool(self.format or self.keep or (self.pool is not None and not self._sums))
 
     def for_round(self, number: int) -> "FileSink":
         """A sink with a stem of its own, so that the files of the best round are not written over."""
@@ -106,7 +108,7 @@ class FileSink(Sink):
         return sink
 
     def posed(self, problem: Problem, spec: RunSpec) -> None:
-        self.stem = self._stem_of(problem) + self._mark
+        self.stem, self._sums = self._stem_of(problem) + self._mark, TASKS.get(problem.encoded.task).MOMENTS
         self._start = spec.model.start
         if self.pool is not None or self.within is not None:
             from odtc.workflow import near_optimal  # imported when it is asked for, as the command starts sooner

@@ -190,7 +190,7 @@ def test_a_model_of_survival_is_built_solved_and_decoded_by_the_commands(tmp_pat
         (["--task", "survival", "--time", "t", "--event", "none"], "expected an event in some row"),
         ([*WORDS, "--model", "flowoct"], "use --model dpflow"),
         ([*WORDS, "--constraint", "accuracy >= 0.5"], "about classes"),
-        ([*WORDS, "--pool", "3"], "counts what labels cost"),
+        ([*WORDS, "--within", "3"], "add --pool K, which lists the best K of them in order"),
     ],
 )
 def test_what_no_survival_tree_can_take_is_refused_in_a_sentence(tmp_path, words, why):
@@ -395,15 +395,15 @@ def test_the_ends_of_a_cost_hold_the_exact_one(tmp_path):
 
 
 @pytest.mark.parametrize("law", [0, 1])
-@pytest.mark.parametrize("least", [1.0, 4.0])
-def test_compiled_kernels_find_what_plain_ones_do(law, least):
+@pytest.mark.parametrize(("least", "leaves"), [(1.0, 4.0), (4.0, 4.0), (1.0, 3.0), (4.0, 3.0)])
+def test_compiled_kernels_find_what_plain_ones_do(law, least, leaves):
     from odtc.algorithms.moments import kernels, laws
 
     rng = np.random.default_rng(law)
     code = rng.integers(0, 4, (5, 30)).astype(np.int32)
     told = rng.normal(size=30) if law == laws.SQUARE else rng.integers(0, 2, 30).astype(float)
     moments = np.stack([rng.random(30) + 0.1, told, np.ones(30)])
-    given = code, np.full(5, 4, np.int64), moments, np.arange(0, 30, 2), least, 0.01, law
+    given = code, np.full(5, 4, np.int64), moments, np.arange(0, 30, 2), (least, leaves), 0.01, law
     tiny = laws.smallest(law, moments)
     plain, compiled = kernels.depth_two(*given, tiny), kernels.compiled()(*given, tiny)
     assert plain[0] == pytest.approx(compiled[0], rel=1e-12) and plain[1:] == compiled[1:]

@@ -143,15 +143,15 @@ class Derivations:
         """What one label costs on these rows, and the best tree of one or two levels that begins with each test."""
         X, loss = self.rows.X[members], self.rows.loss[members]
         total = loss.sum(axis=0)
-        stop = float(total.min())
+        stop = float(self.rows.leaf_costs(total))
         if height == 0 or stop <= self.rows.floor[members].sum() + self.rows.near:
             return stop, np.zeros(0)
         count = X.sum(axis=0)
         if height == 1:
             ones = deadline.product(X, loss, float)
-            worth = ones.min(axis=1) + (total - ones).min(axis=1)
+            worth = self.rows.leaf_costs(ones) + self.rows.leaf_costs(total - ones)
         else:
-            worth = stump_costs(X, loss, self.price)
+            worth = stump_costs(self.rows, members, self.price)
         return stop, np.where((count > 0) & (count < len(X)), self.price + worth, np.inf)
 
     def _sides(self, state, here: _Open, at: int) -> tuple[float, tuple]:
@@ -175,7 +175,7 @@ class Derivations:
         ones = self.rows.X[here.members, here.test[at]]
         base, below = self.price, []
         for part in (here.members[~ones], here.members[ones]):
-            stop = float(self.rows.loss[part].sum(axis=0).min())
+            stop = float(self.rows.leaf_costs(self.rows.loss[part].sum(axis=0)))
             if j + 1 == self.depth or stop <= self.rows.floor[part].sum() + self.rows.near:
                 base += stop
                 below.append(None)

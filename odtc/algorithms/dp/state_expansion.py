@@ -114,7 +114,7 @@ def _with_stumps(graph: Graph, depth: int) -> Graph:
         )
         for s in np.unique(last.state).tolist():
             arcs, members = slice(*last.first[s : s + 2]), last.members(s, len(rows.X))
-            below = stump_costs(rows.X[members], rows.loss[members], graph.price)
+            below = stump_costs(rows, members, graph.price)
             cost[arcs] = graph.price + below[last.test[arcs]]
     else:
         signed = rows.signed
@@ -248,23 +248,24 @@ def _hash(limbs: np.ndarray) -> np.ndarray:
     return mixed ^ (mixed >> np.uint64(29))
 
 
-def stump_costs(X: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray:
-    """float64 (tests,): the cost of the best test, or none, on either side of each test f.
+def stump_costs(rows: Rows, members: np.ndarray, price: float) -> np.ndarray:
+    """float64 (tests,): the cost of the best test, or none, on either side of each test f, of some rows.
 
     The losses of the rows on the four sides of all pairs of tests come from one product Xᵀ diag(loss_k) X
     per class, some tests f at a time.
     """
+    X, loss = rows.X[members], rows.loss[members]
     F, K = X.shape[1], loss.shape[1]
     total, out = loss.sum(axis=0), np.empty(F)
     ones = deadline.product(X, loss, float)  # (tests, classes)
-    for begin in range(0, F, step := max(1, CELLS // F)):
+    for begin in range(0, F, step := max(1, CELLS // (F * K))):
         f = slice(begin, begin + step)
-        on11, on10, on01, on00 = (None,) * 4
-        for k in range(K):
-            both = deadline.product(X[:, f] * loss[:, k, None], X, float)
-            sides = both, ones[f, k, None] - both, ones[:, k] - both, total[k] - ones[f, k, None] - ones[:, k] + both
-            on11, on10, on01, on00 = sides if k == 0 else map(np.minimum, (on11, on10, on01, on00), sides)
-        one = np.minimum(ones[f].min(axis=1), price + (on11 + on10).min(axis=1))
-        zero = np.minimum((total - ones[f]).min(axis=1), price + (on01 + on00).min(axis=1))
+        both = np.stack([deadline.product(X[:, f] * column[:, None], X, float) for column in loss.T], axis=2)
+        first, second = ones[f, None], ones[None]
+        on11, on10, on01, on00 = map(
+            rows.leaf_costs, (both, first - both, second - both, total - first - second + both)
+        )
+        one = np.minimum(rows.leaf_costs(ones[f]), price + (on11 + on10).min(axis=1))
+        zero = np.minimum(rows.leaf_costs(total - ones[f]), price + (on01 + on00).min(axis=1))
         out[f] = one + zero
     return out

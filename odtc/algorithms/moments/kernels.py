@@ -85,9 +85,10 @@ def depth_one(code, size, moments, rows, least, price, law, tiny):
     return best, column, cut
 
 
-def depth_two(code, size, moments, rows, least, price, law, tiny):
+def depth_two(code, size, moments, rows, ends, price, law, tiny):
     """(gain, column, cut) of the root of the best tree of two levels, column -1 for a leaf; of the arguments of
-    `depth_one`."""
+    `depth_one`, but ends : two floats, rows of the data that each leaf must have, and leaves of the tree, 3 or 4."""
+    least, leaves = ends
     dense, many, given = dense_ranks(code, size, rows)
     p, n = len(size), len(rows)
     begin = np.zeros(p + 1, np.int64)
@@ -154,8 +155,13 @@ def depth_two(code, size, moments, rows, least, price, law, tiny):
     best, column, cut = alone, -1, -1
     for f in range(p):
         for j in range(begin[f], begin[f + 1] - 1):
-            if below[j, 2] >= least and c - below[j, 2] >= least and one[j] + two[j] - price > best:
-                best, column, cut = one[j] + two[j] - price, f, given[f, j - begin[f]]
+            if below[j, 2] < least or c - below[j, 2] < least:
+                continue
+            total = one[j] + two[j] - price
+            if leaves < 4.0:
+                total = max(one[j] + right[j], left[j] + two[j]) - price
+            if total > best:
+                best, column, cut = total, f, given[f, j - begin[f]]
     return best, column, cut
 
 

@@ -12,7 +12,12 @@ tried cuts are taken by rising bound, and cut at their middle, until none can ho
 moves a value by the weight of rows, which holds for errors that cost at most 1 alone.
 
 If leaves must have a least number of rows, a tree of B may have too few rows of A in a leaf, and V(A) <= V(B) holds no
-more: the values left of a and right of b are then those of trees whose leaves may have any rows (`free`).
+no more: the values left of a and right of b are then those of trees whose leaves may have any rows (`free`).
+
+Limits on leaves and columns (odtc.algorithms.moments.tree_limits) make a value one of rows, depth and place: the cuts
+of a column are taken for each number of leaves on the left side. Of sets of columns, of which a tree keeps to one, all
+that are left are searched at once, as if a tree could take columns of several; if the best tree does, a column of it
+tells the sets apart in two.
 """
 
 import heapq
@@ -23,7 +28,9 @@ import numpy as np
 
 from odtc.algorithms.moments import kernels, laws
 from odtc.algorithms.moments.partition_bound import partition_costs
+from odtc.algorithms.moments.tree_limits import Place, TreeLimits, fitted, shares
 
+NO_LIMITS = TreeLimits()
 SMALL = 3e5  # sums of a search that is made without compiling
 NEAR = 1e-11  # of the error of one leaf: trees nearer than that are equally good
 KEPT = 200_000  # subtrees that are remembered
@@ -34,13 +41,25 @@ MANY = 200  # cuts, from which on three levels may take so long that a bound of 
 SOON = 1e5  # rows and sets of a partition that takes no more than some hundredths of a second
 SURELY = 1 - 1e-9  # of a bound of sums that are rounded
 
-STUMP = "the best tree of one level"  # of a tree that is drawn at the end
+
+@dataclass(frozen=True)
+class Stump:
+    """The best tree of one level over some columns, None of all, which is drawn at the end."""
+
+    columns: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class OneStump:
+    """A leaf on one side of a cut and the best tree of one level on the other."""
+
+    columns: tuple[int, ...] | None
 
 
 @dataclass
 class Known:
     """What is known of the trees of a depth on some rows: no tree costs less than `lower`, and the best one met,
-    `tree`, costs `upper`: (column, cut, left, right), None for a leaf, or STUMP."""
+    `tree`, costs `upper`: (column, cut, left, right), None for a leaf, or Stump; both sides may be one OneStump."""
 
     lower: float
     upper: float
@@ -59,6 +78,7 @@ class MomentSearch:
     least : int, rows of the data that each leaf must have
     check : called often; what it raises ends the search
     told : called with (bound, cost) of all trees when one of them changes
+    limits : TreeLimits
     """
 
     def __init__(
@@ -70,6 +90,7 @@ class MomentSearch:
         least: int = 1,
         check: Callable[[], None] = lambda: None,
         told: Callable[[float, float], None] = lambda lower, upper: None,
+        limits: TreeLimits = NO_LIMITS,
     ):
         self.code = np.ascontiguousarray(rank.T.astype(np.int32))
         self.size = self.code.max(axis=1).astype(np.int64) + 1
@@ -84,27 +105,63 @@ class MomentSearch:
         self.narrow = self._pairs(n) <= WIDEST
         self.depth_two = kernels.depth_two if n * p * n * p < SMALL else kernels.compiled()
         self.root: Known | None = None
-        # By depth and rows of three levels or more: the cuts that were tried, and which of their sides were solved.
+        self.parts: dict[tuple, tuple[np.ndarray, np.ndarray]] = {}  # by columns: their ranks and sizes
+        # By depth, place and rows of three levels or more: the cuts that were tried, and which of their sides were
+        # solved.
         self.tried: dict[tuple, list] = {}
-        self.free = MomentSearch(rank, moments, law, price, 1, check) if least > 1 else None
+        self.limits, self.free = limits, None
+        if least > 1 or limits.rises:
+            self.free = MomentSearch(rank, moments, law, price, 1, check, limits=limits.without_levels())
 
     def solve(self, depth: int) -> Known:
         """The best tree of all rows."""
         rows = np.arange(self.code.shape[1])
         self.root = Known(0.0, self._leaf(rows), None)
         if depth > 2 and self.size.sum() - len(self.size) >= MANY:
-            self.root.lower = min(self._by_leaves(2**depth), self.root.upper)
+            self.root.lower = min(self._by_leaves(min(2**depth, self.limits.leaves or np.inf)), self.root.upper)
+        if self.limits.subsets is not None:
+            return self._solve_subsets(rows, depth)
         for height in range(1, depth + 1):
-            found = self._solve(rows, height, np.inf, root=height == depth)
+            found = self._solve(rows, height, np.inf, self.limits.root, root=height == depth)
             if found.upper < self.root.upper:
                 self.root.upper, self.root.tree = found.upper, found.tree
         self.root.lower = max(self.root.lower, found.lower)
         return self.root
 
+    def _solve_subsets(self, rows: np.ndarray, depth: int) -> Known:
+        """The best tree whose columns lie in one of the sets of the limits: sets by rising bound of the trees over all
+        of their columns."""
+        heap, number = [(0.0, 0, self.limits.subsets)], 0
+        while heap:
+            bound, _, subsets = heapq.heappop(heap)
+            self._tell(bound, self.root)
+            if bound >= self.root.upper - self.near:
+                break
+            columns = tuple(np.flatnonzero(subsets.any(axis=0)).tolist())
+            found = self._solve(rows, depth, self.root.upper, self.limits.root._replace(columns=columns))
+            if found.lower >= self.root.upper - self.near:
+                continue
+            used = self._columns_of(self._whole(found.tree, rows))
+            if subsets[:, used].all(axis=1).any():
+                self.root.upper, self.root.tree = found.upper, found.tree
+                continue
+            held = subsets[:, used].sum(axis=0)  # some set has not all of these columns
+            with_it = subsets[:, used[int(np.argmin(np.abs(2 * held - len(subsets))))]]
+            for part in (subsets[with_it], subsets[~with_it]):
+                if len(part):
+                    number += 1
+                    heapq.heappush(heap, (found.lower, number, part))
+        self.root.lower = self.root.upper
+        return self.root
+
+    def _columns_of(self, tree: tuple | None) -> list[int]:
+        """The columns that a tree tests."""
+        return [] if tree is None else sorted({tree[0], *self._columns_of(tree[2]), *self._columns_of(tree[3])})
+
     def _by_leaves(self, most: int) -> float:
         """What no tree with so many leaves costs less than."""
         moments = np.stack([*self.moments[:2], self.q])
-        most = min(most, len(self.q))
+        most = int(min(most, len(self.q)))
         check = self.check if most * len(self.q) > SOON else lambda: None  # a bound is worth a moment after the limit
         costs = partition_costs(self.law, moments, self.tiny, most, check)
         return SURELY * max(0.0, float((costs + self.price * np.arange(len(costs))).min()) - self.near)
@@ -126,36 +183,70 @@ class MomentSearch:
     def _whole(self, tree, rows: np.ndarray) -> tuple | None:
         if tree is None:
             return None
-        if tree is STUMP:
-            _, column, cut = self._depth_one(rows)
-            return None if column < 0 else (int(column), int(cut), None, None)
-        sides = self.sides(rows, *tree[:2])
-        return (*tree[:2], *(self._whole(below, side) for below, side in zip(tree[2:], sides)))
+        if isinstance(tree, Stump):
+            _, column, cut = self._depth_one(rows, tree.columns)
+            return None if column < 0 else (column, cut, None, None)
+        sides, below = self.sides(rows, *tree[:2]), tree[2:]
+        if isinstance(tree[2], OneStump):
+            stump = Stump(tree[2].columns)
+            saved = [self._depth_one(side, stump.columns)[0] - self._gain(side) for side in sides]
+            below = (stump, None) if saved[0] >= saved[1] else (None, stump)
+        return (*tree[:2], *(self._whole(one, side) for one, side in zip(below, sides)))
 
-    def _depth_one(self, rows: np.ndarray):
-        return kernels.depth_one(self.code, self.size, self.moments, rows, self.least, self.price, self.law, self.tiny)
+    def _over(self, columns: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray]:
+        """The ranks and sizes of some columns, None of all."""
+        if columns is None:
+            return self.code, self.size
+        if columns not in self.parts:
+            self.parts[columns] = self.code[list(columns)], self.size[list(columns)]
+        return self.parts[columns]
 
-    def _depth_two(self, rows: np.ndarray):
-        return self.depth_two(self.code, self.size, self.moments, rows, self.least, self.price, self.law, self.tiny)
+    def _depth_one(self, rows: np.ndarray, columns: tuple[int, ...] | None):
+        """(gain, column, cut) of the best test of these columns, column -1 for a leaf."""
+        found = kernels.depth_one(*self._over(columns), self.moments, rows, self.least, *self._terms)
+        return self._named(found, columns)
+
+    def _depth_two(self, rows: np.ndarray, place: Place):
+        code, size = self._over(place.columns)
+        if not len(size):
+            return self._depth_one(rows, place.columns)
+        ends = self.least, float(place.leaves or 4)
+        found = self.depth_two(code, size, self.moments, rows, ends, *self._terms)
+        return self._named(found, place.columns)
+
+    @property
+    def _terms(self) -> tuple:
+        return self.price, self.law, self.tiny
+
+    @staticmethod
+    def _named(found: tuple, columns: tuple[int, ...] | None) -> tuple[float, int, int]:
+        gain, column, cut = float(found[0]), int(found[1]), int(found[2])
+        return gain, column if columns is None or column < 0 else columns[column], cut
+
+    def _gain(self, rows: np.ndarray) -> float:
+        w, s, _ = self.moments[:, rows].sum(axis=1)
+        return laws.gain(self.law, s, w, self.tiny)
 
     def _leaf(self, rows: np.ndarray) -> float:
-        w, s, _ = self.moments[:, rows].sum(axis=1)
-        return max(0.0, float(self.q[rows].sum()) - laws.gain(self.law, s, w, self.tiny))
+        return max(0.0, float(self.q[rows].sum()) - self._gain(rows))
 
-    def _solve(self, rows: np.ndarray, depth: int, limit: float, root: bool = False) -> Known:
+    def _solve(self, rows: np.ndarray, depth: int, limit: float, place: Place, root: bool = False) -> Known:
         """What is known of these rows: the best tree, or a lower bound of at least `limit`."""
         self.check()
+        place, depth = fitted(place, depth)
         if depth == 0:
             leaf = self._leaf(rows)
             return Known(leaf, leaf, None)
-        key = depth, self.key_of(rows)
+        key = self.key_of(rows, depth, place)
         entry = self.known.get(key)
         if entry is not None and (entry.lower >= limit or entry.upper - entry.lower <= self.near):
             return entry
-        if depth == 1 or (depth == 2 and (self.narrow or self._pairs(len(rows)) <= WIDEST)):
-            entry = self._shallow(rows, depth)
+        if depth == 1 or (
+            depth == 2 and self.limits.alike(place) and (self.narrow or self._pairs(len(rows)) <= WIDEST)
+        ):
+            entry = self._shallow(rows, depth, place)
         else:
-            entry = self._deep(rows, depth, limit, entry, root)
+            entry = self._deep(rows, depth, limit, entry, place, root)
         if len(self.known) >= KEPT:
             self.known.clear()
         self.known[key] = entry
@@ -165,47 +256,49 @@ class MomentSearch:
         """No more pairs of cuts separate so many rows."""
         return float(np.minimum(self.size, n_rows).sum()) ** 2 / 2
 
-    def key_of(self, rows: np.ndarray) -> bytes:
-        """A set of rows as packed bits."""
+    def key_of(self, rows: np.ndarray, depth: int, place: Place) -> tuple:
+        """A state: the depth and the place, and the rows as packed bits."""
         mask = np.zeros(self.code.shape[1], bool)
         mask[rows] = True
-        return np.packbits(mask).tobytes()
+        return depth, place, np.packbits(mask).tobytes()
 
-    def _shallow(self, rows: np.ndarray, depth: int) -> Known:
+    def _shallow(self, rows: np.ndarray, depth: int, place: Place) -> Known:
         """The best tree of one or two levels."""
+        if self.limits.levels is not None:
+            place = place._replace(columns=tuple(self.limits.columns(place, len(self.size)).tolist()))
         if depth == 1:
-            gain, column, cut = self._depth_one(rows)
+            gain, column, cut = self._depth_one(rows, place.columns)
         else:
-            gain, column, cut = self._depth_two(rows)
+            gain, column, cut = self._depth_two(rows, place)
         if column < 0:
             leaf = self._leaf(rows)
             return Known(leaf, leaf, None)
-        below = (None, None) if depth == 1 else (STUMP, STUMP)
+        below = None if depth == 1 else (Stump if place.leaves is None else OneStump)(place.columns)
         cost = max(0.0, float(self.q[rows].sum()) - gain)
-        return Known(cost, cost, (int(column), int(cut), *below))
+        return Known(cost, cost, (column, cut, below, below))
 
     def sides(self, rows: np.ndarray, column: int, cut: int) -> tuple[np.ndarray, np.ndarray]:
         """The rows at most at a cut of a column, and the others."""
         left = self.code[column, rows] <= cut
         return rows[left], rows[~left]
 
-    def _deep(self, rows: np.ndarray, depth: int, limit: float, entry: Known | None, root: bool) -> Known:
+    def _deep(self, rows: np.ndarray, depth: int, limit: float, entry: Known | None, place: Place, root: bool) -> Known:
         """The best tree of three levels or more, or of two over many cuts, by intervals of cuts."""
         if entry is None:
-            less = self._solve(rows, depth - 1, np.inf if depth == 3 else limit)
+            less = self._solve(rows, depth - 1, np.inf if depth == 3 else limit, place)
             entry = Known(0.0, less.upper, less.tree)
         if entry.upper <= self.near:
             return Known(entry.upper, entry.upper, entry.tree)
         heap = []
-        for column in range(len(self.size)):
+        for column in self.limits.columns(place, len(self.size)).tolist():
             cuts = self._cuts(rows, column)
-            if len(cuts):
-                heap.append((0.0, len(heap), column, cuts, -1, len(cuts), 0.0, 0.0))
+            for share in shares(place, depth) if len(cuts) else ():
+                heap.append((0.0, len(heap), column, cuts, -1, len(cuts), 0.0, 0.0, share))
         heapq.heapify(heap)
         number, lower = len(heap), entry.upper
-        tried = self.tried[depth, self.key_of(rows)] = []
+        tried = self.tried[self.key_of(rows, depth, place)] = []
         while heap:
-            bound, _, column, cuts, low, high, before, behind = heapq.heappop(heap)
+            bound, _, column, cuts, low, high, before, behind, share = heapq.heappop(heap)
             most = min(entry.upper, limit) - self.price
             if root:
                 self._tell(min(entry.upper, bound + self.price), entry)
@@ -213,29 +306,34 @@ class MomentSearch:
                 lower = bound + self.price
                 break
             middle = (low + high) // 2
-            left, right = self.sides(rows, column, cuts[middle])
-            one = self._solve(left, depth - 1, most - behind)
+            sides, places = self.sides(rows, column, cuts[middle]), self.limits.sides(place, column, share)
+            one = self._solve(sides[0], depth - 1, most - behind, places[0])
             if one.lower >= most - behind:
                 two = Known(behind, np.inf, None)
             else:
-                two = self._solve(right, depth - 1, most - one.lower)
-            tried.append((column, int(cuts[middle]), (True, two.upper < np.inf)))
+                two = self._solve(sides[1], depth - 1, most - one.lower, places[1])
+            tried.append((column, int(cuts[middle]), (True, two.upper < np.inf), share))
             ends = one.lower, two.lower
             if self.free is not None:
-                ends = tuple(self.free._solve(side, depth - 1, most).lower for side in (left, right))
+                ends = tuple(self.free._solve(*state).lower for state in self._freed(sides, depth - 1, most, places))
             if one.upper + two.upper + self.price < entry.upper:
                 cost = one.upper + two.upper + self.price
                 entry = Known(0.0, cost, (column, int(cuts[middle]), one.tree, two.tree))
             if middle - low > 1:
                 number += 1
                 value = max(bound, before + ends[1])
-                heapq.heappush(heap, (value, number, column, cuts, low, middle, before, ends[1]))
+                heapq.heappush(heap, (value, number, column, cuts, low, middle, before, ends[1], share))
             if high - middle > 1:
                 number += 1
                 value = max(bound, ends[0] + behind)
-                heapq.heappush(heap, (value, number, column, cuts, middle, high, ends[0], behind))
+                heapq.heappush(heap, (value, number, column, cuts, middle, high, ends[0], behind, share))
         lower = min(lower, entry.upper)
         return Known(entry.upper if entry.upper - lower <= self.near else lower, entry.upper, entry.tree)
+
+    @staticmethod
+    def _freed(sides, depth: int, limit: float, places):
+        """The arguments of `_solve` without rows of leaves and levels."""
+        return [(side, depth, limit, place._replace(level=0)) for side, place in zip(sides, places)]
 
     def _cuts(self, rows: np.ndarray, column: int) -> np.ndarray:
         """The ranks after which a column can be cut, with enough rows on both sides."""

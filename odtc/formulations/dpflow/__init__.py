@@ -208,28 +208,28 @@ def certificate(problem: Problem) -> dict:
 
 
 def expect_ranking(problem: Problem) -> None:
-    """Raises ChoiceError for leaves that answer numbers, and for constraints on more than the rows of leaves."""
-    expect_labels(problem, "a list or a set of the best trees (--pool, --within)")
+    """Raises ChoiceError for constraints on more than the rows of leaves."""
     expect_leaf_rows_alone(problem)
 
 
 def ranking(problem: Problem) -> DpflowRanking:
     """The trees in the order of their objectives."""
-    expect_labels(problem, "a list of the best trees (--pool)")
     return DpflowRanking(problem)
 
 
-def expect_labels(problem: Problem, what: str) -> None:
-    """Raises ChoiceError if leaves answer numbers: `what` counts costs of rows."""
+def expect_counting(problem: Problem) -> None:
+    """Raises ChoiceError if leaves answer numbers: trees are counted by the costs of labels, which have a unit."""
     if moments.by_moments(problem):
-        raise ChoiceError(f"{what} counts what labels cost, which --task {problem.encoded.task} has not; leave it out")
+        raise ChoiceError(
+            f"--within counts trees by whole units of what labels cost, which --task {problem.encoded.task} has not; "
+            "add --pool K, which lists the best K of them in order"
+        )
 
 
 def near_optimal_trees(
     problem: Problem, within: float, relative: bool, known: HeapTree | None
 ) -> DpflowNearOptimalTrees:
     """All trees near the best, counted over all tests or thresholds."""
-    expect_labels(problem, "a set of trees (--within)")
     return DpflowNearOptimalTrees(problem, within, relative, known)
 
 

@@ -18,7 +18,9 @@ from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow.constrained import Searched
 from odtc.formulations.dpflow.forms import states
-from odtc.formulations.dpflow.forms.states import ROWS, build, decode, keeps, notes, optimal, targets, trimmed  # noqa: F401
+from odtc.formulations.dpflow.forms.moments_limits import by_limits, limited, limits_of
+from odtc.formulations.dpflow.forms.states import decode, keeps, notes, targets, trimmed  # noqa: F401
+from odtc.model.milp import Model
 from odtc.problem.branch_penalty import branch_price, objective
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.problem import Problem
@@ -26,6 +28,10 @@ from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 OFTEN = 0.05  # seconds between two reports
 start = states.start
+BY_SEARCH = (
+    "the linear program of --task {} keeps the constraint leaf_rows alone; `odtc fit` without a solver and without "
+    "--format finds the best tree under {!r}"
+)
 
 
 def by_moments(problem: Problem) -> bool:
@@ -34,17 +40,31 @@ def by_moments(problem: Problem) -> bool:
 
 
 def takes(problem: Problem) -> bool:
-    """Raises ChoiceError for constraints and parameters that need a cost of each row."""
+    """Raises ChoiceError for parameters that need a cost of each row."""
     if not by_moments(problem):
         return False
     params, task = problem.params, problem.encoded.task
-    for given in problem.constraints:
-        if given.name not in ROWS:
-            raise ChoiceError(f"--task {task} takes the constraint leaf_rows alone, got {str(given)!r}; leave it out")
     if params.intervals == "true" or params.tail in ("1", "2"):
         asked = "intervals=true" if params.intervals == "true" else f"tail={params.tail}"
         raise ChoiceError(f"-p {asked} folds costs of rows, which --task {task} has not; leave it out")
     return not params.proof
+
+
+def build(problem: Problem) -> Model:
+    _expect_leaf_rows(problem)
+    return states.build(problem)
+
+
+def optimal(problem: Problem) -> HeapTree:
+    _expect_leaf_rows(problem)
+    return states.optimal(problem)
+
+
+def _expect_leaf_rows(problem: Problem) -> None:
+    """Raises ChoiceError for other constraints, which no column of the program keeps."""
+    if limited(problem):
+        given = next(given for given in problem.constraints if given.name not in states.ROWS)
+        raise ChoiceError(BY_SEARCH.format(problem.encoded.task, str(given)))
 
 
 def searches(problem: Problem) -> bool:
@@ -86,7 +106,10 @@ def certificate(problem: Problem) -> dict:
 
 def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched, MomentSearch, Scales]:
     """What the search over all cuts finds, the search, and the scales of its cuts."""
-    scales = Scales.of(problem.encoded).nested()
+    scales = Scales.of(problem.encoded)
+    limits = limits_of(problem, scales)
+    if not by_limits(problem):
+        scales = scales.nested()
     encoded, share = problem.encoded, 1 - problem.params.lambda_
     told = [time.monotonic()]
     depth, phase = problem.topology.depth, f"depth {problem.topology.depth}"
@@ -98,7 +121,7 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched,
 
     task, price, least = TASKS.get(encoded.task), branch_price(problem), least_rows(problem)
     moments = np.stack([*task.moments(encoded.sums), encoded.copies.astype(float)])
-    engine = MomentSearch(scales.rank, moments, LAWS[task.LAW], price, least, deadline.check, report)
+    engine = MomentSearch(scales.rank, moments, LAWS[task.LAW], price, least, deadline.check, report, limits)
     proved = interrupted = False
     try:
         engine.solve(depth)

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from odtc.algorithms.moments.search import MomentSearch
+from odtc.algorithms.moments.tree_limits import Place
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.certificate_columns import CertificateColumns
 from odtc.formulations.dpflow.write_certificate import head, require_certifiable
-from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.certificate import left_of
@@ -30,9 +30,10 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     """
     require_certifiable(problem)
     dataset = problem.encoded.dataset
-    if dataset is None or least_rows(problem) > 1:
+    if dataset is None or problem.constraints:
         raise ChoiceError(
-            f"a certificate of --task {problem.encoded.task} is of the data and of trees whose leaves may have any rows"
+            f"a certificate of --task {problem.encoded.task} is of the data and of trees without constraints; leave "
+            "them out, or let `odtc fit` prove the tree by its search"
         )
     law, scales_of = measure_of(dataset.task), {"weight_scale": _scale(dataset.weight, "weights")}
     if "number_scale" in law.SHAPE:
@@ -47,11 +48,11 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     ranks = rank_columns(columns.facts, dataset, left_of)
 
     def listed(rows: np.ndarray, depth: int):
-        tried = engine.tried.get((depth, engine.key_of(rows)))
+        tried = engine.tried.get(engine.key_of(rows, depth, Place()))
         if depth < 2 or tried is None:
             return 0
         found = []
-        for column, cut, solved in tried:
+        for column, cut, solved, _ in tried:
             parts = zip(engine.sides(rows, column, cut), solved)
             sides = [listed(side, depth - 1) if known else None for side, known in parts]
             at, own, turned = columns.place(column, int(np.searchsorted(values[column], cut)))

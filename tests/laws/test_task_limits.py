@@ -1,0 +1,183 @@
+"""Laws of trees whose leaves cost sums, under limits on the tree: the optimum is that of trying every tree."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import odtc
+from odtc.algorithms.moments import laws
+from odtc.algorithms.moments.search import MomentSearch
+from odtc.algorithms.moments.tree_limits import TreeLimits
+from odtc.data.reading import read
+from odtc.data.task import TASKS
+from odtc.problem.constraints import constraint
+from odtc.workflow import near_optimal, pipeline
+from tests.laws.test_tasks import error_of, said, table, write
+
+
+def every_tree(rank: np.ndarray, leaf, depth: int, limits: TreeLimits, least: int, price: float) -> dict:
+    """{(leaves, columns): least cost} of the trees that keep the limits but those on leaves and sets of columns."""
+
+    def of(rows: tuple, level: int, free: frozenset) -> dict:
+        found = {(1, frozenset()): leaf(list(rows))}
+        for column in sorted(free) if level < depth else ():
+            if limits.levels is not None and not limits.levels[level, column]:
+                continue
+            below = free if limits.below is None else frozenset(f for f in free if limits.below[column, f])
+            for cut in np.unique(rank[list(rows), column])[:-1]:
+                sides = [tuple(i for i in rows if (rank[i, column] <= cut) == left) for left in (True, False)]
+                if min(map(len, sides)) < least:
+                    continue
+                one, two = (of(side, level + 1, below) for side in sides)
+                for (m, f), paid in one.items():
+                    for (k, g), more in two.items():
+                        key = m + k, f | g | {column}
+                        found[key] = min(found.get(key, np.inf), price + paid + more)
+        return found
+
+    return of(tuple(range(len(rank))), 0, frozenset(range(rank.shape[1])))
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    law=st.sampled_from([laws.SQUARE, laws.LIKELIHOOD]),
+    depth=st.integers(1, 3),
+    least=st.integers(1, 2),
+    price=st.sampled_from([0.0, 0.3]),
+)
+@settings(max_examples=12)
+def test_the_best_tree_within_limits_is_the_best_of_all(seed, law, depth, least, price):
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(5, 9)), 3
+    rank = rng.integers(0, 3, (n, p))
+    rank[0], rank[1] = 0, 2
+    w = rng.integers(1, 4, n).astype(float)
+    told = rng.integers(-3, 4, n) if law == laws.SQUARE else rng.integers(0, 2, n)
+    s = w * told
+    moments = np.stack([w, s, w * told**2 if law == laws.SQUARE else s, np.ones(n)])
+    limits = TreeLimits(
+        int(rng.integers(1, 7)) if rng.random() < 0.6 else None,
+        rng.random((depth, p)) < 0.7 if rng.random() < 0.4 else None,
+        rng.random((p, p)) < 0.6 if rng.random() < 0.4 else None,
+        rng.random((3, p)) < 0.5 if rng.random() < 0.5 else None,
+    )
+
+    def leaf(rows):
+        return float(laws.leaf_costs(law, moments[:3, rows].sum(axis=1)))
+
+    fits = {
+        key: paid
+        for key, paid in every_tree(rank, leaf, depth, limits, least, price).items()
+        if key[0] <= (limits.leaves or np.inf)
+        and (limits.subsets is None or any(all(one[f] for f in key[1]) for one in limits.subsets))
+    }
+    search = MomentSearch(rank, moments, law, price, least, limits=limits)
+    search.solve(depth)
+    assert search.cost == pytest.approx(min(fits.values()), rel=1e-9, abs=1e-9)
+    assert search.bound == pytest.approx(search.cost, rel=1e-9, abs=1e-9)
+
+    def paid(tree, rows):
+        if tree is None:
+            return leaf(rows), 1, frozenset()
+        left = rank[rows, tree[0]] <= tree[1]
+        (one, m, f), (two, k, g) = paid(tree[2], rows[left]), paid(tree[3], rows[~left])
+        return price + one + two, m + k, f | g | {tree[0]}
+
+    cost, *key = paid(search.tree(), np.arange(n))
+    assert cost == pytest.approx(search.cost, rel=1e-9, abs=1e-9) and tuple(key) in fits
+    assert cost >= fits[tuple(key)] - 1e-9
+
+
+TEXTS = (
+    "leaves <= 3",
+    "branch_nodes <= 2",
+    "branch_nodes <= 0",
+    "features <= 1",
+    "deepest[x0] <= 0",
+    "shallowest[x1] >= 2",
+    "forbid_root[x0,x1]",
+    "require_root[colour]",
+    "never_together[x0,colour]",
+    "not_below[x0,x1]",
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_regression_under_a_constraint_errs_as_little_as_the_best_of_all_trees(tmp_path, text):
+    header, rows = table(31, 9)
+    y = np.random.default_rng(32).integers(-5, 6, 9) / 2
+    path = write(tmp_path / "r.csv", [*header, "y"], [a + [b] for a, b in zip(rows, y.tolist())])
+    reading = {"task": "regression", "weights": "w"}
+    done = odtc.fit(path, depth=3, reading=reading, constraints=[text, "leaf_rows >= 2"])
+    encoded = done.problem.encoded
+    judge = constraint.parse(text, encoded).module.judged(encoded, constraint.parse(text, encoded))
+    X, w = np.asarray(encoded.X)[encoded.row_of], np.array([line[3] for line in rows], float)
+    leaf = error_of(y, w)
+
+    def best(rows: tuple, above: tuple) -> dict:
+        """{the tests of a tree: its least cost}."""
+        found = {(): leaf(list(rows))}
+        for test in range(X.shape[1]) if len(above) < 3 else ():
+            sides = [tuple(i for i in rows if X[i, test] == one) for one in (0, 1)]
+            if min(map(len, sides)) < 2 or (judge.allowed and not judge.allowed(test, above)):
+                continue
+            one, two = (best(side, (*above, test)) for side in sides)
+            for f, paid in one.items():
+                for g, more in two.items():
+                    key = tuple(sorted((test, *f, *g)))
+                    found[key] = min(found.get(key, np.inf), paid + more)
+        return found
+
+    trees = best(tuple(range(9)), ())
+    expected = min(paid for tests, paid in trees.items() if not judge.counts or judge.counts(len(tests), set(tests)))
+    assert done.verified and done.proved and done.proof.objective == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("task", ["regression", "survival"])
+@pytest.mark.parametrize(("depth", "least"), [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2)])
+def test_the_trees_of_a_pool_are_the_best_ones_in_order(tmp_path, task, depth, least):
+    header, rows = table(41, 8)
+    rng = np.random.default_rng(42)
+    told = [[float(a), int(b)] for a, b in zip(rng.integers(1, 9, 8), rng.integers(0, 2, 8))]
+    path = write(tmp_path / "r.csv", [*header, "y", "e"], [a + b for a, b in zip(rows, told)])
+    if task == "regression":
+        reading = {"task": task, "weights": "w", "target": "y", "aside": "e"}
+    else:
+        reading = {"task": task, "weights": "w", "time": "y", "event": "e"}
+    given = [f"leaf_rows >= {least}"] if least > 1 else []
+    problem = pipeline.pose(read(path, **reading), "dpflow", depth, constraints=given)
+    found = near_optimal.near_optimal(problem, 12)
+    encoded = problem.encoded
+    X, sums = np.asarray(encoded.X), encoded.sums
+    leaf_costs = TASKS.get(task).leaf_costs
+
+    def trees(members: tuple, height: int) -> list[float]:
+        """The costs of all trees of which no part costs as much as one leaf, or more."""
+        alone = float(leaf_costs(sums[list(members)].sum(axis=0)))
+        found = [alone]
+        for test in range(X.shape[1]) if height else ():
+            sides = [tuple(i for i in members if X[i, test] == one) for one in (False, True)]
+            if min(sum(encoded.copies[i] for i in side) for side in sides) < least:
+                continue
+            one, two = (trees(side, height - 1) for side in sides)
+            found += [a + b for a in one for b in two if a + b < alone - 1e-9]
+        return found
+
+    expected = sorted(trees(tuple(range(len(X))), depth))
+    assert found.objectives == pytest.approx(expected[: len(found.trees)], rel=1e-9, abs=1e-9)
+    assert len(found.trees) == min(12, len(expected)) and found.complete == (len(expected) <= 12)
+
+
+def test_a_pool_of_a_regression_is_written_beside_the_proved_tree(tmp_path):
+    header, rows = table(43, 30)
+    y = np.random.default_rng(44).normal(size=30).round(2)
+    write(tmp_path / "r.csv", [*header[:3], "y"], [a[:3] + [b] for a, b in zip(rows, y)])
+    words = ["fit", "r.csv", "--task", "regression", "--pool", "5", "--within", "50%", "-o", "m", "--json"]
+    facts = json.loads(said(tmp_path, *words))
+    pool = near_optimal.read_pool(tmp_path / "m.pool.json")
+    assert facts["certified"] and pool.objectives[0] == pytest.approx(facts["objective"])
+    assert len(pool.trees) == 5 and list(pool.objectives) == sorted(pool.objectives)
+    assert "5 of at least" in said(tmp_path, "show", "m.pool.json")
