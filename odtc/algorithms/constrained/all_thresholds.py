@@ -16,14 +16,15 @@ For two labels, depth 3, and leaves that hold enough rows, sums and subsets of c
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, fixed_point, keeps
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
+from odtc.algorithms.constrained.swept_trees import SweptTrees
 from odtc.algorithms.constrained.threshold_kernel import kernel
+from odtc.algorithms.constrained.threshold_sides import Sides, ThresholdSides, weighed
 
 FEW = 15  # tests of a scale that are searched first
 NEAR = 12  # places on either side of a threshold of the best tree that are searched next
@@ -31,6 +32,7 @@ AGAIN = 4  # such searches at most
 MANY = 300  # tests from which on this is quicker than all of them at once
 LONG = 3000  # tests from which on all of them may take minutes, so that more is done for a good tree first
 COARSEST = 4  # tests of a scale that are searched before the first ones of so many
+MANY_SWEPT = 50  # tests from which on a sweep finds the best tree of a root sooner than counts of pairs
 INSIDE = 150  # quantiles of the columns of one tree that are searched together
 OTHERS = 8  # subsets of columns beside that of the best tree
 
@@ -42,51 +44,6 @@ def takes(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
     plain = problem.below is None and problem.allowed.all() and problem.accepts is None
     one = len(problem.measures) == 0 or (len(problem.measures) == 1 and (problem.least == problem.least[:, :1]).all())
     return plain and one and (problem.measures >= 0).all()
-
-
-@dataclass(frozen=True)
-class Side:
-    """W of one root answer: relative to label 0, and what label 0 costs there."""
-
-    value: np.ndarray  # float64 (subsets,)
-    base: float
-
-    @property
-    def full(self) -> np.ndarray:
-        return self.value + self.base
-
-
-class Sides:
-    """W of the two answers of roots, made when asked for and kept.
-
-    Parameters
-    ----------
-    tests : list of int (tests of the scale,)
-    """
-
-    def __init__(self, tests: list[np.ndarray]):
-        self.tests = tests
-        self._known: dict[tuple[int, int, int], Any] = {}
-
-    def zero(self, j: int, f: int) -> Any:
-        """Of the rows that test f of scale j answers 0; all rows for the place behind the last test."""
-        return self._side(j, f, 0) if f < len(self.tests[j]) else self._side(-1, 0, 0)
-
-    def one(self, j: int, f: int) -> Any:
-        """Of the rows that it answers 1; all rows for the place before the first test."""
-        return self._side(j, f, 1) if f >= 0 else self._side(-1, 0, 0)
-
-    def both(self, zero: Any, one: Any) -> np.ndarray:
-        """float64 (subsets,): the least weighted cost of two sides."""
-        return zero.full + one.full
-
-    def _side(self, j: int, f: int, answer: int) -> Any:
-        if (j, f, answer) not in self._known:
-            self._known[j, f, answer] = self._made(j, f, answer)
-        return self._known[j, f, answer]
-
-    def _made(self, j: int, f: int, answer: int) -> Any:
-        raise NotImplementedError
 
 
 class CoarseSearch:
@@ -206,10 +163,14 @@ class CoarseSearch:
     def _search(self, tests: np.ndarray, upper: int) -> Found:
         """The best tree over some tests, int (tests,) in order, that costs less than `upper`; taken if it is the best
         one known."""
-        search = ConstrainedSearch(only(self.problem, tests), self._tick)
+        search = self._made(tests)
         if self.best is not None:
             search.want_below(upper)
         return self._take_named(search.run(), tests)
+
+    def _made(self, tests: np.ndarray) -> ConstrainedSearch:
+        """A search over some tests, int (tests,) in order."""
+        return ConstrainedSearch(only(self.problem, tests), self._tick)
 
     def _take_named(self, found: Found, tests: np.ndarray) -> Found:
         """What a search over some tests has found in the terms of all, taken if it costs less than the best tree."""
@@ -319,8 +280,7 @@ class ThresholdSearch(CoarseSearch):
         """{subset: roots that are left}; None if the clock said stop."""
         problem, scale = self.problem, first.scale
         m = first.leading
-        price = float(scale * problem.branch_cost + m @ problem.branch_uses)
-        weight = scale * problem.cost.astype(float) + np.tensordot(m.astype(float), problem.uses.astype(float), 1)
+        weight, price = weighed(problem, scale, m)
         dearest = weight.max(axis=1)
         budget = sum(int(a) * int(b) for a, b in zip(m, problem.bound))
         sides = self._sides(weight, m, price)
@@ -373,26 +333,20 @@ class ThresholdSearch(CoarseSearch):
     def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> Sides:
         return ThresholdSides(self.problem, self.codes, self.tests, weight, m, price)
 
-    def _tighten(self, search: ConstrainedSearch, subset: int, tests: np.ndarray) -> None:
-        """Multipliers for all roots of one subset of columns at once, by sweeps over its columns (Kelley's cuts)."""
-        problem, part = self.problem, search.original
-        place = np.full(len(problem.column), -1)
-        place[tests] = np.arange(len(tests))
-        inside = [j for j, mine in enumerate(self.tests) if problem.subsets[subset, problem.column[mine[0]]]]
-        codes, own = np.ascontiguousarray(self.codes[inside]), [place[self.tests[j]] for j in inside]
-        cell = {int(test): (j, f) for j, mine in enumerate(own) for f, test in enumerate(mine)}
-        number = np.argsort(search.order)
+    def _swept(self, search: ConstrainedSearch, tests: np.ndarray) -> SweptTrees:
+        """The trees of a search over some tests, int (tests,), of one subset of columns."""
+        place = np.full(len(self.problem.column), -1)
+        place[tests] = np.argsort(search.order)
+        inside = [mine[place[mine] >= 0] for mine in self.tests]
+        inside = [mine for mine in inside if len(mine)]
+        codes = np.array([self.problem.X[:, mine].sum(axis=1) for mine in inside], np.int32)
+        return SweptTrees(search, codes, [place[mine] for mine in inside])
 
-        def values(m: np.ndarray, alive: list[int]) -> np.ndarray:
-            price = float(search.scale * part.branch_cost + m @ part.branch_uses)
-            weight = search.scale * part.cost.astype(float) + np.tensordot(m.astype(float), part.uses.astype(float), 1)
-            sides = ThresholdSides(part, codes, own, weight, m, price)
-            return np.array(
-                [price + sides.both(sides.zero(*cell[test]), sides.one(*cell[test]))[0] for test in alive], float
-            )
-
-        roots = {int(number[test]): int(test) for test in np.flatnonzero(part.allowed[0])}
-        search.tighten_all(self._first.leading / self._first.scale, lambda m, some: values(m, [roots[r] for r in some]))
+    def _made(self, tests: np.ndarray) -> ConstrainedSearch:
+        search = super()._made(tests)
+        if len(search.problem.subsets) == 1 and len(tests) > MANY_SWEPT:
+            search.swept = self._swept(search, tests)
+        return search
 
     def _close(self, left: dict) -> None:
         """Each subset of columns with the roots that are left, best first."""
@@ -407,7 +361,8 @@ class ThresholdSearch(CoarseSearch):
                 if self.best is None:
                     found = search.run()
                 else:
-                    self._tighten(search, s, tests)
+                    search.swept = self._swept(search, tests)
+                    search.tighten_all(self._first.leading / self._first.scale)
                     found = search.close()
                 if found.test is not None and found.cost < self.upper:
                     self._take(named(found.test, tests), found.label, found.cost)
@@ -417,45 +372,6 @@ class ThresholdSearch(CoarseSearch):
             self.bound = max(self.bound, int(min(self.upper, rest)))
             self._progress(self.bound, None if self.best is None else self.upper)
         self.bound = self.upper
-
-
-class ThresholdSides(Sides):
-    """W of the two answers of roots by the compiled sweep."""
-
-    def __init__(self, problem: ConstrainedProblem, codes, tests, weight, m, price: float):
-        super().__init__(tests)
-        self.problem, self.codes = problem, codes
-        self.delta, self.zero_label = weight[:, 1] - weight[:, 0], weight[:, 0]
-        self.leaf = m.astype(float) @ problem.leaf_uses if len(m) else np.zeros(2)
-        self.copies = problem.measures[0] if len(problem.measures) else np.ones(len(problem.X), np.int64)
-        self.shape = np.array([problem.least[0, 0] if len(problem.measures) else 0.0, price])
-        subsets = problem.subsets
-        width = int(subsets.sum(axis=1).max())
-        order = np.argsort(~subsets, axis=1, kind="stable")[:, :width]
-        self.columns = np.where(np.arange(width) < subsets.sum(axis=1)[:, None], order, order[:, :1]).astype(np.int64)
-        column, self.member = np.nonzero(subsets.T)
-        self.start = np.searchsorted(column, np.arange(subsets.shape[1] + 1)).astype(np.int64)
-        self.column = np.array([problem.column[mine[0]] for mine in tests], np.int64)
-        self.of_scale = [np.flatnonzero(subsets[:, c]) for c in self.column]
-
-    def _made(self, j: int, f: int, answer: int) -> Side:
-        chosen = np.ones(len(self.delta), bool) if j < 0 else (self.codes[j] > f) == bool(answer)
-        rows = np.flatnonzero(chosen)
-        out = np.empty(len(self.columns))
-        kernel()(
-            self.codes,
-            rows,
-            self.delta,
-            self.copies,
-            self.shape,
-            self.leaf,
-            self.column,
-            self.start,
-            self.member,
-            self.columns,
-            out,
-        )
-        return Side(out, float(self.zero_label[rows].sum()))
 
 
 def _spread(tests: np.ndarray, few: int) -> np.ndarray:

@@ -13,6 +13,7 @@ If no tree is feasible so far, the same search with costs of 0 finds one, or pro
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Segments, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.subtree_options import Options
-from odtc.algorithms.constrained.trace_tree import by_weight, feasible, trace
+from odtc.algorithms.constrained.trace_tree import Structure, by_weight, feasible, trace
 
 ROUNDS = 14  # of multipliers, for all cases and then for each
 TRACED = 8  # cases whose trees are looked at after each pass
@@ -104,6 +105,18 @@ class LiveCase:
     sides: tuple[Options, Options]
 
 
+class Swept(Protocol):
+    """The trees of one subset of columns, found by sweeps (odtc.algorithms.constrained.swept_trees)."""
+
+    def values(self, multipliers: np.ndarray, roots: list[int]) -> np.ndarray:
+        """float64 (roots,): the least weighted cost of a tree with each root at multipliers int64 (constraints,)."""
+        ...
+
+    def trace(self, root: int, weights: Weights) -> tuple[Structure | None, float]:
+        """The cheapest tree with a root, and its weighted cost."""
+        ...
+
+
 class ConstrainedSearch:
     """A search that can be asked for its tree and its bound at any moment.
 
@@ -145,6 +158,7 @@ class ConstrainedSearch:
         self.floor = 0  # known from elsewhere: no feasible tree costs less
         self.begun = False  # whether trees of less depth were searched before
         self.elsewhere = False  # whether a feasible tree is known elsewhere
+        self.swept: Swept | None = None  # in place of tables, if there is one subset
         self.tried: list[np.ndarray] = []
         self._known, self._cases, self._segments = {}, {}, {}
         self._seen, self._told = set(), None
@@ -273,18 +287,9 @@ class ConstrainedSearch:
         self._tell()
         return self.found
 
-    def tighten_all(
-        self, multipliers: np.ndarray, values: Callable[[np.ndarray, list[int]], np.ndarray], rounds: int = ROUNDS
-    ) -> None:
-        """Multipliers for all roots of one subset of columns, from some on, float64 (constraints,).
-
-        Parameters
-        ----------
-        multipliers : float64 (constraints,)
-        values : Callable[[m int64 (constraints,), roots], float64 (roots,)]
-            The least weighted cost of a tree with each root.
-        rounds : int
-        """
+    def tighten_all(self, multipliers: np.ndarray, rounds: int = ROUNDS) -> None:
+        """Multipliers for all roots of one subset of columns by sweeps (`swept`), from some on, float64
+        (constraints,)."""
         cuts, reached = Cuts(self.largest / self.scale), -np.inf
         try:
             for _ in range(rounds if self.problem.n_constraints else 1):
@@ -293,7 +298,7 @@ class ConstrainedSearch:
                 if not alive:
                     return
                 weights, number = self._weights(multipliers)
-                value = values(self.tried[number], alive)
+                value = self.swept.values(self.tried[number], alive)
                 for root, bound in zip(alive, self.tables.bound(value, weights)):
                     cases = self._cases[root]
                     if bound > cases.bound[0]:
@@ -371,7 +376,10 @@ class ConstrainedSearch:
             if not len(alive):
                 continue
             self.tick()
-            value = self.tables.roots(root, weights, self._of(cases.subsets[alive]))
+            if self.swept is None:
+                value = self.tables.roots(root, weights, self._of(cases.subsets[alive]))
+            else:
+                value = self.swept.values(weights.multipliers, [root])
             bound = self.tables.bound(value, weights)
             better = bound > cases.bound[alive]
             cases.bound[alive[better]], cases.multipliers[alive[better]] = bound[better], number
@@ -413,7 +421,10 @@ class ConstrainedSearch:
 
     def _look(self, root: int, subset: int, weights: Weights, cuts: Cuts | None) -> float:
         """Traces the cheapest tree of a case, offers it with its best labels, adds its cut; returns its weight."""
-        structure, value = trace(self.tables, root, weights, self._tests(subset))
+        if self.swept is None:
+            structure, value = trace(self.tables, root, weights, self._tests(subset))
+        else:
+            structure, value = self.swept.trace(root, weights)
         if structure is None:
             return value
         if cuts is not None:

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import FEW, Side, Sides, ThresholdSearch
+from odtc.algorithms.constrained.all_thresholds import FEW, ThresholdSearch
 from odtc.algorithms.constrained.close_gap import GapCloser
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, cost_of
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found, Stopped
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.subtree_options import Options
+from odtc.algorithms.constrained.threshold_sides import Side, Sides
 
 ROUNDS = 8  # of multipliers of one root
 MOST_CELLS = 50_000_000  # scales times rows

@@ -21,7 +21,7 @@ def kernel():
     return njit(cache=True)(subtrees)
 
 
-def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, columns, out):
+def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, columns, out, where):
     """The least weighted cost of a subtree of depth 2 over each subset of columns, relative to label 0; two labels.
 
     Parameters
@@ -42,6 +42,8 @@ def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, col
         The columns of each subset.
     out : float64 (subsets,)
         Written.
+    where : int64 (subsets, 2)
+        Written: the first test of the best subtree, as its scale and its place there; -1 if it is a leaf.
     """
     least, price = shape[0], shape[1]
     S, n = codes.shape[0], len(rows)
@@ -75,6 +77,7 @@ def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, col
     alone = min(leaf[0], every + leaf[1]) if held >= least else np.inf
     for s in range(len(out)):
         out[s] = alone
+        where[s, 0], where[s, 1] = -1, -1
     n_columns = len(start) - 1
     best = np.empty((2, n_columns))
     for a in range(S):
@@ -122,3 +125,4 @@ def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, col
                     two = min(two, best[1, columns[s, j]])
                 if price + one + two < out[s]:
                     out[s] = price + one + two
+                    where[s, 0], where[s, 1] = a, codes[a, rows[order[at - 1]]]

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import Sides, named, only
+from odtc.algorithms.constrained.all_thresholds import named, only
 from odtc.algorithms.constrained.close_gap import laid
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.stump_pairs import StumpCloser, StumpSearch, StumpSides
 from odtc.algorithms.constrained.subtree_options import Options
+from odtc.algorithms.constrained.threshold_sides import Sides
 
 MOST_HELD = 200_000_000  # bytes of the stumps of sides that are kept
 

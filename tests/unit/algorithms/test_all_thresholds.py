@@ -7,9 +7,10 @@ import pytest
 
 from odtc.algorithms.constrained import all_thresholds
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ThresholdSearch, takes
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, keeps
-from odtc.algorithms.constrained.constrained_search import search
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, search
 from odtc.algorithms.constrained.threshold_kernel import kernel, subtrees
+from odtc.algorithms.constrained.trace_tree import by_weight, trace
 
 needs_numba = pytest.mark.skipif(kernel() is None, reason="numba is not installed, and all tests are taken at once")
 
@@ -94,9 +95,34 @@ def test_the_compiled_sweep_answers_as_the_written_one():
         np.array([[0, 1]]),
     )
     ours, theirs = np.empty(1), np.empty(1)
-    kernel()(*words, ours)
-    subtrees(*words, theirs)
-    assert ours == theirs
+    here, there = np.empty((1, 2), np.int64), np.empty((1, 2), np.int64)
+    kernel()(*words, ours, here)
+    subtrees(*words, theirs, there)
+    assert ours == theirs and (here == there).all()
+
+
+@needs_numba
+@pytest.mark.parametrize("seed", range(12))
+def test_a_sweep_finds_trees_as_cheap_as_the_counts_of_pairs(seed):
+    rng = np.random.default_rng(seed)
+    problem, scale = random_table(seed)
+    tests = np.flatnonzero(problem.subsets[0][problem.column])
+    whole = ThresholdSearch(problem, scale, 3)
+    search = ConstrainedSearch(all_thresholds.only(problem, tests))
+    swept = whole._swept(search, tests)
+    for _ in range(3):
+        weights, _ = search._weights(rng.uniform(-1, 3, problem.n_constraints))
+        for root in rng.integers(0, len(tests), 6).tolist():
+            theirs, least = trace(search.tables, root, weights, np.arange(len(tests)))
+            ours, value = swept.trace(root, weights)
+            assert value == least == swept.values(weights.multipliers, [root])[0]
+            assert (ours is None) == (theirs is None)
+            if ours is not None:  # its leaves are those of the rows, and its labels weigh what it says
+                tree = by_weight(search.tables, ours, weights)
+                uses = weights.multipliers @ tree.uses
+                assert cost_of(search.problem, tree.test, tree.label) == tree.cost
+                assert search.scale * tree.cost + uses == value
+                assert keeps(replace(search.problem, bound=tree.uses), tree.test, tree.label)
 
 
 @pytest.mark.parametrize("seed", range(8))

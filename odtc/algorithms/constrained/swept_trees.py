@@ -1,0 +1,86 @@
+"""The cheapest trees of depth 3 over the columns of one subset, for any root and multipliers, by sweeps over the rows.
+
+The counts of pairs of tests (count_tensors) tell the same, but take T^2 sums a side for T thresholds. A sweep
+(threshold_kernel) takes as many steps as rows times codes; the stumps below the two tests that it names are one scan of
+the codes each.
+"""
+
+import numpy as np
+
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.algorithms.constrained.lagrangian_pass import Weights
+from odtc.algorithms.constrained.threshold_sides import ThresholdSides, weighed
+from odtc.algorithms.constrained.trace_tree import Structure
+
+
+class SweptTrees:
+    """The trees of a search that holds one subset of columns.
+
+    Parameters
+    ----------
+    search : ConstrainedSearch
+        Of a problem that all_thresholds `takes`, but for its roots, with one subset.
+    codes : int32 (scales, rows)
+        To how many tests of each scale a row answers 1.
+    tests : list of int (tests of the scale,)
+        The tests of each scale, in the terms of the search's sorted tests.
+    """
+
+    def __init__(self, search: ConstrainedSearch, codes: np.ndarray, tests: list[np.ndarray]):
+        self.search, self.codes, self.tests = search, codes, tests
+        self.cell = {int(test): (j, f) for j, mine in enumerate(tests) for f, test in enumerate(mine)}
+        self._last: tuple[bytes, ThresholdSides] | None = None
+
+    def values(self, multipliers: np.ndarray, roots: list[int]) -> np.ndarray:
+        """float64 (roots,): the least weighted cost of a tree with each root, in units of 1 / scale.
+
+        Parameters
+        ----------
+        multipliers : int64 (constraints,)
+        roots : list of int
+        """
+        sides = self._sides(multipliers)
+        return np.array([self._both(sides, root) for root in roots], float)
+
+    def trace(self, root: int, weights: Weights) -> tuple[Structure | None, float]:
+        """What trace_tree.trace finds: (the cheapest tree with this root, its weighted cost), or (None, inf)."""
+        sides = self._sides(weights.multipliers)
+        value = self._both(sides, root)
+        if np.isinf(value):
+            return None, np.inf
+        (j, f), held = self.cell[root], {}
+        test = np.full(2 ** (self.search.problem.depth + 1), -1, np.int32)
+        test[1] = root
+        for answer in (0, 1):
+            rows = np.flatnonzero((self.codes[j] > f) == bool(answer))
+            scale, cut = sides.best_test(j, f, answer)
+            if scale < 0:
+                held[2 + answer] = rows
+                continue
+            test[2 + answer] = self.tests[scale][cut]
+            ones = self.codes[scale, rows] > cut
+            for below, part in enumerate((rows[~ones], rows[ones])):
+                node = 2 * (2 + answer) + below
+                scale_below, cut_below = sides.best_stump(part)
+                if scale_below < 0:
+                    held[node] = part
+                    continue
+                test[node] = self.tests[scale_below][cut_below]
+                ones_below = self.codes[scale_below, part] > cut_below
+                held[2 * node], held[2 * node + 1] = part[~ones_below], part[ones_below]
+        places = tuple(sorted(held))
+        factor = self.search.counts.factor
+        counts = np.array([factor[held[place]].sum(axis=0) for place in places], float)
+        return Structure(test, places, counts), value
+
+    def _both(self, sides: ThresholdSides, root: int) -> float:
+        zero, one = sides.zero(*self.cell[root]), sides.one(*self.cell[root])
+        return float(sides.price + sides.both(zero, one)[0])
+
+    def _sides(self, multipliers: np.ndarray) -> ThresholdSides:
+        key = multipliers.tobytes()
+        if self._last is None or self._last[0] != key:
+            problem = self.search.problem
+            weight, price = weighed(problem, self.search.scale, multipliers)
+            self._last = key, ThresholdSides(problem, self.codes, self.tests, weight, multipliers, price)
+        return self._last[1]

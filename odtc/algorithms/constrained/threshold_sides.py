@@ -1,0 +1,143 @@
+"""W of the two answers of roots: the least weighted cost of a subtree of their rows over each subset of columns.
+
+all_thresholds says what they bound; the sides of depth 2 are those of stump_pairs and two_tests.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
+from odtc.algorithms.constrained.threshold_kernel import kernel
+
+
+@dataclass(frozen=True)
+class Side:
+    """W of one root answer: relative to label 0, and what label 0 costs there."""
+
+    value: np.ndarray  # float64 (subsets,)
+    base: float
+
+    @property
+    def full(self) -> np.ndarray:
+        return self.value + self.base
+
+
+class Sides:
+    """W of the two answers of roots, made when asked for and kept.
+
+    Parameters
+    ----------
+    tests : list of int (tests of the scale,)
+    """
+
+    def __init__(self, tests: list[np.ndarray]):
+        self.tests = tests
+        self._known: dict[tuple[int, int, int], Any] = {}
+
+    def zero(self, j: int, f: int) -> Any:
+        """Of the rows that test f of scale j answers 0; all rows for the place behind the last test."""
+        return self._side(j, f, 0) if f < len(self.tests[j]) else self._side(-1, 0, 0)
+
+    def one(self, j: int, f: int) -> Any:
+        """Of the rows that it answers 1; all rows for the place before the first test."""
+        return self._side(j, f, 1) if f >= 0 else self._side(-1, 0, 0)
+
+    def both(self, zero: Any, one: Any) -> np.ndarray:
+        """float64 (subsets,): the least weighted cost of two sides."""
+        return zero.full + one.full
+
+    def _side(self, j: int, f: int, answer: int) -> Any:
+        if (j, f, answer) not in self._known:
+            self._known[j, f, answer] = self._made(j, f, answer)
+        return self._known[j, f, answer]
+
+    def _made(self, j: int, f: int, answer: int) -> Any:
+        raise NotImplementedError
+
+
+def weighed(problem: ConstrainedProblem, scale: int, m: np.ndarray) -> tuple[np.ndarray, float]:
+    """(float64 (rows, labels), float): what a row with a label, and a branch node, costs at the multipliers m, int64
+    (constraints,), in units of 1 / scale."""
+    weight = scale * problem.cost.astype(float) + np.tensordot(m.astype(float), problem.uses.astype(float), 1)
+    return weight, float(scale * problem.branch_cost + m @ problem.branch_uses)
+
+
+class ThresholdSides(Sides):
+    """W of the two answers of roots by the compiled sweep; two labels, depth 3.
+
+    Parameters
+    ----------
+    problem : ConstrainedProblem
+    codes : int32 (scales, rows)
+        To how many tests of each scale a row answers 1.
+    tests : list of int (tests of the scale,)
+    weight : float64 (rows, 2)
+    m : int64 (constraints,)
+    price : float
+        What a row with a label, and a branch node, costs at the multipliers m (`weighed`).
+    """
+
+    def __init__(self, problem: ConstrainedProblem, codes, tests, weight, m, price: float):
+        super().__init__(tests)
+        self.codes, self.price = codes, price
+        self.delta, self.zero_label = weight[:, 1] - weight[:, 0], weight[:, 0]
+        self.leaf = m.astype(float) @ problem.leaf_uses if len(m) else np.zeros(2)
+        self.copies = problem.measures[0] if len(problem.measures) else np.ones(len(problem.X), np.int64)
+        self.shape = np.array([problem.least[0, 0] if len(problem.measures) else 0.0, self.price])
+        subsets = problem.subsets
+        width = int(subsets.sum(axis=1).max())
+        order = np.argsort(~subsets, axis=1, kind="stable")[:, :width]
+        self.columns = np.where(np.arange(width) < subsets.sum(axis=1)[:, None], order, order[:, :1]).astype(np.int64)
+        column, self.member = np.nonzero(subsets.T)
+        self.start = np.searchsorted(column, np.arange(subsets.shape[1] + 1)).astype(np.int64)
+        self.column = np.array([problem.column[mine[0]] for mine in tests], np.int64)
+        self.of_scale = [np.flatnonzero(subsets[:, c]) for c in self.column]
+        self._best: dict[tuple[int, int, int], tuple[int, int]] = {}
+
+    def _made(self, j: int, f: int, answer: int) -> Side:
+        chosen = np.ones(len(self.delta), bool) if j < 0 else (self.codes[j] > f) == bool(answer)
+        rows = np.flatnonzero(chosen)
+        out, where = np.empty(len(self.columns)), np.empty((len(self.columns), 2), np.int64)
+        kernel()(
+            self.codes,
+            rows,
+            self.delta,
+            self.copies,
+            self.shape,
+            self.leaf,
+            self.column,
+            self.start,
+            self.member,
+            self.columns,
+            out,
+            where,
+        )
+        self._best[j, f, answer] = int(where[0, 0]), int(where[0, 1])
+        return Side(out, float(self.zero_label[rows].sum()))
+
+    def best_test(self, j: int, f: int, answer: int) -> tuple[int, int]:
+        """(scale, place) of the first test of the best subtree of a side over the first subset; (-1, -1) if that is a
+        leaf."""
+        self._side(j, f, answer)
+        return self._best[j, f, answer]
+
+    def best_stump(self, rows: np.ndarray) -> tuple[int, int]:
+        """The same of the best subtree of depth 1 of some rows, int (rows,), over all scales."""
+        delta, copies = self.delta[rows], self.copies[rows]
+        every, held = delta.sum(), copies.sum()
+        least, leaf = self.shape[0], self.leaf
+        best, found = (min(leaf[0], every + leaf[1]) if held >= least else np.inf), (-1, -1)
+        for j, code in enumerate(self.codes[:, rows]):
+            sums, counts, there = (
+                np.cumsum(np.bincount(code, weights=one, minlength=len(self.tests[j]) + 1))[:-1]
+                for one in (delta, copies, np.ones(len(rows)))
+            )
+            stump = self.price + np.minimum(leaf[0], sums + leaf[1]) + np.minimum(leaf[0], every - sums + leaf[1])
+            parts = (there > 0) & (there < len(rows)) & (counts >= least) & (held - counts >= least)
+            stump = np.where(parts, stump, np.inf)
+            f = int(stump.argmin())
+            if stump[f] < best:
+                best, found = float(stump[f]), (j, f)
+        return found
