@@ -5,7 +5,6 @@ are longer, so that readers that guess the form guess right (docs/background/fil
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from odtc.model.milp import CountedModel, Model
 # At columns 5, 15 and 40, where GLPK and lp_solve insist on it in the fixed form.
 MARKER = b"    MARKER    'MARKER'                 '%s'\n"
 
-CARDS = 1 << 16  # made at once
+CARDS = 1 << 15  # made at once: about a megabyte, which stays in the cache until the system has taken it
 
 SECTIONS = {"rows": b"", "user": b"USERCUTS\n", "lazy": b"LAZYCONS\n"}
 
@@ -47,8 +46,11 @@ def write(
     cuts: bool = False,
 ) -> None:
     """All sections. `row_names` is a table of all rows; `column_names(begin, end)` gives tables."""
-    kind, rhs = finite_sides(model)
-    rows = _padded(row_names, len("obj"))
+    some, sides = _sides(model)
+    width = max(row_names.shape[1], len("obj"))
+    # Blanks up to a power of two, if what follows a name (two blanks, a digit, the line end) is as long as they are.
+    rows = _padded(row_names, next((size for size in (8, 16, 32) if 0 <= size - width <= len("  1\n")), width))
+    del row_names
     stream.write(title.encode("ascii"))
     # ROWS: the objective first, then one card a row: its kind and its name. USERCUTS stand before
     # LAZYCONS: in the other order CPLEX and Xpress refuse the file (docs/background/file-formats.md).
@@ -56,9 +58,10 @@ def write(
     for section, blocks in row_sections(model, cuts):
         stream.write(SECTIONS[section])
         for begin, end in _pieces(blocks):
-            stream.write(lines(" ", kind[begin:end].view(np.uint8)[:, None], "  ", rows[begin:end], "\n"))
+            kind, _ = finite_sides(model, begin, end)
+            stream.write(lines(" ", kind.view(np.uint8)[:, None], "  ", rows[begin:end, :width], "\n"))
     stream.write(b"COLUMNS\n")
-    integer = False
+    cards, integer = Cards(model, stream, rows, width, column_names), False
     for begin, end, part in model.column_chunks():
         # A marker stands wherever whole and continuous columns meet.
         flags = model.integrality[begin:end].astype(bool)
@@ -68,17 +71,18 @@ def write(
                 integer = not integer
                 stream.write(MARKER % (b"INTORG" if integer else b"INTEND"))
             for low, high in _few_entries(part.indptr, first, last):
-                piece = part if high - low == end - begin else part[:, low:high]
-                _write_columns(model, stream, rows, column_names, begin + low, begin + high, piece)
+                cards.write(begin + low, begin + high, part.indptr[low : high + 1], part.indices, part.data)
     if integer:
         stream.write(MARKER % b"INTEND")
     # RHS: the rows whose side is not 0.
     stream.write(b"RHS\n")
-    if (some := np.flatnonzero(rhs)).size:
-        table, code = number_table(rhs[some])
+    if some.size:
+        table, code = number_table(sides)
         for at in range(0, len(some), CARDS):
             part = slice(at, at + CARDS)
-            stream.write(lines("    RHS       ", gather(rows, some[part]), "  ", gather(table, code[part]), "\n"))
+            stream.write(
+                lines("    RHS       ", (gather(rows, some[part]), width), "  ", gather(table, code[part]), "\n")
+            )
     # BOUNDS: at least one card for every column.
     stream.write(b"BOUNDS\n")
     for begin, end in _pieces(model.columns):
@@ -101,41 +105,67 @@ def size(model: CountedModel) -> int:
     return total + sum(term.nnz * (entry + widths[term.columns.name]) for term in model.terms)
 
 
-def _write_columns(
-    model: Model,
-    stream: ByteStream,
-    rows: np.ndarray,
-    column_names: Callable[[int, int], np.ndarray],
-    begin: int,
-    end: int,
-    part: Any,
-) -> None:
-    """One card an entry: column, row, number. A column without entries is written with cost 0."""
-    cost = model.c[begin:end]
-    counts = np.diff(part.indptr)
-    costly = (cost != 0) | (counts == 0)
-    total = counts + costly
-    first = np.cumsum(total) - total  # where each column's cards start; its cost comes first
-    is_cost = np.zeros(total.sum(), bool)
-    is_cost[first[costly]] = True
-    row, value = np.zeros(len(is_cost), np.intp), np.empty(len(is_cost))
-    row[~is_cost] = part.indices
-    value[is_cost], value[~is_cost] = cost[costly], part.data
-    table, code = number_table(value)
-    names = gather(rows, row) if len(rows) else np.empty((len(row), rows.shape[1]), np.uint8)
-    names[is_cost] = _padded(text_table(["obj"]), rows.shape[1])
-    stream.write(lines("    ", repeated(column_names(begin, end), total), "  ", names, "  ", gather(table, code), "\n"))
+class Cards:
+    """The cards of COLUMNS: one an entry, of column, row and number. A column without entries is written with cost 0.
+
+    `rows` are names of `width` bytes, with blanks behind them.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        stream: ByteStream,
+        rows: np.ndarray,
+        width: int,
+        names: Callable[[int, int], np.ndarray],
+    ) -> None:
+        self.model, self.stream, self.rows, self.width, self.names = model, stream, rows, width, names
+        self.goal = _padded(text_table(["obj"]), rows.shape[1])
+
+    def write(self, begin: int, end: int, starts: np.ndarray, places: np.ndarray, data: np.ndarray) -> None:
+        """The columns from `begin` to `end`, of which column j has the entries starts[j] to starts[j + 1]."""
+        cost, counts = self.model.c[begin:end], np.diff(starts)
+        rows, values = places[starts[0] : starts[-1]], data[starts[0] : starts[-1]]
+        costly = (cost != 0) | (counts == 0)
+        if not costly.any():
+            texts = gather(self.rows, rows)
+        else:
+            counts = counts + costly
+            is_cost = np.zeros(counts.sum(), bool)
+            is_cost[(np.cumsum(counts) - counts)[costly]] = True  # where a column's cards start: its cost comes first
+            row, value = np.zeros(len(is_cost), np.intp), np.empty(len(is_cost))
+            row[~is_cost], value[~is_cost], value[is_cost] = rows, values, cost[costly]
+            texts, values = gather(self.rows, row) if len(self.rows) else self.goal.repeat(len(row), 0), value
+            texts[is_cost] = self.goal
+        table, code = number_table(values)
+        names = self.names(begin, end)
+        names = names if len(names) == 1 else repeated(names, counts)
+        numbers = table[code[:1]] if (code == code[0]).all() else gather(table, code)
+        self.stream.write(lines("    ", names, "  ", (texts, self.width), "  ", numbers, "\n"))
+
+
+def _sides(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """(places, values) of the sides that are not 0; ModelError for a row that has two sides or none."""
+    places, values = [np.zeros(0, np.intp)], [np.zeros(0)]
+    for begin, end in _pieces(model.rows):
+        _, rhs = finite_sides(model, begin, end)
+        places.append(np.flatnonzero(rhs) + begin)
+        values.append(rhs[places[-1] - begin])
+    return np.concatenate(places), np.concatenate(values)
 
 
 def _write_bounds(
     model: Model, stream: ByteStream, column_names: Callable[[int, int], np.ndarray], begin: int, end: int
 ) -> None:
     """FX | UP (lower 0) | PL | FR | MI and UP | LO and UP | LO and PL: never a default."""
-    lower, upper = model.col_lower[begin:end], model.col_upper[begin:end]
+    lower, upper, whole = (side[begin:end] for side in (model.col_lower, model.col_upper, model.integrality))
+    alike = all((side == side[0]).all() for side in (lower, upper, whole))  # as nearly all blocks are
+    if alike:
+        lower, upper, whole = lower[:1], upper[:1], whole[:1]
     low, up = np.isfinite(lower), np.isfinite(upper)
     fixed, free = low & (lower == upper), ~low & ~up
     # A negative upper bound needs a lower one before it; a whole column gets both (docs/background/file-formats.md).
-    needs_low = ~fixed & ~free & (~low | (lower != 0) | (model.integrality[begin:end] == 1))
+    needs_low = ~fixed & ~free & (~low | (lower != 0) | (whole == 1))
     needs_up = ~fixed & ~free
     first = np.where(fixed, b"FX", np.where(free, b"FR", np.where(low, b"LO", b"MI")))
     second = np.where(up, b"UP", b"PL")
@@ -143,23 +173,23 @@ def _write_bounds(
     table, code = number_table(np.concatenate([np.where(low, lower, 0), np.where(up, upper, 0)]))
     table = np.vstack([table, np.full((1, table.shape[1]), ord(" "), np.uint8)])
     blank = len(table) - 1
-    code_low, code_up = np.where(low, code[: end - begin], blank), np.where(up, code[end - begin :], blank)
+    code_low, code_up = np.where(low, code[: len(low)], blank), np.where(up, code[len(low) :], blank)
     names = column_names(begin, end)
-    cards = np.stack(
-        [
-            lines(" ", _bytes(kind), " BND       ", names, "  ", gather(table, number), "\n")
-            for kind, number in ((first, code_low), (second, code_up))
-        ],
-        axis=1,
-    )
-    wanted = np.stack([fixed | free | needs_low, needs_up], axis=1)
-    stream.write(np.ascontiguousarray(cards[wanted]))
+    cards = [
+        lines(" ", _bytes(kind), " BND       ", names, "  ", gather(table, number), "\n")
+        for kind, number, wanted in ((first, code_low, fixed | free | needs_low), (second, code_up, needs_up))
+        if wanted.any()
+    ]
+    both = cards[0] if len(cards) == 1 else np.stack(cards, axis=1)
+    if not alike and len(cards) == 2:
+        both = both[np.stack([fixed | free | needs_low, needs_up], axis=1)]
+    stream.write(np.ascontiguousarray(both))
 
 
 def _few_entries(indptr: np.ndarray, first: int, last: int) -> Iterator[tuple[int, int]]:
     """(low, high): the columns first .. last - 1 in pieces of few entries, or of one column."""
     while first < last:
-        high = int(np.searchsorted(indptr, indptr[first] + 2 * CARDS, "right")) - 1
+        high = int(np.searchsorted(indptr, indptr[first] + CARDS, "right")) - 1
         high = min(max(high, first + 1), last)
         yield first, high
         first = high

@@ -75,7 +75,22 @@ class Block:
 
     def names(self, begin: int = 0, end: int | None = None) -> np.ndarray:
         """Names of members begin .. end as ASCII, uint8 of shape (end - begin, width)."""
-        return self._written(np.arange(begin, self.size if end is None else end))
+        end = self.size if end is None else end
+        inner = self.size // self.axes[0].size if self.axes and self.size else 0
+        if end - begin < 2 * inner or not inner:
+            return self._written(np.arange(begin, end))
+        # A member's name is that of its first label, and behind it what the members of each first label share.
+        low, high = begin // inner, -(-end // inner)
+        table = np.empty((high - low, inner, self.width), np.uint8)
+        head = self.width - sum(1 + axis.digits for axis in self.axes[1:])
+        for part, at in (
+            (self._written(np.arange(low, high) * inner)[:, None, :head], 0),
+            (self._written(np.arange(inner))[None, :, head:], head),
+        ):
+            if width := part.shape[2]:
+                cells = np.ndarray(table.shape[:2], f"V{width}", table, at, table.strides[:2])
+                cells[...] = np.ascontiguousarray(part).view(f"V{width}")[..., 0]
+        return table.reshape(-1, self.width)[begin - low * inner : end - low * inner]
 
     def _written(self, rest: np.ndarray) -> np.ndarray:
         """The names of the members at these places of the grid."""

@@ -1,0 +1,72 @@
+"""The cards of an MPS file against plain f-strings, over names of all widths, and the names of blocks."""
+
+import io
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odtc.fileformats.model_files import FORMATS, lines
+from odtc.model.blocks import Axis, Block
+from odtc.model.builder import ModelBuilder
+
+AXES = st.lists(st.tuples(st.integers(1, 23), st.integers(0, 99)), max_size=3)
+
+
+def named(block: Block) -> list[str]:
+    """The names of a block by its definition."""
+    names = []
+    for place in np.ndindex(*block.shape):
+        labels = [f"{axis.first + at:0{axis.digits}d}" for axis, at in zip(block.axes, place)]
+        names.append("_".join([block.name, *labels]))
+    return names
+
+
+@settings(max_examples=12, deadline=None)
+@given(axes=AXES, cut=st.tuples(st.floats(0, 1), st.floats(0, 1)))
+def test_names_of_a_part_of_a_block_are_those_of_its_definition(axes, cut):
+    block = Block("xy", tuple(Axis("a", size, first) for size, first in axes), 7)
+    begin, end = sorted(int(share * block.size) for share in cut)
+    written = [bytes(name).decode() for name in block.names(begin, end)]
+    assert written == named(block)[begin:end]
+
+
+@settings(max_examples=12, deadline=None)
+@given(stem=st.integers(1, 18), seed=st.integers(0, 999), costs=st.sampled_from([(0.0,), (0.0, 2.5), (1.0, -0.25)]))
+def test_cards_are_those_of_plain_text(stem, seed, costs):
+    random = np.random.default_rng(seed)
+    m = ModelBuilder("m")
+    x = m.columns("x", Axis("i", 12), cost=random.choice(costs, 12), upper=random.choice([1.0, 3.0], 12))
+    y = m.columns("y" * stem, lower=-1.0, upper=np.inf, cost=costs[0])
+    r = m.rows("r" * stem, Axis("i", 15), upper=random.choice([0.0, 1.5], 15))
+    s = m.rows("s", upper=0)
+    rows, columns = np.nonzero(random.random((15, 12)) < 0.3)
+    m.add(r[rows], x[columns], random.choice([1.0, -1.0, 0.125], len(rows)))
+    m.add(s[()], y[()], 1 / 3)
+    model = m.finish()
+    stream = io.BytesIO()
+    FORMATS.get("mps").write(model, stream, False)
+    text = stream.getvalue().decode()
+    cards = [line.split() for line in text.split("COLUMNS\n")[1].split("RHS\n")[0].splitlines()]
+    expected = []
+    for j, column in enumerate(model.column_names):
+        of_column = model.A[:, [j]].tocoo()
+        if model.c[j] or not of_column.nnz:
+            expected.append([column, "obj", model.c[j]])
+        for i in sorted(of_column.row):
+            expected.append([column, model.row_names[i], model.A[i, j]])
+    assert [[column, row, float(number)] for column, row, number in cards] == expected
+    sides = [line.split()[1:] for line in text.split("RHS\n")[1].split("BOUNDS\n")[0].splitlines()]
+    assert sides == [[name, "1.5"] for name, side in zip(model.row_names, model.row_upper) if side]
+    bounds = [line.split() for line in text.split("BOUNDS\n")[1].splitlines()[:-1]]
+    assert bounds == [["UP", "BND", name, f"{up:g}"] for name, up in zip(model.column_names[:12], model.col_upper)] + [
+        ["LO", "BND", "y" * stem, "-1"],
+        ["PL", "BND", "y" * stem],
+    ]
+
+
+def test_blanks_behind_a_field_give_way_to_what_follows():
+    names = np.frombuffer(b"one two six ", np.uint8).reshape(3, 4)
+    plain = lines("a", names[:, :3], "long enough", names[:1, :3], "\n")
+    assert (lines("a", (names, 3), "long enough", names[:1, :3], "\n") == plain).all()
+    assert plain.tobytes() == b"aonelong enoughone\natwolong enoughone\nasixlong enoughone\n"
