@@ -58,11 +58,13 @@ def shared_rows(training: Dataset | None, test: Dataset) -> int:
 
 @dataclass(frozen=True)
 class Claim:
-    """What is said of a tree's proof: its cost, and what no tree costs less than (None if nothing is known)."""
+    """What is said of a tree's proof: its cost, and what no tree costs less than (None if nothing is known), and the
+    names of the checks that contradict it."""
 
     proved: bool
     objective: float
     bound: float | None
+    failed: tuple[str, ...] = ()
 
 
 def warnings(claim: Claim | None, training: Dataset | None, test: Dataset | None) -> list[str]:
@@ -70,6 +72,9 @@ def warnings(claim: Claim | None, training: Dataset | None, test: Dataset | None
     said = []
     if claim is None:
         said.append("Not proved: nothing is known of how this tree was found.")
+    elif claim.failed:
+        checks = "this check" if len(claim.failed) == 1 else "these checks"
+        said.append(f"Not proved: what the run says does not pass {checks}: {', '.join(claim.failed)}.")
     elif not claim.proved:
         bound = "no bound is known" if claim.bound is None else f"trees down to {claim.bound:.6g} are not excluded"
         said.append(f"Not proved: the tree costs {claim.objective:.6g}, and {bound}.")

@@ -90,7 +90,9 @@ class Run:
         """What is said of the tree's proof; None if nothing is known."""
         if self.fit is None:
             return self.said
-        return board.Claim(self.fit.proved, self.fit.proof.objective, self.fit.proof.bound)
+        proof, checks = self.fit.proof, self.fit.decoded.checks
+        failed = tuple(dict.fromkeys(check.name for check in checks if not check.passed))
+        return board.Claim(self.fit.proved, proof.objective, proof.bound, failed)
 
 
 def open_run(given, data=None) -> Run:

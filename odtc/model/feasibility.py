@@ -1,5 +1,6 @@
 """A point against its model: bounds, rows and integrality, each one line with its numbers."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -71,7 +72,8 @@ def violations(model: "Model", x: np.ndarray, tolerance: float = BROKEN) -> str:
 
 
 def is_close(a: float, b: float, tolerance: float = TOLERANCE) -> bool:
-    return abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
+    """Whether two figures differ by rounding only; none that is not finite is close to another."""
+    return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
 
 
 def _largest(

@@ -1,5 +1,6 @@
 """What goes into a solver and what comes out: why it stopped, apart from whether it left a point."""
 
+import math
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -184,7 +185,7 @@ def is_proved(objective: float | None, bound: float | None) -> bool:
     """Whether a bound proves an objective: no gap is left but that of rounding. All that says "proved" asks here."""
     if objective is None or bound is None:
         return False
-    return bound >= objective - PROVED * max(1.0, abs(objective))
+    return math.isfinite(bound) and bound >= objective - PROVED * max(1.0, abs(objective))
 
 
 def proof(

@@ -103,13 +103,13 @@ class Fit:
 
     @property
     def proved(self) -> bool:
-        """Whether no tree costs less, by the bound."""
-        return is_proved(self.proof.objective, self.proof.bound)
+        """Whether no tree costs less, by the bound, and no check contradicts what is said."""
+        return self.verified and is_proved(self.proof.objective, self.proof.bound)
 
     @property
     def smallest_words(self) -> str:
         """What is proved of its size among the trees of this objective, in words; "" for nothing."""
-        if not self.fewest_leaves:
+        if not (self.fewest_leaves and self.proved):
             return ""
         said = ", and none with as few tests fewer columns" if self.fewest_columns else ""
         return f"no tree of this objective has fewer leaves{said}"

@@ -41,6 +41,7 @@ SHAPE = {
     "claimed": MAYBE,
     "bound": MAYBE,
     "overall?": MAYBE,
+    "gap?": MAYBE,
     "scope?": TEXT,
     "nodes": MAYBE,
     "seconds": MAYBE,

@@ -57,3 +57,57 @@ def test_options_of_solutions(folder):
     assert "--confirm is of a solution file" in refused(
         odtc("verify", "m.tree.json", "--confirm", "cbc", folder=folder)
     )
+
+
+@pytest.fixture(scope="module")
+def without_model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("without")
+    assert odtc("fit", MONKS / "monks-1.csv", "--depth", 1, "--encoding", "onehot", "-o", "m", folder=folder).code == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        ({"bound": float("inf")}, "bound"),
+        ({"bound": 35.0, "gap": 1 / 34}, "bound"),
+        ({"objective": 33.0, "bound": 33.0}, "objective"),
+        ({"bound": 33.0}, "run record"),
+        ({"termination": "infeasible"}, "run record"),
+        ({"fit": {"model": {"params": {"lambda": 0.5, "tail": "auto"}}}}, "objective"),
+        ({"fit": {"model": {"constraints": ["leaves <= 1"]}}}, "constraint"),
+    ],
+    ids=str,
+)
+def test_a_forged_record_proves_nothing(without_model, change, check, tmp_path):
+    """The check that refuses is named, and the page does not call the tree optimal."""
+    for path in without_model.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    record = json.loads((tmp_path / "m.run.json").read_text())
+    record |= {key: value for key, value in change.items() if key != "fit"}
+    record["fit"]["model"] |= change.get("fit", {}).get("model", {})
+    record["fit"]["data"]["path"] = str(MONKS / "monks-1.csv")
+    (tmp_path / "m.run.json").write_text(json.dumps(record))
+    said = odtc("verify", "m.tree.json", folder=tmp_path)
+    assert said.code == 1 and f"failed: {check} (" in said.err, said.err
+    assert odtc("report", "m", "-o", "m.html", folder=tmp_path).code == 0
+    page = (tmp_path / "m.html").read_text(encoding="utf-8")
+    assert "Not proved: " in page and check in page
+    assert "<span>proof</span><strong>not proved</strong>" in page and "Nothing of this is proved" in page
+    for claim in ("has fewer leaves", "contradict none", "which a program that shares no code with it has checked"):
+        assert claim not in page
+
+
+MODELS = [{"cost": "0:1=2"}, {"cost": [["a"]]}, {"class_weight": "0=5"}, {"encoding": None}, {"select": 1}]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_a_record_of_other_types(without_model, model, tmp_path):
+    for path in without_model.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    record = json.loads((tmp_path / "m.run.json").read_text())
+    record["fit"]["model"] |= model
+    record["fit"]["data"]["path"] = str(MONKS / "monks-1.csv")
+    (tmp_path / "m.run.json").write_text(json.dumps(record))
+    assert "fit.model" in refused(odtc("verify", "m.tree.json", folder=tmp_path))
+    assert odtc("report", "m", "-o", "m.html", folder=tmp_path).code == 0

@@ -202,6 +202,7 @@ def test_another_solver_agrees_or_contradicts(end, objective, bound, words):
 
 
 RECORD = {"objective": 5.0, "bound": 4.0, "gap": 0.2, "nodes": 1, "seconds": 1.0, "solver": "X"}
+RECORD |= {"termination": "optimal"}
 RECORD |= {"history": [[0.1, 7.0, 1.0], [0.2, 5.0, 4.0]]}
 
 
@@ -212,6 +213,8 @@ RECORD |= {"history": [[0.1, 7.0, 1.0], [0.2, 5.0, 4.0]]}
         ({"objective": 4.5}, "the point costs 5"),
         ({"gap": 0.1}, "its gap is 0.1"),
         ({"gap": None}, "its gap is None"),
+        ({"bound": float("inf"), "gap": 0.0}, "its gap is 0.0"),
+        ({"termination": "infeasible"}, "ended as infeasible"),
         ({"nodes": -1}, "its nodes are -1"),
         ({"seconds": float("nan")}, "its seconds are nan"),
         ({"history": [[0.2, 7.0, 1.0], [0.1, 5.0, 4.0]]}, "do not rise"),

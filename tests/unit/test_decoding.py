@@ -1,6 +1,7 @@
 """What a run claims of its tree, for every way in which it came to one; and who is refused, in a sentence."""
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -290,7 +291,7 @@ def test_a_tree_is_held_against_its_smaller_one_only_if_there_is_one(model, foun
     [
         (10.0, 10.0, True), (10.0, 11.0, True), (10.0, 10 - 9e-9, True), (10.0, 10 - 2e-8, False),
         (0.1, 0.1 - 9e-10, True), (0.1, 0.1 - 2e-9, False), (-10.0, -10 - 9e-9, True), (-10.0, -10 - 2e-8, False),
-        (None, 1.0, False), (1.0, None, False),
+        (None, 1.0, False), (1.0, None, False), (10.0, math.inf, False), (10.0, math.nan, False),
     ],
 )  # fmt: skip
 def test_proved_is_a_gap_of_rounding(objective, bound, is_it):

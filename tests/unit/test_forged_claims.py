@@ -14,7 +14,7 @@ import pytest
 import odtc
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.splits import Threshold
-from odtc.model.solution import Solution, Termination
+from odtc.model.solution import Solution, Termination, gap
 from odtc.problem.simplifying import simplified_check
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.trees.tree import Branch
@@ -292,13 +292,15 @@ def other_counts_in_the_tree_file_of_a_solution(solved, _, change=one_more_row):
 @refused_by("objective", "without_model._again: objective")
 def another_objective_in_the_record(learned, _):
     facts = json.loads((learned / "m.run.json").read_text())
-    return opened(learned, {"objective": facts["objective"] + 1})
+    more = facts["objective"] + 1
+    return opened(learned, {"objective": more, "gap": gap(more, facts["bound"])})
 
 
 @refused_by("bound", "without_model._again: bound")
 def another_bound_in_the_record(learned, _):
     facts = json.loads((learned / "m.run.json").read_text())
-    return opened(learned, {"bound": facts["objective"] + 1})
+    more = facts["objective"] + 1
+    return opened(learned, {"bound": more, "gap": gap(facts["objective"], more)})
 
 
 @refused_by("run record", "rechecking.check_record: run record")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from odtc.data.dataset import Dataset
 from odtc.model.feasibility import Check, is_close
-from odtc.model.solution import Solution, gap
+from odtc.model.solution import NO_POINT, Solution, gap
 from odtc.verification.encoding_again import check_encoding
 from odtc.workflow.manifest import Manifest
 from odtc.workflow.provenance.model_file import confirm, file_checks, model_file
@@ -78,8 +78,10 @@ def check_record(facts: dict, objective: float | None) -> Check:
     wrong, bound = [], facts["bound"]
     if None not in (facts["objective"], objective) and not is_close(facts["objective"], objective):
         wrong.append(f"its objective is {facts['objective']:.10g}, the point costs {objective:.10g}")
+    if facts["termination"] in NO_POINT:
+        wrong.append(f"it ended as {facts['termination']}, and there is a point")
     stated, again = facts.get("gap"), gap(facts["objective"], bound)
-    if (stated is None) != (again is None) or (stated is not None and not abs(stated - again) <= 1e-9 * max(1, again)):
+    if (stated is None) != (again is None) or (stated != again and not is_close(stated, again, 1e-9)):
         wrong.append(f"its gap is {stated}, its objective and bound have {again}")
     for name in ("nodes", "seconds"):
         if facts[name] is not None and not facts[name] >= 0:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from odtc.base.commit import settle
-from odtc.base.json_schema import TEXT, SchemaError, read_object, validate
+from odtc.base.json_schema import NUMBER, TEXT, SchemaError, read_object, validate
 from odtc.base.spec_fields import fields_by_name
 from odtc.data.reading import fingerprint, read
 from odtc.data.reading_spec import ReadingSpec
@@ -22,6 +22,7 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import read_tree
 from odtc.workflow.decoding import without_model
 from odtc.workflow.posing import pose_run
+from odtc.workflow.provenance.rechecking import check_record
 from odtc.workflow.results import Fit
 from odtc.workflow.row_selection.selection import rounds_of
 from odtc.workflow.run_record import SHAPE as RECORD
@@ -32,7 +33,17 @@ FIT = {
     "tree": {"file": TEXT, "sha256": TEXT},
     "data": {"name": TEXT, "path": TEXT, "sha256": TEXT},
     "reading": {},
-    "model": {},
+    "model": {
+        "model": TEXT,
+        "params": {},
+        "encoding": TEXT,
+        "cuts?": (None, [TEXT]),
+        "start?": (TEXT, None),
+        "cost?": (None, [[NUMBER]]),
+        "class_weight?": (None,),
+        "constraints?": [TEXT],
+        "select?": (TEXT, None),
+    },
     "certified": (True, False, None),
     "fewest_leaves?": (True, False, None),
     "fewest_columns?": (True, False, None),
@@ -183,6 +194,7 @@ def _again(facts: dict, spec: RunSpec, where: Path, tree_path: Path) -> Fit:
     if bound is not None:
         fits = bound <= paid or is_close(bound, paid)
         checks.append(Check("bound", fits, f"the run said {bound:.10g}, this tree costs {paid:.10g}"))
+    checks.append(check_record(facts, said))  # what the tree costs is compared above
     decoded = replace(done.decoded, checks=[*done.decoded.checks, *checks])
     told = {name: facts["fit"].get(name) for name in ("certified", "fewest_leaves", "fewest_columns")}
     return replace(done, decoded=decoded, **told)
