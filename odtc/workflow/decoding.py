@@ -223,6 +223,7 @@ def no_solution(outcome: Unsolved) -> NoSolutionError:
     constraints = tuple(map(str, problem.constraints))
     text = no_solution_text(outcome.solution, True, constraints, selected)
     checked = "; the proof was checked on the data in whole numbers" if outcome.certified else ""
+    checked = f"; {outcome.uncertified}" if outcome.uncertified else checked
     error = NoSolutionError(text + checked)
     error.outcome = outcome
     return error

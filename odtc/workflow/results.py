@@ -92,6 +92,12 @@ class Fit:
         return self.decoded.tree
 
     @property
+    def uncertified(self) -> str:
+        """Why a tree that a search of the compiler has proved has no checked certificate; "" if it has one."""
+        alone = self.model is None and self.certified is None and self.proof.termination == "optimal"
+        return self.solution.message if alone else ""
+
+    @property
     def solution(self) -> Solution:
         """As the solver gave it, with no bound below what is known without it."""
         return self.decoded.solution
@@ -281,6 +287,7 @@ class Fit:
             "fewest_leaves": self.fewest_leaves,
             "fewest_columns": self.fewest_columns,
             "certified": self.certified,
+            "uncertified": self.uncertified or None,
         }
         facts |= {key: value for key, value in told.items() if value is not None}
         tested = self.test is not None and self.judged is None
@@ -294,17 +301,19 @@ class Fit:
 
 @dataclass(frozen=True)
 class Unsolved:
-    """A run that ended without a tree: its problem, its model if there was one, how the solver ended, and whether the
-    certificate that there is no tree was checked and accepted (None if there is none)."""
+    """A run that ended without a tree: its problem, its model if there was one, how the solver ended, whether the
+    certificate that there is no tree was checked and accepted (None if there is none), and why there is none."""
 
     problem: Problem
     model: Model | None
     solution: Solution
     certified: bool | None = None
+    uncertified: str = ""
 
     def to_json(self) -> dict:
         """Under the keys of `odtc fit --json`."""
-        told = {} if self.certified is None else {"certified": self.certified}
+        told: dict = {} if self.certified is None else {"certified": self.certified}
+        told |= {"uncertified": self.uncertified} if self.uncertified else {}
         return ModelFacts.of_model(self.problem, self.model).to_json() | SolveFacts.of(self.solution).to_json() | told
 
 

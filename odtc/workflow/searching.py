@@ -71,6 +71,7 @@ def searched(
         with deadline.within(deadline.limit_left(began, time_limit)):
             least = np.inf if ended == Termination.INFEASIBLE else paid
             certified = certify_run(problem, found.certificate, least, seconds)
+            certified = replace(certified, why=certified.why or found.uncertified)
         seconds = time.monotonic() - began
         if certified.accepted is False:
             ended, bound = certified.ended, None
@@ -78,7 +79,8 @@ def searched(
     if ended == Termination.INFEASIBLE:
         solution = explained(problem, solution, time_limit)
     if found.infeasible or heap is None:
-        raise no_solution(Unsolved(problem, None, solution, certified.accepted))
+        why = certified.why if found.infeasible and certified.accepted is None else ""
+        raise no_solution(Unsolved(problem, None, solution, certified.accepted, why))
     if found.phases and certified.accepted is None and ended != Termination.OPTIMAL:
         more = FEWER if ended == Termination.UNKNOWN else MORE_TIME  # it has ended before the limit
         solution = replace(solution, message=f"{found.phases}; {more}")

@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 
 import odtc
-from odtc.data.dataset import Dataset, Feature
+from odtc.algorithms.constrained import all_thresholds, engines
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.algorithms.constrained.threshold_kernel import kernel
+from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import CertificateError, ChoiceError, NoSolutionError
+from odtc.formulations.dpflow.constrained import Posed
 from odtc.formulations.dpflow.write_constrained_certificate import _arrays, certify_constrained
 from odtc.testing.optima import least_of_every_tree
 from odtc.verification.constrained.constrained_certificate import check_constrained, read_problem
@@ -196,6 +200,43 @@ def test_a_fit_checks_the_certificate_of_its_own_search(constraints):
     except NoSolutionError:
         return
     assert facts["termination"] == "optimal" and facts["certified"] is True
+
+
+@pytest.mark.parametrize("depth, recall", [(1, 0.6), (2, 0.7), (1, 0.999)])
+def test_a_search_over_some_tests_first_has_a_certificate_too(depth, recall, monkeypatch):
+    monkeypatch.setattr(engines, "FEW_TESTS", 5)
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(20, 2)).round(1), rng.integers(0, 2, 20).astype(np.int32)
+    data = Dataset("some", X, y, tuple(Feature(name, NUMERIC) for name in "ab"), ("k", "l"), np.ones(20))
+    constraints = (f"recall[{data.classes[0]}] >= {recall}", f"precision[{data.classes[0]}] >= {recall}")
+    engine = pipeline.pose(data, "dpflow", depth, constraints=constraints).derived(Posed)
+    assert not isinstance(engine.search, ConstrainedSearch) and engine.search is not None
+    try:
+        found = odtc.fit(data, "dpflow", depth, constraints=constraints).facts
+    except NoSolutionError as error:
+        found = error.outcome.to_json()
+    assert found["certified"] is True and "uncertified" not in found
+
+
+def test_what_stands_in_for_a_certificate_is_said(tmp_path, monkeypatch):
+    rng = np.random.default_rng(1)
+    X, path = rng.normal(size=(24, 2)).round(1), tmp_path / "t.csv"
+    rows = [f"{a},{b},{'yes' if a * b > 0 else 'no'}" for a, b in X]
+    path.write_text("\n".join(["a,b,y", *rows]) + "\n")
+    monkeypatch.setattr(all_thresholds, "MANY", 20)
+    if kernel() is None:
+        pytest.skip("numba is not installed: all tests are taken at once, with a certificate")
+    ran = odtc_run("fit", path, "--depth", 3, "--constraint", "recall[yes] >= 0.8", "--json", folder=tmp_path)
+    facts = json.loads(ran.out)
+    assert facts["termination"] == "optimal" and "certified" not in facts
+    assert facts["uncertified"].startswith("the proof is that of the search alone") and facts["uncertified"] in ran.err
+    report = odtc_run("report", "t_dpflow_d3", folder=tmp_path)
+    page = next(tmp_path.glob("*.html")).read_text()
+    assert report.code == 0 and "No certificate was checked: the proof is that of the search alone" in page
+    with pytest.raises(NoSolutionError, match="the proof is that of the search alone") as told:
+        constraints = ("recall[yes] >= 0.99", "recall[no] >= 0.99", "leaf_rows >= 11")
+        odtc.fit(path, "dpflow", 3, constraints=constraints)
+    assert told.value.outcome.to_json()["uncertified"].startswith("the proof is that of the search alone")
 
 
 def test_a_number_that_is_satisfied_within_rounding_leaves_a_fit_proved():

@@ -85,6 +85,7 @@ class CoarseSearch:
         self._tick, self._progress = (lambda: False), (lambda bound, cost: None)
         self.upper, self.best, self.bound = problem.most_cost + 1, None, 0
         self.floor, self.begun = 0, False  # as of ConstrainedSearch
+        self.whole: ConstrainedSearch | None = None  # the search over all tests, if there was one
         # Of each scale its tests, from the one with the most ones on; a row answers 1 to the first `code` of them.
         ones = problem.X.sum(axis=0)
         order = np.lexsort((-ones, scale))
@@ -185,7 +186,7 @@ class CoarseSearch:
         """All tests."""
         if not self.exactly:
             return
-        search = ConstrainedSearch(self.problem, self._tick, self._told)
+        search = self.whole = ConstrainedSearch(self.problem, self._tick, self._told)
         search.floor, search.begun = self.floor, self.begun
         if self.best is not None:
             search.start(*self.best)
@@ -267,7 +268,7 @@ class ThresholdSearch(CoarseSearch):
 
     def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, few: int = FEW):
         super().__init__(problem, scale, few)
-        self._first = None
+        self._first, self._sweeps = None, takes(problem, scale)  # a search of another depth has other sides
         self.codes = np.ascontiguousarray([problem.X[:, mine].sum(axis=1) for mine in self.tests], np.int32)
 
     def _finish(self, first: ConstrainedSearch) -> None:
@@ -344,7 +345,7 @@ class ThresholdSearch(CoarseSearch):
 
     def _made(self, tests: np.ndarray) -> ConstrainedSearch:
         search = super()._made(tests)
-        if len(search.problem.subsets) == 1 and len(tests) > MANY_SWEPT:
+        if self._sweeps and len(search.problem.subsets) == 1 and len(tests) > MANY_SWEPT:
             search.swept = self._swept(search, tests)
         return search
 

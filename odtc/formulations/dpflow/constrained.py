@@ -14,7 +14,6 @@ import numpy as np
 from odtc.algorithms.constrained import engines
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
-from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.engines import DEEP, Engine, engine_of, over_all_tests
 from odtc.algorithms.constrained.frontier_search import FrontierSearch
 from odtc.algorithms.constrained.subtree_search import improved
@@ -71,6 +70,8 @@ class Searched:
         What is proved of it among the trees of this objective.
     certificate : callable or None
         Makes the certificate of the tree and the bound (odtc.verification.certificate), if there can be one.
+    uncertified : str
+        Why there is none, if something is proved, in words.
     proved : bool
         Whether the tree is the best one, or there is none.
     """
@@ -85,6 +86,7 @@ class Searched:
     fewest: Fewest = Fewest()
     certificate: Callable[[], dict] | None = None
     proved: bool = False
+    uncertified: str = ""
 
 
 class Posed:
@@ -192,11 +194,11 @@ def search(
     engine.floor = ceil(floor / posed.unit - 1e-6)
     found = engine.run()
     heap = None if found.test is None else posed.tree(found.test, found.label)
-    make = None
-    if (heap is not None or found.infeasible) and found.proved and isinstance(engine, ConstrainedSearch):
-        from odtc.formulations.dpflow.write_constrained_certificate import certify_found
+    make, why = None, ""
+    if (heap is not None or found.infeasible) and found.proved:
+        from odtc.formulations.dpflow.write_constrained_certificate import certificate_of  # most runs never need it
 
-        make = certify_found(problem, engine, heap, posed.unit)
+        make, why = certificate_of(problem, engine, heap, posed.unit)
     return Searched(
         heap,
         found.bound * posed.unit,
@@ -206,6 +208,7 @@ def search(
         phases="" if found.proved else phases,
         certificate=make,
         proved=found.proved,
+        uncertified=why,
     )
 
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
+from odtc.algorithms.constrained.engines import MOST_TESTS, Engine
+from odtc.algorithms.constrained.one_test import OneTestSearch
 from odtc.base import deadline
 from odtc.data.splits import Oblique
 from odtc.errors import CertificateError, ChoiceError
@@ -112,6 +114,46 @@ def _by_case(search: ConstrainedSearch, arrays: ConstrainedProblem, order: np.nd
     return found
 
 
+def certificate_of(
+    problem: Problem, engine: Engine, heap: HeapTree | None, unit: float
+) -> tuple[Callable[[], dict] | None, str]:
+    """(what makes the certificate of a search that has ended, "") or (None, why there is none, in words).
+
+    Parameters
+    ----------
+    problem : Problem
+    engine : Engine
+        The search; one over all tests at once has the multipliers of every case.
+    heap, unit
+        As of certify_found.
+    """
+    search = engine if isinstance(engine, ConstrainedSearch) else engine.whole
+    depth, n_tests = problem.topology.depth, problem.encoded.n_tests
+    if search is not None and (make := certify_found(problem, search, heap, unit)) is not None:
+        return make, ""
+    alone = "the proof is that of the search alone"
+    if not _holds(problem):
+        return None, f"{alone}: no certificate holds these constraints, this depth or this encoding"
+    if isinstance(engine, OneTestSearch) and depth and n_tests <= MOST_TESTS:
+        return lambda: certify_constrained(problem)[0], ""
+    if not small_enough(depth, n_tests) or n_tests > MOST_TESTS:
+        return None, (
+            f"{alone}: a certificate of depth {depth} under constraints counts pairs of tests, and {n_tests:,} tests "
+            "are too many for that; fewer (--encoding auto:bins=8) have one"
+        )
+    return (
+        None,
+        f"{alone}: it left no multipliers of every case; `odtc certify` searches again and writes a certificate",
+    )
+
+
+def _holds(problem: Problem) -> bool:
+    """Whether a certificate can hold such tests and constraints."""
+    single = not any(isinstance(test, Oblique) for test in problem.encoded.tests)
+    texts = [str(given) for given in problem.constraints]
+    return problem.encoded.dataset is not None and single and all(map(readable, texts))
+
+
 def certify_found(
     problem: Problem, search: ConstrainedSearch, heap: HeapTree | None, unit: float
 ) -> Callable[[], dict] | None:
@@ -129,10 +171,7 @@ def certify_found(
         What one unit of cost of the search is of the objective.
     """
     encoded = problem.encoded
-    texts = [str(given) for given in problem.constraints]
-    single = not any(isinstance(test, Oblique) for test in encoded.tests)
-    small = small_enough(problem.topology.depth, encoded.n_tests)
-    if encoded.dataset is None or not (single and small and all(map(readable, texts))):
+    if not (_holds(problem) and small_enough(problem.topology.depth, encoded.n_tests)):
         return None
 
     def make() -> dict:

@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from odtc.algorithms.constrained import all_thresholds
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, keeps
+from odtc.algorithms.constrained.constrained_search import search
 from odtc.algorithms.constrained.engines import engine_of
+from odtc.algorithms.constrained.stump_pairs import StumpSearch
 from odtc.algorithms.constrained.two_tests import TwoTestSearch
 from tests.unit.algorithms.every_tree import cheapest_feasible
 
@@ -55,6 +58,15 @@ def test_the_optimum_is_that_of_trying_every_tree(seed, few):
     want, found = cheapest_feasible(problem, lambda asked: len(asked) <= 2), TwoTestSearch(problem, scale, few).run()
     assert found.cost == want and found.proved and found.infeasible == (want is None)
     assert want is None or keeps(problem, found.test, found.label)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_roots_with_two_stumps_are_searched_by_sums_over_ranks(seed, monkeypatch):
+    monkeypatch.setattr(all_thresholds, "MANY_SWEPT", 1)  # sweeps are of depth 3 alone
+    problem, scale = ordered_table(seed)
+    problem = replace(problem, most_tests=None, accepts=None)
+    want, found = search(problem), StumpSearch(problem, scale, 2).run()
+    assert found.cost == want.cost and found.proved and found.infeasible == want.infeasible
 
 
 @pytest.mark.parametrize("moments", [0, 2, 9, 40])
