@@ -70,27 +70,7 @@ def _print_tree(done) -> None:
     from odtc.trees.rendering import render_tree
 
     sys.stdout.write(render_tree(done.tree))
-    print()
-    proof, words = done.proof, {"optimal": _optimal(done.proof.objective, done.proof.bound), "unknown": "not proved"}
-    proved = words.get(proof.termination, proof.termination.replace("_", " ")) if done.verified else "NOT VERIFIED"
-    bound = f", bound {proof.bound:.10g}, gap {100 * proof.gap:.2f} %" if proof.bound is not None else ""
-    if (edited := proof.edited) is not None:
-        end = (
-            _optimal(edited.get("objective", proof.objective), edited["bound"])
-            if edited["termination"] == "optimal"
-            else edited["termination"]
-        )
-        bound = f", bound {edited['bound']:.10g}" if edited["bound"] is not None else ""
-        if "objective" in edited:
-            bound = f" (of the edited model {edited['objective']:.10g}{bound})"
-        if done.verified:
-            proved = f"{end.replace('_', ' ')} for the edited model, not for the data"
-    chosen = proof.restricted or {}
-    if done.verified and chosen.get("termination") == "optimal" != proof.termination:
-        proved = f"{_optimal(proof.objective, chosen['bound'])} for {chosen['scope']}; of all trees {proved}"
-    seconds = f", {proof.seconds:.2f} s" if proof.seconds is not None else ""
-    nodes = f", {proof.nodes} nodes" if proof.nodes is not None else ""
-    print(f"{proved}: objective {proof.objective:.10g}{bound}{nodes}{seconds}, {proof.solver}")
+    print(f"\n{done.claim}")
 
 
 def _print_figures(done) -> None:
@@ -187,14 +167,6 @@ def say_note(solution) -> None:
     """What is to be known of a solution besides its numbers."""
     if solution.message:
         say(f"note: {' '.join(solution.message.split())}")
-
-
-def _optimal(objective: float | None, bound: float | None) -> str:
-    from odtc.model.solution import is_proved
-
-    if bound is None:
-        return "optimal, by its word alone"
-    return "proved optimal" if is_proved(objective, bound) else "optimal within the gap"
 
 
 def refuse_failed(decoded) -> None:

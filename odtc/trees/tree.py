@@ -68,6 +68,12 @@ class Tree:
     missing: str = "drop"
     task: str = CLASSIFICATION
 
+    def __str__(self) -> str:
+        """As drawn on screen."""
+        from odtc.trees.rendering import render_tree
+
+        return render_tree(self).rstrip("\n")
+
     def leaves(self) -> list[Leaf]:
         """All leaves, left to right.
 

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from odtc.base.registry import did_you_mean
 from odtc.data.dataset import Dataset
-from odtc.data.reading import read_arrays
+from odtc.data.reading import read, read_arrays
 from odtc.errors import ChoiceError
 from odtc.model.milp import Model
 from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal
@@ -18,7 +19,7 @@ from odtc.workflow.results import Decoded, Fit
 from odtc.workflow.run import run
 from odtc.workflow.searching import searched, searches
 from odtc.workflow.solving import loop_of, relaxations, solve, solve_or_loop
-from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, SolvingSpec
+from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, SolvingSpec, take_reading
 
 __all__ = [
     "COMPILER",
@@ -65,18 +66,20 @@ def build(data, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **
     Parameters
     ----------
     data : array or data frame (rows, columns), Dataset or path
-        A path, or a data frame that holds its labels, is read with `reading`, a dict of the keywords of `odtc.read`.
-    y : array (rows,) or None
-        The labels of `data`; None if it holds them. A text here is the model: `build("data.csv", "oct", 3)`.
+        A path, or a data frame that holds its labels, is read with the keywords of `odtc.read` (`target`, `missing`,
+        `task`, …), which may also stand in the dict `reading`.
+    y : array (rows,), text or None
+        The labels of `data`; None if it holds them. A text here is the column of a data frame that holds them, or the
+        model: `build("data.csv", "oct", 3)`.
     model : str
         A formulation of `odtc list models`, or "auto".
     depth : int
     cuts : str, tuple of str or None
         Cut families, as of `compile_model`.
     **keywords
-        `reading`, the other fields of odtc.workflow.specification.ModelSpec (`encoding`, `class_weight`, `cost`,
-        `constraints` such as "leaf_rows >= 5", `select`), and parameters of the formulation, by name (`lambda_=0.1`) or
-        as the dict `params`.
+        Those of `odtc.read`, the other fields of odtc.workflow.specification.ModelSpec (`encoding`, `class_weight`,
+        `cost`, `constraints` such as "leaf_rows >= 5", `select`), and parameters of the formulation, by name
+        (`lambda_=0.1`) or as the dict `params`.
 
     Returns
     -------
@@ -91,17 +94,29 @@ def build(data, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **
 
 
 def labelled(data, y, model, depth, keywords: dict) -> tuple:
-    """(data, model, depth), whether labels or the model come second; labels are put into the data."""
+    """(data, model, depth), whether labels, their column or the model come second; labels are put into the data, and
+    how they are to be read is taken from the keywords."""
+    columns = [] if isinstance(data, Dataset | str | Path) else [str(name) for name in getattr(data, "columns", ())]
+    if isinstance(y, str) and columns and y not in (models := FORMULATIONS.names()):
+        if y not in columns:
+            hint = did_you_mean(y, [*columns, *models])
+            raise ChoiceError(
+                f"expected labels, the column that holds them or a model behind the data frame, got {y!r:.80}{hint}; "
+                f"columns: {', '.join(columns):.300}"
+            )
+        return read(data, **take_reading(keywords) | {"target": y}), model, depth
     if isinstance(y, str):
         return data, y, depth if isinstance(model, str) else model
     if y is None:
         return data, model, depth
-    if isinstance(data, Dataset | str | Path) or keywords.get("reading"):
+    beside = type(data).__name__ if isinstance(data, Dataset | str | Path) else None
+    how = {} if beside else take_reading(keywords)
+    if beside or set(how) - {"missing"}:
         raise ChoiceError(
             "expected labels y beside an array or a data frame without a target, got them beside "
-            f"{'`reading`' if keywords.get('reading') else type(data).__name__}; leave y out, or the other"
+            f"{beside or ', '.join(f'`{name}`' for name in how)}; leave y out, or the other"
         )
-    return read_arrays(data, y), model, depth
+    return read_arrays(data, y, **how), model, depth
 
 
 def fit(

@@ -27,7 +27,7 @@ from odtc.workflow.row_selection.selection import fill_leaves
 from odtc.workflow.run_facts import AllRowsFacts, CartFacts, ModelFacts, SolveFacts, TestFacts, TreeFacts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Decoded:
     """A solution turned into a tree: in the model's terms, in words, and every check made of it."""
 
@@ -43,8 +43,20 @@ class Decoded:
     def verified(self) -> bool:
         return all(check.passed for check in self.checks)
 
+    def __str__(self) -> str:
+        return f"{self.tree}\n\n{self._told}"
 
-@dataclass(frozen=True)
+    def __repr__(self) -> str:
+        return f"<Decoded {_size(self.tree)}; {self._told}>"
+
+    @property
+    def _told(self) -> str:
+        ended = self.solution.termination.value.replace("_", " ")
+        passed = sum(check.passed for check in self.checks)
+        return f"{ended}, by {self.solution.solver}; {passed} of {len(self.checks)} checks passed"
+
+
+@dataclass(frozen=True, repr=False)
 class Fit:
     """A finished run: the checked tree, what is proved of it, and its figures.
 
@@ -111,6 +123,37 @@ class Fit:
     def proved(self) -> bool:
         """Whether no tree costs less, by the bound, and no check contradicts what is said."""
         return self.verified and is_proved(self.proof.objective, self.proof.bound)
+
+    @property
+    def claim(self) -> str:
+        """One line: what is proved of the tree, of which trees it is the best, by whom and how long that took."""
+        proof = self.proof
+        words = {"optimal": _best(proof.objective, proof.bound), "unknown": "not proved"}
+        proved = words.get(proof.termination, proof.termination.replace("_", " ")) if self.verified else "NOT VERIFIED"
+        bound = f", bound {proof.bound:.10g}, gap {100 * proof.gap:.2f} %" if proof.bound is not None else ""
+        if (edited := proof.edited) is not None:
+            end = (
+                _best(edited.get("objective", proof.objective), edited["bound"])
+                if edited["termination"] == "optimal"
+                else edited["termination"]
+            )
+            bound = f", bound {edited['bound']:.10g}" if edited["bound"] is not None else ""
+            if "objective" in edited:
+                bound = f" (of the edited model {edited['objective']:.10g}{bound})"
+            if self.verified:
+                proved = f"{end.replace('_', ' ')} for the edited model, not for the data"
+        chosen = proof.restricted or {}
+        if self.verified and chosen.get("termination") == "optimal" != proof.termination:
+            proved = f"{_best(proof.objective, chosen['bound'])} for {chosen['scope']}; of all trees {proved}"
+        seconds = f", {proof.seconds:.2f} s" if proof.seconds is not None else ""
+        nodes = f", {proof.nodes} nodes" if proof.nodes is not None else ""
+        return f"{proved}: objective {proof.objective:.10g}{bound}{nodes}{seconds}, {proof.solver}"
+
+    def __str__(self) -> str:
+        return f"{self.tree}\n\n{self.claim}"
+
+    def __repr__(self) -> str:
+        return f"<Fit of {self.problem.encoded.name} by {self.problem.formulation}: {_size(self.tree)}; {self.claim}>"
 
     @property
     def smallest_words(self) -> str:
@@ -297,6 +340,18 @@ class Fit:
     def facts(self) -> dict:
         """`to_json()`, made once."""
         return self.to_json()
+
+
+def _size(tree: Tree) -> str:
+    leaves = f"{tree.n_leaves} leaves" if tree.n_leaves > 1 else "1 leaf"
+    return f"{leaves}, depth {tree.depth}"
+
+
+def _best(objective: float | None, bound: float | None) -> str:
+    """How "optimal" is said: by the word of a solver alone, or by a bound that meets the objective."""
+    if bound is None:
+        return "optimal, by its word alone"
+    return "proved optimal" if is_proved(objective, bound) else "optimal within the gap"
 
 
 @dataclass(frozen=True)

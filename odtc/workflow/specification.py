@@ -170,11 +170,11 @@ class RunSpec:
     def from_keywords(cls, model: str, depth: int, keywords: dict, fitting: bool = True) -> "RunSpec":
         """The specification of keywords as of `odtc.fit` (with `fitting`) and `odtc.build`.
 
-        Fields of the records stand by their names, `reading` is a dict of `odtc.read`'s keywords, and all that is left
-        are parameters of the formulation. `odtc.build` knows no solver, so `seed` is a parameter there.
+        Fields of the records stand by their names, those of `odtc.read` may stand in the dict `reading`, and all that
+        is left are parameters of the formulation. `odtc.build` knows no solver, so `seed` is a parameter there.
         """
         keywords = dict(keywords)
-        reading = ReadingSpec(**(keywords.pop("reading", None) or {}))
+        reading = ReadingSpec(**take_reading(keywords))
         simplify = bool(keywords.pop("simplify", True)) if fitting else True
         params = dict(keywords.pop("params", None) or {})
         of_model = _pick(ModelSpec, keywords, leave=() if fitting else ("start",))
@@ -203,6 +203,11 @@ class RunSpec:
             parts = ["--model", self.model.model, *parts]
         parts += [] if self.simplify else ["--no-simplify"]
         return ["odtc", "fit", data, *parts, "-o", stem]
+
+
+def take_reading(keywords: dict) -> dict:
+    """Takes the keywords of `odtc.read` out of `keywords`: those of the dict `reading`, and those beside it."""
+    return (keywords.pop("reading", None) or {}) | _pick(ReadingSpec, keywords)
 
 
 def _pick(cls, keywords: dict, leave=()) -> dict:
