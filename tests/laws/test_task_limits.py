@@ -13,9 +13,11 @@ from odtc.algorithms.moments.search import MomentSearch
 from odtc.algorithms.moments.tree_limits import TreeLimits
 from odtc.data.reading import read
 from odtc.data.task import TASKS
+from odtc.errors import CertificateError
 from odtc.problem.constraints import constraint
+from odtc.verification.leaf_sums import check_leaf_sums
 from odtc.workflow import near_optimal, pipeline
-from tests.laws.test_tasks import error_of, said, table, write
+from tests.laws.test_tasks import corruptions, error_of, said, table, write
 
 
 def every_tree(rank: np.ndarray, leaf, depth: int, limits: TreeLimits, least: int, price: float) -> dict:
@@ -181,3 +183,66 @@ def test_a_pool_of_a_regression_is_written_beside_the_proved_tree(tmp_path):
     assert facts["certified"] and pool.objectives[0] == pytest.approx(facts["objective"])
     assert len(pool.trees) == 5 and list(pool.objectives) == sorted(pool.objectives)
     assert "5 of at least" in said(tmp_path, "show", "m.pool.json")
+
+
+LIMITS = (
+    ["leaf_rows >= 4"],
+    ["leaves <= 5"],
+    ["branch_nodes <= 2"],
+    ["leaf_rows >= 3", "leaves <= 3"],
+    ["leaves <= 1"],
+)
+
+
+@pytest.mark.parametrize("task", ["regression", "survival"])
+@pytest.mark.parametrize("given", LIMITS, ids=" ".join)
+@pytest.mark.parametrize("price", ["0", "0.2"])
+def test_a_tree_within_limits_of_its_leaves_has_a_certificate(tmp_path, task, given, price):
+    data = data_of(tmp_path, task, 51, 16)
+    for depth in (1, 2, 3):
+        done = odtc.fit(data, depth=depth, constraints=given, params={"lambda": price})
+        assert done.verified and done.proved and done.certified
+
+
+def data_of(folder, task: str, seed: int, n: int):
+    header, rows = table(seed, n)
+    rng = np.random.default_rng(seed + 1)
+    told = [[int(a) + line[0], int(b)] for a, b, line in zip(rng.integers(1, 9, n), rng.integers(0, 2, n), rows)]
+    path = write(folder / "r.csv", [*header, "y", "e"], [a + b for a, b in zip(rows, told)])
+    if task == "regression":
+        return read(path, task=task, weights="w", target="y", aside="e")
+    return read(path, task=task, weights="w", time="y", event="e")
+
+
+@pytest.mark.parametrize("task", ["regression", "survival"])
+@pytest.mark.parametrize("given", LIMITS[:4], ids=" ".join)
+def test_no_corrupted_certificate_within_limits_proves_more_than_is_true(tmp_path, task, given):
+    data = data_of(tmp_path, task, 61, 12)
+    problem = pipeline.pose(data, "dpflow", 3, constraints=given)
+    facts = problem.module.certificate(problem)
+    true, refused = check_leaf_sums(facts, data), 0
+    assert true.optimal
+    for changed, corrupted in corruptions(facts, 7, 16):
+        try:
+            proof = check_leaf_sums(corrupted, data)
+        except CertificateError:
+            refused += 1
+            continue
+        same_price = corrupted["price"] == facts["price"]
+        assert proof.bound <= true.objective * (1 + 1e-9) or not same_price, changed
+        assert proof.objective >= true.objective * (1 - 1e-9) or not same_price, changed
+    assert refused > 2
+
+
+@pytest.mark.parametrize("task", ["regression", "survival"])
+@pytest.mark.parametrize("given", [[], ["leaf_rows >= 2", "leaves <= 5"]], ids=str)
+def test_a_worse_tree_in_a_certificate_is_not_proved_nor_the_bound_above_the_best_one(tmp_path, task, given):
+    for seed in (76, 78, 82):  # rows that cost less than 0 alone are among them
+        data = data_of(tmp_path, task, seed, 9)
+        deep, flat = (
+            problem.module.certificate(problem)
+            for problem in (pipeline.pose(data, "dpflow", depth, constraints=given) for depth in (3, 1))
+        )
+        best, worse = check_leaf_sums(deep, data), check_leaf_sums(deep | {k: flat[k] for k in ("tree", "claim")}, data)
+        assert best.optimal and worse.bound <= best.objective + 1e-9 * abs(best.objective)
+        assert worse.optimal == (worse.objective <= best.objective + 1e-9 * abs(best.objective))

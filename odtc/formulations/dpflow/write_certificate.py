@@ -11,6 +11,7 @@ from math import lcm
 import numpy as np
 
 import odtc
+from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow import threshold_search
@@ -160,7 +161,14 @@ def certify_search(search: ThresholdSearch, heap: HeapTree, look: Callable[[], N
 
 def require_certifiable(problem: Problem) -> None:
     """Raises ChoiceError for tests and constraints that no certificate states."""
-    encoded = problem.encoded
+    require_tests_of_columns(problem.encoded)
+    for given in problem.constraints:
+        if given.name not in threshold_search.ROWS:
+            raise ChoiceError(f"a certificate bounds all trees of a depth; leave out the constraint {str(given)!r}")
+
+
+def require_tests_of_columns(encoded: Encoded) -> None:
+    """Raises ChoiceError for hyperplanes, which no certificate states."""
     if any(
         isinstance(split, Oblique)
         for test, others in zip(encoded.tests, encoded.stands_for)
@@ -171,9 +179,6 @@ def require_certifiable(problem: Problem) -> None:
             f"{encoded.scheme!r} asks "
             "hyperplanes: choose another --encoding, or `odtc fit --model dpflow`, which proves its tree by a solver"
         )
-    for given in problem.constraints:
-        if given.name not in threshold_search.ROWS:
-            raise ChoiceError(f"a certificate bounds all trees of a depth; leave out the constraint {str(given)!r}")
 
 
 def head(problem: Problem, schema: str) -> dict:

@@ -13,12 +13,18 @@ bounded by the best tree of two levels or less, which the checker finds), or suc
 more rows costs no less, a cut between two tried cuts a < b costs at least what the left side of a and the right side of
 b do. So the checker finds, from the tried cuts alone, a bound of all trees; the tree is the best one if no tree costs
 less than the lesser end of its cost. All that is rounded is rounded so that the bound holds.
+
+`least` and `leaves` limit the trees: rows of the data in each leaf, and leaves of a tree. A tried cut then states the
+leaves of its left side, [column, cut, leaves, left, right], and the cuts of a column are bounded for each such number.
+If leaves must have rows, the best tree of fewer rows may cost more; so a tried cut has two sides more, of trees whose
+leaves may have any rows, and these bound the cuts beside it.
 """
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,13 +42,45 @@ from odtc.verification.threshold_columns import count_left_out, cut_groups, rank
 DEEPEST = 8
 OFF = 0.01  # of what rounded sums of a check may be off by: what those of one tree are
 WIDTH = 1e-10  # of the ends of a cost that is rounded: trees nearer than that are not told apart
-SHAPE = {"depth": WHOLE, "price": TEXT, "tree": {}, "of": CLAIM_SHAPE}
+SHAPE = {"depth": WHOLE, "price": TEXT, "tree": {}, "of": CLAIM_SHAPE, "least?": WHOLE, "leaves?": WHOLE}
 MEASURES = {one.SCHEMA: one for one in (squares, likelihood)}
 
 
 def measure_of(task: str):
     """The module that knows what the leaves of a task cost."""
     return next(one for one in MEASURES.values() if one.TASK == task)
+
+
+class Limit(NamedTuple):
+    """What trees must keep: rows of the data in each leaf, and leaves at most, 0 of any number."""
+
+    rows: int = 1
+    leaves: int = 0
+
+    @property
+    def words(self) -> list[str]:
+        """The same as constraints are written."""
+        rows = [f"leaf_rows >= {self.rows}"] if self.rows > 1 else []
+        return rows + ([f"leaves <= {self.leaves}"] if self.leaves else [])
+
+    def at(self, depth: int) -> "tuple[Limit, int]":
+        """The limit and the depth of trees of a depth: no limit on leaves that it tells, no depth that they do not
+        reach."""
+        if not self.leaves:
+            return self, depth
+        depth = min(depth, self.leaves - 1)
+        return (Limit(self.rows) if self.leaves >= 2**depth else self), depth
+
+    def shares(self, depth: int) -> list[int]:
+        """The leaves that the left side of a root may have, [0] of any number."""
+        if not self.leaves:
+            return [0]
+        most = 2 ** (depth - 1)
+        return list(range(max(1, self.leaves - most), min(most, self.leaves - 1) + 1))
+
+    def of_sides(self, share: int) -> "tuple[Limit, Limit]":
+        """The limits of the sides of a root of which the left one has so many leaves."""
+        return Limit(self.rows, share), Limit(self.rows, self.leaves - share if share else 0)
 
 
 def check_leaf_sums(facts: dict, dataset: Dataset) -> Proof:
@@ -80,13 +118,24 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
     depth, price, claim = facts["depth"], Fraction(facts["price"]), [Fraction(end) for end in ends]
     if not 1 <= depth <= DEEPEST or price < 0 or len(claim) != 2:
         raise ValueError(f"its depth is {depth}, its price {price}, its claim has {len(claim)} ends")
+    limit = Limit(facts.get("least", 1), facts.get("leaves", 0))
+    if limit.rows < 1 or limit.leaves < 0:
+        raise ValueError(f"its leaves have {limit.rows} rows, its trees {limit.leaves} leaves")
     measure = law.MEASURE(facts, dataset)
     ranks = rank_columns(facts["columns"], dataset, left_of)
     absent = count_left_out(dataset, ranks)
-    terms = claim_of(dataset, depth, int(ranks.size.sum()), not absent[1])
+    terms = claim_of(dataset, depth, int(ranks.size.sum()), not absent[1], limit.words)
     expect(facts["of"], terms)
     every = np.arange(dataset.n_rows)
-    low, high = (_tree_cost(facts["tree"]["root"], dataset, measure, every, depth, price, end) for end in (0, 1))
+    leaves: list[int] = []
+    low, high = (
+        _tree_cost(facts["tree"]["root"], dataset, (measure, price, end), every, depth, leaves) for end in (0, 1)
+    )
+    if min(leaves) < limit.rows or 0 < limit.leaves < len(leaves) // 2:
+        raise CertificateError(
+            f"the tree of the certificate has {len(leaves) // 2} leaves of {min(leaves)} rows and more, which does not "
+            f"satisfy {' and '.join(limit.words)}"
+        )
     # Objectives are (1 - λ) times the cost, and the price is λ / (1 - λ) units.
     unit = measure.unit + price
     if claim[0] > low or claim[1] < high:
@@ -96,14 +145,14 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
         )
     found = LeafSumsBound(ranks.rank, measure, price, law.SINGLE)
     floor = found.floor(every)
-    tried = facts["tried"] if depth > 2 or facts["tried"] else 0
-    bound = floor + Fraction(found.least(every, depth, tried, low - floor))
+    tried = facts["tried"] if limit.at(depth)[1] > 2 or facts["tried"] else 0
+    bound = floor + Fraction(found.least(every, depth, tried, low - floor, limit))
     said, exact = [f"lambda {float(price / unit):.10g}"] if price else [], low == high
     if not exact:
         ends = _less(low / unit), -_less(-high / unit)
         said.append(f"the tree costs {ends[0]:.17g} to {ends[1]:.17g}")
     objective = float(high / unit) if exact else ends[1]
-    below = max(0.0, min(_less(bound / unit), float(np.nextafter(objective, -np.inf))))
+    below = min(_less(bound / unit), float(np.nextafter(objective, -np.inf)))
     return LeafSumsProof(
         objective,
         depth,
@@ -140,20 +189,26 @@ def _less(number: Fraction) -> float:
     return float(np.nextafter(float(number), -np.inf))
 
 
-def _tree_cost(node, dataset: Dataset, measure, rows: np.ndarray, left: int, price: Fraction, end: int) -> Fraction:
-    """The lesser (0) or greater (1) end of what a tree costs."""
+def _tree_cost(node, dataset: Dataset, how: tuple, rows: np.ndarray, left: int, leaves: list[int]) -> Fraction:
+    """The lesser (0) or greater (1) end of what a tree costs, of how = (measure, price, end); `leaves` gets the rows of
+    each leaf."""
+    measure, price, end = how
     if "split" not in node:
         told = [*node["counts"], *node["rows"], *node["sums"]]
         held = dataset.sums[rows].sum(axis=0)
         found = [held[1], held[0], *held]
         if len(told) != len(found) or not np.allclose(told, found, rtol=1e-9, atol=1e-9 * np.abs(dataset.sums).max()):
             raise CertificateError("a leaf of the tree of the certificate tells other sums than its rows have")
+        leaves.append(len(rows))
         return (measure.low, measure.high)[end](measure.moments[:, rows].sum(axis=1))
     if not left:
         raise CertificateError("the tree of the certificate is deeper than it says")
     goes = left_of(node["split"], dataset)[rows]
     sides = (node["left"], rows[goes]), (node["right"], rows[~goes])
-    return price + sum(_tree_cost(below, dataset, measure, part, left - 1, price, end) for below, part in sides)
+    return price + sum(_tree_cost(below, dataset, how, part, left - 1, leaves) for below, part in sides)
+
+
+NO_LIMIT = Limit()
 
 
 class LeafSumsBound:
@@ -178,16 +233,19 @@ class LeafSumsBound:
         dense = np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in rank.T], axis=1)
         groups = cut_groups(dense, np.argsort(dense, axis=0, kind="stable").T)
         twice = np.bincount(np.abs(np.concatenate(groups))) > 1
-        # By column the cuts that separate the rows as one of another column does: {rank: number of the group}.
+        # By column the cuts that separate the rows as one of another column does: {rank: number of the group}, less
+        # than 0 if the left side of the one is the right side of the other.
         self.alike: list[dict[int, int]] = []
-        self._known: dict[tuple[int, bytes], float] = {}  # what `best` found in rounded numbers
+        self._known: dict[tuple[int, Limit, bytes], float] = {}  # what `best` found in rounded numbers
         for column, group in zip(rank.T, groups):
             own, values = np.abs(group), np.unique(column)
-            self.alike.append({int(values[at]): int(own[at]) for at in np.flatnonzero(twice[own] & (own > 0))})
+            # The first row tells on which side of the one the left side of the other lies.
+            signed = np.where(column[0] <= values, own, -own)
+            self.alike.append({int(values[at]): int(signed[at]) for at in np.flatnonzero(twice[own] & (own > 0))})
 
     def _floors(self, single: bool) -> np.ndarray:
         """int64 (rows,): what rows that no column tells apart cost at least, on the first of each, in units of
-        2^-`shift` and rounded down: the sums are exact, and no tree avoids them."""
+        2^-`shift` and rounded down: the sums are exact, and no tree avoids them. Some are less than 0."""
         _, first, kind = np.unique(self.rank, axis=0, return_index=True, return_inverse=True)
         kind = kind.reshape(-1)
         sums = np.zeros((3, len(first)), np.int64)
@@ -195,11 +253,11 @@ class LeafSumsBound:
             np.add.at(sums[k], kind, self.moments[k])
         told = np.flatnonzero(np.bincount(kind) > (0 if single else 1))
         exact = {k: self.measure.low(sums[:, k]) for k in told.tolist()}
-        most = sum((max(cost, Fraction(0)) for cost in exact.values()), Fraction(0))
+        most = sum(map(abs, exact.values()), Fraction(0))
         self.shift = 61 - int(most).bit_length()
         found = np.zeros(len(self.rank), np.int64)
         for k, cost in exact.items():
-            found[first[k]] = math.floor(cost * Fraction(2) ** self.shift) if cost > 0 else 0
+            found[first[k]] = math.floor(cost * Fraction(2) ** self.shift)
         return found
 
     def floor(self, rows: np.ndarray, exact: bool = True) -> Fraction | float:
@@ -207,8 +265,11 @@ class LeafSumsBound:
         units = int(self.floors[rows].sum()) if self.some_floor else 0
         return Fraction(units) / 2**self.shift if exact else units / 2**self.shift
 
-    def least(self, rows: np.ndarray, depth: int, tried, need: Fraction, exact: bool = True) -> Fraction | float:
-        """No tree of this depth on these rows costs less than this, and what they cost at least (`floor`).
+    def least(
+        self, rows: np.ndarray, depth: int, tried, need: Fraction, limit: Limit = NO_LIMIT, exact: bool = True
+    ) -> Fraction | float:
+        """No tree of this depth on these rows within a limit costs less than this, and what they cost at least
+        (`floor`).
 
         Parameters
         ----------
@@ -216,36 +277,56 @@ class LeafSumsBound:
         depth : int
         tried : list or 0, as the certificate has it
         need : Fraction, what the bound should reach
+        limit : Limit
         exact : whether a bound that misses it by no more than rounding is counted in whole numbers
         """
         deadline.check()
+        limit, depth = limit.at(depth)
         self.n_states += not exact
         if not len(rows):
             raise ValueError("it bounds a state without rows")
-        if tried == 0:
+        if tried == 0 or not depth:
             if depth > 2:
                 return 0.0
             floor = self.floor(rows, exact)
-            return (self.best(rows, depth, need + floor) if exact else self._rounded(rows, depth)) - floor
-        by_column: dict[int, dict] = {}
+            if exact:
+                return self.best(rows, depth, need + floor, limit) - floor
+            return self._rounded(rows, depth, limit) - floor
+        by_column: dict[tuple[int, int], dict[int, _Cut]] = {}
         for column, cut, *below in tried:
+            share, *below = below if limit.leaves else (0, *below)
             cut = self._stands_for(rows, column, cut)
-            if column in by_column and cut in by_column[column]:
+            cuts = by_column.setdefault((column, share), {})
+            if cut in cuts:
                 raise ValueError("it tries a cut twice")
-            by_column.setdefault(column, {})[cut] = _Sides(self, rows, column, cut, below, depth)
+            cuts[cut] = self._cut(rows, column, cut, below, depth - 1, limit.of_sides(share))
         found = self._leaf(rows, exact) - self.floor(rows, exact)
-        alike: dict[int, Fraction | float] = {}
+        alike: dict[tuple[int, int], Fraction | float] = {}
         price = self.price if exact else float(self.price)
         for column in range(self.rank.shape[1]):
-            ranks = np.unique(self.rank[rows, column])
-            cuts = by_column.pop(column, {})
-            if len(ranks) > 1:
-                wanted = need - self.price if exact else None
-                bound = self._column(column, ranks, cuts, wanted, alike)
-                found = found if bound is None else min(found, price + bound)
+            ranks, count = np.unique(self.rank[rows, column], return_counts=True)
+            below = np.cumsum(count)[:-1]
+            fits = (below >= limit.rows) & (len(rows) - below >= limit.rows)
+            for share in limit.shares(depth):
+                cuts = by_column.pop((column, share), {})
+                if fits.any():
+                    wanted = need - self.price if exact else None
+                    bound = self._column(column, ranks, fits, cuts, wanted, (alike, share, limit.leaves))
+                    found = found if bound is None else min(found, price + bound)
         if by_column:
             raise ValueError("it tries cuts of columns that it has not")
         return min([found, *(price + cost for cost in alike.values())])
+
+    def _cut(self, rows: np.ndarray, column: int, cut: int, below: list, depth: int, limits) -> "_Cut":
+        """What the sides of a tried cut cost at least."""
+        left = self.rank[rows, column] <= cut
+        parts, free = (rows[left], rows[~left]), limits[0].rows > 1
+        if len(below) != (4 if free else 2):
+            raise ValueError("a cut that it tries has not two sides")
+        own = tuple(map(_Side, (self, self), parts, below[:2], (depth, depth), limits))
+        if not free:
+            return _Cut(own, own)
+        return _Cut(own, tuple(map(_Side, (self, self), parts, below[2:], (depth, depth), map(_any_rows, limits))))
 
     def _stands_for(self, rows: np.ndarray, column: int, cut: int) -> int:
         """The rank of these rows whose cut separates them as `cut` does; raises ValueError if it leaves one side
@@ -256,40 +337,57 @@ class LeafSumsBound:
             raise ValueError("it tries a cut that separates no rows")
         return int(left.max())
 
-    def _column(self, column: int, ranks: np.ndarray, cuts: dict, need: Fraction | None, alike: dict):
+    def _column(self, column: int, ranks: np.ndarray, fits: np.ndarray, cuts: dict, need: Fraction | None, others):
         """The least that a cut of a column costs, without its branch node: a tried cut by its sides, those between two
         tried ones by the left side of the lower and the right side of the upper one. Cuts that separate all rows as one
-        of another column does have the best bound of all these, in `alike`. None if all cuts are such."""
-        places, ranks, last = sorted(cuts), ranks[:-1], int(ranks[-1])
+        of another column does have the best bound of all these, in `alike`, by the leaves of the left side. None if all
+        cuts are such.
+
+        Parameters
+        ----------
+        column : int
+        ranks : int64 (cuts + 1,), of these rows
+        fits : bool (cuts,), the cuts whose sides have enough rows
+        cuts : dict, the tried ones
+        need : Fraction or None, what the bound should reach if it is counted in whole numbers
+        others : (alike, leaves of the left side, leaves), 0 of any number
+        """
+        (alike, share, leaves), places = others, sorted(cuts)
+        ranks, last = ranks[:-1], int(ranks[-1])
         above = np.searchsorted(places, ranks)  # the first tried cut that is not below
         tried = np.append(places, -1)[above] == ranks
         sides, zero = [cuts[place] for place in places], 0.0
-        one = [zero, *accumulate((side.found[0] for side in sides), max)]  # of the left sides of the first tried cuts
-        two = [*accumulate((side.found[1] for side in reversed(sides)), max)][::-1] + [zero]
+        # Of the left sides of the first tried cuts, and of the right sides of the last ones.
+        one = [zero, *accumulate((side.near[0].found for side in sides), max)]
+        two = [*accumulate((side.near[1].found for side in reversed(sides)), max)][::-1] + [zero]
 
         def of(low: int, high: int) -> Fraction | float:
-            """The left side of tried cut `low` and the right side of tried cut `high`."""
+            """The left side of tried cut `low` and the right side of tried cut `high`; of one cut its own sides."""
             left, right = one[low + 1], two[high]
+            mine = sides[low].own if low == high and sides[low].own is not sides[low].near else ()
+            if mine:
+                left, right = max(left, mine[0].found), max(right, mine[1].found)
             if need is not None and need - self.slack <= left + right < need:
                 left, right = Fraction(left), Fraction(right)
-                for side in reversed(sides[: low + 1]):
-                    if left + right < need and side.found[0] >= left - self.slack:
-                        left = max(left, side.again(0, need - right))
-                for side in sides[high:]:
-                    if left + right < need and side.found[1] >= right - self.slack:
-                        right = max(right, side.again(1, need - left))
+                lefts = *mine[:1], *(side.near[0] for side in reversed(sides[: low + 1]))
+                rights = *mine[1:], *(side.near[1] for side in sides[high:])
+                for side in lefts:
+                    if left + right < need and side.found >= left - self.slack:
+                        left = max(left, side.again(need - right))
+                for side in rights:
+                    if left + right < need and side.found >= right - self.slack:
+                        right = max(right, side.again(need - left))
             return left + right
 
         below = above - ~tried
         shared = self.alike[column]
         for cut, group in shared.items():
             at = int(np.searchsorted(ranks, cut, side="right")) - 1  # the rank that stands for it on these rows
-            if 0 <= at and cut < last:
-                alike[group] = max(alike.get(group, zero), of(int(below[at]), int(above[at])))
-        if shared:
-            own = ~np.isin(ranks, list(shared))
-            below, above = below[own], above[own]
-        pairs = sorted(set(zip(below.tolist(), above.tolist())))
+            if 0 <= at and cut < last and fits[at]:
+                key = abs(group), share if group > 0 else leaves - share
+                alike[key] = max(alike.get(key, zero), of(int(below[at]), int(above[at])))
+        own = fits & ~np.isin(ranks, list(shared)) if shared else fits
+        pairs = sorted(set(zip(below[own].tolist(), above[own].tolist())))
         return min((of(*pair) for pair in pairs), default=None)
 
     def _leaf(self, rows: np.ndarray, exact: bool = True) -> Fraction | float:
@@ -298,86 +396,116 @@ class LeafSumsBound:
             return self.measure.low(sums)
         return float(self.measure.costs(*sums.astype(float)[:, None])[0]) - self.near
 
-    def best(self, rows: np.ndarray, depth: int, need: Fraction | None = None) -> Fraction:
-        """No more than what the best tree of one or two levels costs, and just that if it is less than `need`."""
-        leaf, cheap = self._leaf(rows), self._rounded(rows, depth)
+    def best(self, rows: np.ndarray, depth: int, need: Fraction | None = None, limit: Limit = NO_LIMIT) -> Fraction:
+        """No more than what the best tree of two levels or less costs, and just that if it is less than `need`."""
+        leaf = self._leaf(rows)
+        if not depth:
+            return leaf
+        cheap = self._rounded(rows, depth, limit)
         if need is not None and not need - self.slack <= cheap < need:
             return min(leaf, Fraction(cheap))
-        columns, cuts, costs = self._roots(rows, depth)
+        columns, cuts, costs = self._roots(rows, depth, limit)
         found = [leaf]
         for at in np.flatnonzero(costs <= costs.min(initial=np.inf) + self.near).tolist():
             left = self.rank[rows, columns[at]] <= cuts[at]
-            parts = rows[left], rows[~left]
-            below = (self._leaf(part) if depth == 1 else self.best(part, 1) for part in parts)
-            found.append(self.price + sum(below, Fraction(0)))
+            for share in limit.shares(depth):
+                sides = zip((rows[left], rows[~left]), limit.of_sides(share))
+                below = [self._best_within(part, depth - 1, own) for part, own in sides]
+                found.append(self.price + sum(below, Fraction(0)))
         return min(found)
 
-    def _rounded(self, rows: np.ndarray, depth: int) -> float:
+    def _best_within(self, rows: np.ndarray, depth: int, limit: Limit) -> Fraction:
+        limit, depth = limit.at(depth)
+        return self.best(rows, depth, None, limit)
+
+    def _rounded(self, rows: np.ndarray, depth: int, limit: Limit) -> float:
         """No more than the same, of rounded numbers."""
         inside = np.zeros(len(self.rank), bool)
         inside[rows] = True
-        key = depth, np.packbits(inside).tobytes()
+        key = depth, limit, np.packbits(inside).tobytes()
         if key not in self._known:
-            costs = self._roots(rows, depth)[2]
+            costs = self._roots(rows, depth, limit)[2] if depth else np.zeros(0)
             self._known[key] = min(self._leaf(rows, False), float(costs.min(initial=np.inf)) - self.near)
         return self._known[key]
 
-    def _roots(self, rows: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _roots(self, rows: np.ndarray, depth: int, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(column, cut, cost as a float) of each cut of these rows, with the best tree of depth - 1 on either side."""
         measure = self.measure
         if depth == 2 and self.compiled is None:
             self.compiled = kernel(float(len(rows) * self.rank.shape[1]) ** 2)
         if depth == 2 and self.compiled is not None:
-            return self.compiled(self.rank, self.moments, rows, measure.LAW, measure.root_unit, float(self.price))
-        found = [self._root_costs(rows, column, depth) for column in range(self.rank.shape[1])]
+            law, unit = measure.LAW, measure.root_unit
+            return self.compiled(self.rank, self.moments, rows, law, unit, float(self.price), *limit)
+        found = [self._root_costs(rows, column, depth, limit) for column in range(self.rank.shape[1])]
         columns = np.repeat(np.arange(len(found)), [len(cuts) for cuts, _ in found])
         return columns, *(np.concatenate(part) for part in zip(*found))
 
-    def _root_costs(self, rows: np.ndarray, column: int, depth: int) -> tuple[np.ndarray, np.ndarray]:
-        """The cuts of one column, and what they cost, in numpy."""
+    def _root_costs(
+        self, rows: np.ndarray, column: int, depth: int, limit: Limit = NO_LIMIT
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The cuts of one column whose sides have enough rows, and what they cost, in numpy."""
         deadline.check()
         ranks, at = np.unique(self.rank[rows, column], return_inverse=True)
         if len(ranks) < 2:
             return ranks[:0], np.zeros(0)
-        costs = self.measure.costs
-        w, s, q = (np.bincount(at, self.moments[k, rows].astype(float), len(ranks)).cumsum() for k in range(3))
-        left, right = costs(w[:-1], s[:-1], q[:-1]), costs(w[-1] - w[:-1], s[-1] - s[:-1], q[-1] - q[:-1])
-        price = float(self.price)
+        price, least = float(self.price), limit.rows
+
+        def costs(w, s, q, n):
+            return np.where(n >= least, self.measure.costs(w, s, q), np.inf)
+
+        moments = np.vstack([self.moments[:, rows].astype(float), np.ones(len(rows))])
+        below = np.stack([np.bincount(at, told, len(ranks)).cumsum() for told in moments])
+        sides = below[:, :-1], below[:, -1:] - below[:, :-1]
+        fits = np.minimum(sides[0][3], sides[1][3]) >= least
+        alone = [costs(*sums) for sums in sides]
+        best = [one.copy() for one in alone]
         for other in range(self.rank.shape[1]) if depth == 2 else ():
             own, place = np.unique(self.rank[rows, other], return_inverse=True)
             if len(own) < 2:
                 continue
-            table = np.zeros((3, len(ranks), len(own)))
-            for k in range(3):
-                np.add.at(table[k], (at, place), self.moments[k, rows].astype(float))
+            table = np.zeros((4, len(ranks), len(own)))
+            for k in range(4):
+                np.add.at(table[k], (at, place), moments[k])
             below = table.cumsum(axis=1).cumsum(axis=2)
             whole = below[:, -1:, :]
-            for side, sums in ((left, below[:, :-1]), (right, whole - below[:, :-1])):
+            for side, sums in zip(best, (below[:, :-1], whole - below[:, :-1])):
                 one, two = sums[:, :, :-1], sums[:, :, -1:] - sums[:, :, :-1]
                 np.minimum(side, price + (costs(*one) + costs(*two)).min(axis=1), out=side)
-        return ranks[:-1], price + left + right
+        total = best[0] + best[1]
+        if limit.leaves:
+            total = np.minimum(best[0] + alone[1], alone[0] + best[1])
+        return ranks[:-1][fits], price + total[fits]
 
 
-class _Sides:
-    """What the two sides of a tried cut cost at least: rounded at first, and again if that decides."""
+@dataclass(frozen=True)
+class _Cut:
+    """What the left and the right side of a tried cut cost at least: `own` within the limit, and `near` of what bounds
+    the cuts beside it."""
 
-    def __init__(self, bound: LeafSumsBound, rows: np.ndarray, column: int, cut: int, below: list, depth: int):
-        left = bound.rank[rows, column] <= cut
-        self.parts, self.below, self.bound, self.depth = (rows[left], rows[~left]), below, bound, depth - 1
-        if len(below) != 2:
-            raise ValueError("a cut that it tries has not two sides")
-        self.found = [self._least(side, Fraction(0), False) for side in (0, 1)]
-        self.needs: list[Fraction | None] = [None, None]  # what a bound in whole numbers was asked for
+    own: "tuple[_Side, ...]"
+    near: "tuple[_Side, ...]"
 
-    def _least(self, side: int, need: Fraction, exact: bool) -> Fraction | float:
-        if self.below[side] is None:
+
+def _any_rows(limit: Limit) -> Limit:
+    return limit._replace(rows=1)
+
+
+class _Side:
+    """What a side of a tried cut costs at least: rounded at first, and again if that decides."""
+
+    def __init__(self, bound: LeafSumsBound, rows: np.ndarray, below, depth: int, limit: Limit):
+        self.bound, self.rows, self.below, self.depth, self.limit = bound, rows, below, depth, limit
+        self.found = self._least(Fraction(0), False)
+        self.need: Fraction | None = None  # what a bound in whole numbers was asked for
+
+    def _least(self, need: Fraction, exact: bool) -> Fraction | float:
+        if self.below is None:
             return 0.0
-        return self.bound.least(self.parts[side], self.depth, self.below[side], need, exact)
+        return self.bound.least(self.rows, self.depth, self.below, need, self.limit, exact)
 
-    def again(self, side: int, need: Fraction) -> Fraction:
+    def again(self, need: Fraction) -> Fraction:
         """The same in whole numbers, if it does not reach what it needs to."""
-        last = self.needs[side]
-        if self.found[side] < need and (last is None or last < need):
-            self.needs[side] = need
-            self.found[side] = max(self.found[side], self._least(side, need, True))
-        return Fraction(self.found[side])
+        if self.found < need and (self.need is None or self.need < need):
+            self.need = need
+            self.found = max(self.found, self._least(need, True))
+        return Fraction(self.found)

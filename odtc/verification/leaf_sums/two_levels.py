@@ -27,8 +27,9 @@ def part_gain(law, unit, a, b):
     return b * math.log(b * unit / a) if b > 0 and a > 0 else 0.0
 
 
-def root_costs(rank, moments, rows, law, unit, price):
-    """(column, cut, cost) of each cut, as arrays, with the best tree of at most one test on either side.
+def root_costs(rank, moments, rows, law, unit, price, least, leaves):
+    """(column, cut, cost) of each cut whose sides have enough rows, as arrays, with the best tree of at most one test
+    on either side.
 
     Parameters
     ----------
@@ -38,6 +39,8 @@ def root_costs(rank, moments, rows, law, unit, price):
     law : int
     unit : float, of `part_gain`
     price : float, of a branch node
+    least : int, rows that each leaf must have
+    leaves : int, 3 if one side must be a leaf, else 0
     """
     n, p = len(rows), rank.shape[1]
     dense, begin, given = dense_ranks(rank, rows)
@@ -48,15 +51,17 @@ def root_costs(rank, moments, rows, law, unit, price):
         own[0, i], own[1, i] = moments[0, rows[i]], moments[1, rows[i]]
         told += moments[2 if law == 0 else 1, rows[i]]
     w, s = own[0].sum(), own[1].sum()
-    sums = np.zeros((2, begin[p]), np.int64)
+    sums, many = np.zeros((2, begin[p]), np.int64), np.zeros(begin[p], np.int64)
     for g in range(p):
         for i in range(n):
             sums[0, begin[g] + dense[g, i]] += own[0, i]
             sums[1, begin[g] + dense[g, i]] += own[1, i]
+            many[begin[g] + dense[g, i]] += 1
         for j in range(begin[g], begin[g + 1]):
             if j > begin[g]:
                 sums[0, j] += sums[0, j - 1]
                 sums[1, j] += sums[1, j - 1]
+                many[j] += many[j - 1]
             column[j] = g
             one[j] = part_gain(law, unit, sums[0, j], sums[1, j])
             two[j] = part_gain(law, unit, w - sums[0, j], s - sums[1, j])
@@ -64,9 +69,13 @@ def root_costs(rank, moments, rows, law, unit, price):
     for g in range(p):  # both tests on one column
         for i in range(begin[g], begin[g + 1] - 1):
             for j in range(i + 1, begin[g + 1] - 1):
+                if many[j] - many[i] < least:
+                    continue
                 middle = part_gain(law, unit, sums[0, j] - sums[0, i], sums[1, j] - sums[1, i]) - price
-                one[j] = max(one[j], alone[i] + middle)
-                two[i] = max(two[i], middle + other[j])
+                if many[i] >= least:
+                    one[j] = max(one[j], alone[i] + middle)
+                if n - many[j] >= least:
+                    two[i] = max(two[i], middle + other[j])
     for f in range(p):
         first = np.zeros(begin[f + 1] - begin[f] + 1, np.int64)  # by rank of f where its rows begin in `order`
         for i in range(n):
@@ -79,22 +88,27 @@ def root_costs(rank, moments, rows, law, unit, price):
             place[dense[f, i]] += 1
         for g in range(f + 1, p):
             wide = begin[g + 1] - begin[g]
-            held = np.zeros((2, wide), np.int64)  # by rank of g the sums of the rows at most at the cut of f
+            held = np.zeros((3, wide), np.int64)  # by rank of g the sums of the rows at most at the cut of f
             for u in range(len(first) - 2):
                 for at in range(first[u], first[u + 1]):
                     held[0, dense[g, order[at]]] += own[0, order[at]]
                     held[1, dense[g, order[at]]] += own[1, order[at]]
-                i, a, b, left, right = begin[f] + u, 0, 0, -np.inf, -np.inf
-                wf, sf = sums[0, i], sums[1, i]
+                    held[2, dense[g, order[at]]] += 1
+                i, a, b, c, left, right = begin[f] + u, 0, 0, 0, -np.inf, -np.inf
+                wf, sf, nf = sums[0, i], sums[1, i], many[i]
                 for v in range(wide - 1):
                     j = begin[g] + v
-                    a, b = a + held[0, v], b + held[1, v]
-                    wg, sg = sums[0, j], sums[1, j]
+                    a, b, c = a + held[0, v], b + held[1, v], c + held[2, v]
+                    wg, sg, ng = sums[0, j], sums[1, j], many[j]
                     both, above = part_gain(law, unit, a, b), part_gain(law, unit, wf - a, sf - b)
                     below, none = (
                         part_gain(law, unit, wg - a, sg - b),
                         part_gain(law, unit, w - wf - wg + a, s - sf - sg + b),
                     )
+                    if least > 1:
+                        both, above = both if c >= least else -np.inf, above if nf - c >= least else -np.inf
+                        below = below if ng - c >= least else -np.inf
+                        none = none if n - nf - ng + c >= least else -np.inf
                     left, right = max(left, both + above), max(right, below + none)
                     one[j] = max(one[j], both + below - price)
                     two[j] = max(two[j], above + none - price)
@@ -102,7 +116,13 @@ def root_costs(rank, moments, rows, law, unit, price):
     cuts = np.ones(begin[p], np.bool_)
     for g in range(p):
         cuts[begin[g + 1] - 1] = False
-    return column[cuts], given[: begin[p]][cuts], told - (one[cuts] + two[cuts]) + price
+        for j in range(begin[g], begin[g + 1]):
+            if many[j] < least or n - many[j] < least:
+                cuts[j] = False
+    gains = one + two
+    if leaves > 0:
+        gains = np.maximum(one + other, alone + two)
+    return column[cuts], given[: begin[p]][cuts], told - gains[cuts] + price
 
 
 def dense_ranks(rank, rows):

@@ -6,15 +6,17 @@ from types import SimpleNamespace
 import numpy as np
 
 from odtc.algorithms.moments.search import MomentSearch
-from odtc.algorithms.moments.tree_limits import Place
+from odtc.algorithms.moments.tree_limits import Place, fitted
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.certificate_columns import CertificateColumns
-from odtc.formulations.dpflow.write_certificate import head, require_certifiable
+from odtc.formulations.dpflow.forms.moments_limits import by_limits
+from odtc.formulations.dpflow.write_certificate import head, require_tests_of_columns
+from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.certificate import left_of
 from odtc.verification.claim import claim_of
-from odtc.verification.leaf_sums import measure_of
+from odtc.verification.leaf_sums import Limit, measure_of
 from odtc.verification.threshold_columns import count_left_out, rank_columns
 
 MOST_DIGITS = 6
@@ -28,13 +30,14 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     ChoiceError
         For numbers and weights of more than six digits behind the point, constraints and hyperplanes.
     """
-    require_certifiable(problem)
+    require_tests_of_columns(problem.encoded)
     dataset = problem.encoded.dataset
-    if dataset is None or problem.constraints:
+    if dataset is None or by_limits(problem):
         raise ChoiceError(
-            f"a certificate of --task {problem.encoded.task} is of the data and of trees without constraints; leave "
-            "them out, or let `odtc fit` prove the tree by its search"
+            f"a certificate of --task {problem.encoded.task} is of data, and of limits on the leaves of a tree, not on "
+            "its columns; leave the others out, or let `odtc fit` prove the tree by its search alone"
         )
+    limit = Limit(least_rows(problem), engine.limits.leaves or 0)
     law, scales_of = measure_of(dataset.task), {"weight_scale": _scale(dataset.weight, "weights")}
     if "number_scale" in law.SHAPE:
         numbers = dataset.sums[:, 2] / dataset.sums[:, 1]
@@ -47,16 +50,21 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     values = [np.unique(line)[:-1] for line in scales.rank.T]
     ranks = rank_columns(columns.facts, dataset, left_of)
 
-    def listed(rows: np.ndarray, depth: int):
-        tried = engine.tried.get(engine.key_of(rows, depth, Place()))
+    def listed(rows: np.ndarray, depth: int, place: Place = engine.limits.root, search: MomentSearch = engine):
+        place, depth = fitted(place, depth)
+        tried = search.tried.get(engine.key_of(rows, depth, place))
         if depth < 2 or tried is None:
             return 0
         found = []
-        for column, cut, solved, _ in tried:
-            parts = zip(engine.sides(rows, column, cut), solved)
-            sides = [listed(side, depth - 1) if known else None for side, known in parts]
+        for column, cut, solved, share in tried:
+            parts, places = engine.sides(rows, column, cut), engine.limits.sides(place, column, share)
             at, own, turned = columns.place(column, int(np.searchsorted(values[column], cut)))
-            found.append([at, own, *(sides[::-1] if turned else sides)])
+            order = (1, 0) if turned else (0, 1)
+            entry = [at, own] if share is None else [at, own, places[order[0]].leaves]
+            entry += [listed(parts[side], depth - 1, places[side], search) if solved[side] else None for side in order]
+            if search.free is not None:
+                entry += [listed(parts[side], depth - 1, places[side], search.free) for side in order]
+            found.append(entry)
         return found
 
     ends = heap.reach(problem.encoded.X)[problem.encoded.row_of]
@@ -74,8 +82,10 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
             "claim": [str(end) for end in claim] if law.ROUNDS else str(claim[0]),
             "tree": heap.to_tree(problem.encoded).to_json(),
             "tried": listed(every, depth) or [],
-            "of": claim_of(dataset, depth, int(ranks.size.sum()), not count_left_out(dataset, ranks)[1]),
+            "of": claim_of(dataset, depth, int(ranks.size.sum()), not count_left_out(dataset, ranks)[1], limit.words),
         }
+        | ({"least": limit.rows} if limit.rows > 1 else {})
+        | ({"leaves": limit.leaves} if limit.leaves else {})
     )
 
 
