@@ -152,7 +152,7 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
         ends = _less(low / unit), -_less(-high / unit)
         said.append(f"the tree costs {ends[0]:.17g} to {ends[1]:.17g}")
     objective = float(high / unit) if exact else ends[1]
-    below = min(_less(bound / unit), float(np.nextafter(objective, -np.inf)))
+    below = min(_less(bound / unit) if bound else 0.0, float(np.nextafter(objective, -np.inf)))
     return LeafSumsProof(
         objective,
         depth,
