@@ -239,8 +239,10 @@ def test_what_stands_in_for_a_certificate_is_said(tmp_path, monkeypatch):
     assert told.value.outcome.to_json()["uncertified"].startswith("the proof is that of the search alone")
 
 
-def test_a_number_that_is_satisfied_within_rounding_leaves_a_fit_proved():
+@pytest.mark.parametrize("at_once", [600, 1])
+def test_a_number_that_is_satisfied_within_rounding_leaves_a_fit_proved(at_once, monkeypatch):
     """A third is more than the decimal 0.3333333333333333, which is what an exact checker compares with."""
+    monkeypatch.setattr(engines, "FEW_TESTS", at_once)
     X, y = np.array([[0.0], [1], [2], [3]]), np.array([0, 0, 0, 1], np.int32)
     data = Dataset("thirds", X, y, (Feature("f0", "numeric"),), ("no", "yes"), np.ones(4))
     words = {"encoding": "auto", "class_weight": {"no": 1, "yes": 9}}

@@ -135,7 +135,7 @@ def certificate_of(
     if not _holds(problem):
         return None, f"{alone}: no certificate holds these constraints, this depth or this encoding"
     if isinstance(engine, OneTestSearch) and depth and n_tests <= MOST_TESTS:
-        return lambda: certify_constrained(problem)[0], ""
+        return lambda: _certified_again(problem, heap), ""
     if not small_enough(depth, n_tests) or n_tests > MOST_TESTS:
         return None, (
             f"{alone}: a certificate of depth {depth} under constraints counts pairs of tests, and {n_tests:,} tests "
@@ -145,6 +145,18 @@ def certificate_of(
         None,
         f"{alone}: it left no multipliers of every case; `odtc certify` searches again and writes a certificate",
     )
+
+
+def _certified_again(problem: Problem, heap: HeapTree | None) -> dict:
+    """The certificate of another search, which has to come to what this one has come to."""
+    facts = certify_constrained(problem)[0]
+    claim = None if heap is None else round(problem.module.objective(problem, heap) * facts["scale"])
+    if facts["claim"] != claim:
+        raise ChoiceError(
+            "the proof is that of the search alone: a number is satisfied within rounding, and a certificate is of exact "
+            "decimals"
+        )
+    return facts
 
 
 def _holds(problem: Problem) -> bool:
