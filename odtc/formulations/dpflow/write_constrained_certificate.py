@@ -153,8 +153,8 @@ def _certified_again(problem: Problem, heap: HeapTree | None) -> dict:
     claim = None if heap is None else round(problem.module.objective(problem, heap) * facts["scale"])
     if facts["claim"] != claim:
         raise ChoiceError(
-            "the proof is that of the search alone: a number is satisfied within rounding, and a certificate is of exact "
-            "decimals"
+            "the proof is that of the search alone: a number is satisfied within rounding, and a certificate is of "
+            "exact decimals"
         )
     return facts
 
