@@ -78,9 +78,14 @@ def cut_short() -> Iterator[None]:
         end_soon()
 
 
+def is_interrupted() -> bool:
+    """Whether Ctrl-C or SIGTERM has ended a part of the innermost `within` (`end_soon`)."""
+    return bool(_interrupted.get())
+
+
 def what_ends() -> str:
     """What an end of this context is, in words: the time limit, or an interruption (`end_soon`)."""
-    return "an interruption" if _interrupted.get() else "the time limit"
+    return "an interruption" if is_interrupted() else "the time limit"
 
 
 def seconds_left() -> float | None:

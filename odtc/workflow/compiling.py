@@ -235,6 +235,8 @@ def prepare(
             heap, known = known_tree(problem, start_from, say), True
             deadline.check()
             compiled, before = problem.module.limited(problem, _start_of_search(problem, heap, start_from))
+            if before is not None and before.interrupted and before.heap is not None:
+                return Prepared(problem, None, None, before.heap, began, time_limit, True, before)
             if before is not None and (before.infeasible or (before.proved and compiled is problem and time_limit)):
                 return Prepared(problem, None, None, before.heap, began, time_limit, searched=before)
             if before is not None and before.heap is not None:

@@ -5,9 +5,11 @@ import pytest
 
 import odtc
 from odtc.algorithms.constrained import engines
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import NoSolutionError
 from odtc.formulations.dpflow import constrained
+from odtc.problem.constraints.constraint import broken
 from odtc.workflow import pipeline
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS
@@ -236,3 +238,53 @@ def test_the_bound_before_a_constrained_search_holds_at_any_limit(seed, seconds)
     paid = problem.module.objective(problem, found.heap)
     assert found.bound <= best.bound + 1e-9 and best.bound <= paid + 1e-9
     assert seconds < 60 or found.bound == pytest.approx(best.bound)
+
+
+@pytest.mark.parametrize("moments", [0, 1, 20, 60])
+@pytest.mark.parametrize("few, depth", [(600, 3), (1, 2), (600, 4)])
+def test_an_interruption_keeps_what_the_search_has(moments, few, depth, monkeypatch):
+    monkeypatch.setattr(engines, "FEW_TESTS", few)
+    rng = np.random.default_rng(depth)
+    X = rng.integers(0, 6, (40, 2)).astype(float)
+    y = (X[:, 0] * X[:, 1] + 6 * rng.normal(size=40) > 6).astype(np.int32)
+    data = Dataset("short", X, y, tuple(Feature(name, NUMERIC) for name in "ab"), ("no", "yes"), np.ones(40))
+    words = {"constraints": ("recall[yes] >= 0.7", "precision[yes] >= 0.6"), "encoding": "auto"}
+    best = odtc.fit(data, "dpflow", depth, **words).facts["objective"]
+    left, tick = iter(range(moments)), ConstrainedSearch.tick
+
+    def interrupted(self):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        tick(self)
+
+    monkeypatch.setattr(ConstrainedSearch, "tick", interrupted)
+    found = odtc.fit(data, "dpflow", depth, **words)
+    facts = found.facts
+    assert facts["termination"] in ("interrupted", "optimal") and facts["verified"]
+    assert facts["bound"] <= best <= facts["objective"]
+    assert moments or facts["termination"] == "interrupted"
+    assert not broken(found.problem, found.decoded.heap)
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_an_interruption_of_the_bound_leaves_a_moment_for_the_rest(second, monkeypatch):
+    from odtc.algorithms.thresholds.early_bound import EarlyBound
+
+    def interrupted(self, timed):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(constrained, "needs_floor", lambda problem: True)
+    monkeypatch.setattr(EarlyBound, "by_common_rows", interrupted)
+    problem = pipeline.pose(MONKS / "monks-2.csv", "dpflow", 3, constraints=["recall[1] >= 0.7"], fitting=True)
+    ended = []
+    run = ConstrainedSearch.run
+
+    def last(self, *more, **words):
+        ended.append(self._tick)
+        if second:
+            raise KeyboardInterrupt
+        return run(self, *more, **words)
+
+    monkeypatch.setattr(ConstrainedSearch, "run", last)
+    found = pipeline.searched(problem)
+    assert found.proof.termination == ("interrupted" if second else "optimal") and found.verified

@@ -117,6 +117,15 @@ class CoarseSearch:
             self._finish(first)
         return self._found()
 
+    @property
+    def found(self) -> Found:
+        """What is known at any moment."""
+        if self.whole is not None:
+            inner = self.whole.found
+            if inner.test is not None and inner.cost < self.upper:
+                self._take(inner.test, inner.label, inner.cost)
+        return self._found()
+
     # Parts.
 
     def _of_each(self, few: int) -> ConstrainedSearch:

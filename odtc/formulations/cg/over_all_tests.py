@@ -27,6 +27,7 @@ class Stopped:
     bound: float
     proved: bool
     infeasible: bool = False
+    interrupted: bool = True
 
 
 class OverAllTests:

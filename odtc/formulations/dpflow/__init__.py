@@ -177,6 +177,8 @@ def _without_sums(problem: Problem, start: HeapTree | None, floor: float) -> tup
         return start, floor
     with deadline.within(deadline.time_share(FREE_MOST, FREE)):
         found = threshold_search.search_bound(free)
+    if found.interrupted:
+        deadline.end_soon()  # what comes next has a moment
     heap = None if found.heap is None else mended(problem, found.heap)
     better = heap is not None and (start is None or objective(problem, heap) < objective(problem, start))
     return heap if better else start, max(floor, found.bound)

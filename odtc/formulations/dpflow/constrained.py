@@ -14,6 +14,7 @@ import numpy as np
 from odtc.algorithms.constrained import engines
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
+from odtc.algorithms.constrained.constrained_search import Found
 from odtc.algorithms.constrained.engines import DEEP, Engine, engine_of, over_all_tests
 from odtc.algorithms.constrained.frontier_search import FrontierSearch
 from odtc.algorithms.constrained.subtree_search import improved
@@ -175,24 +176,25 @@ def search(
     def told(bound: int, cost: int | None) -> None:
         progress(bound * posed.unit, None if cost is None else cost * posed.unit, ", ".join(before[-1:]))
 
-    engine = problem.derived(Posed).search
+    engine, shallower = problem.derived(Posed).search, problem.derived(Posed).shallower(end is not None)
     engine.watch(lambda: end is not None and time.monotonic() > end, told)
     if start is not None and (heaps := posed.heaps(start)) is not None:
         engine.start(*heaps)
-    at_least = ceil(floor / posed.unit - 1e-6)
-    _begin(
-        posed,
-        [*problem.derived(Posed).shallower(end is not None), engine],
-        end,
-        lambda cost: told(at_least, cost),
-        before,
-    )
+    at_least = engine.floor = ceil(floor / posed.unit - 1e-6)
+    interrupted = deadline.is_interrupted()
+    try:
+        _begin(posed, [*shallower, engine], end, lambda cost: told(at_least, cost), before)
+        found = engine.run()
+    except KeyboardInterrupt:
+        interrupted = True
+        for one in shallower:
+            if (lower := one.found).test is not None:
+                engine.start(*_deeper(lower, engine))
+        found = engine.found
     phases = ""
     if by_some_tests(problem):
         some = "some tests of each column were searched, and the bound is that without the constraints"
         phases = "; ".join([*before[-1:], some])
-    engine.floor = ceil(floor / posed.unit - 1e-6)
-    found = engine.run()
     heap = None if found.test is None else posed.tree(found.test, found.label)
     make, why = None, ""
     if (heap is not None or found.infeasible) and found.proved:
@@ -206,6 +208,7 @@ def search(
         found.open_cases,
         found.n_cases,
         phases="" if found.proved else phases,
+        interrupted=interrupted,
         certificate=make,
         proved=found.proved,
         uncertified=why,
@@ -237,10 +240,15 @@ def _begin(
             before.append(", ".join([*proved, words]))
         if found.test is None:
             continue
-        fill = np.full(2 ** (engine.problem.depth + 1) - len(found.test), -1, np.int32)
-        tree = np.concatenate([found.test, fill]), np.concatenate([found.label, fill])
+        tree = _deeper(found, engine)
         if engine.start(*tree) and isinstance(engine, CoarseSearch):
             engine.start(*improved(engine.problem, engine.scale, tree, _after(end, IMPROVED)))
+
+
+def _deeper(found: Found, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
+    """A tree that a search of less depth has found on the heap of another search."""
+    fill = np.full(2 ** (engine.problem.depth + 1) - len(found.test), -1, np.int32)
+    return np.concatenate([found.test, fill]), np.concatenate([found.label, fill])
 
 
 def _after(end: float | None, part: float) -> Callable[[], bool]:

@@ -55,6 +55,8 @@ def limited(problem: Problem, start: HeapTree | None) -> tuple[Problem, Searched
     before = problem.derived(Before)
     if before.found is None:
         before.found = _found(problem, start)
+        if before.found.interrupted and before.found.heap is None:
+            raise KeyboardInterrupt
     found, posed = before.found, problem.derived(Posed)
     if not found.proved or found.heap is None or not isinstance(posed.search, ConstrainedSearch):
         return problem, found
@@ -68,7 +70,7 @@ def _found(problem: Problem, start: HeapTree | None) -> Searched:
     left = deadline.seconds_left()
     with deadline.within(None if left is None else SHARE * left):
         found = constrained.search(problem, start)
-    if not found.proved and left is not None and not written_fits(_sizes(problem)):
+    if not (found.proved or found.interrupted) and left is not None and not written_fits(_sizes(problem)):
         found = constrained.search(problem, found.heap, floor=found.bound)
     return found
 

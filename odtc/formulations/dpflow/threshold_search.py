@@ -167,7 +167,7 @@ class ThresholdSearch:
             early.raise_all(True)
             self.search.solve(depth)
         heap, paid = self._best(depth)
-        return Searched(heap, min(paid, self.bound), False, 1, 1, self.phase)
+        return Searched(heap, min(paid, self.bound), False, 1, 1, self.phase, deadline.is_interrupted())
 
     def _certified(self, found: Searched) -> Searched:
         """With the certificate of what was found; none if bounds of height 3 or more were forgotten, of which it needs
