@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from odtc.base.contract import Contract
+from odtc.base.contract import Contract, Member
 from odtc.base.registry import Registry, did_you_mean
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
@@ -86,10 +86,14 @@ def export(tree: Tree, to: str, templates=None) -> str | bytes:
     """
     if not _is_module(to, templates):
         return render_tree(tree, to, templates)
-    exporter = EXPORTERS.get(to)
-    if TASKS.get(tree_of(tree).task).NUMBERS and not exporter.NUMBERS:
-        raise no_numbers(to)
-    return exporter.write(tree_of(tree))
+    return written(EXPORTERS.get(to), tree_of(tree))
+
+
+def written(exporter: Member, tree: Tree) -> bytes:
+    """The file of a module. Raises ChoiceError if its format cannot express the tree: numbers, unless it says NUMBERS."""
+    if TASKS.get(tree.task).NUMBERS and not exporter.NUMBERS:
+        raise no_numbers(exporter.name)
+    return exporter.write(tree)
 
 
 def need(package: str, extra: str, what: str):

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from odtc.data.dataset import NUMERIC, Feature
 from odtc.errors import ChoiceError
 from odtc.solvers.solver import find_solver, version
 from odtc.testing import cases, kinds
 from odtc.testing.starting import FIRST
-from odtc.testing.suite import KINDS, kinds_of
+from odtc.testing.suite import KINDS, kinds_of, member
 from odtc.trees.exporting import summaries
+from odtc.trees.tree import Leaf, Tree
 
 HERE = ("encoding", "heuristic", "selection", "reader", "format", "point")  # the others have test modules of their own
 MOST = 12  # cases of a law; `odtc check` draws more
@@ -65,3 +67,13 @@ def test_a_member_of_a_stranger_obeys_the_same_laws(kind, monkeypatch):
     assert {case.law.name for case in found} > {"name"} if kind == "formulation" else found
     for case in found:
         case.expect(min(case.law.examples, 3))
+
+
+def test_an_exporter_of_classes_is_not_tried_on_numbers(monkeypatch):
+    """A module without NUMBERS need not look at the task: such a tree is refused before it sees it."""
+    monkeypatch.setenv("ODTC_PLUGINS", str(PLUG_INS / "nested_json.py"))
+    end = Leaf(0, (1.0,), (1,), (1.0, 1.0, 2.5, 0.0, 0.0))
+    numbers = Tree(end, (Feature("x", NUMERIC),), ("mean",), "y", "drop", "regression")
+    with pytest.raises(ChoiceError, match="nested_json writes classes"):
+        member("exporter", "nested_json").write(numbers)
+    assert member("exporter", "sklearn").write(numbers)  # says NUMBERS

@@ -18,7 +18,7 @@ from odtc.testing.generated_code import how_to_run, run_export
 from odtc.testing.law import Law, NotTriedError, Trial
 from odtc.testing.random_trees import answering_numbers, plain_names, rows_for, trees
 from odtc.testing.random_trees import names as any_names
-from odtc.trees.exporting import EXPORTERS, export, suffix, summaries
+from odtc.trees.exporting import EXPORTERS, export, suffix, summaries, written
 from odtc.trees.rendering import render_tree
 from odtc.trees.tree import Tree
 
@@ -49,7 +49,7 @@ def member(name: str, templates=None) -> Exporting:
     if name in EXPORTERS.names():
         module = EXPORTERS.get(name)
         predict = module.predict if "predict" in vars(module.module) else None
-        return Exporting(name, module.SUMMARY, ending, module.write, predict)
+        return Exporting(name, module.SUMMARY, ending, lambda tree: written(module, tree), predict)
     how = how_to_run(name, templates)
     return Exporting(
         name, summaries(templates)[name], ending, lambda tree: _bytes(export(tree, name, templates)), None, how
