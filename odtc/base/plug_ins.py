@@ -7,6 +7,7 @@ entry point group without "odtc." and the plural. Processes that this one starts
 environment. Code in these files runs: name none that you do not trust.
 """
 
+import contextlib
 import importlib.util
 import os
 import sys
@@ -54,13 +55,25 @@ class PlugInFile:
         if spec is None or spec.loader is None or not self.path.is_file():
             raise ChoiceError(f"expected a Python file as a plug-in, got {str(self.path)!r}")
         module = sys.modules[name] = importlib.util.module_from_spec(spec)
-        try:
-            spec.loader.exec_module(module)
-        except Exception as problem:
-            del sys.modules[name]
-            why = " ".join(f"{type(problem).__name__}: {problem}".split())
-            raise ChoiceError(f"the plug-in {str(self.path)!r} cannot be loaded: {why:.300}") from None
+        with loading(f"the plug-in {str(self.path)!r}"):
+            try:
+                spec.loader.exec_module(module)
+            except BaseException:
+                del sys.modules[name]
+                raise
         return module
+
+
+@contextlib.contextmanager
+def loading(what: str) -> Iterator[None]:
+    """While code of others is loaded: what it prints goes to stderr, as results stand on stdout, and if it fails or
+    ends the program, ChoiceError says so of `what`."""
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    except (Exception, SystemExit) as problem:
+        why = " ".join(f"{type(problem).__name__}: {problem}".split())
+        raise ChoiceError(f"{what} cannot be loaded: {why:.300}") from None
 
 
 def named_files() -> Iterator[PlugInFile]:

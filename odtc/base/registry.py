@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from odtc.base.contract import Contract, Member
-from odtc.base.plug_ins import PlugInFile, named_files
+from odtc.base.plug_ins import PlugInFile, loading, named_files
 from odtc.errors import ChoiceError, SetAsideWarning
 
 
@@ -171,11 +171,8 @@ class Registry:
         if len(points) > 1:
             whose = " and ".join(sorted(map(_package, points)))
             raise ChoiceError(f"{self.kind} {name!r} is offered by {whose}: remove one of them")
-        try:
+        with loading(f"{self.kind} {name!r} of {_package(points[0])}"):
             return points[0].load()
-        except Exception as problem:
-            why = " ".join(f"{type(problem).__name__}: {problem}".split())
-            raise ChoiceError(f"{self.kind} {name!r} of {_package(points[0])} cannot be loaded: {why:.300}") from None
 
     def _usable(self, name: str) -> bool:
         """Whether a member of another package can be had; if not, it is set aside."""

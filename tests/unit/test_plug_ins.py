@@ -37,7 +37,7 @@ def install(folder: Path, package: str, group: str, members: dict[str, str]) -> 
 @pytest.fixture
 def broken(tmp_path, monkeypatch):
     """Readers that raise, that lack everything, that bear the name of another, and that two packages offer."""
-    members = {"raising": "raise RuntimeError('no\\nluck')", "empty": "", "csv": WHOLE, "twice": WHOLE}
+    members = {"raising": "raise RuntimeError('no\\nluck')", "empty": "", "csv": WHOLE, "twice": WHOLE, "gone": "exit(0)"}
     install(tmp_path, "sad-readers", "odtc.readers", members)
     install(tmp_path, "other-readers", "odtc.readers", {"twice": WHOLE})
     monkeypatch.syspath_prepend(tmp_path)
@@ -52,11 +52,11 @@ def test_the_others_are_there_and_each_is_warned_of_once(broken):
     with pytest.warns(SetAsideWarning) as said:
         assert READERS.names() == READERS.module_names
     told = sorted(str(one.message) for one in said)
-    assert len(told) == 4
-    for words, text in zip(("'csv' is set aside", "'empty'", "'raising'", "'twice'"), told):
+    assert len(told) == 5
+    for words, text in zip(("'csv' is set aside", "'empty'", "'gone'", "'raising'", "'twice'"), told):
         assert words in text
-    assert "odtc has one of this name" in told[0] and "RuntimeError: no luck" in told[2]
-    assert "other-readers 1.0 and sad-readers 1.0" in told[3]
+    assert "odtc has one of this name" in told[0] and "RuntimeError: no luck" in told[3]
+    assert "SystemExit: 0" in told[2] and "other-readers 1.0 and sad-readers 1.0" in told[4]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert READERS.names() == READERS.module_names  # once
@@ -78,7 +78,7 @@ def test_a_command_goes_on_with_a_note(broken):
     done = subprocess.run(words, cwd=broken, env=paths, capture_output=True, text=True, encoding="utf-8", check=False)
     assert done.returncode == 0 and "parquet" in done.stdout
     notes = [line for line in done.stderr.splitlines() if "set aside" in line]
-    assert len(notes) == 4 and all(line.startswith("note: the reader") for line in notes)
+    assert len(notes) == 5 and all(line.startswith("note: the reader") for line in notes)
     assert "Traceback" not in done.stderr and "Warning" not in done.stderr
 
 
@@ -103,6 +103,7 @@ def test_a_file_is_a_member_for_one_command(tmp_path, monkeypatch):
         ("a.py", "KIND = 1", "expected KIND"),
         ("a.py", "", "expected KIND"),
         ("a.py", "1 / 0", "cannot be loaded: ZeroDivisionError"),
+        ("a.py", "raise SystemExit(0)", "cannot be loaded: SystemExit: 0"),
         ("a.txt", "", "expected a Python file"),
         ("onehot.py", OWN + "KIND = 'encoding'", "odtc has one of this name"),
         ("b.py", "KIND = 'encoding'", "is not complete"),
@@ -116,6 +117,17 @@ def test_a_file_that_is_no_member_is_refused_or_set_aside_in_a_sentence(tmp_path
     assert why in said.err and "Traceback" not in said.err and len(said.err.splitlines()) == 1
     assert said.code == (0 if "encoding" in text else 1)
     ENCODINGS._aside.clear()
+
+
+def test_a_file_that_ends_the_program_or_prints_stops_and_spoils_nothing(tmp_path, monkeypatch):
+    (tmp_path / "ends.py").write_text("import sys\nsys.exit(0)\n")
+    (tmp_path / "speaks.py").write_text(f"print('hello')\n{OWN}\nKIND = 'encoding'\n")
+    monkeypatch.setenv("ODTC_PLUGINS", str(tmp_path))
+    said = odtc("list", "encodings", "--json", folder=tmp_path)
+    assert "speaks" in {one["name"] for one in said.facts["encodings"]}
+    told = said.err.splitlines()
+    assert told.count("hello") == 1 and len(told) == 2
+    assert "ends.py' cannot be loaded: SystemExit: 0" in said.err
 
 
 def test_a_model_of_sinks_satisfies_constraints_on_right_rows(tmp_path, monkeypatch):
