@@ -1,4 +1,4 @@
-"""Members that stand in single files: of `--plugin FILE.py`, or of the files and folders that ODTC_PLUGINS names.
+"""Members that stand in single files: of `--plugin FILE.py` or a folder, or of those that ODTC_PLUGINS names.
 
     ODTC_PLUGINS=~/my-odtc:cuts/mine.py
 
@@ -11,15 +11,35 @@ import contextlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from odtc.base.text import did_you_mean
 from odtc.errors import ChoiceError
 
 VARIABLE = "ODTC_PLUGINS"
 OPTION = "--plugin"
+
+# What a file may say it is -> the entry point group without "odtc." and the plural.
+KINDS = {
+    kind: kind
+    for kind in (
+        "formulation",
+        "encoding",
+        "cut",
+        "constraint",
+        "solver",
+        "exporter",
+        "reader",
+        "selection",
+        "heuristic",
+        "format",
+        "point",
+        "task",
+    )
+} | {"model": "formulation", "cut family": "cut", "start": "heuristic", "point format": "point"}  # words of messages
 
 
 @dataclass(frozen=True)
@@ -36,14 +56,17 @@ class PlugInFile:
 
     @property
     def kind(self) -> str:
-        """What it is; raises ChoiceError if the file does not say, or cannot be loaded."""
+        """What it is, as an entry point group has it; raises ChoiceError if the file does not say, or cannot be
+        loaded."""
         found = getattr(self.load(), "KIND", None)
-        if not isinstance(found, str):
+        kind = KINDS.get(found) if isinstance(found, str) else None
+        if kind is None:
             raise ChoiceError(
-                f'expected KIND = "formulation", "encoding", "cut", … in the plug-in {str(self.path)!r}, got '
-                f"{'nothing' if found is None else repr(found)}"
+                f"expected KIND = {', '.join(map(repr, dict.fromkeys(KINDS.values())))} in the plug-in "
+                f"{str(self.path)!r}, got "
+                + ("nothing" if found is None else f"{found!r}{did_you_mean(str(found), KINDS)}")
             )
-        return found
+        return kind
 
     def load(self) -> ModuleType:
         """The module of the file, which is run once. Raises ChoiceError if it cannot be."""
@@ -77,9 +100,14 @@ def loading(what: str) -> Iterator[None]:
 
 
 def named_files() -> Iterator[PlugInFile]:
-    """The files that ODTC_PLUGINS names, in their order; of a folder all Python files but those that begin with _."""
+    """The files that ODTC_PLUGINS names, in their order; of a folder all Python files but tests and those that
+    begin with _."""
     for path in named_places():
-        inside = sorted(path.glob("[!_]*.py")) if path.is_dir() else [path]
+        inside = [path]
+        if path.is_dir():
+            inside = [
+                file for file in sorted(path.glob("[!_]*.py")) if not file.match("test_*") and file.stem != "conftest"
+            ]
         yield from map(PlugInFile, inside)
 
 
@@ -90,8 +118,8 @@ def named_places() -> Iterator[Path]:
 
 
 def take_option(words: Sequence[str]) -> list[str]:
-    """The words of a command line without `--plugin FILE`, wherever it stands; the files are loaded, and named in the
-    environment.
+    """The words of a command line without `--plugin FILE`, or a folder of files, wherever it stands; the files are
+    loaded, and named in the environment.
 
     Raises
     ------
@@ -109,14 +137,28 @@ def take_option(words: Sequence[str]) -> list[str]:
         if word == OPTION or word.startswith(f"{OPTION}="):
             at += word == OPTION
             if at == len(words):
-                raise ChoiceError(f"expected a file behind {OPTION}, got nothing")
+                raise ChoiceError(f"expected a file or folder behind {OPTION}, got nothing")
             files.append(words[at].removeprefix(f"{OPTION}="))
         else:
             rest.append(word)
         at += 1
-    for text in files:
-        _ = PlugInFile(Path(text).absolute()).kind
-    if files:
-        before = os.environ.get(VARIABLE)
-        os.environ[VARIABLE] = os.pathsep.join([*map(os.path.abspath, files), *([before] if before else [])])
+    name_files(files)
     return rest
+
+
+def name_files(texts: Iterable[str | os.PathLike[str]]) -> None:
+    """Names files and folders in the environment, before those that it names; they are loaded.
+
+    Raises
+    ------
+    ChoiceError
+        If a file is no plug-in.
+    """
+    places = [Path(text).expanduser().absolute() for text in texts]
+    for place in places:
+        if not place.is_dir():  # one of a folder that cannot be loaded is set aside
+            _ = PlugInFile(place).kind
+    known = list(named_places())
+    added = [place for at, place in enumerate(places) if place not in known and place not in places[:at]]
+    if added:
+        os.environ[VARIABLE] = os.pathsep.join(map(str, [*added, *known]))

@@ -8,14 +8,12 @@ others.
 """
 
 import contextlib
-import difflib
 import functools
 import hashlib
 import importlib
 import os
 import sys
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -23,13 +21,8 @@ from typing import Any
 
 from odtc.base.contract import Contract, Member
 from odtc.base.plug_ins import PlugInFile, loading, named_files
+from odtc.base.text import did_you_mean as did_you_mean
 from odtc.errors import ChoiceError, SetAsideWarning
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """ " (did you mean 'x'?)" when a known name is near, else an empty string."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def of_this_stem(path: str | PathLike[str], *endings: str) -> str:
@@ -155,7 +148,7 @@ class Registry:
                 found[point.name].append(point)
         for file in named_files():
             try:
-                if file.kind in (self.kind, self.group.removeprefix("odtc.").removesuffix("s")):
+                if file.kind == self.group.removeprefix("odtc.").removesuffix("s"):
                     if file not in found.setdefault(file.name, []):  # named twice is offered once
                         found[file.name].append(file)
             except ChoiceError as problem:

@@ -1,6 +1,7 @@
 """Numbers and names as text."""
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 
 
 def show_number(value: float) -> str:
@@ -13,3 +14,9 @@ def some(names: Sequence[str]) -> str:
     """Ten of these names at most, quoted."""
     listed = [repr(name) for name in names[:10]]
     return ", ".join(listed + ["..."] if len(names) > 10 else listed)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """ " (did you mean 'x'?)" when a known name is near, else an empty string."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" (did you mean {near[0]!r}?)" if near else ""

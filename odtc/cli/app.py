@@ -68,7 +68,9 @@ def top(
     plugin: Annotated[  # taken before the words are parsed, as it may stand behind the command, too
         str | None,
         typer.Option(
-            "--plugin", metavar="FILE.py", help="A formulation, an encoding, … of your own (docs/extending.md)."
+            "--plugin",
+            metavar="FILE.py",
+            help="A formulation, an encoding, … of your own, or a folder of them (docs/extending.md).",
         ),
     ] = None,
 ) -> None:

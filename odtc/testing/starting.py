@@ -28,17 +28,16 @@ FIRST = {
 }
 TEST = '''"""{name} under the laws of its kind: python -m pytest test_{name}.py"""
 
-import os
 from pathlib import Path
 
-os.environ.setdefault("ODTC_PLUGINS", str(Path(__file__).with_name("{name}.py")))
+import pytest
 
-import pytest  # noqa: E402
+from odtc.testing import cases
 
-from odtc.testing import cases  # noqa: E402
+MEMBER = Path(__file__).with_name("{name}.py")
 
 
-@pytest.mark.parametrize("case", cases("{kind}", "{name}"), ids=str)
+@pytest.mark.parametrize("case", cases("{kind}", "{name}", plug_in=MEMBER), ids=str)
 def test_law(case):
     case.expect()
 '''
@@ -95,12 +94,12 @@ def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
     test = TEST.format(name=name, kind=kind)
     if not package:
         return {f"{name}.py": own, f"test_{name}.py": test}
-    installed = re.sub(r"import os\nfrom pathlib.*?\n\nimport pytest  # noqa: E402", "import pytest", test, flags=re.S)
+    installed = re.sub(r"from pathlib.*\n\n|MEMBER = .*\n\n\n|, plug_in=MEMBER", "", test)
     about = PACKAGE.format(name=name, dashed=name.replace("_", "-"), group=KINDS[kind].group)
     return {
         "pyproject.toml": about,
         f"{name}.py": own,
-        f"test_{name}.py": installed.replace("  # noqa: E402", "").replace(
+        f"test_{name}.py": installed.replace(
             f"python -m pytest test_{name}.py", "pip install -e '.[test]' && python -m pytest"
         ),
     }

@@ -3,6 +3,7 @@
 import importlib
 from pathlib import Path
 
+from odtc.base.plug_ins import name_files
 from odtc.base.registry import Registry, did_you_mean
 from odtc.data.encoding import ENCODINGS
 from odtc.data.reading import READERS
@@ -61,7 +62,9 @@ def laws(kind: str, name: str) -> tuple[Law, ...]:
     return _laws_of(kind).laws(member(kind, name))
 
 
-def cases(kind: str, name: str, *, law: str | None = None, templates: Path | None = None) -> list[Case]:
+def cases(
+    kind: str, name: str, *, law: str | None = None, templates: Path | None = None, plug_in: Path | None = None
+) -> list[Case]:
     """Each law of a member, in each way in which it is tried.
 
     Parameters
@@ -72,6 +75,8 @@ def cases(kind: str, name: str, *, law: str | None = None, templates: Path | Non
         The name of one law; None: all.
     templates : Path or None
         A folder of templates of your own, in which an exporter may be.
+    plug_in : Path or None
+        A file or folder of members of your own, which ODTC_PLUGINS names from then on beside the others.
 
     Returns
     -------
@@ -82,6 +87,8 @@ def cases(kind: str, name: str, *, law: str | None = None, templates: Path | Non
     ChoiceError
         As of `laws`, or if there is no such law.
     """
+    if plug_in is not None:
+        name_files([plug_in])
     found = member(kind, name, templates)
     known = _laws_of(kind).laws(found)
     if law is not None:

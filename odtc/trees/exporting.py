@@ -90,7 +90,7 @@ def export(tree: Tree, to: str, templates=None) -> str | bytes:
 
 
 def written(exporter: Member, tree: Tree) -> bytes:
-    """The file of a module. Raises ChoiceError if its format cannot express the tree: numbers, unless it says NUMBERS."""
+    """The file of a module. Raises ChoiceError if it cannot express the tree: numbers, unless it has NUMBERS."""
     if TASKS.get(tree.task).NUMBERS and not exporter.NUMBERS:
         raise no_numbers(exporter.name)
     return exporter.write(tree)

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from odtc.testing.starting import FIRST
+from odtc.testing.starting import FIRST, first_of
 from tests.command_line import environment, odtc
 
 
@@ -22,11 +22,17 @@ def test_a_new_member_is_one_under_its_own_name(kind, tmp_path, monkeypatch):
     assert said.facts["ok"] and said.facts["kind"] == kind, said.out
 
 
-def test_its_test_runs(tmp_path, monkeypatch):
+def test_its_test_runs_beside_those_of_others(tmp_path):
+    """Two members in a folder, and another that ODTC_PLUGINS names: no test hides the member of the next."""
+    other = tmp_path / "elsewhere" / "other.py"
+    other.parent.mkdir()
+    other.write_text(first_of("encoding").read_text(encoding="utf-8"))
     odtc("new", "exporter", "my_export", folder=tmp_path)
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_export.py"]
-    done = subprocess.run(words, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout
+    odtc("new", "encoding", "my_tests", folder=tmp_path)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    paths = environment(ODTC_PLUGINS=str(other))
+    done = subprocess.run(words, cwd=tmp_path, env=paths, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "5 passed" in done.stdout, done.stdout
 
 
 def test_a_package_names_its_entry_point(tmp_path):
@@ -34,7 +40,9 @@ def test_a_package_names_its_entry_point(tmp_path):
     about = tomllib.loads((tmp_path / "my_cut" / "pyproject.toml").read_text())
     assert about["project"]["entry-points"] == {"odtc.cuts": {"my_cut": "my_cut"}}
     assert "KIND" not in (tmp_path / "my_cut" / "my_cut.py").read_text()
-    compile((tmp_path / "my_cut" / "test_my_cut.py").read_text(), "test", "exec")
+    test = (tmp_path / "my_cut" / "test_my_cut.py").read_text()
+    compile(test, "test", "exec")
+    assert "plug_in" not in test and "MEMBER" not in test and "Path" not in test
 
 
 @pytest.mark.parametrize(

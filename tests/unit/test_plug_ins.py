@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from odtc.base import plug_ins
+from odtc.cli.catalogue import REGISTRIES
 from odtc.data.encoding import ENCODINGS
 from odtc.data.reading import READERS
 from odtc.errors import ChoiceError, SetAsideWarning
+from odtc.testing.suite import KINDS
+from odtc.trees.exporting import EXPORTERS
 from tests.command_line import environment, odtc
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +41,13 @@ def install(folder: Path, package: str, group: str, members: dict[str, str]) -> 
 @pytest.fixture
 def broken(tmp_path, monkeypatch):
     """Readers that raise, that lack everything, that bear the name of another, and that two packages offer."""
-    members = {"raising": "raise RuntimeError('no\\nluck')", "empty": "", "csv": WHOLE, "twice": WHOLE, "gone": "exit(0)"}
+    members = {
+        "raising": "raise RuntimeError('no\\nluck')",
+        "empty": "",
+        "csv": WHOLE,
+        "twice": WHOLE,
+        "gone": "exit(0)",
+    }
     install(tmp_path, "sad-readers", "odtc.readers", members)
     install(tmp_path, "other-readers", "odtc.readers", {"twice": WHOLE})
     monkeypatch.syspath_prepend(tmp_path)
@@ -102,6 +112,7 @@ def test_a_file_is_a_member_for_one_command(tmp_path, monkeypatch):
     [
         ("a.py", "KIND = 1", "expected KIND"),
         ("a.py", "", "expected KIND"),
+        ("a.py", "KIND = 'sovler'", "got 'sovler' (did you mean 'solver'?)"),
         ("a.py", "1 / 0", "cannot be loaded: ZeroDivisionError"),
         ("a.py", "raise SystemExit(0)", "cannot be loaded: SystemExit: 0"),
         ("a.txt", "", "expected a Python file"),
@@ -128,6 +139,23 @@ def test_a_file_that_ends_the_program_or_prints_stops_and_spoils_nothing(tmp_pat
     told = said.err.splitlines()
     assert told.count("hello") == 1 and len(told) == 2
     assert "ends.py' cannot be loaded: SystemExit: 0" in said.err
+
+
+def test_the_words_of_KIND_are_those_of_the_groups_and_of_messages():
+    registries = [one for one in (*REGISTRIES.values(), EXPORTERS) if one is not None]
+    assert set(plug_ins.KINDS.values()) == {one.group.removeprefix("odtc.").removesuffix("s") for one in registries}
+    assert {one.kind for one in registries} <= set(plug_ins.KINDS) and set(KINDS) <= set(plug_ins.KINDS.values())
+
+
+def test_a_folder_is_named_by_plugin_as_by_the_environment(tmp_path, monkeypatch):
+    """A member that is broken is set aside there; tests in the folder are no members."""
+    monkeypatch.setenv("ODTC_PLUGINS", "")
+    (tmp_path / "places.py").write_text(f'{OWN}\nKIND = "encoding"\n')
+    (tmp_path / "mixed.py").write_text("KIND = 'sovler'")
+    (tmp_path / "test_places.py").write_text("1 / 0")
+    said = odtc("list", "encodings", "--json", "--plugin", ".", folder=tmp_path)
+    assert "places" in {one["name"] for one in said.facts["encodings"]}
+    assert len(said.err.splitlines()) == 1 and "did you mean 'solver'" in said.err
 
 
 def test_a_model_of_sinks_satisfies_constraints_on_right_rows(tmp_path, monkeypatch):
