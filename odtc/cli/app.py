@@ -4,6 +4,7 @@ Results go to stdout, words and progress to stderr. Heavy imports are in the com
 """
 
 import errno
+import gc
 import os
 import signal
 import sys
@@ -54,6 +55,7 @@ app = typer.Typer(
     "2 usage, 3 the solver found no solution.",
 )
 
+OBJECTS = 50_000  # made anew before Python looks for rings among them: imports make many and drop none
 INTERRUPTED = 130  # what some versions of typer make of Ctrl-C, without a word
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 HANDLES = {errno.EMFILE, errno.ENFILE}
@@ -149,6 +151,7 @@ app.command(cls=CommandHelp, rich_help_panel=STUDIES)(doctor.doctor)
 
 def main() -> None:
     """Runs the command line: errors of odtc are one sentence on stderr and their exit code."""
+    gc.set_threshold(OBJECTS)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the incumbent is kept
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")  # a shell's >&- leaves none

@@ -54,6 +54,7 @@ from odtc.verification.threshold_columns import count_left_out, distinct_columns
 
 SCHEMA = "odtc.certificate/1"
 OF_THRESHOLDS = "odtc.certificate/2"
+SCHEMAS = (SCHEMA, OF_THRESHOLDS)
 SUFFIX = ".certificate.json"
 EXACT = 2.0**53
 
@@ -140,7 +141,7 @@ SOURCE = {
 }
 
 
-def read_certificate(path, schemas: tuple[str, ...] = (SCHEMA, OF_THRESHOLDS)) -> dict:
+def read_certificate(path, schemas: tuple[str, ...] = SCHEMAS) -> dict:
     """The JSON object of a certificate of one of these schemas; raises CertificateError."""
     facts = read_object(path, "certificate", CertificateError)
     if facts.get("schema") not in schemas:

@@ -63,7 +63,6 @@ def fit(
       odtc fit DATA --model flowoct --solver cbc  a formulation and a solver by name
     """
     from odtc.fileformats.model_files import FORMATS
-    from odtc.workflow.constrained.assured_fit import fit_assured
     from odtc.workflow.messages import simplified_text
     from odtc.workflow.run import run
     from odtc.workflow.run_record import add_to_run
@@ -79,6 +78,8 @@ def fit(
 
     try:
         if confidence is not None:
+            from odtc.workflow.constrained.assured_fit import fit_assured
+
             done = fit_assured(spec, data, confidence, test, new_sink, console.ConsoleReporter())
         else:
             done = run(spec, data, test, new_sink(), console.ConsoleReporter())

@@ -8,15 +8,14 @@ and the run says so. A certificate that is refused is no proof.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from odtc.base import deadline
+from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError, ChoiceError, TimeLimitReached
 from odtc.model.solution import Termination, is_proved
 from odtc.problem.problem import Problem
-from odtc.verification.certificate import check
-from odtc.verification.constrained.constrained_certificate import SCHEMA as CONSTRAINED
-from odtc.verification.constrained.constrained_certificate import check_constrained
-from odtc.verification.leaf_sums import MEASURES, check_leaf_sums
+from odtc.verification.certificate import SCHEMAS, check
 
 LEAST = 2.0  # seconds that the check has, however soon the search had ended
 CERTIFY = "`odtc certify` writes it and `odtc verify --certificate` checks it"
@@ -59,6 +58,19 @@ def _pace(facts: dict) -> Callable[[], None]:
     return look
 
 
+def _checked(facts: dict, dataset: Dataset) -> tuple[Any, bool]:
+    """(proof, whether its costs are sums over leaves): each checker is imported where its certificate comes."""
+    if facts["schema"] in SCHEMAS:
+        return check(facts, dataset, _pace(facts)), False
+    from odtc.verification.leaf_sums import MEASURES, check_leaf_sums
+
+    if facts["schema"] in MEASURES:
+        return check_leaf_sums(facts, dataset), True
+    from odtc.verification.constrained.constrained_certificate import check_constrained
+
+    return check_constrained(facts, dataset), False
+
+
 def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, searched: float = 0.0) -> Certified:
     """Makes a certificate and checks it, until the deadline of this context.
 
@@ -78,12 +90,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     try:
         with deadline.within(max(LEAST, searched)):
             facts = make()
-            if facts["schema"] == CONSTRAINED:
-                proof = check_constrained(facts, problem.encoded.dataset)
-            elif facts["schema"] in MEASURES:
-                proof = check_leaf_sums(facts, problem.encoded.dataset)
-            else:
-                proof = check(facts, problem.encoded.dataset, _pace(facts))
+            proof, sums = _checked(facts, problem.encoded.dataset)
     except ChoiceError as reason:
         return Certified(None, why=str(reason))
     except CertificateError as reason:
@@ -95,7 +102,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     except KeyboardInterrupt:
         return Certified(None, why=f"the proof is that of the search; an interruption ended the check, {CERTIFY}")
     # Sums that are no whole numbers of a unit may have trees that differ by less than any proof tells apart.
-    near = facts["schema"] in MEASURES and is_proved(proof.objective, proof.bound)
+    near = sums and is_proved(proof.objective, proof.bound)
     same = paid == proof.objective or abs(paid - proof.objective) <= getattr(proof, "off", 0.0)
     if not (proof.optimal or near) or not (same or is_proved(paid, proof.objective)):
         why = f"the certificate of the search bounds all trees by {proof.bound:.10g}, the tree costs {paid:.10g}"
