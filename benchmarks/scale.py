@@ -1,11 +1,12 @@
 """Large data and large models: CPU seconds and peak memory, each measured in a process of its own, beside its peer.
 
-    python -m benchmarks.scale [--rows 1000000] [--size 5000,40,4] [--folder DIR]
+    python -m benchmarks.scale [--rows 1000000] [--size 5000,40,4] [--what rows|models|all] [--rounds 1]
+        [--folder DIR]
 
 Reading: a file of 12 columns of up to 20 levels and 8 of numbers (cut into 8 intervals), from polars' own scan and
 group-by, and from `odtc.read` and the encoding auto:bins=8, to the distinct rows. Models: literal FlowOCT of random
-binary data (rows, columns, depth), as MPS and MPS.gz, beside HiGHS given the same arrays, and one raw write of the
-bytes. Imports are not counted as seconds, but as memory.
+binary data (rows, columns, depth), as MPS and MPS.gz, beside HiGHS and OR-tools, if it is there, given the same arrays,
+and one raw write of the bytes. Imports are not counted as seconds, but as memory.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +119,24 @@ def write_highs(path: str, size: str) -> str:
     return f"{time.process_time() - began} {os.path.getsize(path) / 1e6:,.0f} MB"
 
 
+def write_ortools(path: str, size: str) -> str:
+    """OR-tools given the same arrays, without names; the time from the arrays on."""
+    from ortools.linear_solver.python.model_builder_helper import ModelBuilderHelper, MPModelExportOptions
+
+    module, problem = model_of(size)
+    model = module.build(problem)
+    matrix = model.A
+    began = time.process_time()
+    helper = ModelBuilderHelper()
+    helper.fill_model_from_sparse_data(
+        model.col_lower, model.col_upper, model.c, model.row_lower, model.row_upper, matrix.tocsr()
+    )
+    for j in np.flatnonzero(model.integrality).tolist():
+        helper.set_var_integrality(j, True)
+    helper.write_to_mps_file(path, MPModelExportOptions())
+    return f"{time.process_time() - began} {os.path.getsize(path) / 1e6:,.0f} MB"
+
+
 def write_raw(path: str, size: str) -> str:
     """One write of the bytes that stand in the file already."""
     data = Path(path).read_bytes()
@@ -154,6 +174,8 @@ def main() -> None:
     words.add_argument("--rows", type=int, default=1_000_000)
     words.add_argument("--size", default="5000,40,4")
     words.add_argument("--folder", default=None)
+    words.add_argument("--what", choices=("rows", "models", "all"), default="all")
+    words.add_argument("--rounds", type=int, default=1, help="how often all write the model, in turn")
     words.add_argument("--one", nargs="+", default=None, help=argparse.SUPPRESS)
     asked = words.parse_args()
     if asked.one:
@@ -165,21 +187,34 @@ def main() -> None:
     print(f"{datetime.date.today()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
     print("| what | by | CPU s | peak MiB | result |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
-        measured("make_rows", folder, str(asked.rows))
-        for kind in ("csv", "parquet"):
-            for name, function in (("polars scan + group-by", "polars_rows"), ("odtc read + encode", "odtc_rows")):
-                found = measured(function, str(Path(folder) / f"rows.{kind}"))
-                row(f"{asked.rows:,} rows × 20, {kind}", name, found)
-        path = Path(folder) / "m.mps"
-        for name, function, target in (
-            ("odtc, data in memory to MPS", "write_ours", path),
-            ("one raw write of the same bytes", "write_raw", path),
-            ("Python's gzip, level 2, packing alone", "gzip_alone", path),
-            ("odtc, data in memory to MPS.gz", "write_ours", Path(folder) / "o.mps.gz"),
-            ("HiGHS, arrays to MPS", "write_highs", Path(folder) / "h.mps"),
-        ):
-            row(f"FlowOCT {asked.size}", name, measured(function, str(target), asked.size))
+        if asked.what != "models":
+            rows_table(folder, asked.rows)
+        for _ in range(asked.rounds if asked.what != "rows" else 0):
+            models_table(Path(folder), asked.size)
     print(f"\nload at the end {os.getloadavg()[0]:.1f}")
+
+
+def rows_table(folder: str, rows: int) -> None:
+    measured("make_rows", folder, str(rows))
+    for kind in ("csv", "parquet"):
+        for name, function in (("polars scan + group-by", "polars_rows"), ("odtc read + encode", "odtc_rows")):
+            row(f"{rows:,} rows × 20, {kind}", name, measured(function, str(Path(folder) / f"rows.{kind}")))
+
+
+def models_table(folder: Path, size: str) -> None:
+    writers = [
+        ("odtc, data in memory to MPS", "write_ours", "m.mps"),
+        ("one raw write of the same bytes", "write_raw", "m.mps"),
+        ("Python's gzip, level 2, packing alone", "gzip_alone", "m.mps"),
+        ("odtc, data in memory to MPS.gz", "write_ours", "o.mps.gz"),
+        ("HiGHS, arrays to MPS", "write_highs", "h.mps"),
+    ]
+    if find_spec("ortools") is not None:
+        writers.append(("OR-tools, arrays to MPS, without names", "write_ortools", "t.mps"))
+    for name, function, target in writers:
+        row(f"FlowOCT {size}", name, measured(function, str(folder / target), size))
+    for file in folder.glob("*.mps*"):
+        file.unlink()
 
 
 def row(what: str, name: str, found: tuple[float, float, str]) -> None:

@@ -208,4 +208,7 @@ def _looked_up(cells: pl.Series, known: pl.Series, number: np.ndarray) -> pl.Ser
     """UInt32: the number of each cell, null if it is missing or not known."""
     if not len(known):
         return pl.Series([None], dtype=pl.UInt32).new_from_index(0, len(cells))
+    if known.dtype == pl.String and len(known) <= MOST_WORDS:  # places of words by polars' own type: twice as fast
+        places = cells.cast(pl.Enum(known), strict=False).to_physical()
+        return pl.Series(number, dtype=pl.UInt32).gather(places.cast(pl.UInt32))
     return cells.replace_strict(known, pl.Series(number, dtype=pl.UInt32), default=None, return_dtype=pl.UInt32)

@@ -408,7 +408,9 @@ def _merged_rows(dataset: Dataset, by_feature) -> tuple[np.ndarray, np.ndarray]:
 def _merged_columns(asked, answers: np.ndarray):
     """(places of the kept tests, what each stands for), the first of equals kept, constants left out."""
     flipped = answers[:, 0] if answers.size else np.zeros(len(asked), dtype=bool)
-    packed = np.packbits(answers ^ flipped[:, None], axis=1)
+    packed = np.packbits(answers, axis=1)
+    packed[flipped] ^= 255  # eight answers at once, and then none behind the last row
+    packed[flipped, -1:] &= 256 - (1 << -answers.shape[1] % 8)
     usable = packed.any(axis=1)
     keeper, merged = {}, {}
     for place in np.flatnonzero(usable).tolist():
