@@ -407,7 +407,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         return self.max_depth == 0 or len(np.unique(dataset.y)) < 2 or same.all()
 
     def _model_spec(self, cost: np.ndarray, dataset: Dataset) -> ModelSpec:
-        given = (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
+        given = self._given
         if self.min_samples_leaf > 1:
             given += (short_constraint("min_leaf_rows", self.min_samples_leaf),)
         if self.max_leaf_nodes is not None:

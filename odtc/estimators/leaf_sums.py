@@ -34,6 +34,7 @@ class LeafSumsEstimator(TreeEstimator):
         threads=None,
         random_state=None,
         simplify=True,
+        constraints=(),
     ):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -46,6 +47,7 @@ class LeafSumsEstimator(TreeEstimator):
         self.threads = threads
         self.random_state = random_state
         self.simplify = simplify
+        self.constraints = constraints
 
     @abstractmethod
     def _targets(self, y, n_rows: int) -> np.ndarray:

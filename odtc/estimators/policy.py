@@ -99,7 +99,7 @@ class OptimalPolicyTree(TreeEstimator):
         X, self.features_ = self._learnt(X)
         weight = self._weights(X, sample_weight)
         dataset, self.costs_, self.actions_ = self._votes(X, y, outcome, propensity, weight)
-        problem, tree, solution, _ = self._run(self._run_spec(self._given), dataset)
+        problem, tree, solution, _ = self._run(self._run_spec(), dataset)
         self._ended(tree, solution)
         self.model_ = problem.formulation
         self.cost_ = self._paid(tree.predict(X), self.costs_, weight)
@@ -132,7 +132,7 @@ class OptimalPolicyTree(TreeEstimator):
             raise ValueError(f"expected the actions of fit, {self.actions_.tolist()}, got {actions.tolist()}")
         paid = self._paid(self.tree_.predict(X), costs, weight)
         text = f"the policy costs {paid:.10g}, {self.cost_:.10g} was said"
-        checks = self._checks(RunSpec(model=self._asked_model(self._given)), dataset)
+        checks = self._checks(RunSpec(model=self._asked_model()), dataset)
         return [*checks, Check("policy cost", is_close(paid, self.cost_), text)]
 
     def predict(self, X) -> np.ndarray:
@@ -192,10 +192,6 @@ class OptimalPolicyTree(TreeEstimator):
         float
         """
         return -self.value(X, costs, sample_weight)[0]
-
-    @property
-    def _given(self) -> tuple[str, ...]:
-        return (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
 
     def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:
         if y is None:

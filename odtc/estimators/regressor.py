@@ -48,6 +48,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         threads=None,
         random_state=None,
         simplify=True,
+        constraints=(),
     ):
         super().__init__(
             max_depth,
@@ -61,6 +62,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
             threads=threads,
             random_state=random_state,
             simplify=simplify,
+            constraints=constraints,
         )
         self.criterion = criterion
 

@@ -153,15 +153,20 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         )
         self.is_optimal_ = is_proved(solution.objective, solution.bound)
 
-    def _asked_model(self, constraints: tuple[str, ...] = ()) -> ModelSpec:
-        """The model of the parameters, under these constraints and that of `min_samples_leaf`."""
+    @property
+    def _given(self) -> tuple[str, ...]:
+        """The constraints of the parameters; one may be a text alone."""
+        return (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
+
+    def _asked_model(self) -> ModelSpec:
+        """The model of the parameters, under their constraints and that of `min_samples_leaf`."""
         least = self.min_samples_leaf
-        given = constraints + ((short_constraint("min_leaf_rows", least),) if least > 1 else ())
+        given = self._given + ((short_constraint("min_leaf_rows", least),) if least > 1 else ())
         return ModelSpec(self.model, int(self.max_depth), self.params, self.encoding, constraints=given)
 
-    def _run_spec(self, constraints: tuple[str, ...] = ()) -> RunSpec:
+    def _run_spec(self) -> RunSpec:
         solving = SolvingSpec(self.time_limit, self.threads, self._seed(), solver=self.solver)
-        return RunSpec(model=self._asked_model(constraints), solving=solving, simplify=self.simplify)
+        return RunSpec(model=self._asked_model(), solving=solving, simplify=self.simplify)
 
     def _run(self, spec: RunSpec, dataset: Dataset):
         """(problem, tree, what was proved of it, whether it has the fewest leaves and columns) of a run; warns if the

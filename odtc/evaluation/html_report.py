@@ -17,7 +17,7 @@ from odtc.base.templates import render
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read_rows
 from odtc.data.splits import Splits
-from odtc.data.task import TASKS
+from odtc.data.task import TASKS, expect_classes
 from odtc.errors import ChoiceError, TreeError
 from odtc.evaluation import board
 from odtc.evaluation.assured_record import AssuredRecord, counted_again, read_assured
@@ -167,6 +167,8 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
     compared = training if labelled is None else labelled
     if compared is None and groups:
         raise ChoiceError("--group: expected rows to compare groups in, got none; name a file of them with --test")
+    if groups:
+        expect_classes(run.tree.task, "--group")
     of_constraints = tuple(of.text for of in run.fit.problem.encoded.groups) if run.fit else ()
     facts = {
         "version": odtc.__version__,
@@ -175,7 +177,9 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "tree": tree,
         "facts": run.facts,
         "claim": run.claim,
-        "compared": [] if compared is None else board.compared_groups(tree, compared, groups, of_constraints),
+        "compared": []
+        if compared is None or not task.CLASSES
+        else board.compared_groups(tree, compared, groups, of_constraints),
         "compared_in": "training rows" if labelled is None else "test rows",
         "scores": [(name, score, board.interval(score["correct"], score["n_rows"])) for name, score in scores],
         "judged": robust_lines(run, labelled) if task.CLASSES else judged_lines(run, labelled),

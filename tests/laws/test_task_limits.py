@@ -246,3 +246,15 @@ def test_a_worse_tree_in_a_certificate_is_not_proved_nor_the_bound_above_the_bes
         best, worse = check_leaf_sums(deep, data), check_leaf_sums(deep | {k: flat[k] for k in ("tree", "claim")}, data)
         assert best.optimal and worse.bound <= best.objective + 1e-9 * abs(best.objective)
         assert worse.optimal == (worse.objective <= best.objective + 1e-9 * abs(best.objective))
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+def test_the_estimator_of_numbers_takes_constraints(criterion):
+    rng = np.random.default_rng(81)
+    X, y = rng.integers(0, 5, (30, 3)), rng.integers(0, 6, 30)
+    free = odtc.OptimalTreeRegressor(3, criterion=criterion).fit(X, y)
+    held = odtc.OptimalTreeRegressor(3, criterion=criterion, constraints=["leaves <= 3", "features <= 1"]).fit(X, y)
+    one = odtc.OptimalTreeRegressor(3, criterion=criterion, constraints="leaves <= 1").fit(X, y)
+    assert held.is_optimal_ and held.get_n_leaves() == 3 and one.get_n_leaves() == 1
+    assert free.objective_ < held.objective_ < one.objective_
+    assert all(check.passed for check in held.verify(X, y))

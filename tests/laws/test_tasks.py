@@ -534,16 +534,18 @@ def test_a_certificate_of_a_regression_is_written_and_checked_by_the_commands(tm
     assert command("verify", "--certificate", "c.json", folder=tmp_path).code == 1
 
 
-@pytest.mark.parametrize("task", ["policy", "regression"])
+@pytest.mark.parametrize("task", ["policy", "regression", "median"])
 def test_the_page_of_a_run_tells_its_own_figures_and_no_accuracy(tmp_path, task):
     header, rows = table(31, 30)
     costs = np.random.default_rng(32).integers(0, 9, (30, 2)).tolist()
     write(tmp_path / "d.csv", [*header[:3], "a", "b"], [line[:3] + cost for line, cost in zip(rows, costs)])
-    words = ["--task", "policy", "--actions", "a,b"] if task == "policy" else ["--task", "regression", "--aside", "a"]
+    words = ["--task", "policy", "--actions", "a,b"] if task == "policy" else ["--task", task, "--aside", "a"]
     said(tmp_path, "fit", "d.csv", *words, "-o", "m")
     said(tmp_path, "report", "m")
     page = (tmp_path / "m.html").read_text()
     assert ("a row of 30" in page) and "accuracy" not in page.split("<script")[0] and "of them right" not in page
+    refused = command("report", "m", "--group", "colour", folder=tmp_path)
+    assert refused.code == 1 and "--group is about classes" in refused.err
 
 
 def absolute_error_of(y: np.ndarray, w: np.ndarray):
