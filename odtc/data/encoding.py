@@ -472,16 +472,20 @@ def _merged_nested(asked, X: RankedAnswers):
     sums = np.zeros(T, np.uint64)
     for scale in range(X.rank.shape[1]):
         tests, column = np.flatnonzero(X.scale == scale), X.rank[:, scale]
-        by_rank = np.argsort(column, kind="stable")
-        below = np.searchsorted(column[by_rank], X.place[tests], side="right")  # rows that answer 0
-        ones[tests] = n - below
-        sums[tests] = total - np.append(np.uint64(0), np.cumsum(random[by_rank], dtype=np.uint64))[below]
+        # Σ over the rows of each rank, and of less: those of rank <= place answer 0.
+        at, size = X.place[tests], 1 + int(max(column.max(initial=0), X.place[tests].max(initial=0)))
+        of_rank = np.zeros(size, np.uint64)
+        np.add.at(of_rank, column, random)
+        ones[tests] = n - np.bincount(column, minlength=size).cumsum()[at]
+        sums[tests] = total - of_rank.cumsum(dtype=np.uint64)[at]
     flipped = X[0]
     key = np.where(flipped, total - sums, sums)
     usable = np.flatnonzero((ones > 0) & (ones < n))
-    _, at, many = np.unique(key[usable], return_inverse=True, return_counts=True)
+    ordered = np.sort(key[usable])
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
     shared = np.zeros(T, bool)
-    shared[usable] = many[at] > 1
+    if len(twice):
+        shared[usable] = np.isin(key[usable], twice)
     groups, stands = {}, {}
     for j in usable[shared[usable]].tolist():
         column = X[:, j] ^ flipped[j]
@@ -493,8 +497,11 @@ def _merged_nested(asked, X: RankedAnswers):
             stands.setdefault(keeper, []).append((asked[j][0], bool(flipped[keeper] == flipped[j])))
             shared[j] = False
             ones[j] = 0
-    kept, none = usable[ones[usable] > 0], ()
-    return kept, tuple(tuple(stands[j]) if j in stands else none for j in kept.tolist())
+    kept = usable[ones[usable] > 0]
+    stands_for: list[tuple] = [()] * len(kept)
+    for j, others in stands.items():
+        stands_for[int(np.searchsorted(kept, j))] = tuple(others)
+    return kept, tuple(stands_for)
 
 
 def gains_of(encoded: Encoded, worth: np.ndarray | None = None) -> np.ndarray:
