@@ -149,8 +149,12 @@ class BinaryNodes:
 
     def gini(self, node: BinaryNode) -> tuple[int, int]:
         """(column, cut) of the test that leaves the least Gini impurity; (-1, 0) if no test parts the entries."""
+        return next(iter(self.gini_of_columns(node)), (-1, 0))
+
+    def gini_of_columns(self, node: BinaryNode) -> list[tuple[int, int]]:
+        """(column, cut) of all tests that part the entries, that which leaves the least Gini impurity first."""
         if not node.n or not self.columns:
-            return -1, 0
+            return []
         gain = self.gain[node.entries].astype(float)
         if self.ranked.stride == 1:
             gain = np.concatenate([np.maximum(-gain, 0), np.maximum(gain, 0)], axis=1)
@@ -160,8 +164,7 @@ class BinaryNodes:
             whole = side.sum(axis=0)
             pure += np.divide((side**2).sum(axis=0), whole, out=np.zeros(self.columns), where=whole > 0)
         pure[self.cuts(node)[0] < 2] = -1
-        at = int(pure.argmax())
-        return (at, 1) if pure[at] >= 0 else (-1, 0)
+        return [(at, 1) for at in np.argsort(-pure, kind="stable").tolist() if pure[at] >= 0]
 
     def pair(
         self, node: BinaryNode, limit: int, found: Callable[[int, int, int], None] | None = None

@@ -105,7 +105,8 @@ def totals(line, label, gain, most, count, stride):
 
 
 def gini_test(order, label, gain, stride):
-    """(column, cut) of the test that leaves the least Gini impurity, by gains; (-1, 0) if no test parts the entries."""
+    """(column, cut, purity) of the test that leaves the least Gini impurity, by gains; (-1, 0, -1) if no test parts the
+    entries."""
     F, n = order.shape
     K = max(2, stride)
     total, left = np.zeros(K), np.zeros(K)
@@ -138,7 +139,7 @@ def gini_test(order, label, gain, stride):
                 pure = (q / a if a > 0 else 0.0) + (d / c if c > 0 else 0.0)
                 if pure > best:
                     best, column, cut = pure, g, b
-    return column, cut
+    return column, cut, best
 
 
 def scan_two(left, upto, weight_left, weight_whole, price):

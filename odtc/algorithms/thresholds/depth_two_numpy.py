@@ -46,7 +46,8 @@ def totals(line, label, gain, most, count, stride):
 
 
 def gini_test(order, label, gain, stride):
-    """(column, cut) of the test that leaves the least Gini impurity, by gains; (-1, 0) if no test parts the entries."""
+    """(column, cut, purity) of the test that leaves the least Gini impurity, by gains; (-1, 0, -1) if no test parts the
+    entries."""
     best, column, cut = -1.0, -1, 0
     total = _values(order[0] >> 1, label, gain, stride).astype(float)
     for g, line in enumerate(order):
@@ -64,7 +65,7 @@ def gini_test(order, label, gain, stride):
         )
         if pure.max() > best:
             best, column, cut = float(pure.max()), g, int(pure.argmax()) + 1
-    return column, cut
+    return column, cut, best
 
 
 def depth_two(order, label, gain, most, count, stride, price, least, need, local, told):

@@ -10,11 +10,14 @@ rising parts are shown one after the other. Rows that the sides of many tests ha
 (odtc.algorithms.thresholds.common_rows): their bound is a small one, but there soon.
 """
 
+import math
+import time
 from contextlib import contextmanager, suppress
 
 import numpy as np
 
 from odtc.algorithms.thresholds.common_rows import CommonRows
+from odtc.base import deadline
 
 FIRST = 16  # the first bound that is asked for is this part of the best tree's cost
 DOUBLED = 0.5  # of that cost: up to it bounds are doubled, and then raised by STEP
@@ -23,7 +26,7 @@ EASY = 8  # this part of the cost is asked for without a limit
 SMALL = 64  # least losses that the best tree costs at least, so that bounds are asked for without a limit
 PATIENCE = 3  # times the trees of depth 2 that one cut of each column takes, without a limit
 FEW = 2000  # trees of depth 2 for the bound by common rows without a limit, at most
-GROWS = 4  # times the bound by common rows is what is asked for next
+GROWS = 4  # times the bound by common rows is what is asked for next, and what that takes at least, about
 
 
 class _Enough(Exception):
@@ -47,6 +50,7 @@ class EarlyBound:
         self.patience = PATIENCE * (len(search.ranked.columns) * sides) ** (height - 2)
         self.common = CommonRows(search)
         self.ended = False  # whether common rows show no more
+        self.slow = False  # whether they would, but not in the time that is left
 
     def by_common_rows(self, timed: bool) -> None:
         """The bound by rows that the sides of many tests have in common; with a limit (`timed`) as far as it goes."""
@@ -54,14 +58,21 @@ class EarlyBound:
             return
         try:
             with _at_most(self.search, None if timed else min(FEW, self.patience)):
+                taken, self.slow = 0.0, False
                 while not self.ended and (lower := self.search.lower(self.height)) < self._most():
-                    asked = min(max(self.least, GROWS * lower), self._most())
+                    self.slow = GROWS * taken > deadline.time_share(math.inf)
+                    if self.slow:
+                        break
+                    asked, began = min(max(self.least, GROWS * lower), self._most()), time.monotonic()
                     self.ended = self.common.bound(self.height, asked) < asked
+                    taken = time.monotonic() - began
         except _Enough:
             self.ended = True
 
     def raise_all(self, timed: bool) -> None:
         """The bound of all rows; with a limit (`timed`) on and on, else as far as that is soon shown."""
+        if self.slow:  # what is left of the time is for trees
+            return
         if timed or self._most() >= SMALL * self.least:
             args = (1, None) if timed else (EASY, self.patience)
             _rise(self.search, self.height, self._most(), self.least, *args)

@@ -119,9 +119,17 @@ class OrderedNodes:
 
     def gini(self, node: Node) -> tuple[int, int]:
         """(column, cut) of the test that leaves the least Gini impurity; (-1, 0) if no test parts the entries."""
+        return self._gini(node.order)[:2]
+
+    def gini_of_columns(self, node: Node) -> list[tuple[int, int]]:
+        """The same of each column that parts the entries, least impurity first."""
+        found = [(column, *self._gini(node.order[column : column + 1])) for column in range(len(node.order))]
+        return [(column, cut) for column, one, cut, _ in sorted(found, key=lambda at: -at[3]) if one >= 0]
+
+    def _gini(self, order):
         ranked = self.ranked
-        column, cut = self.chosen.now.gini_test(node.order, ranked.label, ranked.gain, ranked.stride)
-        return int(column), int(cut)
+        column, cut, pure = self.chosen.now.gini_test(order, ranked.label, ranked.gain, ranked.stride)
+        return int(column), int(cut), float(pure)
 
     def solves(self, height: int) -> bool:
         """Whether a kernel finds the best tree of this height: none does of more than 2."""

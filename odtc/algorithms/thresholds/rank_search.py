@@ -35,6 +35,7 @@ ENTRY, POINT = 500, 200  # bytes of an entry beside its key, and of an evaluated
 DIVED = 3  # trees of more height are first sought greedily
 CLIMB = 0.3  # of the effort so far, for better trees by dives before the search of a height
 PROBES = 64  # tests that are good for trees of less height, below which greater ones are sought
+COLUMNS = 8  # that a better tree may begin with, at each of its nodes
 WIDE = 5  # below two tests up to this height, below one in higher trees, as their number doubles with each
 
 
@@ -201,6 +202,15 @@ class RankSearch:
     def dive(self, height: int) -> Known:
         """A good tree of this height for all entries, found greedily."""
         return self._dive(self.root, height)
+
+    def improve(self, height: int) -> None:
+        """Better trees of this height for all entries, sought around the best one until none is found, or `check` ends
+        it: a search by bounds comes to them late where its bounds are far from the best tree."""
+        self.climbing = float("inf")
+        try:
+            self._improve(self.root, height)
+        finally:
+            self.climbing = 0.0
 
     def known(self, height: int) -> Known:
         """What is known of the trees of this height for all entries, also after an interruption."""
@@ -451,6 +461,26 @@ class RankSearch:
         if height > DIVED:
             test, sides = self.nodes.test(node, column, cut), [self._move(child, height - 1) for child in children]
             known.improve(self._joined(sides), test, *sides)
+        return known
+
+    def _improve(self, node, height):
+        """Improves the sides of the best tree first, then moves its first test (`_move`), and dives below the cut of
+        least Gini impurity of some columns; again as long as trees cost less. Returns what is known."""
+        known, columns = self._dive(node, height), height > 2
+        while not known.exact:
+            upper = known.upper
+            if height > DIVED and not isinstance(known.test, int) and known.test != LEAF:
+                column, cut = known.test[0], self.nodes.cut_of(node, *known.test)
+                children = [self._child(node, column, cut, right) for right in (False, True)]
+                sides = [self._improve(child, height - 1) for child in children]
+                known.improve(self._joined(sides), known.test, *sides)
+            self._move(node, height)
+            if columns:
+                for column, cut in self.nodes.gini_of_columns(node)[:COLUMNS]:
+                    self._dive_below(node, height, known, column, cut)
+                columns = False
+            if known.upper >= upper:
+                break
         return known
 
     def _columns(self, node, below, known):

@@ -30,6 +30,7 @@ from odtc.trees.heap_tree import HeapTree
 ROWS = ("leaf_rows",)  # the constraints that the search keeps
 PART = 0.2  # of the time that is left, for the trees of one depth less than the problem's
 BOUND = 0.2, 0.4  # of the time that is left, for a bound; the second if the trees of one depth less are not proved
+BETTER = 0.8  # of what is then left, for better trees, if those of one depth less are not proved
 COMMON = 0.05  # of the time, for a first bound by common rows
 PHASE = 60.0  # seconds for them at most
 PROGRAM = 60.0  # seconds for the dynamic program at most
@@ -240,6 +241,8 @@ class ThresholdSearch:
         if timed and depth > 2:  # what the limit leaves is to have a bound
             part = BOUND[bool(self.search.given_up)]
             self._try(part, lambda: [early.by_common_rows(timed), early.raise_all(timed)])
+            if depth > 3 and self.search.given_up:
+                self._try(BETTER, lambda: self.search.improve(depth))
         elif depth > 3:  # what Ctrl-C leaves too
             early.by_common_rows(timed)
             early.raise_all(timed)

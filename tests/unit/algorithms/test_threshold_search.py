@@ -470,6 +470,68 @@ def test_an_early_bound_is_never_above_the_optimum(seed, monkeypatch, mode):
     assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
 
 
+@pytest.mark.parametrize("seed", seeds(10, 100))
+def test_trees_around_a_dive_are_no_worse_and_cost_what_is_noted(seed, mode):
+    """Ended anywhere, or by themselves; never below the optimum."""
+    rank, loss, count, price, least = instance(seed, binary=seed % 4 == 3)
+    height = 3 + seed % 2 * (len(rank) < 14)
+    ranked, best = rank_rows(rank, loss, count, price, least), cheapest(rank, loss, count, price, least, height)
+    for looks in (2 + seed, 10**6):
+        left = iter(range(looks))
+
+        def check(left=left):
+            if next(left, None) is None:
+                raise TimeLimitReached("ended by the test")
+
+        search = RankSearch(ranked, check)
+        with contextlib.suppress(TimeLimitReached):
+            search.dive(height)
+            before = search.known(height).upper
+            search.improve(height)
+            assert search.known(height).upper <= before
+        few = least * (least > 1)  # a test over two answers may leave a side empty
+        paid = cost_of(search.tree(height), dense(rank, ranked.columns), loss, count, price, few)
+        assert best - 1e-9 <= paid <= ranked.cost(search.known(height).upper) + 1e-9
+        assert ranked.cost(search.lower(height)) <= best + 1e-9
+    known = search.solve(height)
+    assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
+
+
+def test_a_better_tree_is_found_around_that_of_a_dive():
+    random = np.random.default_rng(7)
+    rank = random.integers(0, 30, (200, 8))
+    score = rank[:, :4].sum(axis=1) + random.normal(size=200) * 20
+    search = RankSearch(rank_rows(rank, np.eye(2)[(score > np.median(score)).astype(int)]))
+    search.dive(4)
+    before = search.known(4).upper
+    search.improve(4)
+    assert search.known(4).upper < before
+
+
+def test_a_pass_that_would_not_end_in_time_is_not_begun(monkeypatch):
+    """A bound by common rows that grows four times takes four times as long; the time goes to trees."""
+    random = np.random.default_rng(3)
+    ranked = rank_rows(random.integers(0, 40, (400, 6)), np.eye(2)[random.integers(0, 2, 400)])
+    search = RankSearch(ranked)
+    search.dive(4)
+    early, asked, now = EarlyBound(search, 4, NONE), [], [0.0]
+
+    def bound(height, need):
+        asked.append(need)
+        search.note_bound(height, need)
+        now[0] += need
+        return need
+
+    monkeypatch.setattr(early.common, "bound", bound)
+    monkeypatch.setattr(early_bound.time, "monotonic", lambda: now[0])
+    with deadline.within(30.0):
+        early.by_common_rows(timed=True)
+    assert asked == [1, 4, 16] and early.slow and not early.ended  # after 21 of 30 seconds; 64 more would not end
+    before = search.evaluated
+    early.raise_all(timed=True)
+    assert search.evaluated == before
+
+
 def test_a_noisy_table_has_a_bound_after_one_cut_of_each_column(mode):
     """It used to stay at 0 until a side of the first test was searched to the end."""
     random = np.random.default_rng(3)
