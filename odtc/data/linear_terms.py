@@ -19,6 +19,8 @@ from odtc.data.encoding import Encoded, midpoints
 from odtc.data.splits import Oblique, Split, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
 
+FAR = 1e9  # what `by_quantiles` clips to, so that sums stay numbers
+
 
 @dataclass(frozen=True)
 class LinearTerms:
@@ -68,7 +70,7 @@ class LinearTerms:
                 f"rows (--missing drop) or the "
                 f"columns (--aside {shlex.quote(','.join(missed))}), or take --model dpflow --encoding oblique, "
                 f"which asks such columns by "
-                "themselves, or --model oblique_search, which leaves them out"
+                "themselves, or --model oblique_search, which may do so"
             )
         raw = np.array(columns).T if columns else np.zeros((len(values), 0))
         low = raw.min(axis=0) if raw.size else np.zeros(0)
@@ -97,38 +99,48 @@ class LinearTerms:
         out then press no others together. Where those quantiles are one, by all of the column, as before."""
         if not self.n:
             return self
-        low, high = np.quantile(self.Z, [share, 1 - share], axis=0)
-        span = high - low
-        kept = span > 0
-        low, span = np.where(kept, low, 0.0), np.where(kept, span, 1.0)
-        return replace(self, Z=(self.Z - low) / span, low=self.low + low * self.span, span=self.span * span)
+        # Of the cells themselves: where one of them is 1e300, all others are 0 on a scale of [0, 1].
+        raw = np.column_stack([term.of(self.values) for term in self.terms])
+        low, high = np.quantile(raw, [share, 1 - share], axis=0)
+        kept = high > low
+        low, span = np.where(kept, low, self.low), np.where(kept, high - low, self.span)
+        with np.errstate(over="ignore"):
+            Z = np.clip((raw - low) / span, -FAR, FAR)
+        return replace(self, Z=Z, low=low, span=span)
 
-    def split(self, h: np.ndarray, rows: np.ndarray, left: np.ndarray) -> Split | None:
+    def split(self, h: np.ndarray, rows: np.ndarray, left: np.ndarray, g: float | None = None) -> Split | None:
         """The split in original units along h (terms,) that sends those of `rows` (indices) left that `left` (bool)
-        says; None if none along h does, or a side is empty."""
-        return self.splits(h, rows, [left])[0]
+        says; None if none along h does, or a side is empty. With `g` it is h·z <= g for other rows, too: coefficients
+        keep three digits or more, and the bound is near g."""
+        return self.splits(h, rows, [left], g)[0]
 
-    def splits(self, h: np.ndarray, rows: np.ndarray, lefts: list[np.ndarray]) -> list[Split | None]:
+    def splits(
+        self, h: np.ndarray, rows: np.ndarray, lefts: list[np.ndarray], g: float | None = None
+    ) -> list[Split | None]:
         """Parallel ones, with the same coefficients."""
         X, size = self.values[rows], np.abs(h)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             weight = np.where(size > 1e-9 * size.max(initial=0.0), h / self.span, 0.0)
-            weight = weight / np.abs(weight).max(initial=0.0)
+            largest = np.abs(weight).max(initial=0.0)
+            weight = weight / largest
+            at = None if g is None else (g + float(h @ (self.low / self.span))) / largest
         if not np.isfinite(weight).all() or not weight.any():
             return [None] * len(lefts)
-        exact = [self._cut(weight, X, left) for left in lefts]
+        exact = [self._cut(weight, X, left, at) for left in lefts]
         wanted = [place for place, cut in enumerate(exact) if cut is not None]
-        for digits in (1, 2, 3, 4, 6, 8, 12) if wanted else ():
+        for digits in (1, 2, 3, 4, 6, 8, 12)[0 if at is None else 2 :] if wanted else ():
             rounded = _rounded(weight, digits) * (size > 10.0 ** -(digits + 1) * size.max())
-            found = {place: self._cut(rounded, X, lefts[place]) for place in wanted}
+            found = {place: self._cut(rounded, X, lefts[place], at) for place in wanted}
             if all(cut is not None and cut[1] >= 0.5 * exact[place][1] for place, cut in found.items()):
                 exact = [found.get(place) for place in range(len(lefts))]
                 break
         return [cut and self._simple(cut[0], X, left) for cut, left in zip(exact, lefts)]
 
-    def _cut(self, weight: np.ndarray, X: np.ndarray, left: np.ndarray) -> tuple[Oblique, float] | None:
-        """(split, gap between the sides relative to the spread of the sums) with these weights; None if
-        they do not part the rows so."""
+    def _cut(
+        self, weight: np.ndarray, X: np.ndarray, left: np.ndarray, at: float | None = None
+    ) -> tuple[Oblique, float] | None:
+        """(split, gap between the sides relative to the spread of the sums) with these weights, and a bound near `at`
+        or else in the middle; None if they do not part the rows so."""
         if left.all() or not left.any():
             return None
         terms = tuple(Term(term.feature, float(w), term.level) for term, w in zip(self.terms, weight) if w)
@@ -138,7 +150,7 @@ class LinearTerms:
         low, high = float(total[left].max()), float(total[~left].min())
         if not terms or not low < high:
             return None
-        return Oblique(terms, shortest_between(low, high)), (high - low) / float(np.ptp(total))
+        return Oblique(terms, shortest_between(low, high, at)), (high - low) / float(np.ptp(total))
 
     def _simple(self, split: Oblique, X: np.ndarray, left: np.ndarray) -> Split:
         """A threshold if only one number is weighed, a set of levels if only one category is."""
@@ -165,13 +177,16 @@ def raw_values(encoded: Encoded) -> np.ndarray:
     return found
 
 
-def shortest_between(low: float, high: float) -> float:
-    """The shortest double b with low <= b < high, from the middle half if that has one."""
+def shortest_between(low: float, high: float, at: float | None = None) -> float:
+    """The shortest double b with low <= b < high, from the middle half if that has one; with `at` within a
+    fiftieth of high - low of it if it lies between them."""
     width = high - low
-    middle = float(midpoints(np.array([low, high]))[0])
+    middle, off = float(midpoints(np.array([low, high]))[0]), width / 4
+    if at is not None and low <= at < high:
+        middle, off = at, width / 50
     for digits in range(1, 17):
         b = float(f"{middle:.{digits}g}")
-        if low + width / 4 <= b <= high - width / 4 and low <= b < high:
+        if abs(b - middle) <= off and low <= b < high:
             return b
     return middle
 

@@ -49,6 +49,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         What no tree costs less than, and the gap to it; None if nothing is proved.
     is_optimal_ : bool
         Whether the bound proves that no tree costs less.
+    message_ : str
+        What is to be known of the tree besides: what a search or held-out rows said; "" if nothing.
     fewest_leaves_ : bool
         Whether it is proved that no tree of this objective has fewer leaves.
     fewest_columns_ : bool

@@ -17,6 +17,8 @@ from odtc.model.solution import Termination, is_proved
 from odtc.trees.tree import Leaf
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
 
+WARNING = "WARNING: "  # how a message begins that a caller must not miss
+
 
 class TreeEstimator(InspectionMixin, BaseEstimator):
     """An estimator whose `fit` makes `tree_`; it has `categorical_features`, `random_state` and `time_limit`."""
@@ -152,6 +154,9 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
             solution.gap,
         )
         self.is_optimal_ = is_proved(solution.objective, solution.bound)
+        self.message_ = solution.message
+        if self.message_.startswith(WARNING):
+            warnings.warn(self.message_.removeprefix(WARNING), UserWarning, stacklevel=3)
 
     @property
     def _given(self) -> tuple[str, ...]:

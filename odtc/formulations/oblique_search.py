@@ -2,8 +2,13 @@
 
 from dataclasses import dataclass
 
-from odtc.algorithms.hyperplanes.held_out import Choice
+import numpy as np
+
+from odtc.algorithms.hyperplanes.held_out import FOLDS as PARTS
+from odtc.algorithms.hyperplanes.held_out import REPEATS, Choice
 from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS
+from odtc.data.dataset import NUMERIC
+from odtc.data.linear_terms import raw_values
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.heuristics.regularised import choose
 from odtc.problem.constraints.constraint import mended
@@ -23,6 +28,8 @@ BEYOND = True
 WEIGHS = True
 CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")
 FOLDS, TRAINING = "folds", "training"
+ALL_FOLDS = PARTS * REPEATS
+ALONE = "this is the majority alone; -p choice=training fits the training rows as closely as the depth lets it"
 
 
 @dataclass(frozen=True)
@@ -79,15 +86,21 @@ def objective(problem: Problem, heap: HeapTree) -> float:
     return heap.loss(problem.encoded)
 
 
-def words(problem: Problem, choice: Choice | None) -> str:
+def words(problem: Problem, choice: Choice) -> str:
     """What the folds said, in a sentence or two: shares of rows that are right, or mean costs if errors are priced."""
-    if choice is None:
-        return "no column has numbers without missing cells or levels to weigh, so this is the tree of CART"
+    said = _said(problem, choice)
+    features = problem.encoded.features
+    gaps = np.isnan(raw_values(problem.encoded)).any(axis=0)
+    alone = [repr(f.name) for f, gap in zip(features, gaps) if gap and f.kind == NUMERIC]
+    if not alone:
+        return said
+    few = ", ".join(alone[:5]) + (f" and {len(alone) - 5} more" if len(alone) > 5 else "")
+    return f"{said}; no hyperplane weighs {few}, with missing cells: asked alone"
+
+
+def _said(problem: Problem, choice: Choice) -> str:
     if not choice.folds:
-        return (
-            "no tree was chosen by held-out rows, of which there are too few or the time was too short (-p seconds=…), "
-            "so this is the tree of CART"
-        )
+        return "WARNING: there are too few rows to tell by held-out ones whether a tree beats the majority, so " + ALONE
     cost = problem.encoded.cost
     unit = bool((cost == (cost != 0)).all())
 
@@ -95,16 +108,18 @@ def words(problem: Problem, choice: Choice | None) -> str:
         return f"{100 * (1 - loss):.1f} %" if unit else f"{loss:.4g}"
 
     measure = "right" if unit else "mean cost"
-    majority, linear = shown(choice.majority), shown(choice.linear)
-    beside = f"majority {majority}, a linear model without a tree {linear}"
+    beside = f"majority {shown(choice.majority)}"
+    if not np.isnan(choice.linear):
+        beside += f", a linear model without a tree {shown(choice.linear)}"
+    folds = f"{choice.folds} folds" if choice.folds == ALL_FOLDS else f"{choice.folds} of {ALL_FOLDS} folds"
+    if choice.over:
+        folds += ", time over: single columns alone" if choice.alone else ", time over"
+        folds += " (-p seconds=…)"
     if not choice.better:
-        return (
-            f"WARNING: no tree surely beats the majority on held-out rows ({measure}: {beside}, {choice.folds} folds), "
-            "so this is the majority alone; -p choice=training fits the training rows as closely as the depth lets it"
-        )
+        return f"WARNING: no tree surely beats the majority on held-out rows ({measure}: {beside}; {folds}), so {ALONE}"
     error = f" ± {100 * choice.error:.1f}" if unit else f" ± {choice.error:.2g}"
     kind = "single columns" if choice.penalty is None else f"hyperplanes of penalty C = {choice.penalty:g}"
     return (
-        f"chosen by {choice.folds} folds: {choice.tree.leaves} leaves, {kind}; {measure} on held-out rows "
-        f"{shown(choice.held_out)}{error}, {beside}"
+        f"chosen by {folds}: {choice.tree.leaves} leaves, {kind}; {measure} on held-out rows "
+        f"{shown(choice.held_out)}{error} (of the folds that chose it, so a little too good), {beside}"
     )

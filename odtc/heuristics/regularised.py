@@ -4,13 +4,20 @@ training rows: any number of leaves, down to the prediction of the majority.
 Columns are scaled by their quantiles, so that a few numbers far out leave the others as they are.
 """
 
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
 from odtc.algorithms.hyperplanes.held_out import Choice, choose_tree
+from odtc.algorithms.hyperplanes.penalised import Grower
 from odtc.base import deadline
+from odtc.data.dataset import NUMERIC
 from odtc.data.encoding import Encoded
-from odtc.data.linear_terms import LinearTerms
+from odtc.data.linear_terms import LinearTerms, raw_values
 from odtc.data.splits import Split
+from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError
-from odtc.heuristics.heuristic import HEURISTICS
 from odtc.heuristics.separating_hyperplanes import build_tree, split_by_hyperplane
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree, prune
@@ -49,30 +56,65 @@ def choose(
     seed: int = 0,
     sparse: bool = False,
     part: float = 0.5,
-) -> tuple[HeapTree, Choice | None]:
-    """(the chosen tree, what cross-validation saw); CART's and None if there is no column that a hyperplane can weigh.
-    If there is a time limit it takes this part of what is left at most. Raises as `tree`."""
+) -> tuple[HeapTree, Choice]:
+    """(the chosen tree, what cross-validation saw). Columns that no hyperplane can weigh are asked by themselves. If
+    there is a time limit it takes this part of what is left at most. Raises as `tree`."""
     if not (seconds >= 0 and se >= 0) or seed < 0:
         raise ChoiceError(
             f"expected seconds, se and seed of 0 or more for the start {NAME!r}, got {seconds:g}, {se:g} and {seed}"
         )
     weighed = LinearTerms.encoded(encoded).by_quantiles()
-    if not weighed.n:
-        return HEURISTICS.get("cart").tree(encoded, topology), None
+    alone = _Alone.of(encoded)
     choice = choose_tree(
-        weighed.Z,
+        np.hstack([weighed.Z, alone.places]),
         encoded.loss,
         encoded.weight,
-        topology.depth,
+        Grower(topology.depth, seed, sparse, len(alone.tests)),
         se=se,
         seconds=deadline.time_share(seconds, part),
-        seed=seed,
-        sparse=sparse,
     )
-    chosen = choice.tree
+    chosen, values = choice.tree, raw_values(encoded)
     inside = [t for t in chosen.nodes() if not chosen.ends[t]]
 
     def ask(t: int, rows) -> Split | bool:
-        return split_by_hyperplane(weighed, chosen.H[t], chosen.g[t], rows) if t in inside else True
+        if t not in inside:
+            return True
+        h, g = chosen.H[t], float(chosen.g[t])
+        if h[weighed.n :].any():
+            split = alone.split(h[weighed.n :], g)
+            left = np.zeros(len(rows), bool) if split is None else split.left(values[rows])
+            return split if left.any() and not left.all() else not left.any()
+        return split_by_hyperplane(weighed, h[: weighed.n], g, rows, kept=True)
 
-    return build_tree(encoded, topology, ask), choice
+    return build_tree(encoded, topology, ask, kept=True), choice
+
+
+@dataclass(frozen=True)
+class _Alone:
+    """Columns that are asked by themselves: what the encoding asks of categories and of numbers with missing cells.
+
+    A row goes left at tests[s][c] iff `places` (float64 (rows, columns)) holds c or less in column s.
+    """
+
+    places: np.ndarray
+    tests: tuple[tuple[Split, ...], ...]
+
+    @classmethod
+    def of(cls, encoded: Encoded) -> "_Alone":
+        gaps, scales = np.isnan(raw_values(encoded)).any(axis=0), Scales.of(encoded)
+        places, tests = [], []
+        for s, size in enumerate(scales.size.tolist()):
+            asked = [int(scales.test(s, place)) for place in range(size)]
+            first = encoded.tests[asked[0]]
+            on_line = encoded.features[first.features[0]].kind == NUMERIC and not gaps[first.features[0]]
+            ones_left = encoded.ones_left[asked]
+            if len(first.features) > 1 or on_line or (ones_left.any() and size > 1):
+                continue
+            places.append(size - scales.rank[:, s] if ones_left[0] else scales.rank[:, s])
+            tests.append(tuple(encoded.tests[j] for j in asked))
+        return cls(np.column_stack(places).astype(float) if places else np.zeros((encoded.n_rows, 0)), tuple(tests))
+
+    def split(self, h: np.ndarray, g: float) -> Split | None:
+        """The test of the one column that `h` weighs, with those left who are at g or less; None if all go one way."""
+        asked = self.tests[int(np.flatnonzero(h)[0])]
+        return asked[math.floor(g)] if 0 <= g < len(asked) else None

@@ -24,9 +24,11 @@ TIGHT = 1e-6  # margins below it are none, and what a gap keeps away from a limi
 NUDGE = 1e-9  # as much of a row that may miss its margin: a price of thousands makes a cost of it
 
 
-def build_tree(encoded: Encoded, topology: CompleteTree, ask: Callable[[int, np.ndarray], Split | bool]) -> HeapTree:
+def build_tree(
+    encoded: Encoded, topology: CompleteTree, ask: Callable[[int, np.ndarray], Split | bool], kept: bool = False
+) -> HeapTree:
     """The settled tree, labels that cost least, whose node t asks `ask(t, rows)` of the rows that come to it:
-    a split, or whether all of them go right."""
+    a split, or whether all of them go right. With `kept` no hyperplane becomes a test that parts the rows alike."""
     test, _ = blank_arrays(topology)
     splits: list[Split] = []
     X = raw_values(encoded)
@@ -47,20 +49,21 @@ def build_tree(encoded: Encoded, topology: CompleteTree, ask: Callable[[int, np.
         lay(2 * t + 1, 2 * at + 1, rows[~left])
 
     lay(1, 1, np.arange(encoded.n_rows))
-    return settle(test, encoded, None, Beyond.of(splits, X))
+    return settle(test, encoded, None, Beyond.of(splits, X, kept))
 
 
 def split_by_hyperplane(
-    weighed: LinearTerms, h: np.ndarray, g: float, rows: np.ndarray, narrow: bool = False
+    weighed: LinearTerms, h: np.ndarray, g: float, rows: np.ndarray, narrow: bool = False, kept: bool = False
 ) -> Split | bool:
-    """What h·z <= g asks of these rows, for `laid`; with `narrow` by the sparsest hyperplane that asks the same."""
+    """What h·z <= g asks of these rows, for `build_tree`; with `narrow` by the sparsest hyperplane that asks the same,
+    with `kept` by this one."""
     Z = weighed.Z[rows]
     left = Z @ h <= g
     if left.all() or not left.any():
         return not left.any()
     sparse = sparsest_hyperplane(Z, left) if narrow else None
     split = weighed.split(sparse, rows, left) if sparse is not None else None
-    split = split or weighed.split(h, rows, left)
+    split = split or weighed.split(h, rows, left, g if kept else None)
     if split is None and not narrow:  # two rows are nearer than doubles along h can say
         return split_by_hyperplane(weighed, h, g, rows, narrow=True)
     return bool(left.sum() < len(left) / 2) if split is None else split

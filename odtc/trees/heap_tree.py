@@ -23,21 +23,26 @@ from odtc.trees.tree import Branch, Leaf, Tree
 @dataclass(frozen=True)
 class Beyond:
     """Splits that no test of the encoding asks, in the terms of `Encoded`: column j of X (bool, (rows,
-    splits), for the encoded rows) answers tests[j]; a 1 means left if ones_left[j]."""
+    splits), for the encoded rows) answers tests[j]; a 1 means left if ones_left[j]. Hyperplanes that are `kept` stay
+    what they are though a test of the encoding parts the training rows alike: other rows it may not."""
 
     tests: tuple[Split, ...]
     X: np.ndarray
     ones_left: np.ndarray
+    kept: bool = False
 
     @classmethod
-    def of(cls, splits, values: np.ndarray) -> "Beyond | None":
+    def of(cls, splits, values: np.ndarray, kept: bool = False) -> "Beyond | None":
         """These splits with the answers of the encoded rows (`Encoded.values`), 1 if a row goes right; None
         for no splits."""
         if not splits:
             return None
-        return cls(
-            tuple(splits), np.stack([~split.left(values) for split in splits], axis=1), np.zeros(len(splits), bool)
-        )
+        answers = np.stack([~split.left(values) for split in splits], axis=1)
+        return cls(tuple(splits), answers, np.zeros(len(splits), bool), kept)
+
+    def stays(self, j: int) -> bool:
+        """Whether split j is a hyperplane that is kept."""
+        return self.kept and len(self.tests[j].features) > 1
 
 
 @dataclass(frozen=True)
@@ -220,7 +225,7 @@ def settle(
     """A HeapTree without the branch nodes that no training row needs.
 
     A branch node goes if one of its sides is empty, or if its two children predict the same class. A split of `beyond`
-    that separates the rows as a test of the encoding does becomes that test.
+    that separates the rows as a test of the encoding does becomes that test, unless it is kept.
 
     Parameters
     ----------
@@ -251,7 +256,8 @@ def settle(
         zero, one = walk(2 * t, rows[~ones], best), walk(2 * t + 1, rows[ones], best)
         if zero == one and isinstance(zero, int) and labels_tell:
             return zero
-        same = encoded.place(beyond.X[:, test[t] - own]) if test[t] >= own else None
+        other = test[t] >= own and not beyond.stays(test[t] - own)
+        same = encoded.place(beyond.X[:, test[t] - own]) if other else None
         if same is None:
             return int(test[t]), zero, one
         return same[0], *((zero, one) if same[1] else (one, zero))
@@ -319,4 +325,4 @@ def _numbered(test: np.ndarray, own: int, beyond: Beyond | None) -> Beyond | Non
         test[t] = own + list(asked).index(split)
     if not asked:
         return None
-    return Beyond(tuple(asked), beyond.X[:, [*asked.values()]], beyond.ones_left[[*asked.values()]])
+    return Beyond(tuple(asked), beyond.X[:, [*asked.values()]], beyond.ones_left[[*asked.values()]], beyond.kept)

@@ -14,6 +14,7 @@ from odtc.data.linear_terms import LinearTerms
 from odtc.errors import ChoiceError
 from odtc.heuristics.heuristic import grow
 from odtc.heuristics.regularised import choose
+from odtc.heuristics.separating_hyperplanes import build_tree, split_by_hyperplane
 from odtc.trees.complete_tree import CompleteTree
 from tests.command_line import odtc as run
 
@@ -79,11 +80,12 @@ def test_a_short_time_is_for_fewer_penalties_and_folds_but_a_choice_is_made(monk
     monkeypatch.setattr(Grower, "_searched", lambda self, Z, loss: [])
     X, y = blobs(120)
     Z, loss = (X - X.min(axis=0)) / np.ptp(X, axis=0), 1.0 - np.eye(2)[y]
-    whole = choose_tree(Z, loss, np.ones(120), 2, seconds=1e6)
+    whole = choose_tree(Z, loss, np.ones(120), Grower(2, 0, False), seconds=1e6)
     with monkeypatch.context() as patch:
         patch.setattr("time.monotonic", lambda: next(now))
-        seen = choose_tree(Z, loss, np.ones(120), 2, seconds=ticks)
-    assert 2 <= seen.folds <= whole.folds == 10 and seen.better
+        seen = choose_tree(Z, loss, np.ones(120), Grower(2, 0, False), seconds=ticks)
+    assert 2 <= seen.folds <= whole.folds == 10 and seen.better and not whole.over
+    assert seen.over or seen.folds == 10
     assert abs(seen.held_out - whole.held_out) <= 0.1
     assert next(now) <= 1.5 * ticks
 
@@ -122,18 +124,19 @@ def test_the_same_seed_gives_the_same_tree_and_prices_of_columns_leave_some_out(
     rng = np.random.default_rng(4)
     Z = rng.random((150, 12))
     loss = 1.0 - np.eye(2)[(Z[:, 0] + Z[:, 1] > 1).astype(int)]
-    first, again = (choose_tree(Z, loss, np.ones(150), 1, seconds=300) for _ in range(2))
+    first, again = (choose_tree(Z, loss, np.ones(150), Grower(1, 0, False), seconds=300) for _ in range(2))
     assert (first.tree.H == again.tree.H).all() and first.held_out == again.held_out
-    sparse = choose_tree(Z, loss, np.ones(150), 1, seconds=300, sparse=True, se=3.0)
+    sparse = choose_tree(Z, loss, np.ones(150), Grower(1, 0, True), seconds=300, se=3.0)
     assert (sparse.tree.H[1] != 0).sum() < 12 and (first.tree.H[1] != 0).all()
 
 
 def test_without_time_or_rows_there_is_a_tree_and_it_is_said(tmp_path):
     X, y = blobs(60)
-    assert chosen(X[:6], y[:6])[1].folds == 0
+    heap, few = chosen(X[:6], y[:6])
+    assert few.folds == 0 and heap.n_branch_nodes == 0
     (tmp_path / "b.csv").write_text("a,b,c,y\n" + "".join(f"{a},{b},{c},{k}\n" for (a, b, c), k in zip(X.tolist(), y)))
     ran = run("fit", "b.csv", "--model", "oblique_search", "--depth", 1, "-p", "seconds=0", folder=tmp_path)
-    assert ran.code == 0 and "no tree was chosen by held-out rows" in ran.out + ran.err
+    assert ran.code == 0 and "time over: single columns alone" in ran.out + ran.err
     with pytest.raises(ChoiceError, match="of 0 or more for the start 'regularised'"):
         grow("regularised:se=-1", encode(dataset(X, y)), CompleteTree(1))
 
@@ -144,5 +147,82 @@ def test_the_words_tell_held_out_figures_beside_the_majority_and_a_linear_model(
     found = odtc.fit(made, "oblique_search", 1, params={"seconds": 300.0})
     note = found.decoded.solution.message
     assert "2 leaves" in note and "majority" in note and "a linear model without a tree" in note
+    assert "of the folds that chose it" in note
     noise = dataset(X, np.random.default_rng(0).permutation(y))
     assert odtc.fit(noise, "oblique_search", 1).decoded.solution.message.startswith("WARNING: no tree surely beats")
+
+
+def line_with_gaps(n: int, seed: int, columns: int = 3):
+    """One column tells the class, and one cell of it is missing."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, columns))
+    y = (X[:, 0] > 0).astype(int)
+    X[5, 0] = np.nan
+    return X, y
+
+
+def test_a_column_with_a_missing_cell_is_asked_alone_and_named():
+    X, y = line_with_gaps(80, 0)
+    made = dataset(X, y)
+    fitted = odtc.fit(made, "oblique_search", 1, missing="separate", params={"seconds": 300.0})
+    fresh = np.random.default_rng(1).normal(size=(500, 3))
+    assert (fitted.tree.predict(fresh) == (fresh[:, 0] > 0)).mean() > 0.9
+    assert "no hyperplane weighs 'x0'" in fitted.decoded.solution.message
+
+
+def test_categories_that_are_asked_alone_send_each_level_where_the_folds_saw_it_go():
+    rng = np.random.default_rng(0)
+    level, number = rng.integers(0, 4, 120).astype(float), rng.normal(size=120)
+    number[3] = np.nan
+    y = np.isin(level, [1, 2]).astype(np.int32)
+    features = Feature("kind", "categorical", tuple("abcd")), Feature("x", "numeric")
+    made = Dataset("made", np.column_stack([level, number]), y, features, ("0", "1"), np.ones(120))
+    encoded = encode(made)
+    heap, seen = choose(encoded, CompleteTree(2), seconds=300)
+    assert seen.better and heap.errors(encoded) == 0
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_noise_in_few_rows_or_with_gaps_everywhere_gives_the_majority_and_the_warning(gaps):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(28, 4)), (rng.random(28) < 0.4).astype(int)
+    if gaps:
+        X[rng.permutation(28)[:4], np.arange(4)] = np.nan
+    made = dataset(X, y)
+    fitted = odtc.fit(made, "oblique_search", 2, missing="separate", params={"seconds": 300.0})
+    assert fitted.tree.n_leaves == 1 and fitted.decoded.solution.message.startswith("WARNING: ")
+
+
+def test_the_hyperplane_of_the_folds_is_kept_where_a_threshold_parts_the_training_rows_alike():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2)) + 6 * (np.arange(100) % 2)[:, None]
+    encoded = encode(dataset(X, np.arange(100) % 2))
+    weighed, h, g = LinearTerms.encoded(encoded).by_quantiles(), np.array([1.0, 0.7]), 0.8
+    fresh = 3 + 2 * rng.normal(size=(4000, 2))
+    of_folds = (fresh - weighed.low) / weighed.span @ h > g
+
+    def alike(kept: bool) -> float:
+        heap = build_tree(
+            encoded, CompleteTree(1), lambda _, rows: split_by_hyperplane(weighed, h, g, rows, kept=kept), kept
+        )
+        return (heap.to_tree(encoded).predict(fresh) == of_folds).mean()
+
+    assert alike(True) > 0.97 > alike(False)
+
+
+def test_a_cell_of_1e300_hides_neither_the_others_nor_the_class():
+    X, y = blobs(120)
+    X[7] = [1e300, -1e300, 0]
+    encoded = encode(dataset(X, y))
+    heap, seen = choose(encoded, CompleteTree(1), seconds=300)
+    assert seen.better and heap.errors(encoded) <= 8
+
+
+def test_the_estimator_tells_what_the_folds_said_and_warns_of_a_majority():
+    X, y = blobs(80)
+    kept = {"model": "oblique_search", "max_depth": 1, "params": {"seconds": 300.0}}
+    assert "chosen by 10 folds" in odtc.OptimalTreeClassifier(**kept).fit(X, y).message_
+    noise = np.random.default_rng(0).permutation(y)
+    with pytest.warns(UserWarning, match="no tree surely beats the majority"):
+        tree = odtc.OptimalTreeClassifier(**kept).fit(X, noise)
+    assert tree.message_.startswith("WARNING: ")

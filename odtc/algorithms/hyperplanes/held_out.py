@@ -14,8 +14,9 @@ import numpy as np
 from odtc.algorithms.hyperplanes.penalised import CART, NEAR, PENALTIES, Grower, PrunedTree, clipped
 
 FOLDS, REPEATS = 5, 2
-LEAST_ROWS = 30  # fewer, or fewer than FOLDS of the most frequent class, cannot say which tree is better
+LEAST_ROWS = 10  # fewer, or fewer than FOLDS of the most frequent class, cannot say which tree is better
 FOLD_ROWS = 2500  # that cross-validation looks at, at most
+FOLD_CELLS = 500_000  # the same if the time is over and single columns alone are looked at
 FIT_ROWS = 8000  # that a tree is settled on, at most
 FIRST = 0.25  # of the time, in which the first fold ends
 SURE = 2.0  # corrected standard errors by which a tree has to beat the majority
@@ -27,8 +28,11 @@ class Choice:
 
     `penalty` is the C of its nodes, None for a tree of single columns. Of the held-out rows: `held_out` mean loss of
     trees like this one per unit of weight, `error` the standard error of that mean, `majority` and `linear` mean
-    losses of the majority and of a multinomial logistic regression, which is no tree; `folds` how many were seen, 0 if
-    the time was too short. `better` tells whether some tree of more than a leaf surely beats the majority.
+    losses of the majority and of a multinomial logistic regression, which is no tree (NaN if there is none); `folds`
+    how many were seen, 0 if there are too few rows. `held_out` is the mean of the folds that the choice was made by, so
+    that it is a little too good; `error` counts that they share training rows. `better` tells whether some tree of
+    more than a leaf surely beats the majority; `over` whether the time was over before all penalties were seen on all
+    folds, and `alone` whether it left single columns only.
     """
 
     tree: PrunedTree
@@ -39,18 +43,18 @@ class Choice:
     linear: float = np.nan
     folds: int = 0
     better: bool = False
+    over: bool = False
+    alone: bool = False
 
 
 def choose_tree(
     Z: np.ndarray,
     loss: np.ndarray,
     weight: np.ndarray,
-    depth: int,
+    grower: Grower,
     *,
     se: float = 1.0,
     seconds: float = 10.0,
-    seed: int = 0,
-    sparse: bool = False,
 ) -> Choice:
     """The tree of 1 to 2^depth leaves that repeated cross-validation speaks for.
 
@@ -61,33 +65,37 @@ def choose_tree(
     loss : ndarray of float64, (rows, classes)
         What predicting this class for this row costs.
     weight : ndarray of float64, (rows,)
-    depth : int
+    grower : Grower
+        Of the candidates; its seed is that of the folds and samples, too.
     se : float
         Standard errors (of the paired differences to the best candidate) that fewer leaves may be worse; 0 for the
         best mean.
     seconds : float
         How long it may take. If that is short there are fewer penalties, folds and rows; if two folds could not be
-        seen, or there are fewer than LEAST_ROWS rows, a tree of single columns comes back.
-    seed : int
-        Of the folds, the samples and the draws.
-    sparse : bool
-        Whether the penalty of a node is |h|₁, so that it weighs few columns.
+        seen, the choice is among trees of single columns, which take little. With fewer than LEAST_ROWS rows it is the
+        majority.
 
     Returns
     -------
     Choice
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(grower.seed)
     cheapest = loss.argmin(axis=1)
     fitted = _sample(cheapest, FIT_ROWS, rng)
-    grower, until = Grower(depth, seed, sparse), time.monotonic() + seconds
-    if len(Z) < LEAST_ROWS or np.bincount(cheapest).max() < FOLDS or seconds <= 0:
-        return Choice(grower.of_columns(Z, loss)[0], None)
-    held, rate = _held_out(Z, loss, weight, grower, _sample(cheapest, FOLD_ROWS, rng), seed, until)
+    until = time.monotonic() + seconds
+    if len(Z) < LEAST_ROWS or np.bincount(cheapest).max() < FOLDS:
+        return Choice(grower.paths(Z, loss, np.inf, ())[CART][-1], None)
+    wanted = PENALTIES if grower.depth and Z.shape[1] > grower.alone else ()
+    held, rate = [], np.inf
+    if seconds > 0 and wanted:
+        held, rate = _held_out(Z, loss, weight, grower, _sample(cheapest, FOLD_ROWS, rng), until, wanted)
+    alone = bool(wanted) and len(held) < 2
     if len(held) < 2:
-        return Choice(grower.of_columns(Z, loss)[0], None)
-    in_time = max(LEAST_ROWS, int(rate * (until - time.monotonic())))
-    fitted = fitted[_sample(cheapest[fitted], in_time, rng)]
+        most, rate, until = max(200, min(FOLD_ROWS, FOLD_CELLS // max(1, Z.shape[1]))), np.inf, np.inf
+        held, _ = _held_out(Z, loss, weight, grower, _sample(cheapest, most, rng), until, ())
+    if np.isfinite(rate):
+        in_time = max(LEAST_ROWS, int(rate * (until - time.monotonic())))
+        fitted = fitted[_sample(cheapest[fitted], in_time, rng)]
     full = grower.paths(Z[fitted], loss[fitted], until, _penalties(held[0][0]))
     keys = [(family, k) for family, path in full.items() for k in sorted({tree.leaves for tree in path})]
     losses = np.array([[each[family][leaves - 1] for family, leaves in keys] for each, _ in held])
@@ -98,11 +106,13 @@ def choose_tree(
         _whole(_at(full[family], leaves), Z, loss),
         None if family == CART else family[1],
         float(losses[:, at].mean()),
-        float(_corrected_error(losses[:, at], 0.0)),
+        _corrected_error(losses[:, at]),
         float(losses[:, _majority(keys)].mean()),
         float(linear.mean()),
         len(held),
         better,
+        alone or (bool(wanted) and (len(held) < FOLDS * REPEATS or len(_penalties(held[0][0])) < len(wanted))),
+        alone,
     )
 
 
@@ -144,7 +154,7 @@ def _sample(cheapest: np.ndarray, most: int, rng) -> np.ndarray:
 
 
 def _held_out(
-    Z, loss, weight, grower: Grower, rows: np.ndarray, seed: int, until: float
+    Z, loss, weight, grower: Grower, rows: np.ndarray, until: float, penalties: tuple[float, ...]
 ) -> tuple[list[tuple[dict, float]], float]:
     """(of each fold ({family: losses of its trees of 1, 2, … leaves}, loss of a linear model) per unit of held-out
     weight, rows a second).
@@ -159,7 +169,7 @@ def _held_out(
     part = FIRST * (until - time.monotonic())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of classes with fewer rows than folds, and of models that have not converged
-        folds = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=REPEATS, random_state=seed)
+        folds = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=REPEATS, random_state=grower.seed)
         for inside, outside in folds.split(rows, cheapest[rows]):
             began = time.monotonic()
             if found and began + 2 * longest > until:
@@ -167,7 +177,7 @@ def _held_out(
             train, test = rows[inside], rows[outside]
             families = found[0][0] if found else {}
             ends = began + max(part, longest)
-            paths = grower.paths(Z[train], loss[train], ends, _penalties(families) if found else PENALTIES)
+            paths = grower.paths(Z[train], loss[train], ends, _penalties(families) if found else penalties)
             if not families.keys() <= paths.keys():
                 break
             total = max(float(weight[test].sum()), NEAR)
@@ -180,14 +190,15 @@ def _held_out(
                 for family, path in paths.items()
             }
             plane, margin = cheapest[train], np.ptp(loss[train], axis=1) + 1e-12
-            if len(np.unique(plane)) > 1:
-                linear = LogisticRegression(max_iter=200, tol=1e-3).fit(
-                    clipped(Z[train]), plane, margin / margin.mean()
-                )
-                label = linear.predict(clipped(Z[test]))
+            if not penalties:
+                label = None
+            elif len(np.unique(plane)) > 1:
+                near = clipped(grower.weighed(Z))
+                linear = LogisticRegression(max_iter=200, tol=1e-3).fit(near[train], plane, margin / margin.mean())
+                label = linear.predict(near[test])
             else:
                 label = np.full(len(test), plane[0])
-            found.append((each, float(loss[test][index, label].sum() / total)))
+            found.append((each, np.nan if label is None else float(loss[test][index, label].sum() / total)))
             longest, least = max(longest, time.monotonic() - began), min(least, len(train))
     return found, least / max(longest, NEAR)
 

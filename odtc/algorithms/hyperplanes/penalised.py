@@ -24,6 +24,7 @@ PASSES = 6  # over all nodes of a tree
 RESTARTS = 8  # of the search without a penalty, whose tree is one of those that alternation begins with
 SEARCH_ROWS = 2000  # more rows than these are not searched without a penalty
 NEAR = 1e-9
+FAR = 1e30  # what single columns are clipped to
 CLIP = (-1.0, 2.0)  # of scaled numbers, where nodes are fitted: one range beyond [0, 1] on either side
 
 
@@ -69,10 +70,19 @@ def clipped(Z: np.ndarray) -> np.ndarray:
 
 class Grower:
     """Grows the candidates for some rows: {family: cost-complexity path}. `late` tells whether the time of the last
-    ones was over before their end."""
+    ones was over before their end.
 
-    def __init__(self, depth: int, seed: int, sparse: bool):
-        self.depth, self.seed, self.sparse, self.until, self.late = depth, seed, sparse, np.inf, False
+    The last `alone` columns of Z are asked by themselves and weighed by no hyperplane: ranks along tests of a column
+    that has no place on a line, such as one with missing cells.
+    """
+
+    def __init__(self, depth: int, seed: int, sparse: bool, alone: int = 0):
+        self.depth, self.seed, self.sparse, self.alone = depth, seed, sparse, alone
+        self.until, self.late = np.inf, False
+
+    def weighed(self, Z: np.ndarray) -> np.ndarray:
+        """The columns that hyperplanes weigh."""
+        return Z[:, : Z.shape[1] - self.alone]
 
     def paths(
         self, Z: np.ndarray, loss: np.ndarray, until: float, penalties: tuple[float, ...] = PENALTIES
@@ -89,7 +99,7 @@ class Grower:
             warnings.simplefilter("ignore")  # a linear model that has not converged is a candidate as any other
             axis = self._axis_tree(Z, loss)
             found = {CART: self._path(axis, Z, loss)}
-            if self.depth == 0:
+            if self.depth == 0 or Z.shape[1] == self.alone or not penalties:
                 return found
             begun = [axis, *self._searched(Z, loss)]
             for C in penalties:
@@ -105,10 +115,6 @@ class Grower:
                 found |= grown
         return found
 
-    def of_columns(self, Z: np.ndarray, loss: np.ndarray) -> list[PrunedTree]:
-        """The path of the family CART alone."""
-        return self._path(self._axis_tree(Z, loss), Z, loss)
-
     def _over(self) -> bool:
         self.late = self.late or time.monotonic() > self.until
         return self.late
@@ -122,7 +128,8 @@ class Grower:
             return H, g
         weight = np.ptp(loss, axis=1) + 1e-12
         grown = DecisionTreeClassifier(max_depth=self.depth, random_state=0)
-        tree = grown.fit(Z, loss.argmin(axis=1), sample_weight=weight).tree_
+        single = np.clip(Z, -FAR, FAR)  # it takes single precision
+        tree = grown.fit(single, loss.argmin(axis=1), sample_weight=weight).tree_
         stack = [(1, 0)]
         while stack:
             t, node = stack.pop()
@@ -135,8 +142,8 @@ class Grower:
         if len(Z) > SEARCH_ROWS or self._over():
             return []
         left = max(0.0, self.until - time.monotonic()) / 3
-        found = search_hyperplanes(Z, loss, self.depth, restarts=RESTARTS, seconds=left, seed=self.seed)
-        return [(found.H, found.g)]
+        found = search_hyperplanes(self.weighed(Z), loss, self.depth, restarts=RESTARTS, seconds=left, seed=self.seed)
+        return [(np.pad(found.H, ((0, 0), (0, self.alone))), found.g)]
 
     def _drawn(self, Z, loss, depth: int, C: float) -> tuple[np.ndarray, np.ndarray]:
         """(H, g): each node parts two groups of the classes of its rows, found by 2-means of their centres."""
@@ -146,8 +153,8 @@ class Grower:
         for t in range(1, 2**depth):
             rows = arriving[t]
             if len(np.unique(cheapest[rows])) > 1 and not self._over():
-                right = _two_groups(clipped(Z[rows]), cheapest[rows], weight[rows], self.seed)
-                H[t], g[t] = _penalised(Z[rows], right, weight[rows], C, self.sparse)
+                right = _two_groups(clipped(self.weighed(Z[rows])), cheapest[rows], weight[rows], self.seed)
+                H[t], g[t] = self._penalised(Z[rows], right, weight[rows], C)
             right = Z[rows] @ H[t] > g[t]
             arriving[2 * t], arriving[2 * t + 1] = rows[~right], rows[right]
         return H, g
@@ -171,7 +178,7 @@ class Grower:
                 if not care.any():
                     continue
                 toward, gain = (lost[1] < lost[0])[care], np.abs(lost[0] - lost[1])[care]
-                h, bound = _penalised(Z[rows[care]], toward, gain, C, self.sparse)
+                h, bound = self._penalised(Z[rows[care]], toward, gain, C)
                 new, old = Z[rows[care]] @ h > bound, right[rows[care], t]
                 if number == 0 or gain[new != toward].sum() <= gain[old != toward].sum() + NEAR:
                     H[t], g[t], right[:, t] = h, bound, Z @ h > bound
@@ -182,6 +189,10 @@ class Grower:
             if self.late or (number and abs(cost - before) <= NEAR):
                 break
         return best
+
+    def _penalised(self, Z, right, weight, C: float) -> tuple[np.ndarray, float]:
+        h, g = _penalised(self.weighed(Z), right, weight, C, self.sparse)
+        return np.pad(h, (0, self.alone)), g
 
     def _path(self, tree: tuple[np.ndarray, np.ndarray], Z, loss) -> list[PrunedTree]:
         """The tree, and what is left when again and again the branch node goes that saves least per leaf."""
