@@ -27,6 +27,7 @@ from odtc.model.points import name_list, split_point
 from odtc.model.summary import summary_html, summary_lines
 
 CHUNK = 100_000  # nonzeros held at once while the matrix is streamed
+MANY = 20  # times as many nonzeros of one first label are cut by second labels
 
 SMALL = 1_000_000  # columns, rows or nonzeros that need no thought about memory
 ENTRY_BYTES = 40  # of a nonzero while the matrix is assembled
@@ -44,27 +45,25 @@ class Term:
     def shape(self) -> tuple[int, ...]:
         return np.broadcast_shapes(self.rows.shape, self.columns.shape, self.coef.shape)
 
-    def part(self, begin: int, end: int, by_rows: bool = False) -> tuple[np.ndarray, ...] | None:
-        """(rows, columns, coefs), flat, of the entries whose column (or row) has a first label in begin .. end.
+    def part(
+        self, begin: int, end: int, by_rows: bool = False, second: tuple[int, int] | None = None
+    ) -> tuple[np.ndarray, ...] | None:
+        """(rows, columns, coefs), flat, of the entries whose column (or row) has a first label in begin .. end, and, if
+        `second` is given, a second label in that range.
 
         None if there are no such entries.
         """
-        size, ndim, split = self.shape, len(self.shape), len(self.rows.places)
+        ndim, split = len(self.shape), len(self.rows.places)
         parts: list[np.ndarray] = [
             p.reshape((1,) * (ndim - p.ndim) + p.shape) for p in (*self.rows.places, *self.columns.places, self.coef)
         ]
         side, first = (self.rows, 0) if by_rows else (self.columns, split)
-        if side.places:
-            varying = [axis for axis in range(ndim) if parts[first].shape[axis] > 1]
-            if len(varying) > 1:  # rare: no single axis to cut along, so multiply out first
-                parts = [np.broadcast_to(p, size).reshape(-1) for p in parts]
-                varying = [0]
-            inside = (parts[first] >= begin) & (parts[first] < end)
-            if not inside.any():
-                return None
-            if not inside.all():
-                axis, keep = varying[0], np.flatnonzero(inside)
-                parts = [np.take(p, keep, axis) if p.shape[axis] > 1 else p for p in parts]
+        for place, (low, high) in enumerate(((begin, end), second) if second else ((begin, end),)):
+            if side.places:
+                kept = _only(parts, first + place, low, high)
+                if kept is None:
+                    return None
+                parts = kept
         rows = Cells(self.rows.block, tuple(parts[:split])).flat()
         columns = Cells(self.columns.block, tuple(parts[split:-1])).flat()
         shape = np.broadcast_shapes(rows.shape, columns.shape, parts[-1].shape)
@@ -78,6 +77,23 @@ class Term:
     def size(self) -> int:
         """Numbers that it holds: labels and coefficients before they are multiplied out."""
         return sum(part.size for part in (*self.rows.places, *self.columns.places, self.coef))
+
+
+def _only(parts: list[np.ndarray], which: int, begin: int, end: int) -> list[np.ndarray] | None:
+    """Arrays of as many axes that broadcast together, cut down to where parts[which] is from `begin` to `end` - 1; None
+    if that is nowhere."""
+    varying = [axis for axis, size in enumerate(parts[which].shape) if size > 1]
+    if len(varying) > 1:  # rare: no single axis to cut along, so multiply out first
+        size = np.broadcast_shapes(*(p.shape for p in parts))
+        parts = [np.broadcast_to(p, size).reshape(-1) for p in parts]
+        varying = [0]
+    inside = (parts[which] >= begin) & (parts[which] < end)
+    if not inside.any():
+        return None
+    if not inside.all():
+        axis, keep = varying[0], np.flatnonzero(inside)
+        parts = [np.take(p, keep, axis) if p.shape[axis] > 1 else p for p in parts]
+    return parts
 
 
 @dataclass(frozen=True)
@@ -176,7 +192,8 @@ class Model:
         Parameters
         ----------
         most : int
-            About how many nonzeros a part holds. A part lies within one block, and holds one first label at least.
+            About how many nonzeros a part holds. A part lies within one block, and holds one first label at least; if
+            that has far more nonzeros, one second label.
 
         Returns
         -------
@@ -410,16 +427,24 @@ class CountedModel(Model):
 def _pieces(
     block: Block | NamedBlock, terms: list[Term], most: int, by_rows: bool
 ) -> Iterator[tuple[int, int, tuple[np.ndarray, ...]]]:
-    """(begin, end, (rows, columns, coefs)): the terms of one block, cut along its first axis."""
+    """(begin, end, (rows, columns, coefs)): the terms of one block, cut along its first axis, or its first two."""
     labels = block.shape[0] if block.shape else 1
-    inner = block.size // labels
-    step = max(1, int(labels * most / max(most, sum(term.nnz for term in terms))))
+    inner, entries = block.size // labels, sum(term.nnz for term in terms)
+    step = max(1, int(labels * most / max(most, entries)))
+    pairs: list[tuple[int, int] | None] = [None]
+    if entries > MANY * most * labels and len(block.shape) > 1:  # one label holds too many: its second ones, few by few
+        few = max(1, block.shape[1] * MANY * most * labels // entries)
+        pairs = [(low, min(low + few, block.shape[1])) for low in range(0, block.shape[1], few)]
     for begin in range(0, labels, step):
         end = min(begin + step, labels)
-        pieces = [piece for term in terms if (piece := term.part(begin, end, by_rows)) is not None]
-        pieces = pieces or [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
-        joined = tuple(part[0] if len(part) == 1 else np.concatenate(part) for part in zip(*pieces))
-        yield block.start + begin * inner, block.start + end * inner, joined
+        for second in pairs:
+            pieces = [piece for term in terms if (piece := term.part(begin, end, by_rows, second)) is not None]
+            pieces = pieces or [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
+            joined = tuple(part[0] if len(part) == 1 else np.concatenate(part) for part in zip(*pieces))
+            low, high = block.start + begin * inner, block.start + end * inner
+            if second:
+                low, high = (low + label * (inner // block.shape[1]) for label in second)
+            yield low, high, joined
 
 
 def _sparse(coefs: np.ndarray, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> Any:

@@ -70,3 +70,29 @@ def test_blanks_behind_a_field_give_way_to_what_follows():
     plain = lines("a", names[:, :3], "long enough", names[:1, :3], "\n")
     assert (lines("a", (names, 3), "long enough", names[:1, :3], "\n") == plain).all()
     assert plain.tobytes() == b"aonelong enoughone\natwolong enoughone\nasixlong enoughone\n"
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 999), most=st.integers(1, 6))
+def test_a_matrix_in_small_parts_is_the_whole_one(seed, most):
+    random = np.random.default_rng(seed)
+    m = ModelBuilder("m")
+    x = m.columns("x", Axis("i", 2), Axis("j", int(random.integers(1, 9))), Axis("k", 3, 1))
+    y = m.columns("y", Axis("i", 4), members=np.array([1, 3]))
+    r = m.rows("r", Axis("a", 3), Axis("b", 70))
+    s = m.rows("s", upper=0)
+    i, j, k = (np.arange(size) for size in x.shape)
+    m.add(r[i[:, None, None], np.arange(70)[:, None]], x[i[:, None, None], j[:1], k + 1], 2.0)
+    rows, columns = np.nonzero(random.random((70, x.size)) < 0.5)
+    m.add(r[2, rows], x[columns // (3 * len(j)), columns // 3 % len(j), columns % 3 + 1], random.random(len(rows)))
+    m.add(s[()], x.all(), np.arange(1.0, x.size + 1).reshape(x.shape))
+    m.add(s[()], y[np.arange(2)], -1.0)
+    model = m.finish()
+    whole = model.A.toarray()
+    for chunks, name in ((model.column_chunks, "columns"), (model.row_chunks, "rows")):
+        parts = list(chunks(most))
+        assert [begin for begin, _, _ in parts[1:]] == [end for _, end, _ in parts[:-1]]
+        found = np.concatenate([part.toarray() for _, _, part in parts], axis=1 if name == "columns" else 0)
+        assert (found == whole).all()
+    sizes = [end - begin for begin, end, _ in model.column_chunks(1)]
+    assert max(sizes) <= 3  # 70 rows of each label of the first axis: parts hold one label of the second
