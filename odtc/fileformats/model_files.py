@@ -32,6 +32,7 @@ from odtc.base.text import show_number
 from odtc.errors import ModelError
 from odtc.model.blocks import Block, NamedBlock
 from odtc.model.milp import Model
+from odtc.model.points import name_list
 
 
 class ModelFormat(Protocol):
@@ -63,6 +64,28 @@ class ModelFormat(Protocol):
 FORMATS = Registry(
     "format", "odtc.fileformats.models", ("mps", "lp", "fixed-mps"), Contract(always=(ModelFormat,)), "odtc.formats"
 )
+
+
+def names_in_file(model: Model, holds: Callable[[str], bool]) -> list[str]:
+    """What a file calls the columns of a model: fixed MPS has names of its own.
+
+    Parameters
+    ----------
+    model : Model
+    holds : function of str
+        Whether a column of the file has this name.
+
+    Returns
+    -------
+    list of str
+        In the order of the model.
+    """
+    names = name_list(model.columns)
+    if not names or holds(names[0]):
+        return names
+    fixed = name_list(FORMATS.get("fixed-mps").renamed(model).columns)
+    return [name if holds(name) else other for name, other in zip(names, fixed)]  # a user's own may be in words
+
 
 BLANK = ord(" ")
 FEW = 5  # bytes of a text that are set one by one in all lines

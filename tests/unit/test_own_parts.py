@@ -115,6 +115,23 @@ def test_files_of_a_model_with_own_parts(tmp_path, monkeypatch):
     assert not command("verify", "own.sol", folder=tmp_path).code
 
 
+@pytest.mark.parametrize("edited", [False, True])
+def test_own_columns_in_fixed_mps(tmp_path, edited):
+    """Its columns are C0000000, …: those of the model were called lacking. A user may also add one to the file."""
+    model = odtc.build(np.eye(4), [0, 1, 0, 1], "flowoct", 1)
+    own = model.add_columns(["late"], cost=1, upper=3).add_rows([{"b_1_0": 1.0, "late": 1.0}], lower=2)
+    odtc.write_build(own, tmp_path / "m", format="fixed-mps")
+    if edited:
+        text = (tmp_path / "m.mps").read_text()
+        assert (last := f"C{model.n_cols:07d}") in text
+        (tmp_path / "m.mps").write_text(text.replace(last, "late    "))
+    assert command("solve", "m.mps", folder=tmp_path).code == 0
+    said = command("decode", "m.sol", "--json", folder=tmp_path)
+    assert said.facts["verified"] and said.facts["edited"]["termination"] == "optimal", said.err
+    assert said.facts["edited"]["bound"] == pytest.approx(milp(**own.to_scipy()).fun)
+    assert not command("verify", "m.sol", folder=tmp_path).code
+
+
 @pytest.mark.parametrize("name", ["e1", "inf_x", "a b", "st", "", "ä", "1x", "b_1_0"])
 def test_names_that_files_cannot_hold_are_refused(name):
     model = odtc.build(np.eye(4), [0, 1, 0, 1], "flowoct", 1)

@@ -13,7 +13,7 @@ import numpy as np
 
 from odtc.base.atomic_write import stem_of
 from odtc.errors import ModelError, OdtcError, SolutionError
-from odtc.fileformats.model_files import read_model
+from odtc.fileformats.model_files import names_in_file, read_model
 from odtc.fileformats.solution_files import RawPoint
 from odtc.model.blocks import NamedBlock
 from odtc.model.milp import Model
@@ -104,7 +104,8 @@ def point_of(manifest: Manifest, model: Model, raw: RawPoint, content: str, path
         longer = under_columns(manifest, model, solved)
         if longer is None or (raw.n_columns is not None and raw.n_columns != longer.n_cols):
             raise
-        return align(longer.columns, raw.names, raw.values)
+        names = names_in_file(longer, set(name_list(solved.columns)).__contains__)
+        return align([NamedBlock(tuple(names))], raw.names, raw.values)
 
 
 def _claimed(solution: Solution) -> str:
@@ -142,7 +143,8 @@ def under_columns(manifest: Manifest, model: Model, other: Model) -> Model | Non
     """
     names, columns = name_list(other.columns), model.columns
     if other.n_cols > model.n_cols:
-        known, wanted = {name: at for at, name in enumerate(names)}, name_list(model.columns)
+        known = {name: at for at, name in enumerate(names)}
+        wanted = names_in_file(model, known.__contains__)
         if lacking := [name for name in wanted if name not in known]:
             raise SolutionError(f"it lacks columns of the model, {lacking[0]!r} is the first")
         rest = sorted(set(known) - set(wanted), key=known.get)

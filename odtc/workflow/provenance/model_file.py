@@ -11,10 +11,9 @@ import numpy as np
 from odtc.base.atomic_write import stem_of
 from odtc.base.compression.unpack import gunzip
 from odtc.errors import ModelError, OdtcError, TreeError
-from odtc.fileformats.model_files import FORMATS, read_model
+from odtc.fileformats.model_files import names_in_file, read_model
 from odtc.model.feasibility import TOLERANCE, Check, is_close
 from odtc.model.milp import Model
-from odtc.model.points import name_list
 from odtc.model.solution import NO_POINT, Solution, Termination
 from odtc.problem.constraints.constraint import complete
 from odtc.problem.cuts.cut import arrange_tree
@@ -87,12 +86,9 @@ def _point_check(written: Written, names: Sequence[bytes], x: np.ndarray) -> Che
 
 
 def _names(model: Model, written: Written) -> list[bytes]:
-    """What the file calls the columns of the model: fixed MPS has names of its own."""
-    names = [name.encode() for name in name_list((model.edited or model).columns)]
-    if names and names[0] not in written.columns:
-        renamed = FORMATS.get("fixed-mps").renamed(model)
-        names = [name.encode() for name in name_list(renamed.columns)]
-    return names
+    """What the file calls the columns of the model."""
+    names = names_in_file(model.edited or model, lambda name: name.encode() in written.columns)
+    return [name.encode() for name in names]
 
 
 def confirm(
