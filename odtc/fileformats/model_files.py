@@ -271,7 +271,7 @@ def name_table(blocks: Sequence[Block | NamedBlock], end: str = "") -> np.ndarra
     table = np.full((size, widest + len(end)), ord(" "), np.uint8)
     for block in blocks:
         names = table[block.start : block.stop]
-        names[:, : block.width] = block.names()
+        names[:, : block.width] = block.name_table()
         if end:
             names[np.arange(block.size), (names != ord(" ")).sum(axis=1)] = ord(end)
     return table
@@ -286,7 +286,7 @@ def names_by_part(blocks: Sequence[Block | NamedBlock]) -> Callable[[int, int], 
     def names(begin: int, end: int) -> np.ndarray:
         block = blocks[int(np.searchsorted(starts, begin, "right")) - 1]
         table = np.full((end - begin, widest), BLANK, np.uint8)
-        table[:, : block.width] = block.names(begin - block.start, end - block.start)
+        table[:, : block.width] = block.name_table(begin - block.start, end - block.start)
         return table
 
     return names

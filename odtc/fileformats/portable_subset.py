@@ -17,50 +17,10 @@ from odtc.base.compression.unpack import gunzip
 from odtc.fileformats.model_files import FORMATS, form_of
 from odtc.model.blocks import Axis, Block, NamedBlock
 from odtc.model.milp import Model
+from odtc.model.own_parts import RESERVED
 
 # What every reader of MPS and LP takes for a name (docs/background/file-formats.md); CBC loses longer names in LP.
 NAME = re.compile(r"(?:(?![eE]\d)[A-Za-z_][A-Za-z0-9_]{0,59}(?:\n(?=.)|\Z))++")
-WORDS = {
-    "obj",
-    "bnd",
-    "rhs",
-    "marker",
-    "free",
-    "inf",
-    "infinity",
-    "nan",
-    "st",
-    "end",
-    "bound",
-    "bounds",
-    "general",
-    "generals",
-    "gen",
-    "integer",
-    "integers",
-    "int",
-    "binary",
-    "binaries",
-    "bin",
-    "semi",
-    "semis",
-    "sec",
-    "sin",
-    "sos",
-    "sos1",
-    "sos2",
-    "min",
-    "minimize",
-    "minimise",
-    "minimum",
-    "max",
-    "maximize",
-    "maximise",
-    "maximum",
-    "lazy",
-    "constant",
-    "objconstant",
-}
 CUT_SECTIONS = re.compile(rb"^(USERCUTS|LAZYCONS|User Cuts|Lazy Constraints)[ \t\r]*$", re.M)
 
 
@@ -135,7 +95,7 @@ def _named(blocks: Sequence[Block | NamedBlock]) -> bool:
     for block in blocks:
         names = block.table if isinstance(block, NamedBlock) else (block.name,)
         if names and (
-            not NAME.fullmatch("\n".join(names)) or block.width > 60 or not WORDS.isdisjoint(map(str.lower, names))
+            not NAME.fullmatch("\n".join(names)) or block.width > 60 or not RESERVED.isdisjoint(map(str.lower, names))
         ):
             return False
     return True

@@ -57,6 +57,10 @@ class Block:
         """The length of each name."""
         return len(self.name) + sum(1 + axis.digits for axis in self.axes)
 
+    def names(self) -> list[str]:
+        """The names of its members, in their order."""
+        return _texts(self.name_table())
+
     def __getitem__(self, labels: Any) -> "Cells":
         labels = labels if isinstance(labels, tuple) else (labels,)
         if len(labels) != len(self.axes):
@@ -73,7 +77,7 @@ class Block:
         """Every member, with one broadcast axis per block axis."""
         return self[np.ix_(*(axis.first + np.arange(axis.size) for axis in self.axes))]
 
-    def names(self, begin: int = 0, end: int | None = None) -> np.ndarray:
+    def name_table(self, begin: int = 0, end: int | None = None) -> np.ndarray:
         """Names of members begin .. end as ASCII, uint8 of shape (end - begin, width)."""
         end = self.size if end is None else end
         inner = self.size // self.axes[0].size if self.axes and self.size else 0
@@ -153,7 +157,7 @@ class PickedBlock(Block):
     def all(self) -> "Cells":
         return self[np.arange(self.size)]
 
-    def names(self, begin: int = 0, end: int | None = None) -> np.ndarray:
+    def name_table(self, begin: int = 0, end: int | None = None) -> np.ndarray:
         return self._written(self.members[begin:end])
 
     def places(self, words: Words) -> np.ndarray:
@@ -195,7 +199,11 @@ class NamedBlock:
     def width(self) -> int:
         return max(map(len, self.table), default=1)
 
-    def names(self, begin: int = 0, end: int | None = None) -> np.ndarray:
+    def names(self) -> list[str]:
+        """The names of its members, in their order."""
+        return list(self.table)
+
+    def name_table(self, begin: int = 0, end: int | None = None) -> np.ndarray:
         """Names of members begin .. end as UTF-8, uint8 (end - begin, width), with blanks behind shorter ones."""
         part = self.table[begin:end]
         packed = np.array([name.encode() for name in part], dtype=f"S{self.width}")
@@ -249,3 +257,9 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
         strides.append(step)
         step *= size
     return strides[::-1]
+
+
+def _texts(table: np.ndarray) -> list[str]:
+    """The names of a table of bytes, one a row."""
+    packed = np.ascontiguousarray(table).view(f"S{table.shape[1]}").ravel()
+    return [name.rstrip() for name in packed.astype(str).tolist()]

@@ -87,7 +87,7 @@ def _largest(
     if worst == 0:
         return Check(name, True, f"{count} kept exactly")
     block = next(b for b in blocks if b.start <= at < b.stop)
-    where = block.names(at - block.start, at - block.start + 1).tobytes().decode().strip()
+    where = block.name_table(at - block.start, at - block.start + 1).tobytes().decode().strip()
     kept = worst <= tolerance
     return Check(
         name,

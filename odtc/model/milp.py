@@ -249,7 +249,8 @@ class Model:
         return name_list(self.rows)
 
     def __getitem__(self, name: str) -> Block | NamedBlock:
-        """A family of columns, or of rows, by its name: `model["b"].names()`, `model["b"].start`.
+        """A family of columns, or of rows, by its name: `model["b"].names()` are texts, `model["b"].start` is the
+        place of the first.
 
         Raises
         ------

@@ -21,56 +21,25 @@ if TYPE_CHECKING:
     from odtc.model.milp import Model
 
 MOST_NAME = 200  # characters; some solvers read 255
-# Words that begin a section of an LP file, in some reader (docs/background/file-formats.md).
-KEYWORDS = {
-    "st",
-    "subject",
-    "such",
-    "free",
-    "bound",
-    "bounds",
-    "int",
-    "integer",
-    "integers",
-    "gen",
-    "general",
-    "generals",
-}
-KEYWORDS |= {
-    "bin",
-    "binary",
-    "binaries",
-    "sos",
-    "min",
-    "max",
-    "minimize",
-    "maximize",
-    "minimum",
-    "maximum",
-    "semi",
-    "sec",
-}
+# Words that some reader of MPS or LP takes for a section, a number, or a part of the objective, in small letters
+# (docs/background/file-formats.md).
+RESERVED = frozenset(
+    """
+    bin binaries binary bnd bound bounds constant end free gen general generals indicator indicators inf infinity
+    int integer integers lazy marker max maximise maximize maximum min minimise minimize minimum nan obj
+    objconstant pwlobj rhs scenario scenarios sec semi semicontinuous semiinteger semiintegers semis sin sos sos1
+    sos2 st subject such
+    """.split()
+)
 
 
 def with_rows(model: "Model", rows: Any, lower: ArrayLike, upper: ArrayLike, names: Sequence[str] | None) -> "Model":
     """As `Model.add_rows`."""
     import scipy.sparse as sp
 
-    if isinstance(rows, Mapping):
-        rows = [rows]
-    if not sp.issparse(rows) and len(rows) and isinstance(rows[0], Mapping):
-        A = _of_names(model, rows)
-    else:
-        A = sp.csr_array(np.atleast_2d(rows) if not sp.issparse(rows) else rows, dtype=float)
-    if A.shape[1] != model.n_cols:
-        raise ModelError(f"expected rows over the {model.n_cols} columns of the model, got {A.shape[1]} coefficients")
-    if not np.isfinite(A.data).all():
-        raise ModelError("expected finite coefficients in rows of your own, got one that is not")
-    A.eliminate_zeros()
+    A = _matrix(model, rows)
     n = A.shape[0]
-    low, high = (np.broadcast_to(np.asarray(side, float), (n,)) for side in (lower, upper))
-    if np.isnan(low).any() or np.isnan(high).any() or (low > high).any():
-        raise ModelError("expected lower sides of rows of your own up to their upper sides, got others")
+    low, high = _ordered(lower, upper, n, "rows")
     block = NamedBlock(_names(names, "own_row", n, name_list(model.rows)), model.n_rows, _fresh(model.rows, "own"))
     return replace(
         model,
@@ -90,11 +59,16 @@ def with_columns(
     """As `Model.add_columns`."""
     import scipy.sparse as sp
 
-    names = [names] if isinstance(names, str) else names
+    names = _texts(names)
     n = len(names)
-    cost, low, high = (np.broadcast_to(np.asarray(value, float), (n,)) for value in (cost, lower, upper))
-    if not np.isfinite(cost).all() or np.isnan(low).any() or np.isnan(high).any() or (low > high).any():
-        raise ModelError("expected finite costs and bounds in order in columns of your own, got others")
+    if not n:
+        raise ModelError("expected the names of one column of your own or more, got none")
+    price, whole = _numbers(cost, n, "costs of columns"), _numbers(integer, n, "integer flags of columns")
+    low, high = _ordered(lower, upper, n, "columns")
+    if not np.isfinite(price).all():
+        raise ModelError("expected finite costs of columns of your own, got one that is not")
+    if not np.isin(whole, (0, 1)).all():
+        raise ModelError("expected integer flags of columns of your own to be True or False, got another")
     block = NamedBlock(
         _names(names, "own_column", n, name_list(model.columns)), model.n_cols, _fresh(model.columns, "own")
     )
@@ -103,10 +77,10 @@ def with_columns(
         matrix=sp.hstack([model.A, sp.csc_array((model.n_rows, n))]).tocsc(),
         terms=(),
         columns=(*model.columns, block),
-        c=np.append(model.c, cost),
+        c=np.append(model.c, price),
         col_lower=np.append(model.col_lower, low),
         col_upper=np.append(model.col_upper, high),
-        integrality=np.append(model.integrality, np.broadcast_to(np.asarray(integer, np.uint8), (n,))),
+        integrality=np.append(model.integrality, whole.astype(np.uint8)),
         base=model.base or model,
         content="",
     )
@@ -146,21 +120,85 @@ def completed(longer: "Model", x: np.ndarray) -> np.ndarray | None:
     return x if all(check.passed for check in check_point(longer, x)) else None
 
 
+def _matrix(model: "Model", rows: Any) -> Any:
+    """Rows of a user's own as a csr_array over the columns of a model; raises ModelError for what is none."""
+    import scipy.sparse as sp
+
+    rows = [rows] if isinstance(rows, Mapping) else rows
+    if isinstance(rows, Sequence) and not isinstance(rows, str) and any(isinstance(row, Mapping) for row in rows):
+        A = _of_names(model, rows)
+    else:
+        try:
+            given = rows if sp.issparse(rows) else np.asarray(rows, float)
+            if not given.ndim:
+                raise TypeError  # a number, or None
+            A = sp.csr_array(given if sp.issparse(given) else np.atleast_2d(given), dtype=float)
+        except (TypeError, ValueError):
+            raise ModelError(
+                "expected rows of your own as numbers of shape (rows, columns), or as coefficients by names of columns "
+                f"such as {{{name_list(model.columns)[0]!r}: 1.0}}, got {rows!r:.80}; their sides are lower= and upper="
+            ) from None
+    if not A.shape[0] or not A.shape[1]:
+        raise ModelError("expected one row of your own or more, got none")
+    if A.shape[1] != model.n_cols:
+        raise ModelError(f"expected rows over the {model.n_cols} columns of the model, got {A.shape[1]} coefficients")
+    if not np.isfinite(A.data).all():
+        raise ModelError("expected finite coefficients in rows of your own, got one that is not")
+    A.eliminate_zeros()
+    return A
+
+
+def _numbers(given: ArrayLike, n: int, what: str) -> np.ndarray:
+    """float64 (n,): a number for each, or one for all; raises ModelError for what is none, and another shape."""
+    try:
+        numbers = np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise ModelError(f"expected {what} of your own as numbers, got {given!r:.80}") from None
+    if numbers.shape not in ((), (1,), (n,)):
+        raise ModelError(f"expected {what} of your own as one number or {n}, got an array of shape {numbers.shape}")
+    return np.broadcast_to(numbers, (n,))
+
+
+def _ordered(lower: ArrayLike, upper: ArrayLike, n: int, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper sides of `n` rows, or bounds of columns."""
+    low, high = _numbers(lower, n, f"lower of {what}"), _numbers(upper, n, f"upper of {what}")
+    wrong = np.flatnonzero(np.isnan(low) | np.isnan(high) | (low > high) | (low == np.inf) | (high == -np.inf))
+    if len(wrong):
+        at = wrong[0]
+        raise ModelError(
+            f"expected lower up to upper in {what} of your own, got lower {low[at]:g} and upper {high[at]:g} in {at}"
+        )
+    return low, high
+
+
+def _texts(given: Any) -> tuple[Any, ...]:
+    """One name or more; each is looked at by `_names`."""
+    if isinstance(given, str):
+        return (given,)
+    try:
+        return tuple(given)
+    except TypeError:
+        raise ModelError(f"expected names of your own as texts, got {given!r:.80}") from None
+
+
 def _of_names(model: "Model", rows: Sequence[Mapping[str, float]]) -> Any:
     """Rows as {name of a column: coefficient} as a csr_array."""
     import scipy.sparse as sp
 
     place = {name: at for at, name in enumerate(name_list(model.columns))}
-    for row in rows:
-        for name in row:
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping) or not row:
+            raise ModelError(f"expected coefficients by names of columns in each row, got {row!r:.80} in row {number}")
+        for name, coef in row.items():
             if name not in place:
                 raise ModelError(
                     f"expected names of columns in rows of your own, got {str(name)!r:.80}; "
                     "`model.column_names` has them"
                 )
+            _numbers(coef, 1, f"coefficients of the column {name!r} in rows")
     entries = [(at, place[name], float(coef)) for at, row in enumerate(rows) for name, coef in row.items()]
-    at, column, coef = zip(*entries) if entries else ((), (), ())
-    return sp.csr_array((np.array(coef, float), (np.array(at, int), np.array(column, int))), (len(rows), model.n_cols))
+    at_row, at_column, coefs = (np.array(part) for part in zip(*entries))
+    return sp.csr_array((coefs, (at_row, at_column)), (len(rows), model.n_cols))
 
 
 def _names(given: Sequence[str] | None, stem: str, n: int, taken: list[str]) -> tuple[str, ...]:
@@ -169,7 +207,7 @@ def _names(given: Sequence[str] | None, stem: str, n: int, taken: list[str]) -> 
     if given is None:
         begin = next(k for k in range(len(taken) + 1) if not any(f"{stem}_{k + i}" in known for i in range(n)))
         given = [f"{stem}_{begin + i}" for i in range(n)]
-    names = tuple([given] if isinstance(given, str) else given)
+    names = _texts(given)
     if len(names) != n:
         raise ModelError(f"expected {n} names, got {len(names)}")
     for name in names:
@@ -180,12 +218,13 @@ def _names(given: Sequence[str] | None, stem: str, n: int, taken: list[str]) -> 
             or not name[0].isalpha()
             or name[0] in "eE"
             or name.lower().startswith("inf")
-            or name.lower() in KEYWORDS
+            or name.lower() in RESERVED
             or len(name) > MOST_NAME
         ):
             raise ModelError(
                 "expected names of ASCII letters, digits and _ that begin with a letter, but neither with e nor with "
-                f"inf, and are no keyword of LP files, as some readers take these for numbers, got {str(name)!r:.80}"
+                f"inf, and are no word of MPS or LP files (obj, nan, st, bounds, …), as some readers take these for "
+                f"numbers or sections, got {str(name)!r:.80}"
             )
         if name in known:
             raise ModelError(f"expected names that the model has not, got {name!r}")

@@ -28,9 +28,7 @@ def name_list(blocks: Sequence[Block | NamedBlock]) -> list[str]:
     """
     names: list[str] = []
     for block in blocks:
-        table = block.names()
-        packed = np.ascontiguousarray(table).view(f"S{table.shape[1]}").ravel()
-        names += [name.rstrip() for name in packed.astype(str).tolist()]
+        names += block.names()
     return names
 
 

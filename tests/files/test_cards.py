@@ -27,7 +27,7 @@ def named(block: Block) -> list[str]:
 def test_names_of_a_part_of_a_block_are_those_of_its_definition(axes, cut):
     block = Block("xy", tuple(Axis("a", size, first) for size, first in axes), 7)
     begin, end = sorted(int(share * block.size) for share in cut)
-    written = [bytes(name).decode() for name in block.names(begin, end)]
+    written = [bytes(name).decode() for name in block.name_table(begin, end)]
     assert written == named(block)[begin:end]
 
 

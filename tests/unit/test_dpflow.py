@@ -38,7 +38,7 @@ def test_a_grid_of_columns_may_have_holes():
     assert u.places(Words.of(["u_2_10", "u_0_01", "u_1_01", "v_0_00"])).tolist() == [2, -1, 1, -1]
     assert model.A.toarray().tolist() == [[1, 0, 1]]
     (back,) = blocks_from_json([u.to_json()])
-    assert back == u and back.names().tobytes() == u.names().tobytes()
+    assert back == u and back.names() == u.names()
 
 
 @pytest.mark.parametrize("form", [{"tail": "0", "fold": "false"}, {}, {"lambda": 0.25, "tail": "1"}], ids=str)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from scipy.optimize import milp
 
 import odtc
 from odtc.errors import ModelError, TreeError
-from odtc.model.own_parts import completed
+from odtc.fileformats.model_files import read_model, write_model
+from odtc.model.own_parts import RESERVED, completed
 from odtc.workflow.run_facts import SolveFacts
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
@@ -25,6 +27,11 @@ def model(request):
     rng = np.random.default_rng(1)
     X = rng.integers(0, 2, (14, 3)).astype(bool)
     return odtc.build(X, rng.integers(0, 2, 14), request.param, 2)
+
+
+@pytest.fixture(scope="module")
+def small():
+    return odtc.build(np.eye(4), [0, 1, 0, 1], "flowoct", 1)
 
 
 @st.composite
@@ -132,11 +139,77 @@ def test_own_columns_in_fixed_mps(tmp_path, edited):
     assert not command("verify", "m.sol", folder=tmp_path).code
 
 
-@pytest.mark.parametrize("name", ["e1", "inf_x", "a b", "st", "", "ä", "1x", "b_1_0"])
+@pytest.mark.parametrize("name", ["e1", "inf_x", "a b", "st", "", "ä", "1x", "b_1_0", "obj", "NaN", "SOS1", "sin"])
 def test_names_that_files_cannot_hold_are_refused(name):
     model = odtc.build(np.eye(4), [0, 1, 0, 1], "flowoct", 1)
     with pytest.raises(ModelError, match="expected names"):
         model.add_columns([model.column_names[0] if name == "b_1_0" else name])
+    with pytest.raises(ModelError, match="expected names"):
+        model.add_rows([{"b_1_0": 1.0}], 0, names=[model.row_names[0] if name == "b_1_0" else name])
+
+
+SUSPECTS = (
+    "obj nan inf sin sos2 user cuts subject to Rg1 MPS_Rg2 RHS bnd RANGES NAME objsense C0000000 R1 x N G fx".split()
+)
+
+
+@given(word=st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,4}", fullmatch=True) | st.sampled_from([*SUSPECTS, *RESERVED]))
+@settings(max_examples=12, deadline=None)
+def test_a_name_that_is_taken_is_read_again(small, word):
+    try:
+        own = small.add_columns([word], cost=1, upper=3, integer=True)
+        own = own.add_rows([{word: 2.0, "b_1_0": 1.0}], lower=1, names=[f"{word}_1"])
+        own = own.add_rows([{word: 1.0}], upper=2, names=[word])
+    except ModelError:
+        return
+    for form in ("mps", "lp"):
+        with TemporaryDirectory() as folder:
+            again = read_model(write_model(own, f"{folder}/m.{form}", form))
+        assert (again.column_names, again.row_names) == (own.column_names, own.row_names)
+        assert not (again.A != own.A).nnz
+
+
+@pytest.mark.parametrize(
+    "rows, more, why",
+    [
+        ({"b_1_0": "x"}, {}, "coefficients of the column 'b_1_0' in rows of your own as numbers, got 'x'"),
+        ("b_1_0 + b_1_1 >= 1", {}, "expected rows of your own as numbers .* got 'b_1_0"),
+        (None, {}, "expected rows of your own as numbers"),
+        ([{"b_1_0": 1.0}, None], {}, "got None in row 1"),
+        ({}, {}, "expected coefficients by names .* got {} in row 0"),
+        ([], {}, "one row of your own or more, got none"),
+        ([[1.0, 2.0]], {}, "expected rows over the"),
+        (
+            {"b_1_0": 1.0},
+            {"lower": [0, 1]},
+            r"lower of rows of your own as one number or 1, got an array of shape \(2,\)",
+        ),
+        ({"b_1_0": 1.0}, {"lower": "x"}, "lower of rows of your own as numbers, got 'x'"),
+        ({"b_1_0": 1.0}, {"lower": 2, "upper": 1}, "got lower 2 and upper 1"),
+        ({"b_1_0": 1.0}, {"lower": np.inf}, "expected lower up to upper"),
+        ({"b_1_0": 1.0}, {"names": 5}, "expected names of your own as texts, got 5"),
+    ],
+)
+def test_rows_that_are_none_are_refused_in_a_sentence(small, rows, more, why):
+    with pytest.raises(ModelError, match=why):
+        small.add_rows(rows, **more)
+
+
+@pytest.mark.parametrize(
+    "names, more, why",
+    [
+        (5, {}, "expected names of your own as texts, got 5"),
+        ([], {}, "one column of your own or more"),
+        (["a", "b"], {"cost": [1, 2, 3]}, r"costs of columns of your own as one number or 2, got .* shape \(3,\)"),
+        (["a"], {"cost": "x"}, "costs of columns of your own as numbers, got 'x'"),
+        (["a"], {"cost": np.nan}, "expected finite costs"),
+        (["a"], {"integer": 2}, "True or False"),
+        (["a"], {"lower": [[0]]}, "as one number or 1"),
+    ],
+)
+def test_columns_that_are_none_are_refused_in_a_sentence(small, names, more, why):
+    with pytest.raises(ModelError, match=why):
+        small.add_columns(names, **more)
 
 
 def test_a_point_is_completed_where_the_rows_allow():
@@ -168,6 +241,9 @@ def test_a_model_says_what_it_is():
     model = odtc.build(np.eye(4), [0, 1, 0, 1], "flowoct", 1)
     text, page = repr(model), model._repr_html_()
     assert f"{model.n_cols} columns" in text and "b[node, test]" in text and "<table>" in page
-    assert model["b"].size == len([name for name in model.column_names if name.startswith("b_")])
+    mine = [name for name in model.column_names if name.startswith("b_")]
+    assert model["b"].size == len(mine) and model["b"].names() == mine
+    own = model.add_columns(["y1", "y22"]).add_rows([{"y1": 1.0}], upper=1)
+    assert own["own"].names() == ["y1", "y22"] and own.row_names[-1:] == ["own_row_0"]
     with pytest.raises(ModelError, match="expected a family"):
         model["nothing"]
