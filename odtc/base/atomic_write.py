@@ -86,6 +86,17 @@ def require_writable(path: str | PathLike[str], *read: str | PathLike[str] | Non
             raise OutputError(f"cannot write {str(path)!r}: this command reads that file; name another with -o")
 
 
+def require_beside(path: str | PathLike[str]) -> None:
+    """Refuses a `path` beside which other files are to be written, if it has no name, is a device, or is among them.
+
+    Raises OutputError.
+    """
+    path = Path(path)
+    if not path.name or path.is_char_device() or path.is_block_device() or Path("/dev") in path.absolute().parents:
+        told = "it is a device" if path.name else "it has no name"
+        raise OutputError(f"cannot write files beside {str(path)!r}: {told}; name a file with -o")
+
+
 def write_text(path: str | PathLike[str], text: str) -> None:
     """Text as UTF-8; raises OutputError.
 

@@ -260,9 +260,11 @@ def stem_of(problem, o: str | None, suffix: str = "") -> str:
 def stem_named(o: str | None, usual: str, suffix: str = "") -> str:
     """The stem that -o names, without the suffix of a model file; in a folder, or without -o, the usual one.
     Raises OutputError if its folder is not there."""
-    from odtc.base.atomic_write import require_writable
+    from odtc.base.atomic_write import require_beside, require_writable
 
     inside = o and (o.endswith(("/", os.sep)) or Path(o).is_dir())
+    if o and not inside:
+        require_beside(o)
     stem = (
         str(Path(o, usual))
         if inside

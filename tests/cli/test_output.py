@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +93,19 @@ def test_a_folder_that_is_not_there_is_said_before_the_work(work, monkeypatch, w
         monkeypatch.setattr(module, name, worked)
     ending = ".png" if words[0] in ("compare", "plot") else ""
     assert "absent" in refused_untouched(*words, "-o", f"absent/o{ending}", folder=work)
+
+
+@pytest.mark.parametrize("command", ["fit", "build", "tune", "certify"])
+@pytest.mark.parametrize("target", ["/dev/null", "/dev/stdout"])
+def test_nothing_is_written_beside_a_device(work, command, target):
+    """/dev/stdout may be a link to a pipe or to a file."""
+    before = set(Path("/dev").iterdir())
+    assert "it is a device" in refused_untouched(command, "a.csv", "-o", target, folder=work)
+    assert set(Path("/dev").iterdir()) == before
+
+
+def test_a_certificate_without_a_name(work):
+    assert "has no name" in refused_untouched("certify", "a.csv", "-o", "", folder=work)
 
 
 def test_a_folder_is_filled_by_tune_as_by_fit(work):

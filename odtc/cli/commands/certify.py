@@ -35,7 +35,7 @@ def certify(
     import time
 
     from odtc.base import deadline
-    from odtc.base.atomic_write import require_writable, stem_of, write_text
+    from odtc.base.atomic_write import require_beside, require_writable, stem_of, write_text
     from odtc.base.commit import together
     from odtc.problem.formulation import FORMULATIONS, Certifies
     from odtc.trees.heap_tree import HeapTree
@@ -48,6 +48,7 @@ def certify(
     spec = replace(spec.with_model(model=FORMULATIONS.able(Certifies)[0], params={"lambda": lambda_}), fitting=False)
     problem, depth = pose_run(spec, data), spec.model.depth
     path = o or Path(f"{problem.encoded.name}_d{depth}{SUFFIX}")
+    require_beside(path)
     tree = path.with_name(path.name.removesuffix(SUFFIX).removesuffix(".json") + ".tree.json")
     for file in (path, tree):
         require_writable(file, data)
