@@ -22,7 +22,9 @@ STEPS = 300  # of a picture's side, if its regions are asked for
 def expect_format(format: str) -> None:
     """Raises ChoiceError for a picture that cannot be drawn: another format, or no matplotlib."""
     if format not in FORMATS:
-        raise ChoiceError(f"expected a picture that ends in .{', .'.join(FORMATS)}, got {f'.{format}' if format else 'none'}")
+        raise ChoiceError(
+            f"expected a picture that ends in .{', .'.join(FORMATS)}, got {f'.{format}' if format else 'none'}"
+        )
     need("matplotlib", "plot", "a picture")
 
 

@@ -14,8 +14,8 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_certificate import certify
 from odtc.testing.exhaustive import cheapest
-from odtc.verification.certificate import check
-from odtc.verification.lower_bound import LowerBound
+from odtc.verification.certificate import check, left_of
+from odtc.verification.lower_bound import LowerBound, read_test
 from odtc.workflow import pipeline
 
 # Two numbers of three values and a column of two levels; 12 rows of weight 1.
@@ -315,3 +315,61 @@ def test_many_thresholds_are_all_tried_in_the_end():
     facts = certificate(2, {"intervals": "false"}, dataset)[0]
     assert check(facts, dataset).objective == 0
     refused(facts | {"targets": ["1"]}, dataset, "at the root .* asking a <= 22.5 leaves 0$")
+
+
+# The bound by itself, of one column of two levels (rows, classes) and targets by hand.
+
+HALVES = [{"kind": "subset", "feature": "c", "values": ["u"]}]
+
+
+def bound_of(loss, targets, depth=1, X=((True, True, False, False),)) -> float:
+    asked, loss = np.array(X), np.array(loss, float)
+    tests = HALVES if len(asked) == 1 else [{"kind": "subset", "feature": f"c{at}", "values": ["u"]} for at in range(2)]
+    return LowerBound({"tests": tests, "targets": targets}, asked, loss, 0, depth).of_root()
+
+
+def test_sums_past_24_bits_are_exact():
+    """2^24 + 3 is none of float32: a side that costs 4 would cost 5."""
+    loss = [[2**24 - 1, 0], [0, 2], [4, 0], [0, 10]]
+    assert bound_of(loss, ["6"]) == 6
+    with pytest.raises(CertificateError, match="asking c in {u} leaves 6$"):
+        bound_of(loss, ["7"])
+
+
+def test_a_state_below_that_claims_nothing_carries_nothing():
+    loss = [[1, 0], [1, 0], [0, 1], [0, 1]]
+    assert bound_of(loss, ["0", "0,0;0,1"], 3) == 0
+    with pytest.raises(CertificateError, match="at the root .* asking c in {u} leaves 0$"):
+        bound_of(loss, ["1", "0,0;0,1"], 3)
+
+
+def test_the_literals_of_a_state_are_written_once():
+    loss = [[1, 0], [1, 0], [0, 1], [0, 1]]
+    with pytest.raises(ValueError, match="has other than 1 literals"):
+        bound_of(loss, ["0", "0,1,1"], 3)
+
+
+def test_what_refuses_names_the_place_and_the_entry():
+    loss = [[1, 0], [1, 0], [0, 1], [0, 1]]
+    for literal, side in ((0, "not c in {u}"), (1, "c in {u}")):
+        with pytest.raises(CertificateError, match=f"^where {side}, .* one label alone costs 0$"):
+            bound_of(loss, ["0", f"1,{literal}"], 3)
+    crossed = ((True, True, False, False), (True, False, True, False))
+    with pytest.raises(CertificateError, match="^where not c0 in {u} and c1 in {u}, "):
+        bound_of(loss, ["", "", "9,0,3"], 4, crossed)
+    with pytest.raises(ValueError, match=r"in entry 2 of targets\[1\], got 'x'"):
+        bound_of(loss, ["0", "0,1;x"], 3)
+
+
+def test_a_cell_at_the_threshold_goes_left():
+    """The midpoint of neighbours among the floats is one of them."""
+    low, high = 1.0, float(np.nextafter(1.0, 2.0))
+    cells = np.array([[low], [low], [high], [high]])
+    dataset = Dataset("d", cells, np.array([0, 0, 1, 1], np.int32), (Feature("a", "numeric"),), ("n", "p"), np.ones(4))
+    test = {"kind": "threshold", "feature": "a", "threshold": low}
+    assert left_of(test, dataset).tolist() == [True, True, False, False]
+
+
+def test_a_missing_cell_is_read_in_words():
+    assert read_test({"kind": "missing", "feature": "a"}) == "a is missing"
+    assert read_test({"kind": "subset", "feature": "a", "values": ["u", "v"]}) == "a in {u, v}"

@@ -1,0 +1,191 @@
+"""What each check of verify says of a case at its edge: the words beside the verdict, and rounding on both sides."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import odtc
+from odtc.data.dataset import Dataset, Feature
+from odtc.model.solution import EDITED, Solution, Termination
+from odtc.trees.heap_tree import HeapTree, settle
+from odtc.verification.verify import (
+    equivalent_points,
+    objective_floor,
+    proves,
+    raise_bound_to_floor,
+    verify,
+    verify_tree,
+)
+from odtc.workflow import pipeline
+from tests.unit.test_refusals import built, checked, refusing  # noqa: F401  a fixture
+
+
+def leaf(problem, label: int = 0) -> HeapTree:
+    size = 2 << problem.topology.depth
+    return settle(np.full(size, -1, np.int32), problem.encoded, np.array([-1, label, *[-1] * (size - 2)], np.int32))
+
+
+def told(model, solution, heap, known=()) -> dict:
+    """The checks of a tree by their names."""
+    checks = verify(model.problem, model, solution, heap, heap.to_tree(model.problem.encoded), None, known)
+    return {check.name: check for check in checks}
+
+
+def test_the_rows_that_a_tree_breaks_are_named(built):  # noqa: F811
+    model, found, cart, _ = built
+    assert told(model, found, cart)["tree in model"].text.startswith(f"feasible, costs {found.objective:.10g};")
+    lower, upper = model.row_lower.copy(), model.row_upper.copy()
+    lower[0], upper[0] = -np.inf, (model.A @ found.x)[0] - 1
+    narrow = replace(model, row_upper=upper, row_lower=lower, edited=model, matrix=model.A)
+    check = told(narrow, found, cart)["tree in model"]
+    assert not check.passed and "broken by 1 at " in check.text and "feasible" not in check.text
+
+
+def test_only_a_tree_that_is_better_than_its_point_is_called_so(built):  # noqa: F811
+    model, found, cart, _ = built
+    x, at = found.x.copy(), int(np.flatnonzero((found.x > 0.5) & (model.c != 0) & ~model.integrality.astype(bool))[0])
+    for off in (-1e-8, 1e-8):
+        x[at] = found.x[at] + off
+        assert "better" not in told(model, replace(found, x=x), cart)["tree objective"].text
+    check = told(model, found, leaf(model.problem))["tree objective"]
+    assert not check.passed and "better" not in check.text
+
+
+def test_a_bound_may_be_above_a_tree_by_rounding(built):  # noqa: F811
+    found = built[1]
+    for name in ("bound", "overall"):
+        for factor, refused in ((1 + 1e-8, []), (1 + 1e-4, ["bound" if name == "bound" else "bound of all trees"])):
+            assert checked(built, solution=replace(found, **{name: found.objective * factor})) == refused
+
+
+# Of a model that its formulation does not build any more.
+
+
+def test_a_recorded_model_is_checked_as_far_as_it_is_known(built):  # noqa: F811
+    model, found, cart, _ = built
+    recorded = replace(model, recorded="of another version", matrix=model.A)
+    checks = told(recorded, replace(found, claimed=found.objective), cart)
+    assert checks["formulation"].passed and checks["formulation"].text == "of another version"
+    assert {"bounds", "rows", "integrality", "objective", "tree objective"} <= set(checks)
+    assert not told(recorded, replace(found, claimed=found.objective + 1), cart)["objective"].passed
+    without_rows = replace(recorded, rowless=True)
+    checks = told(without_rows, replace(found, claimed=found.objective + 1), cart)
+    assert not {"bounds", "rows", "integrality", "objective", "tree objective"} & set(checks)
+    upper = model.col_upper.copy()
+    upper[np.flatnonzero(found.x > 0.5)[0]] = 0.5
+    changed = replace(recorded, edited=replace(model, col_upper=upper, matrix=model.A), matrix=model.A)
+    assert not told(changed, found, cart)["bounds"].passed
+
+
+def test_the_tree_of_a_recorded_model_may_be_better_and_off_by_rounding(built):  # noqa: F811
+    model, found, cart, _ = built
+    recorded, worst = replace(model, recorded="of another version", matrix=model.A), leaf(model.problem)
+    assert not told(recorded, found, worst)["tree objective"].passed
+    point = model.join(model.problem.module.start(model.problem, worst))
+    assert told(recorded, Solution(point, Termination.TIME_LIMIT, model.objective(point)), cart)[
+        "tree objective"
+    ].passed
+    x, at = found.x.copy(), int(np.flatnonzero((found.x > 0.5) & (model.c != 0) & ~model.integrality.astype(bool))[0])
+    for off in (-1e-8, 0, 1e-8):
+        x[at] = found.x[at] + off
+        assert told(recorded, replace(found, x=x), cart)["tree objective"].passed
+
+
+# The tree and its rows.
+
+
+@pytest.mark.parametrize("weight", [1, 40])
+def test_equivalent_points_are_compared_relatively(weight, tmp_path):
+    """The floor is 0 or 2 x weight: what is allowed is a part of it, and of one at least."""
+    (tmp_path / "d.csv").write_text("a,w,y\n" + f"0,{weight},n\n0,{weight},y\n1,{weight},n\n1,{weight},y\n")
+    problem = pipeline.pose(odtc.read(tmp_path / "d.csv", weights="w"), "flowoct", 1)
+    floor = equivalent_points(problem.encoded)
+    assert floor == 2 * weight
+
+    def refuses(loss: float) -> bool:
+        class Lying(HeapTree):
+            def loss(self, encoded):
+                return loss
+
+        heap = leaf(problem)
+        checks = verify_tree(problem, Lying(heap.test, heap.label), heap.to_tree(problem.encoded))
+        return "equivalent points" in refusing(checks)
+
+    assert not refuses(floor) and not refuses(floor - 0.5e-6 * floor) and refuses(floor - 1.5e-6 * floor)
+
+
+def test_a_floor_of_nothing_allows_no_more_than_rounding(tmp_path):
+    (tmp_path / "d.csv").write_text("a,y\n0,n\n1,y\n")
+    problem = pipeline.pose(tmp_path / "d.csv", "flowoct", 1)
+    heap = leaf(problem)
+
+    class Lying(HeapTree):
+        def loss(self, encoded):
+            return -1.5e-6
+
+    checks = verify_tree(problem, Lying(heap.test, heap.label), heap.to_tree(problem.encoded))
+    assert "equivalent points" in refusing(checks)
+    some = replace(Solution(np.zeros(1), Termination.TIME_LIMIT, 1.0), scope="some columns")
+    assert raise_bound_to_floor(problem, some).overall == 0.0
+
+
+def test_costs_are_told_if_they_are_no_counts(built):  # noqa: F811
+    model, found, cart, data = built
+    checks = verify_tree(model.problem, cart, cart.to_tree(model.problem.encoded), data)
+    assert "; they cost " in next(check.text for check in checks if check.name == "data")
+    plain = pipeline.pose(data, "flowoct", 2)
+    checks = verify_tree(plain, cart, cart.to_tree(plain.encoded), data)
+    assert "they cost" not in next(check.text for check in checks if check.name == "data")
+
+
+def test_a_constraint_is_computed_again_on_the_rows_of_the_file(built):  # noqa: F811
+    _, _, cart, data = built
+    problem = pipeline.pose(data, "flowoct", 2, constraints=("recall[n] >= 0.01",))
+    tree = cart.to_tree(problem.encoded)
+    (check,) = [check for check in verify_tree(problem, cart, tree, data) if check.name == "constraint"]
+    assert check.passed and check.text.endswith("on the rows of the data file")
+    (check,) = [check for check in verify_tree(problem, cart, tree) if check.name == "constraint"]
+    assert check.passed and "data file" not in check.text
+    other = replace(data, y=np.roll(data.y, 1))
+    assert {"data", "constraint"} <= set(refusing(verify_tree(problem, cart, tree, other)))
+
+
+# The floor of an objective.
+
+
+def test_one_class_costs_nothing():
+    y, cells = np.zeros(2, np.int32), np.array([[0.0], [1.0]])
+    problem = pipeline.pose(Dataset("d", cells, y, (Feature("a", "numeric"),), ("n",), np.ones(2)), "flowoct", 1)
+    assert objective_floor(problem) == 0.0 and proves(problem, 0.0) and not proves(problem, 1.0)
+
+
+def test_less_than_the_floor_is_optimal_too(tmp_path):
+    (tmp_path / "d.csv").write_text("a,y\n0,n\n0,y\n1,n\n1,y\n")
+    problem = pipeline.pose(tmp_path / "d.csv", "flowoct", 1)
+    assert objective_floor(problem) == 2.0 and proves(problem, 1.9) and not proves(problem, 2.1)
+
+
+@pytest.mark.parametrize(
+    ("termination", "point", "raised"),
+    [
+        (Termination.INFEASIBLE, False, False),
+        (Termination.INFEASIBLE, True, False),
+        (Termination.UNBOUNDED, False, False),
+        (Termination.ERROR, False, False),
+        (Termination.ERROR, True, True),
+        (Termination.TIME_LIMIT, False, True),
+        (Termination.OPTIMAL, True, True),
+    ],
+)
+def test_the_floor_bounds_what_has_an_answer(termination, point, raised, built):  # noqa: F811
+    model, found, *_ = built
+    given = Solution(found.x if point else None, termination, found.objective if point else None)
+    assert (raise_bound_to_floor(model.problem, given) is not given) == raised
+
+
+def test_the_floor_of_all_trees_is_none_of_an_edited_model(built):  # noqa: F811
+    model, found, *_ = built
+    assert raise_bound_to_floor(model.problem, replace(found, scope=EDITED, bound=None)).overall is None
+    kept = raise_bound_to_floor(model.problem, replace(found, scope="some columns", overall=found.objective))
+    assert kept.overall == found.objective
