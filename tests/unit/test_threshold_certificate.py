@@ -251,3 +251,20 @@ def test_a_search_whose_certificate_is_refused_has_proved_nothing(tmp_path, monk
     bad = command("fit", "a.csv", "--json", folder=tmp_path).facts
     assert (bad["termination"], bad["certified"]) == ("unknown", False)
     assert bad["bound"] < bad["objective"] == good["objective"]
+
+
+@pytest.mark.parametrize("least", [2, 3])
+def test_rows_that_cost_the_same_whatever_is_said_count_in_a_leaf(least):
+    """Of four numbers the outer two hold a row of each class: without these no leaf would have three rows, and a bound
+    of 3 would follow, which is true of leaves of four rows only."""
+    cells, y = np.array([[0.0], [0], [1], [2], [3], [3]]), np.array([0, 1, 0, 1, 0, 1], np.int32)
+    dataset = Dataset("d", cells, y, (Feature("a", "numeric"),), ("n", "p"), np.ones(6))
+    facts, of_four = (
+        certificate(
+            interrupted(pipeline.pose(dataset, "dpflow", 1, encoding="thresholds", constraints=(constraint,)), None)
+        )
+        for constraint in (f"leaf_rows >= {least}", "leaf_rows >= 4")
+    )
+    assert check(facts, dataset).bound == 2 and check(of_four, dataset).bound == 3
+    with pytest.raises(CertificateError, match="one test costs less than the target 1"):
+        check(of_four | {"least": least, "of": facts["of"]}, dataset)
