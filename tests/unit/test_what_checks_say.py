@@ -7,9 +7,11 @@ import pytest
 
 import odtc
 from odtc.data.dataset import Dataset, Feature
+from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.model.solution import EDITED, Solution, Termination
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.verification.verify import (
+    _goes_left,
     equivalent_points,
     objective_floor,
     proves,
@@ -189,3 +191,79 @@ def test_the_floor_of_all_trees_is_none_of_an_edited_model(built):  # noqa: F811
     assert raise_bound_to_floor(model.problem, replace(found, scope=EDITED, bound=None)).overall is None
     kept = raise_bound_to_floor(model.problem, replace(found, scope="some columns", overall=found.objective))
     assert kept.overall == found.objective
+
+
+# Where a row of the file goes.
+
+LEVEL, NUMBER, BOTH = Term(1, 2.0, 3.0), Term(0, 2.0), (Term(0, 2.0), Term(1, 2.0, 3.0))
+
+
+@pytest.mark.parametrize(
+    ("split", "cells", "left"),
+    [
+        (Oblique((NUMBER,), 3.0), (1.5, 0.0), True),
+        (Oblique((NUMBER,), 3.0), (1.6, 0.0), False),
+        (Oblique((NUMBER,), -3.0), (-1.5, 0.0), True),
+        (Oblique((NUMBER,), -3.0), (1.5, 0.0), False),
+        (Oblique((LEVEL,), 1.0), (0.0, 3.0), False),
+        (Oblique((LEVEL,), 1.0), (0.0, 2.0), True),
+        (Oblique((LEVEL,), 0.0), (9.0, 2.0), True),
+        (Oblique(BOTH, 4.0), (1.5, 3.0), False),
+        (Oblique(BOTH, 5.0), (1.5, 3.0), True),
+        (Oblique((NUMBER,), 3.0), (np.nan, 0.0), False),
+        (Missing(1), (0.0, np.nan), True),
+        (Missing(1), (np.nan, 0.0), False),
+        (Threshold(0, 1.5), (1.5, 0.0), True),
+        (Threshold(0, 1.5), (1.6, 0.0), False),
+        (Threshold(0, 1.5), (np.nan, 0.0), False),
+        (Subset(1, (2.0, 3.0)), (0.0, 3.0), True),
+        (Subset(1, (2.0, 3.0)), (3.0, 1.0), False),
+    ],
+    ids=str,
+)
+def test_a_row_goes_where_its_split_sends_it(split, cells, left):
+    """By the plain routing of the check, and by that of the tree."""
+    assert _goes_left(split, cells) is left
+    assert split.left(np.array([cells])).tolist() == [left]
+
+
+def test_an_attack_is_computed_again_on_the_rows(tmp_path):
+    """Of the rows 1 to 4, right under 2.5, those within 1 of it can be moved: weight 2 + 3, at prices 1 and 4."""
+    (tmp_path / "d.csv").write_text("a,w,y\n1,1,n\n2,2,n\n3,3,p\n4,1,p\n")
+    data = odtc.read(tmp_path / "d.csv", weights="w")
+    problem = pipeline.pose(data, "flowoct", 1, params={"robust": "a:1", "lambda": 0.25}, class_weight="n=1,p=4")
+    at = next(f for f, test in enumerate(problem.encoded.tests) if test.threshold == 2.5)
+    heap = settle(np.array([-1, at, -1, -1], np.int32), problem.encoded)
+    tree = heap.to_tree(problem.encoded)
+    (check,) = [check for check in verify_tree(problem, heap, tree, data) if check.name == "attack"]
+    per_loss, per_node = problem.module.prices(problem)
+    costs = per_loss * (2 * 1 + 3 * 4) + per_node
+    assert check.passed and "2 of 4 rows" in check.text and f"the tree costs {costs:.10g}, " in check.text
+    assert "attack" not in {check.name for check in verify_tree(problem, heap, tree)}
+
+
+def test_figures_of_another_task_are_computed_again_to_their_rounding(tmp_path):
+    """Sums of a regression are exact to a part of 1e-9 of what one leaf would cost."""
+    (tmp_path / "d.csv").write_text("a,y\n" + "".join(f"{i % 4},{i * 1.5 + 0.25}\n" for i in range(24)))
+    data = odtc.read(tmp_path / "d.csv", task="regression")
+    problem = pipeline.pose(data, "dpflow", 1)
+    heap = settle(np.array([-1, 0, -1, -1], np.int32), problem.encoded)
+    tree = heap.to_tree(problem.encoded)
+    assert refusing(verify_tree(problem, heap, tree, data)) == []
+
+    class Off(HeapTree):
+        def loss(self, encoded):
+            return super().loss(encoded) * (1 + self.off)
+
+    for off, refused in ((1e-11, []), (1e-7, ["regression"]), (1e-3, ["regression"])):
+        lying = Off(heap.test, heap.label)
+        object.__setattr__(lying, "off", off)
+        assert refusing(verify_tree(problem, lying, tree, data)) == refused
+
+
+def test_equivalent_points_of_numbers():
+    """Rows that agree on every test: what their own mean leaves, 0.5 and 8 of squares."""
+    cells, y = np.array([[0.0], [0], [1], [1]]), np.array([1.0, 2.0, 5.0, 9.0])
+    fitted = odtc.OptimalTreeRegressor(1).fit(cells, y)
+    (check,) = [check for check in fitted.verify(cells, y) if check.name == "equivalent points"]
+    assert check.passed and "loses less than 8.5," in check.text
