@@ -19,6 +19,7 @@ from pathlib import Path
 
 import odtc
 from benchmarks.data import data_folder
+from odtc.errors import NoSolutionError
 from odtc.formulations.dpflow.constrained import Posed
 from odtc.workflow import pipeline
 
@@ -77,17 +78,19 @@ def cell(table: str, depth: int, encoding: str, constraints: tuple[str, ...], ti
 def mip(table: str, depth: int, encoding: str, constraints: tuple[str, ...], time_limit: float) -> dict:
     """FlowOCT with the same constraints, by the embedded HiGHS."""
     file, *_, aside = TABLES[table]
-    fitted = odtc.fit(
-        data_folder() / file,
-        "flowoct",
-        depth,
-        encoding=encoding,
-        reading={"aside": aside},
-        constraints=constraints,
-        time_limit=time_limit,
-        threads=1,
-    )
-    facts = fitted.facts
+    try:
+        facts = odtc.fit(
+            data_folder() / file,
+            "flowoct",
+            depth,
+            encoding=encoding,
+            reading={"aside": aside},
+            constraints=constraints,
+            time_limit=time_limit,
+            threads=1,
+        ).facts
+    except NoSolutionError as error:
+        facts = error.outcome.to_json()
     return {"ended": str(facts["termination"]), "cost": facts["objective"], "bound": facts["bound"]}
 
 
