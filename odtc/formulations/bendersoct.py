@@ -204,6 +204,7 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
     relaxation, then whole numbers. Every master is a relaxation, so every bound holds; every point
     holds a tree, and the best of them is handed back as a point of the last master."""
     problem, began = base.problem, time.monotonic()
+    base = replace(base, built=None)  # what is added and relaxed here is no edit of a user
     size = 2 ** (problem.topology.depth + 1)
     alone = settle(np.full(size, -1, np.int32), problem.encoded)
     best = _better(problem, None, alone if start is None else decode(problem, base.split(start)))

@@ -108,6 +108,13 @@ class CountedTerm:
     coefs: np.ndarray
 
 
+# The fields that say what is solved.
+ARRAYS = (
+    *("c", "offset", "row_lower", "row_upper", "col_lower", "col_upper", "integrality"),
+    *("columns", "rows", "terms", "matrix"),
+)
+
+
 @dataclass(frozen=True)
 class Model:
     """A model; the formula stands in the module's first lines.
@@ -145,6 +152,8 @@ class Model:
     edited: Any = field(default=None, repr=False, compare=False)
     # The model before rows and columns of a user's own were added (`add_rows`, `add_columns`); None without any.
     base: Any = field(default=None, repr=False, compare=False)
+    # The model as its formulation built it, from which other arrays show a change; None if it was not built here.
+    built: Any = field(default=None, repr=False, compare=False)
     # Why it is not what its formulation builds today, but what a manifest records; "" if it is.
     recorded: str = field(default="", repr=False, compare=False)
     # Whether nothing is known of it but its columns.
@@ -153,6 +162,15 @@ class Model:
     def __post_init__(self) -> None:
         for array in (self.c, self.row_lower, self.row_upper, self.col_lower, self.col_upper, self.integrality):
             array.setflags(write=False)
+
+    @property
+    def as_built(self) -> "Model":
+        """The model that its formulation built, before its user added or replaced anything; itself if nothing was."""
+        first: Model = self.base or self
+        changed = first.built is not None and any(
+            getattr(first, name) is not getattr(first.built, name) for name in ARRAYS
+        )
+        return first.built if changed else first
 
     @property
     def n_cols(self) -> int:
@@ -177,14 +195,14 @@ class Model:
             require_memory(ENTRY_BYTES * self.nnz, f"the matrix of a model with {self.nnz:,} nonzeros")
         parts = [part for _, _, part in self.column_chunks()]
         if len(parts) == 1:
-            return parts[0]
+            return _read_only(parts[0])
         starts = np.cumsum(np.array([0] + [part.nnz for part in parts]))
         indptr = np.concatenate([np.zeros(1, np.int64)] + [part.indptr[1:] + at for part, at in zip(parts, starts)])
         indices = np.concatenate([part.indices for part in parts])
         data = np.concatenate([part.data for part in parts])
         if starts[-1] < 2**31:  # scipy wants both index arrays of one type
             indptr = indptr.astype(np.int32)
-        return sp.csc_array((data, indices, indptr), shape=(self.n_rows, self.n_cols))
+        return _read_only(sp.csc_array((data, indices, indptr), shape=(self.n_rows, self.n_cols)))
 
     def column_chunks(self, most: int = CHUNK) -> Iterator[tuple[int, int, Any]]:
         """The matrix by columns, a part at a time.
@@ -423,6 +441,13 @@ class CountedModel(Model):
     costs: int = 0
     sides: int = 0
     bounds: int = 0
+
+
+def _read_only(A: Any) -> Any:
+    """A sparse array whose parts cannot be written to: what is solved stays what was built."""
+    for part in (A.data, A.indices, A.indptr):
+        part.setflags(write=False)
+    return A
 
 
 def _pieces(

@@ -48,7 +48,7 @@ def with_rows(model: "Model", rows: Any, lower: ArrayLike, upper: ArrayLike, nam
         rows=(*model.rows, block),
         row_lower=np.append(model.row_lower, low),
         row_upper=np.append(model.row_upper, high),
-        base=model.base or model,
+        base=model.as_built,
         content="",
     )
 
@@ -81,7 +81,7 @@ def with_columns(
         col_lower=np.append(model.col_lower, low),
         col_upper=np.append(model.col_upper, high),
         integrality=np.append(model.integrality, whole.astype(np.uint8)),
-        base=model.base or model,
+        base=model.as_built,
         content="",
     )
 

@@ -35,9 +35,11 @@ def summary_lines(model: "Model") -> list[str]:
     list of str
     """
     own = ""
-    if model.base is not None:
-        rows, columns = model.n_rows - model.base.n_rows, model.n_cols - model.base.n_cols
+    if (built := model.as_built) is not model:
+        rows, columns = model.n_rows - built.n_rows, model.n_cols - built.n_cols
         own = f"; of these {columns:,} columns and {rows:,} rows were added to what odtc built"
+        if not rows and not columns:
+            own = "; changed since odtc built it"
     lines = [
         f"<odtc.Model {model.name or 'without a name'}: {model.n_cols:,} columns "
         f"({int(model.integrality.sum()):,} integer), {model.n_rows:,} rows, {model.nnz:,} nonzeros{own}>"

@@ -113,10 +113,25 @@ def _packed(X: Any) -> np.ndarray:
 
 
 def identified(model: Model) -> Model:
-    """The model with its identity; a model that was not built from a problem as it is."""
-    if model.problem is None:
+    """The model with its identity; a model that was not built from a problem, or that has it, as it is."""
+    if model.problem is None or model.built is not None:
         return model
-    return replace(model, identity=identity_of(model.problem, model.cuts))
+    named = replace(model, identity=identity_of(model.problem, model.cuts), built=None)
+    return replace(named, built=named)
+
+
+def stamp_of(model: Model) -> str:
+    """The identity of what a solver is given: that of the model, or if its user added or replaced something, a SHA-256
+    of it and of the arrays; "" for a model without identity."""
+    if not model.identity or model.as_built is model:
+        return model.identity
+    digest, A = hashlib.sha256(model.identity.encode("ascii")), model.A.tocsc()
+    vectors = (model.c, [model.offset], model.row_lower, model.row_upper, model.col_lower, model.col_upper, A.data)
+    for array in vectors:
+        digest.update(np.ascontiguousarray(array, "<f8").tobytes())
+    for array in (model.integrality, A.indices, A.indptr):
+        digest.update(np.ascontiguousarray(array, "<i8").tobytes())
+    return digest.hexdigest()
 
 
 def short(identity: str) -> str:

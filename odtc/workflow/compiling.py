@@ -106,7 +106,7 @@ def start(
     try:
         return _arranged(problem, model, heap)
     except TreeError as refused:
-        if model.base is not None and not is_tree_file(name):
+        if model.as_built is not model and not is_tree_file(name):
             return None  # the rows of a user forbid the tree of a heuristic
         if say is None or not is_tree_file(name):
             raise
@@ -120,10 +120,10 @@ def start(
 
 
 def _arranged(problem: Problem, model: Model, heap: HeapTree) -> tuple[HeapTree, np.ndarray]:
-    if model.base is None:
+    if (built := model.as_built) is model:
         heap = cut.arrange_tree(problem, model, heap)
         return heap, constraint.complete(problem, model, heap)
-    heap, point = _arranged(problem, model.base, heap)
+    heap, point = _arranged(problem, built, heap)
     longer = completed(model, point)
     if longer is None:
         raise TreeError("the tree breaks a row that was added to the model: it is no start")

@@ -13,7 +13,7 @@ from odtc.errors import ChoiceError, ManifestError, NoSolutionError, OdtcError, 
 from odtc.model.feasibility import Check, is_close
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, Termination, is_proved
-from odtc.problem.identity import short
+from odtc.problem.identity import short, stamp_of
 from odtc.problem.problem import Problem
 from odtc.problem.simplifying import simplified, simplified_check
 from odtc.trees.heap_tree import HeapTree
@@ -29,7 +29,7 @@ from odtc.workflow.messages import (
     START_INSTEAD,
     no_solution_text,
 )
-from odtc.workflow.provenance.in_memory import in_memory, of_edited
+from odtc.workflow.provenance.in_memory import NAMELESS, in_memory, of_edited, unproved
 from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import fill_leaves, take_rows
 from odtc.workflow.run_facts import SolveFacts
@@ -81,14 +81,17 @@ def decode(
         )
     if not isinstance(solution, Solution):
         model, solution = in_memory(model, solution)
-    if model.base is not None:  # with rows and columns of its user
-        model, solution = replace(model.base, edited=model), of_edited(model.base, model, solution)
-    problem = model.problem
-    if solution.model and model.identity and solution.model != model.identity:
+    stamp = stamp_of(model)
+    if solution.model and stamp and solution.model != stamp:
         raise SolutionError(
-            f"the solution is of the model {short(solution.model)}…, this model is {short(model.identity)}…; solve "
-            "this model"
+            f"the solution is of the model {short(solution.model)}…, this model is {short(stamp)}…; solve this model, "
+            "or decode with the model that was solved"
         )
+    if stamp and not solution.model and model.edited is None:
+        solution = unproved(solution, NAMELESS)
+    if (built := model.as_built) is not model:  # rows and columns of its user, or arrays in the place of its own
+        model, solution = replace(built, edited=model), of_edited(built, model, solution)
+    problem = model.problem
     if not solution.has_solution:
         raise no_solution(Unsolved(problem, model, solution))
     if not solution.scope and solution.overall is None:

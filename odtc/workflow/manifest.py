@@ -216,12 +216,9 @@ def _members(problem: Problem, model) -> dict:
 def describe(problem: Problem, model, folder: Path | None = None) -> dict:
     """The manifest of a model, as a JSON object; data paths are told relative to `folder`. Of a model with rows and
     columns of its user it describes what odtc built, and names these."""
-    if model.base is not None:
-        own = {
-            "rows": model.row_names[model.base.n_rows :],
-            "columns": model.column_names[model.base.n_cols :],
-        }
-        return describe(problem, replace(model.base, content=""), folder) | {"own": own}
+    if (built := model.as_built) is not model:
+        own = {"rows": model.row_names[built.n_rows :], "columns": model.column_names[built.n_cols :]}
+        return describe(problem, replace(built, content=""), folder) | {"own": own}
     encoded, dataset = problem.encoded, problem.encoded.dataset
     source = dict(dataset.source) if dataset is not None else {}
     if source.get("path") is not None and folder is not None:

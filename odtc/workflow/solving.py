@@ -10,7 +10,7 @@ from odtc.errors import ChoiceError
 from odtc.model.milp import Model
 from odtc.model.solution import Progress, Solution, Termination
 from odtc.problem.formulation import Iterative, Learner
-from odtc.problem.identity import identified
+from odtc.problem.identity import identified, stamp_of
 from odtc.problem.problem import Problem
 from odtc.solvers import portfolio, portfolio_members
 from odtc.solvers.protocols import PackageSolver
@@ -118,8 +118,9 @@ def solve_model(model: Model, spec: SolvingSpec, start=None, path=None, hearing:
             f"file"
         )
     found = _solve(model, spec, hearing, start, hearing.progress, spec.time_limit, path)
-    found = replace(found, model=model.identity, content=model.content)
-    return raise_bound_to_floor(model.problem, found) if model.problem is not None else found
+    found = replace(found, model=stamp_of(model), content=model.content)
+    ours = model.problem is not None and model.as_built is model
+    return raise_bound_to_floor(model.problem, found) if ours else found
 
 
 def _solve(model: Model, spec: SolvingSpec, hearing: Hearing, start, progress, time_limit, path) -> Solution:
@@ -156,7 +157,7 @@ def solve_or_loop(
     rounds = Rounds(solve_round, spec.time_limit, hearing.progress, hearing.log, keep)
     timed = {"left": rounds.remaining} if model.problem.module.TIMED else {}
     last, solution = rounds_of(model, rounds.solve, start, rounds.tell, **timed)
-    last = identified(last)
+    last = identified(replace(last, built=None))  # its rows are the loop's, not a user's
     return last, replace(raise_bound_to_floor(model.problem, solution), seconds=rounds.seconds, model=last.identity)
 
 

@@ -49,7 +49,7 @@ def test_all_that_tells_of_a_run_tells_the_same(end, bound, near, monkeypatch, c
     paid = model.objective(point)
     # Rows weigh 1: no tree costs between paid - 1 and paid, so a bound there is a proof.
     stated = {None: None, "floor": -5.0, "best": best, "short": paid - 1, "close": paid - 0.1, "equal": paid}[bound]
-    done = pipeline.finish(model, Solution(point, Termination(end), paid, stated, 1.0, "X 1.0"))
+    done = pipeline.finish(model, Solution(point, Termination(end), paid, stated, 1.0, "X 1.0", model=model.identity))
     facts, known = done.facts, bound in ("close", "equal")
     assert done.verified == (stated is None or stated <= paid)
     assert facts["objective"] == done.decoded.heap.errors(model.problem.encoded) == paid
@@ -76,7 +76,9 @@ def test_a_gap_is_not_proved(near, monkeypatch, capsys):
     paid = model.objective(point)
     for gap in (0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8):
         bound = paid - gap * paid
-        done = pipeline.finish(model, Solution(point, Termination.OPTIMAL, paid, bound, 1.0, "X 1.0"))
+        done = pipeline.finish(
+            model, Solution(point, Termination.OPTIMAL, paid, bound, 1.0, "X 1.0", model=model.identity)
+        )
         said = fitted(monkeypatch, done, dataset)
         console._print_tree(done)
         assert not done.proved and not said.is_optimal_ and "proved" not in capsys.readouterr().out
@@ -153,7 +155,7 @@ def test_a_command_its_record_and_its_words_agree_however_a_solver_ends(end, bou
     dataset, model, point, best = near
     paid = model.objective(point)
     stated = {None: None, "best": best, "short": paid - 1, "close": paid - 0.1, "above": paid + 1}[bound]
-    said = Solution(point, Termination(end), paid, stated, 1.0, "X 1.0", nodes=7)
+    said = Solution(point, Termination(end), paid, stated, 1.0, "X 1.0", nodes=7, model=model.identity)
     monkeypatch.setattr(solving, "run_solver", lambda *_: said)
     names = [feature.name for feature in dataset.features]
     lines = [",".join([*names, "class"])] + [

@@ -32,7 +32,7 @@ def model():
 def found(model):
     """CART's tree as a solution without a claim."""
     _, point = pipeline.start(model)
-    return Solution(point, TIME_LIMIT, model.objective(point))
+    return Solution(point, TIME_LIMIT, model.objective(point), model=model.identity)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_every_claimed_bound_is_held_against_cart(model, found):
     problem = model.problem
     leaf = settle(np.full(4, -1, np.int32), problem.encoded)
     point = model.join(problem.module.start(problem, leaf))
-    poor = Solution(point, TIME_LIMIT, model.objective(point))
+    poor = Solution(point, TIME_LIMIT, model.objective(point), model=model.identity)
     assert found.objective < poor.objective
     assert failed(decode(model, replace(poor, bound=poor.objective))) == ["bound"]
     assert failed(decode(model, replace(poor, overall=poor.objective))) == ["bound of all trees"]
@@ -248,7 +248,7 @@ def test_a_file_read_anew_keeps_the_rows_that_were_selected():
     chosen = odtc.build(whole, "flowoct", 1, select="convex_hull")
     assert chosen.problem.encoded.copies.sum() < 60
     _, point = pipeline.start(chosen)
-    given = Solution(point, TIME_LIMIT, chosen.objective(point))
+    given = Solution(point, TIME_LIMIT, chosen.objective(point), model=chosen.identity)
     own, anew = decode(chosen, given), decode(chosen, given, whole)
     for said in (own, anew):
         assert said.verified and sum(sum(leaf.counts) for leaf in said.tree.leaves()) == 60

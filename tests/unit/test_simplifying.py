@@ -42,7 +42,7 @@ def twins(problem) -> HeapTree:
 def point_of(model, heap, **said) -> Solution:
     """A solver's answer that is this tree."""
     x = complete(model.problem, model, heap)
-    return Solution(x, Termination.OPTIMAL, model.objective(x), solver="another", **said)
+    return Solution(x, Termination.OPTIMAL, model.objective(x), solver="another", model=model.identity, **said)
 
 
 def test_without_needless_nodes_a_tree_predicts_the_same_and_no_such_node_is_left(data):

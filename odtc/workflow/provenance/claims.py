@@ -21,7 +21,7 @@ from odtc.model.name_spans import Words
 from odtc.model.points import align, name_list
 from odtc.model.solution import Solution, Termination
 from odtc.workflow.manifest import SUFFIX, Manifest
-from odtc.workflow.provenance.in_memory import of_edited
+from odtc.workflow.provenance.in_memory import of_edited, unproved
 
 ENDINGS = (".mps", ".lp", ".mps.gz", ".lp.gz")
 
@@ -43,31 +43,31 @@ def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Pa
         return model, solution
     if not solution.model or not manifest.identity:
         told = "which model it is of" if manifest.identity else "which model it is of, nor does the manifest"
-        return model, _unproved(
+        return model, unproved(
             solution,
             f"the file does not say {told}, so what it claims{_claimed(solution)} is not taken for proved; "
             "`odtc solve` on the model file writes one that does",
         )
     if model.rowless:
-        return model, _unproved(solution, f"{model.recorded}, so nothing is proved")
+        return model, unproved(solution, f"{model.recorded}, so nothing is proved")
     if solution.content in ("", manifest.content):
         return model, solution
     solved = file_of(manifest, solution.content, path)
     if solved is None:
-        return model, _unproved(
+        return model, unproved(
             solution,
             "the model file that was solved is not the one that was built, and it is not at hand, so nothing is proved",
         )
     try:
         solved = under_columns(manifest, model, solved)
     except OdtcError as problem:
-        return model, _unproved(
+        return model, unproved(
             solution, f"the model file was edited since it was built, so nothing is proved: {problem}"
         )
     if solved is None:  # the same model in other words
         return model, solution
     if not np.array_equal(solved.c[: model.n_cols], model.c) or solved.offset != model.offset:
-        return model, _unproved(
+        return model, unproved(
             solution, "the objective in the model file was edited since it was built, so nothing is proved"
         )
     absent = np.zeros(solved.n_cols - len(solution.x))  # of columns behind those of the model, which are 0
@@ -113,15 +113,6 @@ def _claimed(solution: Solution) -> str:
     claims = ["optimal"] if solution.termination == Termination.OPTIMAL else []
     claims += [f"bound {solution.bound:.10g}"] if solution.bound is not None else []
     return f" ({', '.join(claims)})" if claims else ""
-
-
-def _unproved(solution: Solution, why: str) -> Solution:
-    """The solution without what it claims to have proved."""
-    if solution.termination != Termination.OPTIMAL and solution.bound is None:
-        return solution
-    end = Termination.UNKNOWN if solution.termination == Termination.OPTIMAL else solution.termination
-    message = f"{why}; {solution.message}" if solution.message else why
-    return replace(solution, termination=end, bound=None, message=message)
 
 
 def file_of(manifest: Manifest, content: str, path: Path) -> Model | None:

@@ -23,6 +23,10 @@ UNNAMED = (
     "a point by itself does not say which model it is of, so nothing is proved; hand in the solver's object, or the "
     "solution of odtc.solve"
 )
+NAMELESS = (
+    "the solution does not say which model it is of, so what it claims is not taken for proved; odtc.solve makes one "
+    "that does"
+)
 GUROBI = {2: Termination.OPTIMAL, 3: Termination.INFEASIBLE, 9: Termination.TIME_LIMIT, 11: Termination.INTERRUPTED}
 
 
@@ -36,6 +40,7 @@ class Solved:
     termination: Termination
     bound: float | None
     objective: float | None = None
+    beyond: str = ""  # what it holds that is no row and no column, so that no model of ours is it
 
 
 def in_memory(model: Model, given: Any) -> tuple[Model, Solution]:
@@ -77,7 +82,7 @@ def in_memory(model: Model, given: Any) -> tuple[Model, Solution]:
                 f"solved object of highspy or gurobipy, got {type(given).__name__}"
             ) from None
     _expect(model, x)
-    objective = (model.base or model).objective(x[: (model.base or model).n_cols])
+    objective = model.as_built.objective(x[: model.as_built.n_cols])
     return model, Solution(x, Termination.UNKNOWN, objective, solver="a point in memory", message=UNNAMED)
 
 
@@ -93,7 +98,7 @@ def _expect(model: Model, x: np.ndarray) -> None:
 
 def _claimed(model: Model, solved: Solved) -> tuple[Model, Solution]:
     """What a solver's object claims, of the model if that is what it solved, else of the edited one."""
-    ours = model.base or model
+    ours = model.as_built
     found = Solution(solved.x, solved.termination, None, solved.bound, solver=solved.solver, claimed=solved.objective)
     if solved.x is None:
         return ours, found
@@ -107,6 +112,9 @@ def _claimed(model: Model, solved: Solved) -> tuple[Model, Solution]:
         raise SolutionError(f"expected finite values from {solved.solver}, got one that is not")
     termination, bound, doubt = proof(solved.termination, theirs.objective(solved.x), solved.bound, False)
     found = replace(found, termination=termination, bound=bound, objective=ours.objective(solved.x[:n]), message=doubt)
+    if solved.beyond:
+        why = f"what {solved.solver} solved holds {solved.beyond} beside rows and columns, so nothing is proved"
+        return ours, replace(unproved(found, why), model=ours.identity)
     if _same(theirs, ours):
         return ours, replace(found, model=ours.identity, content=ours.content)
     return replace(ours, edited=theirs), of_edited(ours, theirs, found)
@@ -133,6 +141,15 @@ def of_edited(model: Model, edited: Model, solution: Solution) -> Solution:
         objective=model.objective(solution.x[:n]),
         scope_objective=None if same else edited.objective(solution.x),
     )
+
+
+def unproved(solution: Solution, why: str) -> Solution:
+    """The solution without what it claims to have proved."""
+    if solution.termination != Termination.OPTIMAL and solution.bound is None:
+        return solution
+    end = Termination.UNKNOWN if solution.termination == Termination.OPTIMAL else solution.termination
+    message = f"{why}; {solution.message}" if solution.message else why
+    return replace(solution, termination=end, bound=None, message=message)
 
 
 def _same(one: Model, other: Model) -> bool:
@@ -179,12 +196,16 @@ def _of_highs(highs: Any) -> Solved:
         (np.array(lp.col_lower_), np.array(lp.col_upper_)),
         whole,
     )
+    kinds = {str(kind).rpartition(".")[2] for kind in lp.integrality_} - {"kContinuous", "kInteger"}
+    beyond = f"columns of the kind {min(kinds)}" if kinds else ""
+    beyond = "a quadratic objective" if highs.getModel().hessian_.dim_ else beyond
     ended = HIGHS.get(highs.modelStatusToString(highs.getModelStatus()).lower(), Termination.UNKNOWN)
     if info.primal_solution_status != 2:  # kSolutionStatusFeasible
-        return Solved(name, model, None, ended, None)
+        return Solved(name, model, None, ended, None, beyond=beyond)
     bound = float(info.mip_dual_bound) if whole.any() else None
     bound = bound if bound is not None and np.isfinite(bound) else None
-    return Solved(name, model, np.array(highs.getSolution().col_value), ended, bound, info.objective_function_value)
+    point = np.array(highs.getSolution().col_value)
+    return Solved(name, model, point, ended, bound, info.objective_function_value, beyond)
 
 
 def _of_gurobi(theirs: Any) -> Solved:
@@ -192,19 +213,37 @@ def _of_gurobi(theirs: Any) -> Solved:
     columns, rows = theirs.getVars(), theirs.getConstrs()
     if theirs.ModelSense != 1:
         raise SolutionError("expected a minimisation, as odtc builds them, got a maximisation from gurobipy")
+    kinds = theirs.getAttr("VType", columns)
     sense, side = np.array([row.Sense for row in rows], "U1"), np.array([row.RHS for row in rows], float)
     model = _model(
         theirs.getA().tocsc(),
         (np.array(theirs.getAttr("Obj", columns)), float(theirs.ObjCon)),
         (np.where(sense == "<", -np.inf, side), np.where(sense == ">", np.inf, side)),
         (np.array(theirs.getAttr("LB", columns)), np.array(theirs.getAttr("UB", columns))),
-        np.array([kind != "C" for kind in theirs.getAttr("VType", columns)], np.uint8),
+        np.array([kind != "C" for kind in kinds], np.uint8),
     )
+    beyond = _beyond_rows(theirs, set(kinds))
     ended, name = GUROBI.get(theirs.Status, Termination.UNKNOWN), "Gurobi"
     if not theirs.SolCount:
-        return Solved(name, model, None, ended, None)
+        return Solved(name, model, None, ended, None, beyond=beyond)
     bound = float(theirs.ObjBound) if theirs.IsMIP else None
-    return Solved(name, model, np.array(theirs.getAttr("X", columns)), ended, bound, float(theirs.ObjVal))
+    return Solved(name, model, np.array(theirs.getAttr("X", columns)), ended, bound, float(theirs.ObjVal), beyond)
+
+
+def _beyond_rows(theirs: Any, kinds: set[str]) -> str:
+    """What a gurobipy.Model holds beside linear rows and columns, in words; "" if nothing."""
+    counts = {
+        "quadratic rows": theirs.NumQConstrs,
+        "special ordered sets": theirs.NumSOS,
+        "general constraints": theirs.NumGenConstrs,
+        "piecewise linear costs": theirs.NumPWLObjVars,
+        "a quadratic objective": int(theirs.IsQP),
+        "several objectives": int(theirs.NumObj > 1),
+        "scenarios": theirs.NumScenarios,
+        "rows or cuts of a callback": theirs.Params.LazyConstraints or theirs.Params.PreCrush,
+        "semi-continuous columns": len(kinds - {"C", "B", "I"}),
+    }
+    return next((what for what, count in counts.items() if count), "")
 
 
 def _model(A: Any, objective: tuple, rows: tuple, columns: tuple, whole: np.ndarray) -> Model:
