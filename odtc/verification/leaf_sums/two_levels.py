@@ -76,6 +76,10 @@ def root_costs(rank, moments, rows, law, unit, price, least, leaves):
                     one[j] = max(one[j], alone[i] + middle)
                 if n - many[j] >= least:
                     two[i] = max(two[i], middle + other[j])
+    widest = 0
+    for g in range(p):
+        widest = max(widest, begin[g + 1] - begin[g])
+    held = np.zeros((3, widest), np.int64)  # by rank of g the sums of the rows at most at the cut of f
     for f in range(p):
         first = np.zeros(begin[f + 1] - begin[f] + 1, np.int64)  # by rank of f where its rows begin in `order`
         for i in range(n):
@@ -88,12 +92,15 @@ def root_costs(rank, moments, rows, law, unit, price, least, leaves):
             place[dense[f, i]] += 1
         for g in range(f + 1, p):
             wide = begin[g + 1] - begin[g]
-            held = np.zeros((3, wide), np.int64)  # by rank of g the sums of the rows at most at the cut of f
+            held[:, :wide] = 0
             for u in range(len(first) - 2):
                 for at in range(first[u], first[u + 1]):
-                    held[0, dense[g, order[at]]] += own[0, order[at]]
-                    held[1, dense[g, order[at]]] += own[1, order[at]]
-                    held[2, dense[g, order[at]]] += 1
+                    row = order[at]
+                    v = dense[g, row]
+                    held[0, v] += own[0, row]
+                    held[1, v] += own[1, row]
+                    if least > 1:
+                        held[2, v] += 1
                 i, a, b, c, left, right = begin[f] + u, 0, 0, 0, -np.inf, -np.inf
                 wf, sf, nf = sums[0, i], sums[1, i], many[i]
                 for v in range(wide - 1):
