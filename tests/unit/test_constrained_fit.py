@@ -288,3 +288,26 @@ def test_an_interruption_of_the_bound_leaves_a_moment_for_the_rest(second, monke
     monkeypatch.setattr(ConstrainedSearch, "run", last)
     found = pipeline.searched(problem)
     assert found.proof.termination == ("interrupted" if second else "optimal") and found.verified
+
+
+def test_an_interruption_ends_all_points_all_prices_and_all_tries(monkeypatch):
+    from odtc.workflow.constrained.frontier import frontier
+    from odtc.workflow.constrained.prices import prices
+
+    texts = ["recall[1] >= 0.2"]
+    problem = pipeline.pose(MONKS / "monks-2.csv", "dpflow", 2, constraints=texts, fitting=True)
+    found = pipeline.searched(problem)
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ConstrainedSearch, "tick", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        frontier(problem, ["features <= 1", "features <= 2"])
+    monkeypatch.setattr(type(problem.constraints[0]), "holds", lambda *given: False)
+    with pytest.raises(KeyboardInterrupt):
+        prices(problem, found.decoded.heap, found.proof.objective)
+    monkeypatch.undo()
+    monkeypatch.setattr(ConstrainedSearch, "tick", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        odtc.fit(MONKS / "monks-2.csv", "dpflow", 2, constraints=texts, confidence=0.9)

@@ -19,6 +19,7 @@ from odtc.base import deadline
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read
 from odtc.errors import ChoiceError, NoSolutionError
+from odtc.model.solution import Termination
 from odtc.problem.constraints.constraint import Constraint
 from odtc.workflow.constrained.assurance import expect_share, widths
 from odtc.workflow.posing import held_out_rows, test_rows
@@ -85,6 +86,8 @@ def fit_assured(
         return spec.with_solving(time_limit=None if left is None else max(deadline.MOMENT, share * left))
 
     first = run(limited(FIRST_PART), dataset)
+    if first.proof.termination == Termination.INTERRUPTED:
+        raise KeyboardInterrupt
     asked, posed = first.problem.constraints, first.problem
     labelled = held_out_rows(posed) if test is None else test_rows(posed, test)
     width = widths(posed, first.tree, labelled.n_rows, confidence)

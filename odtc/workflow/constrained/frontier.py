@@ -116,6 +116,8 @@ def frontier(problem: Problem, texts: list[str], time_limit: float | None = None
             )
         with deadline.within(None if until is None else max(deadline.MOMENT, until - time.monotonic())):
             found = posed.module.search(posed, start, lambda *told: None, floor)
+        if found.interrupted:  # of all points, not of this one
+            raise KeyboardInterrupt
         paid = None if found.heap is None else problem.module.objective(problem, found.heap)
         points[place] = Point(loose_first[place], found.heap, paid, None if found.infeasible else found.bound, True)
         return points[place]

@@ -82,6 +82,8 @@ def prices(problem: Problem, heap: HeapTree, objective: float, time_limit: float
             )
         with deadline.within(None if until is None else max(deadline.MOMENT, until - time.monotonic())):
             done = posed.module.search(posed, None, lambda *told: None, objective)
+        if done.interrupted:
+            raise KeyboardInterrupt
         paid = None if done.heap is None else problem.module.objective(problem, done.heap)
         if done.infeasible:
             found.append(Price(tighter, None, "infeasible"))
