@@ -364,11 +364,22 @@ def read_manifest(path) -> Manifest:
                 raise ValueError("its identity is not that of what it holds, so it was changed after it was written")
         return manifest
     except OdtcError as problem:
-        raise ManifestError(f"the manifest {str(path)!r} cannot be used: {problem}") from None
+        raise ManifestError(f"the manifest {str(path)!r} cannot be used: {problem}{_absent(facts)}") from None
     except (*NOT_WHOLE, zlib.error) as problem:
         raise ManifestError(
             f"the manifest {str(path)!r} is not whole: {explain_error(problem)}; build the model again"
         ) from None
+
+
+def _absent(facts: dict) -> str:
+    """Which members of other packages or files made a model, but are not here, as the end of a sentence; "" if none."""
+    registries = {one.kind: one for one in (FORMULATIONS, ENCODINGS, CUTS, CONSTRAINTS)}
+    absent = [
+        f"the {one['kind']} {one['name']!r} is of {one['of']}"
+        for one in facts.get("members", ())
+        if one["kind"] in registries and one["name"] not in registries[one["kind"]].names()
+    ]
+    return f"; {' and '.join(absent)}: name the file by --plugin, or install the package" if absent else ""
 
 
 def find_manifest(solution_path, raw: RawPoint) -> Manifest:

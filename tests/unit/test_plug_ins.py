@@ -16,7 +16,7 @@ from odtc.data.reading import READERS
 from odtc.errors import ChoiceError, SetAsideWarning
 from odtc.testing.suite import KINDS
 from odtc.trees.exporting import EXPORTERS
-from tests.command_line import environment, odtc
+from tests.command_line import environment, odtc, refused
 
 ROOT = Path(__file__).parents[2]
 WHOLE = """SUMMARY = "none"
@@ -175,6 +175,17 @@ def test_a_model_of_sinks_satisfies_constraints_on_right_rows(tmp_path, monkeypa
     assert said.facts["verified"] and said.facts["termination"] == "optimal", said.err
     refused = odtc(*words, "--constraint", "leaf_rows >= 5", "-o", "n", folder=tmp_path)
     assert refused.code == 1 and "needs a model that says" in refused.err
+
+
+def test_a_manifest_of_an_absent_member_says_whose_it_is(tmp_path, monkeypatch):
+    plug_in = ROOT / "examples" / "plug-ins" / "cut_based.py"
+    monkeypatch.setenv("ODTC_PLUGINS", str(plug_in))
+    words = ("build", ROOT / "examples" / "monks" / "monks-1.csv", "--model", "cut_based", "--depth", 1, "-o", "m")
+    assert odtc(*words, folder=tmp_path).code == 0
+    monkeypatch.setenv("ODTC_PLUGINS", "")
+    said = refused(odtc("solve", "m.mps", folder=tmp_path))
+    assert "unknown model 'cut_based'" in said and said.endswith("name the file by --plugin, or install the package")
+    assert "the model 'cut_based' is of cut_based.py (sha256 " in said
 
 
 def test_which_models_have_the_columns_of_a_family_is_found_by_building(tmp_path):
