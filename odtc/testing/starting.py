@@ -3,7 +3,10 @@
 What is begun with stands in examples/plug-ins of the repository, and in odtc/templates/new of the package.
 """
 
+import importlib.machinery
+import keyword
 import re
+import sys
 from pathlib import Path
 
 from odtc.base.atomic_write import write_text
@@ -80,12 +83,18 @@ def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
     Raises
     ------
     ChoiceError
-        If there is no such kind, or the name is taken or none of Python.
+        If there is no such kind, or the name is taken, none of Python, or that of a module that it would hide.
     """
     if kind not in FIRST:
         raise ChoiceError(f"cannot begin a {kind!r}{did_you_mean(kind, FIRST)}; known: {', '.join(FIRST)}")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise ChoiceError(f"expected a name of small letters, digits and _ that begins with a letter, got {name!r}")
+    if keyword.iskeyword(name) or name == "conftest" or name.startswith("test_"):
+        raise ChoiceError(f"expected a name that Python and pytest have no use for, got {name!r}: take another name")
+    if _is_module(name):
+        raise ChoiceError(
+            f"{name!r} is the name of a Python module here, which {name}.py would hide: take another name"
+        )
     if name in KINDS[kind].module_names:
         raise ChoiceError(f"odtc has a {kind} {name!r}: take another name")
     own = re.sub(rf"\b{FIRST[kind]}\b", name, first_of(kind).read_text(encoding="utf-8"))
@@ -103,6 +112,15 @@ def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
             f"python -m pytest test_{name}.py", "pip install -e '.[test]' && python -m pytest"
         ),
     }
+
+
+def _is_module(name: str) -> bool:
+    """Whether Python has a module of this name, elsewhere than in the current folder."""
+    if name in sys.stdlib_module_names:
+        return True
+    elsewhere = [folder for folder in sys.path if folder and Path(folder).resolve() != Path.cwd()]
+    spec = importlib.machinery.PathFinder.find_spec(name, elsewhere)
+    return spec is not None and spec.origin is not None  # a folder without code has none
 
 
 def first_of(kind: str) -> Path:

@@ -52,6 +52,11 @@ def test_a_package_names_its_entry_point(tmp_path):
         (("cut", "paper4"), "odtc has a cut 'paper4'"),
         (("cut", "My-Cut"), "expected a name of small letters"),
         (("cut", "here"), "is there already"),
+        (("formulation", "numpy"), "'numpy' is the name of a Python module here"),
+        (("cut", "json"), "'json' is the name of a Python module here"),
+        (("cut", "odtc"), "'odtc' is the name of a Python module here"),
+        (("cut", "class"), "that Python and pytest have no use for"),
+        (("cut", "test_mine"), "that Python and pytest have no use for"),
     ],
 )
 def test_what_cannot_be_begun_is_said_in_a_sentence(words, why, tmp_path):
