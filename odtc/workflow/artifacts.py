@@ -236,6 +236,7 @@ class Opened:
     start: np.ndarray | None
     stem: str
     facts: dict
+    own_rows: tuple[str, ...] = ()  # that its user added, by the manifest
 
 
 def open_model(path, start_path=None, solvers=()) -> Opened:
@@ -251,12 +252,14 @@ def open_model(path, start_path=None, solvers=()) -> Opened:
     if not model.n_cols:
         raise ModelError(f"expected a model in {str(path)!r}, got a file without columns; write it again")
     facts = dict.fromkeys(("model", "depth", "n_rows", "n_rows_merged", "n_features_encoded"))
+    own_rows: tuple[str, ...] = ()
     facts |= {"n_cols": model.n_cols, "n_model_rows": model.n_rows, "nnz": model.nnz}
     if Path(stem + SUFFIX).exists():
         manifest = read_manifest(stem + SUFFIX)
         manifest.expect_model(model.identity, f"the model file {str(path)!r}")
         if "own" not in manifest.facts and (not manifest.content or manifest.content == model.content):
             manifest.expect(model, f"there stands in {str(path)!r}")
+        own_rows = tuple(manifest.facts.get("own", {}).get("rows", ()))
         size = model.n_cols, model.n_rows, model.nnz
         facts = ProblemFacts.of(manifest.problem, size, manifest.facts["data"]["n_rows_dropped"]).to_json()
     start_path = start_beside(path, solvers) if start_path is None else start_path
@@ -275,7 +278,7 @@ def open_model(path, start_path=None, solvers=()) -> Opened:
                 raise SolutionError(
                     f"the start {str(start_path)!r} does not fit: {problem}; --start names another, or none"
                 ) from None
-    return Opened(model, point, stem, facts)
+    return Opened(model, point, stem, facts, own_rows)
 
 
 def start_beside(path, solvers) -> Path | None:

@@ -87,7 +87,8 @@ def start(
     Returns
     -------
     (HeapTree, float64 (columns,)) or None
-        None for "none", and if a heuristic's tree cannot be made to satisfy the constraints.
+        None for "none", and if a heuristic's tree cannot be made to satisfy the constraints, or breaks rows that a
+        user added, whatever the columns that he added are.
 
     Raises
     ------

@@ -224,7 +224,10 @@ def no_solution(outcome: Unsolved) -> NoSolutionError:
     problem, dataset = outcome.problem, outcome.problem.encoded.dataset
     selected = dataset is not None and dataset.selected is not None
     constraints = tuple(map(str, problem.constraints))
-    text = no_solution_text(outcome.solution, True, constraints, selected)
+    model = outcome.model
+    edited = model.edited if model is not None else None
+    own_rows = [] if edited is None else edited.row_names[model.n_rows :]
+    text = no_solution_text(outcome.solution, True, constraints, selected, own_rows)
     checked = "; the proof was checked on the data in whole numbers" if outcome.certified else ""
     checked = f"; {outcome.uncertified}" if outcome.uncertified else checked
     error = NoSolutionError(text + checked)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from odtc.base.text import some
 from odtc.data.column_types import numbers_of
 from odtc.data.dataset import Dataset
 from odtc.data.notes import notes_on
@@ -134,12 +135,22 @@ def no_start_text(problem: Problem, name) -> str:
 
 
 def no_solution_text(
-    solution: Solution, ours: bool = True, constraints: Sequence[str] = (), selected: bool = False
+    solution: Solution,
+    ours: bool = True,
+    constraints: Sequence[str] = (),
+    selected: bool = False,
+    own_rows: Sequence[str] = (),
 ) -> str:
     """Why there is no tree, and what to do; `ours` is False for a model file that odtc did not make, `constraints`
-    are those of the model, and whether they are of `selected` rows alone."""
+    are those of the model, and whether they are of `selected` rows alone; `own_rows` names rows that its user added."""
     if solution.termination == Termination.INFEASIBLE and solution.solver == COMPILER and solution.message:
         return f"proved: {solution.message}; relax one of them, allow a greater --depth, or more tests"
+    if solution.termination == Termination.INFEASIBLE and own_rows:
+        beside = f" together with {'; '.join(constraints)}" if constraints else ""
+        return (
+            f"{solution.solver or 'the solver'} found no solution: it says the edited model is infeasible, so no tree "
+            f"of this model keeps the rows of your own{beside}: relax or remove one of {some(own_rows)}"
+        )
     if solution.termination == Termination.INFEASIBLE and constraints:
         return (
             f"{solution.solver or 'the solver'} found no solution: it says the model is infeasible, so no tree of "

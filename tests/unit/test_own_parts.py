@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scipy.optimize import milp
 
 import odtc
-from odtc.errors import ModelError, TreeError
+from odtc.errors import ModelError, NoSolutionError, TreeError
 from odtc.fileformats.model_files import read_model, write_model
 from odtc.model.own_parts import RESERVED, completed
 from odtc.workflow.run_facts import SolveFacts
-from tests.command_line import MONKS
+from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
 
 SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
@@ -210,6 +210,16 @@ def test_rows_that_are_none_are_refused_in_a_sentence(small, rows, more, why):
 def test_columns_that_are_none_are_refused_in_a_sentence(small, names, more, why):
     with pytest.raises(ModelError, match=why):
         small.add_columns(names, **more)
+
+
+def test_own_rows_that_no_tree_keeps_are_named(small, tmp_path):
+    own = small.add_rows([{"b_1_0": 1.0}], lower=2, names=["never"])
+    wanted = "edited model is infeasible, so no tree of this model keeps the rows of your own: .* one of 'never'"
+    with pytest.raises(NoSolutionError, match=wanted):
+        odtc.decode(own, odtc.solve(own))
+    odtc.write_build(own, tmp_path / "m")
+    said = refused(command("solve", "m.mps", folder=tmp_path), 3)
+    assert "'never'" in said and "every model of odtc has a solution" not in said
 
 
 def test_a_point_is_completed_where_the_rows_allow():

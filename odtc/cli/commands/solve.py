@@ -77,7 +77,13 @@ def solve(
         no_tree = facts | {"files": [str(path) for path in written]}
         console.print_json(no_tree) if as_json else console.print_race(no_tree)
         raise NoSolutionError(
-            no_solution_text(solution, facts["model"] is not None, facts.get("constraints", ()), "selection" in facts)
+            no_solution_text(
+                solution,
+                facts["model"] is not None,
+                facts.get("constraints", ()),
+                "selection" in facts,
+                opened.own_rows,
+            )
         )
     console.say_note(solution)
     facts |= {"files": [str(f) for f in written]}
