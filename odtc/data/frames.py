@@ -76,10 +76,13 @@ def table_of_arrays(X, y) -> tuple[pl.DataFrame, str]:
         table = pl.DataFrame([cells.alias(f"x{j}") for j, cells in enumerate(columns)])
     else:
         table = table_of(X)
-    target = str(getattr(y, "name", None) or "class")
+    own = [getattr(y, "name", None), *getattr(y, "columns", ())]  # of a series, or of a frame of one column
+    target = str(next((name for name in own if name is not None and str(name)), "class"))
     while target in table.columns:
         target += "_"
     labels = np.asarray(y, dtype=object)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
     if labels.ndim != 1 or len(labels) != len(table):
         raise DataError(f"expected a label for each of {len(table)} rows, got an array of shape {labels.shape}")
     return table.with_columns(_of_cells(labels, False, "y").alias(target)), target

@@ -7,6 +7,7 @@ messages count the rows of data from 1, the header not among them.
 
 import contextlib
 import hashlib
+import warnings
 import zlib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -167,7 +168,8 @@ def read_arrays(X, y, name: str = "data", missing: str = "drop") -> Dataset:
     ----------
     X : array (rows, columns), or data frame of pandas or polars
         Columns of an array are called x0, x1, …
-    y : array or series (rows,)
+    y : array or series (rows,), or a data frame of one column
+        Rows whose label is missing are left out, with a warning.
     name : str
         Name of the data set.
     missing : {"drop", "error", "separate"}
@@ -183,6 +185,8 @@ def read_arrays(X, y, name: str = "data", missing: str = "drop") -> Dataset:
         If the data cannot be used.
     """
     frame, target = table_of_arrays(X, y)
+    if without := frame[target].null_count():
+        warnings.warn(f"{without} of {frame.height} rows have no label: they are left out", stacklevel=2)
     return from_frame(frame, name, ReadingSpec(target=target, missing=missing))
 
 

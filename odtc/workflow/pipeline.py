@@ -60,14 +60,14 @@ __all__ = [
 ]
 
 
-def build(data, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **keywords) -> Model:
+def build(data=None, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **keywords) -> Model:
     """Data and a formulation to a Model, whose `A` is a scipy.sparse array.
 
     Parameters
     ----------
     data : array or data frame (rows, columns), Dataset or path
-        A path, or a data frame that holds its labels, is read with the keywords of `odtc.read` (`target`, `missing`,
-        `task`, …), which may also stand in the dict `reading`.
+        Also as `X=`. A path, or a data frame that holds its labels, is read with the keywords of `odtc.read` (`target`,
+        `missing`, `task`, …), which may also stand in the dict `reading`.
     y : array (rows,), text or None
         The labels of `data`; None if it holds them. A text here is the column of a data frame that holds them, or the
         model: `build("data.csv", "oct", 3)`.
@@ -96,6 +96,12 @@ def build(data, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **
 def labelled(data, y, model, depth, keywords: dict) -> tuple:
     """(data, model, depth), whether labels, their column or the model come second; labels are put into the data, and
     how they are to be read is taken from the keywords."""
+    if "X" in keywords:
+        if data is not None:
+            raise ChoiceError("expected the data once, got them as X=, too")
+        data = keywords.pop("X")
+    if data is None:
+        raise ChoiceError("expected data (an array, a data frame, a Dataset or a path) as the first argument, got none")
     columns = [] if isinstance(data, Dataset | str | Path) else [str(name) for name in getattr(data, "columns", ())]
     if isinstance(y, str) and columns and y not in (models := FORMULATIONS.names()):
         if y not in columns:
@@ -120,7 +126,7 @@ def labelled(data, y, model, depth, keywords: dict) -> tuple:
 
 
 def fit(
-    data,
+    data=None,
     y=None,
     model: str = "auto",
     depth: int = 2,

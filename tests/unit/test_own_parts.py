@@ -241,6 +241,16 @@ def test_arrays_and_frames_with_their_labels():
     of_array = odtc.fit(flowers.data.to_numpy(), flowers.target_names[flowers.target], depth=2)
     assert of_frame.proof.objective == of_array.proof.objective == 6
     assert of_array.tree.classes == ("setosa", "versicolor", "virginica") and of_frame.tree.target == "target"
+    by_name = odtc.build(X=flowers.data, y=flowers.target.to_frame("kind"))
+    assert (
+        by_name.problem.encoded.target == "kind"
+        and by_name.c.tolist() == odtc.build(flowers.data, flowers.target).c.tolist()
+    )
+    for words in ({}, {"data": flowers.data, "X": flowers.data}):
+        with pytest.raises(odtc.OdtcError, match="expected (the )?data"):
+            odtc.fit(**words, y=flowers.target)
+    with pytest.warns(UserWarning, match="3 of 150 rows have no label: they are left out"):
+        odtc.build(flowers.data, [None, float("nan"), np.nan, *flowers.target[3:]])
     with pytest.raises(odtc.OdtcError, match="a label for each of 150 rows"):
         odtc.build(flowers.data, [1, 2])
     with pytest.raises(odtc.OdtcError, match="leave y out"):
