@@ -26,6 +26,8 @@ from odtc.trees.tree import Tree, read_tree
 from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import relaxations
 
+MOMENT = 20_000_000  # rows x tests^depth: a tenth of a second
+
 
 def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, rounds: Rounds | None = None) -> Model:
     """The Model of a Problem, with the rows of cut families: names, as a tuple or between commas, "all"
@@ -304,6 +306,19 @@ def greedy(problem: Problem) -> list[tuple[str, HeapTree]]:
     except (ChoiceError, TreeError):
         return []
     return [] if heap is None else [("CART", heap)]
+
+
+def quickly_searched(problem: Problem) -> list[tuple[str, HeapTree]]:
+    """The best tree by a search of a moment, made one of the formulation's, by name; none if the search would be
+    longer, or if the tree cannot be made to satisfy the constraints."""
+    encoded = problem.encoded
+    if encoded.n_rows * encoded.n_tests**problem.topology.depth > MOMENT:
+        return []
+    try:
+        heap = _kept(problem, known_tree(problem, "optimal"), "optimal")
+    except (ChoiceError, TreeError):
+        return []
+    return [] if heap is None else [("the tree of a short search", heap)]
 
 
 def _kept(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:

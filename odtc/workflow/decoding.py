@@ -19,7 +19,7 @@ from odtc.problem.simplifying import simplified, simplified_check
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
 from odtc.verification.verify import proves, raise_bound_to_floor, verify_filled, verify_point, verify_tree
-from odtc.workflow.compiling import Prepared, greedy
+from odtc.workflow.compiling import Prepared, greedy, quickly_searched
 from odtc.workflow.messages import (
     COMPILER,
     INTERRUPTED_FIRST,
@@ -101,6 +101,9 @@ def decode(
     dataset = _read_anew(problem, dataset)
     claims = solution.bound is not None or solution.overall is not None
     known = [*known, *greedy(problem)] if claims else []
+    if solution.bound is not None and not solution.scope:  # what is claimed by a solver's word alone
+        better = quickly_searched(problem)
+        known += [one for one in better if problem.module.objective(problem, one[1]) < solution.bound]
     known += [("the tree without needless branch nodes", smaller)] * (smaller is not heap)
     checks = verify_point(problem, model, solution, heap, known)
     paid = tree_cost(problem, smaller)
