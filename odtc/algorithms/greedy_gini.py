@@ -139,10 +139,12 @@ def best_cut(table: Table, rows: np.ndarray, least_rows: int = 1) -> Cut | None:
 
 def _score(left: np.ndarray, total: np.ndarray) -> np.ndarray:
     """The score of cuts with the class weights `left` (cuts, classes) on their left side."""
-    right = total - left
+    both = np.zeros(len(left))
     with np.errstate(divide="ignore", invalid="ignore"):
-        both = (left**2).sum(axis=1) / left.sum(axis=1) + (right**2).sum(axis=1) / right.sum(axis=1)
-    return np.nan_to_num(both, nan=-np.inf)
+        for side in (left, total - left):
+            both += np.einsum("ck,ck->c", side, side) / np.einsum("ck->c", side)
+    both[np.isnan(both)] = -np.inf
+    return both
 
 
 def _single(table: Table, rows, weights, copies):
