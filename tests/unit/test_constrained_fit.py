@@ -179,14 +179,14 @@ def test_a_search_of_depth_four_that_is_cut_short_keeps_what_depth_three_had(mon
 
 def test_each_less_depth_is_searched_once(monkeypatch):
     """To the end, and not roughly before or after."""
-    runs, run = [], constrained.ConstrainedSearch.run
+    runs, run = [], ConstrainedSearch.run
 
     def noted(self, exactly=True):
         if self.problem.cost.any():  # others look for a feasible tree
             runs.append((self.problem.depth, exactly))
         return run(self, exactly)
 
-    monkeypatch.setattr(constrained.ConstrainedSearch, "run", noted)
+    monkeypatch.setattr(ConstrainedSearch, "run", noted)
     rng = np.random.default_rng(3)
     X = rng.integers(0, 2, (30, 4)).astype(float)
     names = tuple(Feature(f"f{place}", NUMERIC) for place in range(4))
