@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from odtc.errors import ModelError
 from odtc.model.blocks import NamedBlock
-from odtc.model.feasibility import check_point
+from odtc.model.feasibility import TOLERANCE, check_point
 from odtc.model.points import name_list
 
 if TYPE_CHECKING:
@@ -118,6 +118,31 @@ def completed(longer: "Model", x: np.ndarray) -> np.ndarray | None:
             return None
         x = np.append(x, found.x)
     return x if all(check.passed for check in check_point(longer, x)) else None
+
+
+def broken_rows(longer: "Model", x: np.ndarray) -> list[str]:
+    """The rows that a point breaks whatever the values of the columns behind its own, each row by itself.
+
+    Parameters
+    ----------
+    longer : Model
+        The model with other columns behind those of the point.
+    x : float64 (fewer columns,)
+
+    Returns
+    -------
+    list of str
+        Names of rows. Rows that contradict each other only together are none of them.
+    """
+    n, A = len(x), longer.A
+    others = A[:, n:].tocoo()
+    ends = others.data * longer.col_lower[n:][others.col], others.data * longer.col_upper[n:][others.col]
+    least, most = A[:, :n] @ x, A[:, :n] @ x
+    np.add.at(least, others.row, np.minimum(*ends))
+    np.add.at(most, others.row, np.maximum(*ends))
+    names = name_list(longer.rows)
+    wrong = (most < longer.row_lower - TOLERANCE) | (least > longer.row_upper + TOLERANCE)
+    return [names[at] for at in np.flatnonzero(wrong)]
 
 
 def _matrix(model: "Model", rows: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.text import some
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.heuristics.heuristic import grow
 from odtc.model.milp import Model
-from odtc.model.own_parts import completed
+from odtc.model.own_parts import broken_rows, completed
 from odtc.problem.constraints import constraint
 from odtc.problem.counts import require_room
 from odtc.problem.cuts import cut
@@ -84,7 +86,8 @@ def start(
     heap : HeapTree or None
         The tree that `known_tree` found for this name already.
     say : callable or None
-        Takes a sentence if the model has no point for the tree of a file, which is then no start; None raises.
+        Takes a sentence if the model has no point for the tree of a file, which is then no start; None raises. Also if
+        the tree of a heuristic breaks rows that a user added; None warns.
 
     Returns
     -------
@@ -110,7 +113,9 @@ def start(
         return _arranged(problem, model, heap)
     except TreeError as refused:
         if model.as_built is not model and not is_tree_file(name):
-            return None  # the rows of a user forbid the tree of a heuristic
+            told = f"no start is given: the tree of {str(name)!r}: {refused}"
+            warnings.warn(told, stacklevel=2) if say is None else say(told)
+            return None
         if say is None or not is_tree_file(name):
             raise
         try:
@@ -129,7 +134,9 @@ def _arranged(problem: Problem, model: Model, heap: HeapTree) -> tuple[HeapTree,
     heap, point = _arranged(problem, built, heap)
     longer = completed(model, point)
     if longer is None:
-        raise TreeError("the tree breaks a row that was added to the model: it is no start")
+        broken = broken_rows(model, point)
+        rows = f"a row that was added to the model: {broken[0]!r}" if len(broken) == 1 else "rows added to the model"
+        raise TreeError(f"it breaks {rows}{f': {some(broken)}' if len(broken) > 1 else ''}")
     return heap, longer
 
 
