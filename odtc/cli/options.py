@@ -262,6 +262,7 @@ def stem_named(o: str | None, usual: str, suffix: str = "") -> str:
     Raises OutputError if its folder is not there."""
     from odtc.base.atomic_write import require_beside, require_writable
 
+    o = o and (o.removesuffix(".tree.json") or usual)  # the name of the tree: it and the others get their suffixes
     inside = o and (o.endswith(("/", os.sep)) or Path(o).is_dir())
     if o and not inside:
         require_beside(o)

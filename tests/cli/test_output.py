@@ -108,6 +108,12 @@ def test_a_certificate_without_a_name(work):
     assert "has no name" in refused_untouched("certify", "a.csv", "-o", "", folder=work)
 
 
+def test_the_name_of_the_tree_names_the_run(work):
+    facts = odtc("fit", "a.csv", "--model", "dpflow", "-o", "n.tree.json", "--json", folder=work).facts
+    assert facts["files"] == ["n.run.json", "n.tree.json"]
+    assert not odtc("verify", "n.tree.json", folder=work).code
+
+
 def test_a_folder_is_filled_by_tune_as_by_fit(work):
     (work / "folder").mkdir()
     said = odtc("tune", "a.csv", "--depths", "1", "--folds", "2", "-o", "folder/", "--json", folder=work)
