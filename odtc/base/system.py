@@ -8,6 +8,7 @@ only what both systems have.
 """
 
 import contextlib
+import errno
 import os
 import shutil
 import signal
@@ -15,6 +16,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 WINDOWS = sys.platform == "win32"
@@ -208,3 +211,50 @@ def run_folder():
         with open(Path(folder) / LOCK, "wb") as held:
             hold(held.fileno())
             yield Path(folder)
+
+
+class Descriptor:
+    """A file descriptor that several may turn away at once: the first does it, the last turns it back."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.lock, self.readers, self.kept = threading.Lock(), 0, -1
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        with self.lock:
+            if self.readers == 0:
+                self.kept = _turned_away(self.number)
+            self.readers += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.readers -= 1
+                if self.readers == 0 and self.kept >= 0:
+                    os.dup2(self.kept, self.number)
+                    os.close(self.kept)
+
+
+STDOUT, STDERR = Descriptor(1), Descriptor(2)  # what libraries print there, past Python
+
+
+def _turned_away(number: int) -> int:
+    """A copy of this descriptor, which then leads nowhere; -1 if it is closed.
+
+    Raises OSError if there are too few descriptors.
+    """
+    try:
+        kept = os.dup(number)
+    except OSError as problem:
+        if problem.errno == errno.EBADF:
+            return -1
+        raise
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, number)
+        os.close(nowhere)
+    except OSError:
+        os.close(kept)
+        raise
+    return kept

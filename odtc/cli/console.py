@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 
 def say(text: str) -> None:
@@ -237,6 +237,20 @@ def counted(total: int, what: str):
             say(f"{what}: {done} of {total} ({word})")
 
     yield tell
+
+
+@contextmanager
+def counting(what: str):
+    """As `counted`, of a total that is known with the first piece: a function of (done, total)."""
+    with ExitStack() as stack:
+        told = None
+
+        def tell(done: int, total: int) -> None:
+            nonlocal told
+            told = told or stack.enter_context(counted(total, what))
+            told(what)
+
+        yield tell
 
 
 class ConsoleReporter:

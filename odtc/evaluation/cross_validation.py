@@ -256,6 +256,12 @@ class Nested:
         return {"folds": len(self.scores)} | told | asdict(self)
 
 
+def outer_folds(dataset: Dataset, n_folds: int, seed: int = 0) -> np.ndarray:
+    """The folds of `run_nested`, int64 (rows,): of as many folds they are not those by which the choice on all rows of
+    this seed is made. Raises as `deal_rows`."""
+    return deal_rows(dataset, n_folds, seed + 1, "--nested")
+
+
 def run_nested(
     dataset: Dataset,
     outer: np.ndarray,

@@ -271,6 +271,13 @@ def grid_data(noise: bool = False) -> Dataset:
     return Dataset("made", X, y, tuple(Feature(f"x{j}", NUMERIC) for j in range(3)), ("0", "1"), np.ones(60))
 
 
+def test_nested_folds_are_not_those_of_the_choice():
+    data = grid_data()
+    same = cross_validation.deal_rows(data, 5, 3), cross_validation.outer_folds(data, 5, 3)
+    together = [fold[:, None] == fold[None, :] for fold in same]
+    assert (together[0] != together[1]).any()
+
+
 def test_nested_scores_are_those_of_choices_made_without_the_rows():
     """What each outer fold says is counted here anew: the choice by its own folds, a fit, the rows left out."""
     data = grid_data(noise=True)

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import json
+import os
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import odtc
+from odtc.base.system import STDOUT
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.trees.simplifying import simplify_tree
@@ -210,6 +212,26 @@ def test_the_command_writes_rows_that_can_be_read_again(cloud, tmp_path):
         ).n_rows
         > 0
     )
+
+
+def test_a_selection_in_rounds_says_that_it_writes_the_first(cloud, tmp_path):
+    said = run("select", cloud, "--depth", 1, "--select", "coarse_to_fine:rounds=2", folder=tmp_path)
+    assert said.code == 0 and "round 1 of at most 2" in said.out
+    facts = run("select", cloud, "--depth", 1, "--select", "coarse_to_fine:rounds=2", "--json", folder=tmp_path).facts
+    assert (facts["round"], facts["rounds"]) == (1, 2)
+    assert "round 1" not in run("select", cloud, "--depth", 1, folder=tmp_path).out
+
+
+def test_a_selection_ends_with_the_limit_in_a_sentence_and_writes_nothing(cloud, tmp_path):
+    said = run("select", cloud, "--select", "balanced", "--time-limit", "0.001", "-o", "late.csv", folder=tmp_path)
+    assert said.code == 1 and "the time limit came" in said.err and not (tmp_path / "late.csv").exists()
+
+
+def test_what_a_library_prints_past_python_is_not_on_screen(capfd):
+    with STDOUT.away():
+        os.write(1, b"lines of HiGHS")
+    os.write(1, b"ours")
+    assert capfd.readouterr().out == "ours"
 
 
 def test_fit_on_selected_rows_reports_on_all_rows_and_verifies(cloud, tmp_path):

@@ -108,7 +108,7 @@ def tune(
     task = TASKS.get(dataset.task)
     score = cross_validation.score_of(dataset.task, score, [setting.depth for setting in settings])
     cross_validation.deal_rows(dataset, folds, seed)  # too many are said before the work
-    outer = cross_validation.deal_rows(dataset, nested, seed, "--nested") if nested is not None else None
+    outer = cross_validation.outer_folds(dataset, nested, seed) if nested is not None else None
     (
         cross_validation.summarise([], [], score),
         cross_validation.best_setting([_any(settings[0])], rule),

@@ -11,6 +11,8 @@ cluster of more than `part` points is cut into parts that are near each other fi
 
 import numpy as np
 
+from odtc.base import deadline
+from odtc.base.system import STDOUT
 from odtc.errors import ChoiceError
 from odtc.workflow.row_selection.selection import Cluster, KeptRows
 
@@ -37,7 +39,9 @@ def select(cluster: Cluster, part: int = PART, share: float = SHARE, seconds: fl
     points, first = np.unique(cluster.Z, axis=0, return_index=True)
     kept, expressed = [], 0
     for places in halved(points, part):
-        a, b = balance(points[places], seconds)
+        deadline.check()
+        with STDOUT.away():  # HiGHS prints lines of its own there, whatever it is told
+            a, b = balance(points[places], deadline.time_share(seconds))
         if not b.any():
             nearest = np.argsort(cluster.near[first[places]], kind="stable")[: max(1, int(share * len(places)))]
             a = np.isin(np.arange(len(places)), nearest)

@@ -110,12 +110,14 @@ def select_rows(
     jobs: int | None = None,
     before: np.ndarray | None = None,
     number: int = 1,
+    tell: Callable[[int, int], None] = lambda done, clusters: None,
 ) -> Dataset:
     """The data set with the rows that `scheme` ("convex_hull", "convex_hull:beta1=0.9,beta2=0.1") keeps.
 
     `tree` is the tree whose leaves part the rows into clusters, by default CART's of this depth; `jobs` the
     processes (None: as many as cores); `before` the places of the rows that the round before kept, and `number` that
-    of this round, from 1. Raises ChoiceError for an unknown selection or option. The same data gives the same rows.
+    of this round, from 1; `tell` hears how many clusters are done, of how many. Raises ChoiceError for an unknown
+    selection or option, TimeLimitReached at the deadline. The same data gives the same rows.
     """
     from joblib import Parallel, delayed
 
@@ -129,7 +131,13 @@ def select_rows(
     # Samples are drawn sooner than processes start.
     several = len(clusters) > 1 and placed.sum() > 2000 and not module.GROWS
     jobs = min(jobs or -1, len(clusters)) if several else 1
-    kept = Parallel(jobs, batch_size=1)(delayed(module.select)(cluster, **options) for cluster in clusters)
+    left = deadline.seconds_left()
+    ends = None if left is None else time.monotonic() + left
+    kept = []
+    work = (delayed(_selected)(module.select, cluster, options, ends) for cluster in clusters)
+    for part in Parallel(jobs, batch_size=1, return_as="generator")(work):
+        kept.append(part)
+        tell(len(kept), len(clusters))
 
     rows = np.concatenate(
         [np.flatnonzero(~placed), *(cluster.rows[part.places] for cluster, part in zip(clusters, kept))]
@@ -146,6 +154,12 @@ def select_rows(
         {"n_heavy": int(heavy.sum())} if heavy.any() else {}
     )
     return take_rows(dataset, rows, weight, facts)
+
+
+def _selected(select: Callable, cluster: Cluster, options: dict, ends: float | None) -> KeptRows:
+    """The kept rows of a cluster, in whatever process, by the time `ends` of the monotonic clock of this machine."""
+    with deadline.within(None if ends is None else ends - time.monotonic()):
+        return select(cluster, **options)
 
 
 def rounds_of(scheme: str | None) -> int:
