@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import odtc
-from benchmarks.data import data_file
+from benchmarks.data import data_file, expect_data_folder
 from odtc.workflow import pipeline, run_facts
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -74,6 +74,10 @@ def main() -> None:
                 if line["train"] < line["cart"]:
                     raise SystemExit(f"below CART: {line}")
         return
+    unknown = sorted(set((asked.sets or "").split(",")) - {"", *TABLE6, *LARGE})
+    if unknown:
+        words.error(f"expected --sets of {', '.join([*TABLE6, *LARGE])}, got {', '.join(unknown)}")
+    expect_data_folder(words, ", or take --quick")
     done = {key(line): line for line in lines_of(asked.results)}
     for part, name, depth, seed in cells(asked, depths):
         path = data_file(name)

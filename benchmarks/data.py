@@ -1,5 +1,6 @@
 """Where the public data sets of the studies are: in $ODTC_DATA, else in ../shared/data beside the checkout."""
 
+import argparse
 import os
 from pathlib import Path
 
@@ -8,6 +9,12 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 def data_folder() -> Path:
     return Path(os.environ.get("ODTC_DATA") or SHARED / "data")
+
+
+def expect_data_folder(words: argparse.ArgumentParser, instead: str = "") -> None:
+    """Ends the command with a sentence if there is no folder of data."""
+    if not data_folder().is_dir():
+        words.error(f"expected the data sets in {data_folder()}, which is no folder: set ODTC_DATA{instead}")
 
 
 def data_file(name: str) -> Path | None:

@@ -36,7 +36,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.constrained import had
-from benchmarks.dpflow import data_folder
+from benchmarks.data import data_folder, expect_data_folder
 from benchmarks.oblique import SETS as PRINTED
 from odtc import read
 from odtc.data.dataset import Dataset, Feature
@@ -88,8 +88,8 @@ def main() -> None:
     asked = words.parse_args()
     own = own_sets() if asked.own else {}
     names = list(own) if asked.own else SETS
-    if not asked.own and not data_folder().is_dir():
-        words.error(f"expected the data sets in {data_folder()}, which is no folder: set ODTC_DATA, or take --own")
+    if not asked.own and not asked.table:
+        expect_data_folder(words, ", or take --own")
     if asked.sets:
         unknown = sorted(set(asked.sets.split(",")) - set(names))
         if unknown:

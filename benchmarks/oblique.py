@@ -49,7 +49,7 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import train_test_split
 
 from benchmarks.constrained import had
-from benchmarks.dpflow import data_folder
+from benchmarks.data import data_folder, expect_data_folder
 from odtc import read
 from odtc.errors import OdtcError
 from odtc.evaluation.cross_validation import deal_folds
@@ -133,8 +133,8 @@ def main() -> None:
     words.add_argument("--table", action="store_true", help="run nothing, print the tables")
     asked = words.parse_args()
     limits = {"time_limit": asked.time_limit, "cv_limit": asked.cv_limit}
-    if not data_folder().is_dir():
-        words.error(f"expected the data sets in {data_folder()}, which is no folder: set ODTC_DATA")
+    if not asked.table:
+        expect_data_folder(words)
     sets = SETS if asked.sets == "all" else asked.sets.split(",")
     named = [cell for word in sets for cell in known(word, SETS, words)]
     models = [model for word in asked.models.split(",") for model in known(word, MODELS, words)]

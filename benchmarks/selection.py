@@ -28,7 +28,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from benchmarks.constrained import had
-from benchmarks.data import data_file, data_folder
+from benchmarks.data import data_file, expect_data_folder
 from benchmarks.oblique import SETS as PRINTED
 from odtc import read
 from odtc.errors import OdtcError
@@ -49,8 +49,8 @@ def main() -> None:
     words.add_argument("--choice", default="training", choices=("training", "folds"), help="of the papers' cells")
     words.add_argument("--table", action="store_true", help="run nothing, print the tables")
     asked = words.parse_args()
-    if not data_folder().is_dir():
-        words.error(f"expected the data sets in {data_folder()}, which is no folder: set ODTC_DATA")
+    if not asked.table:
+        expect_data_folder(words)
     warnings.simplefilter("ignore")
     found = had(asked.out)
     for key in [] if asked.table else cells(asked):

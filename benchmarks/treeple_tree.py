@@ -11,6 +11,7 @@ of JSON a cell of --beside, appended; what the file has already is not run again
 
 import argparse
 import json
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -30,11 +31,15 @@ def main() -> None:
     if asked.fit:
         print(fitted(asked.fit))
         return
+    if not asked.beside.exists():
+        words.error(f"expected --beside as a file that benchmarks.generalisation wrote, and there is no {asked.beside}")
+    if asked.python and shutil.which(asked.python) is None:
+        words.error(f"expected --python as the Python of an environment with treeple, and there is no {asked.python}")
     import numpy as np
     from sklearn.model_selection import train_test_split
 
     from benchmarks.constrained import had
-    from benchmarks.dpflow import data_folder
+    from benchmarks.data import data_folder
     from odtc import read
     from odtc.data.linear_terms import LinearTerms
 

@@ -318,16 +318,20 @@ def set_aside(frame: pl.DataFrame, share: float) -> tuple[pl.DataFrame, pl.DataF
     return frame.filter(pl.Series(~out)), frame.filter(pl.Series(out))
 
 
-def read_rows(path, features, classes, target, require_labels=False, weights=None, used=None) -> Dataset:
+def read_rows(
+    path, features, classes, target, require_labels=False, weights=None, used=None, weights_may_lack=False
+) -> Dataset:
     """Rows to predict or score, of a file or a data frame, coded by the features and classes of a tree; none is left
     out.
 
     Columns are found by name, others ignored. `used` holds the places of the features that are asked
     for (None: all); the others need not be there, and are NaN. In `X` a missing cell is NaN and an
     unseen level -1; `y` is -1 if the label is absent, missing or no known class. Raises DataError
-    for an absent feature column (or target, with `require_labels`) and for text in a numeric column.
+    for an absent feature column (or target, with `require_labels`) and for text in a numeric column. If the column of
+    weights `weights_may_lack`, rows weigh 1 without it.
     """
     frame, place, name, path = _opened(path)
+    weights = None if weights_may_lack and weights not in frame.columns else weights
     used = range(len(features)) if used is None else sorted(used)
     roles = {"feature": [features[j].name for j in used], "label": [target] if require_labels else []}
     expect_columns(frame.columns, place, roles | {"weight": [weights] if weights else []})

@@ -96,6 +96,11 @@ class Formulation(Protocol):
         which no better tree has, and None if there is no such search. Called before `build`, within the deadline."""
         return problem, None
 
+    def so_far(self, problem: Problem) -> Any:
+        """What a search before `build` has found if the deadline came before there was a model; None without one. It
+        takes no time."""
+        return None
+
     def advice(self, problem: Problem) -> list[str]:
         """Sentences on parameters that are no good for this data."""
         return []

@@ -4,6 +4,7 @@ import contextlib
 import time
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -236,11 +237,12 @@ def prepare(
     rounds: Rounds | None = None,
     time_limit: float | None = None,
     say=None,
+    began: float | None = None,
 ) -> Prepared:
     """The model and the start of a problem within a time limit, which holds for the solver, too: what the
-    compiler takes of it is no longer left."""
-    began, heap, known, before = time.monotonic(), None, False, None
-    with deadline.within(time_limit):
+    compiler takes of it is no longer left. It `began` at this time.monotonic(), by default now."""
+    began, heap, known, before = time.monotonic() if began is None else began, None, False, None
+    with deadline.within(deadline.limit_left(began, time_limit)):
         try:
             heap, known = known_tree(problem, start_from, say), True
             deadline.check()
@@ -260,7 +262,10 @@ def prepare(
                 return Prepared(problem, None, None, before.heap, began, time_limit, searched=before)
             # A heuristic that takes long gives way to the one that takes a moment.
             heap = heap if known else known_tree(problem, "cart")
-            kept = _handed_in(problem, heap, start_from, say)
+            kept, before = _handed_in(problem, heap, start_from, say), before or problem.module.so_far(problem)
+            if before is not None and before.heap is not None:
+                trees = [tree for tree in (before.heap, kept) if tree is not None]
+                kept = min(trees, key=partial(problem.module.objective, problem))
             return Prepared(problem, None, None, kept, began, time_limit, searched=before)
         except KeyboardInterrupt:
             if before is not None and before.heap is not None:

@@ -19,7 +19,7 @@ REMARKS_SHOWN = 5  # on the data, before a fit
 START_INSTEAD = "the solver had no point of its own yet: the tree is that of the start"
 INTERRUPTED_FIRST = "it was interrupted in the compile, so no solver ran: the tree is that of the start"
 SEARCH_PROVED = (
-    "the compiler's own search proved the tree, and its model would be too large for a solver, so no solver ran"
+    "the compiler's own search proved the tree before there was a model, which may be too large, so no solver ran"
 )
 SEARCH_INSTEAD = (
     "the time limit, or Ctrl-C, came before there was a model: the tree and the bound are those of the compiler's "

@@ -145,7 +145,8 @@ def test_rows(problem: Problem, path) -> Dataset:
     if encoded.task != CLASSIFICATION and encoded.dataset is not None:
         rows = read_judged_rows(path, encoded.dataset)
     elif (rows := _with_aside(problem, path)) is None:
-        rows = read_rows(path, encoded.features, encoded.classes, encoded.target, require_labels=True)
+        weights = None if encoded.dataset is None else encoded.dataset.source.get("weights")
+        rows = read_rows(path, encoded.features, encoded.classes, encoded.target, True, weights, weights_may_lack=True)
     incomplete = np.isnan(rows.X).any(axis=1)
     place = "those that were set aside" if rows.source["path"] is None else repr(str(path))
     if encoded.missing == "separate" or not incomplete.any():

@@ -135,7 +135,7 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
         return done
     with listening(reporter.solving(solver), sink.logs(solver)) as hearing:
         rounds = relaxations(left, hearing.progress, hearing.log, sink.keeper)
-        ready = prepare(problem, spec.model.cuts, spec.model.start, rounds, left, reporter.say)
+        ready = prepare(problem, spec.model.cuts, spec.model.start, rounds, limit, reporter.say, began)
         expect_feasible(ready)
         if ready.model is not None:
             if ready.begun is None and spec.model.start not in (None, "none") and not is_tree_file(spec.model.start):

@@ -253,11 +253,17 @@ class TestFacts(Facts):
     cart_test_accuracy: float | None
     n_test_rows: int
     n_test_rows_dropped: int
+    test_weighted_accuracy: float | None = field(default=None, metadata=ONLY_IF_KNOWN)
+    cart_test_weighted_accuracy: float | None = field(default=None, metadata=ONLY_IF_KNOWN)
 
     @classmethod
     def of(cls, tree: Tree, cart: Tree, labelled: Dataset) -> "TestFacts":
         accuracies = (score(one, labelled)["accuracy"] for one in (tree, cart))
-        return cls(*accuracies, labelled.n_rows, labelled.n_dropped)
+        heavy = [None, None]
+        if np.ptp(labelled.weight) and (total := labelled.weight.sum()) > 0:
+            right = (one.predict(labelled.X) == labelled.y for one in (tree, cart))
+            heavy = [float(labelled.weight[one].sum() / total) for one in right]
+        return cls(*accuracies, labelled.n_rows, labelled.n_dropped, *heavy)
 
 
 def score(tree: Tree, labelled: Dataset) -> dict:

@@ -140,6 +140,15 @@ def test_fit_test_scores_other_rows(xor, tmp_path):
     assert (facts["test_accuracy"], facts["n_test_rows"]) == (0.5, 2)
 
 
+def test_fit_test_tells_shares_by_weight_too_if_rows_have_weights(tmp_path):
+    (tmp_path / "a.csv").write_text("x,w,y\n1,2,a\n2,1,a\n3,1,b\n4,1,b\n")
+    (tmp_path / "t.csv").write_text("x,w,y\n1,3,a\n4,1,a\n")
+    asked = ("fit", "--model", "cart", "a.csv", "--depth", "1", "--weights", "w", "--test", "t.csv")
+    facts = odtc(*asked, "--json", folder=tmp_path).facts
+    assert (facts["test_accuracy"], facts["test_weighted_accuracy"]) == (0.5, 0.75)
+    assert "50.00 % of 2 rows right, by weight 75.00 %" in odtc(*asked, folder=tmp_path).out
+
+
 def test_fit_test_leaves_out_incomplete_rows_as_the_training_does(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,a\n3,b\n4,b\n,b\n")
     (tmp_path / "t.csv").write_text("x,y\n1,a\n,b\n4,b\n")

@@ -755,3 +755,18 @@ def test_ctrl_c_in_the_search_over_all_tests_hands_in_its_tree(monkeypatch):
     fit = pipeline.fit(MONKS / "monks-1.csv", "cg", 3)
     assert fit.verified and fit.proof.termination == "interrupted" and 0 <= fit.proof.bound <= fit.proof.objective
     assert fit.proof.objective <= fit.cart_training.cart_loss
+
+
+def test_a_compile_that_ends_with_the_limit_hands_in_what_the_search_over_all_tests_has_found(monkeypatch):
+    def late(*given):
+        raise TimeLimitReached("the time limit came")
+
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 3))
+    y = ((X[:, 0] > 0.5) ^ (X[:, 1] > 0.5) ^ (rng.random(60) < 0.1)).astype(np.int32)
+    features = tuple(Feature(f"x{j}", NUMERIC) for j in range(3))
+    made = Dataset("made", X, y, features, ("0", "1"), np.ones(60))
+    whole = odtc.fit(made, "dpflow", 2).facts["objective"]
+    monkeypatch.setattr("odtc.workflow.compiling.compile_model", late)
+    facts = odtc.fit(made, "cg", 2, params={"splits": "pooled", "q": 1}, time_limit=60).facts
+    assert 0 < facts["bound"] <= whole <= facts["objective"] and facts["verified"]

@@ -116,6 +116,12 @@ def limited(problem: Problem, start: HeapTree | None = None) -> tuple[Problem, S
     return problem, over.stopped if over is not None and over.interrupted else None
 
 
+def so_far(problem: Problem) -> Stopped | None:
+    """What the search over all tests has found."""
+    over = problem.derived(Held).over_all
+    return None if over is None else replace(over.stopped, interrupted=False)
+
+
 def build(problem: Problem) -> Model:
     columns, over = columns_of(problem), problem.derived(Held).over_all
     if over is not None and over.interrupted:

@@ -21,7 +21,7 @@ MOST = 2e9  # entries times columns of the nodes that one run evaluates: about a
 
 @dataclass(frozen=True)
 class Stopped:
-    """What a search found that was ended by Ctrl-C: its tree, and what no tree costs less than."""
+    """What a search found that was ended by Ctrl-C, or by the deadline: its tree, and what no tree costs less than."""
 
     heap: HeapTree
     bound: float
