@@ -217,6 +217,7 @@ def tables(lines: list[dict]) -> str:
             f"proved over all tests in {sum(proof(line) == 'all' for line in small.values())}, over its chosen ones in "
             f"{sum(proof(line) == 'chosen' for line in small.values())} more.\n"
         )
+        text += unbounded(small)
     large = {}
     for line in lines:
         if line["part"] == "large":
@@ -250,6 +251,19 @@ def tables(lines: list[dict]) -> str:
             f"the paper's CG in {behind} of {len(large)} cells.\n"
         )
     return "\n".join(text)
+
+
+def unbounded(small: dict) -> list[str]:
+    """A sentence on the cells, by (set, depth), whose gap is all of the objective or nearly so, if there are any."""
+    none = [
+        f"{name}@{depth}"
+        for (name, depth), line in small.items()
+        if line["objective"] > 0 and line["bound"] <= line["objective"] / 100
+    ]
+    words = (
+        "the gap is the whole objective, or all but a hundredth of it: next to nothing is known of what no tree goes"
+    )
+    return [f"On {len(none)} cell{'s' * (len(none) > 1)} ({', '.join(none)}) {words} below.\n"] if none else []
 
 
 def proof(line: dict) -> str:

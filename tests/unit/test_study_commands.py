@@ -36,3 +36,11 @@ def test_a_table_of_what_is_there_needs_no_data(study, tmp_path, monkeypatch):
     monkeypatch.setenv("ODTC_DATA", str(tmp_path / "nowhere"))
     monkeypatch.setattr(sys, "argv", [study, "--table", "-o", "none.jsonl"])
     module.main()
+
+
+def test_cells_without_a_bound_are_named():
+    from benchmarks.cg import unbounded
+
+    cell = lambda objective, bound: {"objective": objective, "bound": bound}
+    said = unbounded({("a", 4): cell(110, 0), ("b", 4): cell(351, 3), ("c", 2): cell(0, 0), ("d", 2): cell(50, 20)})
+    assert said[0].startswith("On 2 cells (a@4, b@4) the gap is the whole objective") and not unbounded({})
