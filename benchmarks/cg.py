@@ -263,7 +263,8 @@ def unbounded(small: dict) -> list[str]:
     words = (
         "the gap is the whole objective, or all but a hundredth of it: next to nothing is known of what no tree goes"
     )
-    return [f"On {len(none)} cell{'s' * (len(none) > 1)} ({', '.join(none)}) {words} below.\n"] if none else []
+    cells = "cells" if len(none) > 1 else "cell"
+    return [f"On {len(none)} {cells} ({', '.join(none)}) {words} below.\n"] if none else []
 
 
 def proof(line: dict) -> str:
