@@ -115,6 +115,15 @@ def test_one_command_sets_rows_aside_and_asks_the_search_for_more(files, tmp_pat
     assert facts["kept"][0]["constraint"] == recall and facts["kept"][0]["test"] is not None
 
 
+def test_a_number_with_no_room_is_said_not_to_be_asked_harder(files, tmp_path):
+    words = ("fit", files[0], "--depth", 1, "--aside", "side", "--confidence", 0.95, "-o", tmp_path / "m")
+    close = command(*words, "--constraint", "statistical_parity[group=side,positive=yes] <= 0.02")
+    assert "a test on 36 rows is sure of statistical_parity[group=side,positive=yes] <= 0.02 within 0." in close.err
+    assert "nothing harder to ask" in close.err and "the search was asked for" not in close.err
+    loose = command(*words, "--constraint", "recall[yes] >= 0.5")
+    assert "nothing harder to ask" not in loose.err
+
+
 def test_rows_that_are_set_aside_have_no_part_in_the_search(files, tmp_path):
     """The tree is that of a file of the other rows alone, whatever the labels of those that were set aside."""
     _, data = files

@@ -106,17 +106,35 @@ def fit_assured(
             continue
         if factor and (words := _asked_text(asked, texts, labelled.n_rows)):
             reporter.say(words)
+        if words := _unasked_text([given for given in asked if not _has_room(given, width[given])], width, labelled):
+            reporter.say(words)
         return replace(found, asked=asked)
     raise AssertionError("the constraints as asked were tried")
 
 
 def _tightened(given: Constraint, more: float, width: float) -> Constraint:
     """The constraint with a number that is harder by `more`; as it is if no share leaves room for the whole width."""
-    if not width or not 0 <= given.bound + (width if given.op == ">=" else -width) <= 1:
+    if not width or not _has_room(given, width):
         return given
     if given.op == ">=":
         return replace(given, bound=min(1.0, ceil((given.bound + more) * DIGITS - 1e-6) / DIGITS))
     return replace(given, bound=max(0.0, floor((given.bound - more) * DIGITS + 1e-6) / DIGITS))
+
+
+def _has_room(given: Constraint, width: float) -> bool:
+    """Whether a share of new rows can be harder than the number by all that the test is unsure of."""
+    return 0 <= given.bound + (width if given.op == ">=" else -width) <= 1
+
+
+def _unasked_text(given: list[Constraint], width: dict[Constraint, float], labelled: Dataset) -> str:
+    """Why the search was asked for no more than what the user asks; "" for nothing."""
+    if not given:
+        return ""
+    unsure = ", ".join(f"{one} within {width[one]:.2g}" for one in given)
+    return (
+        f"a test on {labelled.n_rows} rows is sure of {unsure} only, which leaves nothing harder to ask the search "
+        "for: give it more rows, or ask for less"
+    )
 
 
 def _asked_text(asked: tuple[Constraint, ...], texts: tuple[str, ...], n_rows: int) -> str:
