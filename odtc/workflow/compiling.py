@@ -320,17 +320,18 @@ def greedy(problem: Problem) -> list[tuple[str, HeapTree]]:
     return [] if heap is None else [("CART", heap)]
 
 
-def quickly_searched(problem: Problem) -> list[tuple[str, HeapTree]]:
-    """The best tree by a search of a moment, made one of the formulation's, by name; none if the search would be
-    longer, or if the tree cannot be made to satisfy the constraints."""
+def quickly_searched(problem: Problem, bound: float) -> list[tuple[str, HeapTree]]:
+    """The best tree by a search of a moment, made one of the formulation's, by name; none if it costs no less than the
+    bound, if the search would be longer, or if the tree cannot be made to satisfy the constraints."""
     encoded = problem.encoded
     if encoded.n_rows * encoded.n_tests**problem.topology.depth > MOMENT:
         return []
     try:
         heap = _kept(problem, known_tree(problem, "optimal"), "optimal")
+        less = heap is not None and problem.module.objective(problem, heap) < bound
     except (ChoiceError, TreeError):
         return []
-    return [] if heap is None else [("the tree of a short search", heap)]
+    return [("the tree of a short search", heap)] if less else []
 
 
 def _kept(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:

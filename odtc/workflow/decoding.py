@@ -102,8 +102,7 @@ def decode(
     claims = solution.bound is not None or solution.overall is not None
     known = [*known, *greedy(problem)] if claims else []
     if solution.bound is not None and not solution.scope:  # what is claimed by a solver's word alone
-        better = quickly_searched(problem)
-        known += [one for one in better if problem.module.objective(problem, one[1]) < solution.bound]
+        known += quickly_searched(problem, solution.bound)
     known += [("the tree without needless branch nodes", smaller)] * (smaller is not heap)
     checks = verify_point(problem, model, solution, heap, known)
     paid = tree_cost(problem, smaller)
