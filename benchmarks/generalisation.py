@@ -49,14 +49,16 @@ OURS = "oblique_search"
 SECONDS = 120.0
 
 
+def made(name: str, X, y) -> Dataset:
+    """A data set of arrays: columns x0, x1, …, classes 0, 1, …."""
+    y = np.unique(y, return_inverse=True)[1].astype(np.int32)
+    features = tuple(Feature(f"x{j}", "numeric") for j in range(X.shape[1]))
+    return Dataset(name, np.asarray(X, float), y, features, tuple(map(str, range(y.max() + 1))), np.ones(len(y)))
+
+
 def own_sets() -> dict[str, Dataset]:
     """Sets that were not looked at while the search was made, but for the last two of its tests' kinds."""
     from sklearn.datasets import load_breast_cancer, load_digits, make_classification, make_hastie_10_2, make_moons
-
-    def made(name: str, X, y) -> Dataset:
-        y = np.unique(y, return_inverse=True)[1].astype(np.int32)
-        features = tuple(Feature(f"x{j}", "numeric") for j in range(X.shape[1]))
-        return Dataset(name, np.asarray(X, float), y, features, tuple(map(str, range(y.max() + 1))), np.ones(len(y)))
 
     digits = load_digits(return_X_y=True)
     found = [
@@ -70,11 +72,20 @@ def own_sets() -> dict[str, Dataset]:
             500, 15, n_informative=6, n_redundant=3, n_classes=classes, flip_y=flip, random_state=classes
         )
         found.append(made(f"made-{classes}-{flip:g}", X, y))
-    rng = np.random.default_rng(11)
-    X, y = make_classification(400, 8, n_informative=4, random_state=11)
-    found.append(made("heavy-tails", X * np.where(rng.random(X.shape) < 0.02, 1e4, 1.0), y))
+    rng, (_, tails) = np.random.default_rng(11), heavy_twins()
+    rng.random(tails.X.shape)  # the noise comes behind the draws of the tails
+    found.append(tails)
     found.append(made("noise", rng.normal(size=(300, 10)), rng.random(300) < 0.4))
     return {one.name: one for one in found}
+
+
+def heavy_twins() -> tuple[Dataset, Dataset]:
+    """Rows, and the same with a factor of 10,000 on some of their cells."""
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(400, 8, n_informative=4, random_state=11)
+    factor = np.where(np.random.default_rng(11).random(X.shape) < 0.02, 1e4, 1.0)
+    return made("clean", X, y), made("heavy-tails", X * factor, y)
 
 
 def main() -> None:

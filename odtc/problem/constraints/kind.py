@@ -169,8 +169,8 @@ class Repairs(Protocol):
         ...
 
 
-# Members that say what the rows are predicted.
-ON_PREDICTIONS = (
+# Members whose figure is a number of what the rows are predicted.
+SHARES = (
     "accuracy",
     "recall",
     "precision",
@@ -184,8 +184,9 @@ ON_PREDICTIONS = (
     "balanced_accuracy",
     "f1",
     "cost",
-    "monotone",
 )
+# Members that say what the rows are predicted.
+ON_PREDICTIONS = (*SHARES, "monotone")
 CONSTRAINTS = Registry(
     "constraint",
     "odtc.problem.constraints.kinds",
@@ -195,19 +196,7 @@ CONSTRAINTS = Registry(
         "leaves",
         "features",
         "tests",
-        "accuracy",
-        "recall",
-        "precision",
-        "false_positive_rate",
-        "false_negative_rate",
-        "statistical_parity",
-        "equal_opportunity",
-        "predictive_equality",
-        "equalised_odds",
-        "group_accuracy",
-        "balanced_accuracy",
-        "f1",
-        "cost",
+        *SHARES,
         "leaf_class_rows",
         "leaf_precision",
         "class_leaves",
