@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from odtc.base.system import STDOUT
 from odtc.errors import ModelError, SolverError
 from odtc.model.points import name_list
 
@@ -79,12 +80,19 @@ def pass_to_highs(highs: Any, arrays: Any) -> None:
         raise SolverError("HiGHS refuses the model's arrays")
 
 
-def highs_of(model: "Model") -> Any:
-    """A silent highspy.Highs that holds the model, with its names."""
+def new_highs() -> Any:
+    """A silent highspy.Highs. HiGHS 1.16 prints two lines when one is made, before any option can be set."""
     import highspy
 
-    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    with STDOUT.away():
+        highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     highs.setOptionValue("output_flag", False)
+    return highs
+
+
+def highs_of(model: "Model") -> Any:
+    """A silent highspy.Highs that holds the model, with its names."""
+    highs = new_highs()
     pass_to_highs(highs, model)
     for at, name in enumerate(name_list(model.columns)):
         highs.passColName(at, name)

@@ -668,7 +668,8 @@ def fitted_tasks(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tasks")
     header, rows = table(31, 40)
     rng = np.random.default_rng(32)
-    costs, y = rng.integers(0, 9, (40, 3)) / 10, (rng.random(40) + [line[0] for line in rows]).round(1)
+    # Of three decimals, so that no two trees cost the same: a solver may take either.
+    costs, y = rng.integers(0, 999, (40, 3)) / 1000, (rng.random(40) + [line[0] for line in rows]).round(1)
     write(folder / "p.csv", header[:3] + list("abc"), [a[:3] + b for a, b in zip(rows, costs.tolist())])
     write(folder / "r.csv", [*header[:3], "y"], [a[:3] + [b] for a, b in zip(rows, y)])
     for name, words in TABLES.items():

@@ -375,7 +375,8 @@ def test_a_leaf_of_few_selected_rows_of_many_predicts_the_many(tmp_path):
     )
     assert (
         "--simplify writes" in run("decode", "built.sol", folder=tmp_path).err
-        and odtc.trees.tree.read_tree(tmp_path / "built.tree.json") == best
+        and (twins := odtc.trees.tree.read_tree(tmp_path / "built.tree.json")).n_leaves == 2
+        and simplify_tree(twins) == tree  # the solver may take another of the thresholds that cost the same
         and run("decode", "built.sol", "--simplify", folder=tmp_path).code == 0
         and odtc.trees.tree.read_tree(tmp_path / "built.tree.json") == tree
     )
@@ -396,7 +397,7 @@ def test_a_leaf_of_few_selected_rows_of_many_predicts_the_many(tmp_path):
     assert (
         again.code == 0
         and not again.err.count("selected rows alone")
-        and odtc.trees.tree.read_tree(tmp_path / "built.tree.json") == best
+        and odtc.trees.tree.read_tree(tmp_path / "built.tree.json") == twins
     )
     (tmp_path / "moved.csv").write_text("x,y\n1,a\n")
     other = run("decode", "built.sol", "--data", "moved.csv", folder=tmp_path)

@@ -19,6 +19,7 @@ import numpy as np
 from odtc.errors import SolverError
 from odtc.formulations.cg.column_pool import Columns
 from odtc.formulations.cg.pricing import Duals
+from odtc.model.in_packages import new_highs
 
 NOT_MET = 1e-6  # a row (5) that is missed by less is kept
 MOST_COVERS = 50  # rows (5) that one point brings
@@ -42,8 +43,7 @@ class RestrictedMaster:
     def __init__(self, columns: Columns):
         import highspy
 
-        self.columns, self.paths, self.h = columns, columns.paths, highspy.Highs()
-        self.h.silent()
+        self.columns, self.paths, self.h = columns, columns.paths, new_highs()
         for key, value in {"threads": 1, "presolve": "off", "simplex_strategy": 4}.items():
             self.h.setOptionValue(key, value)
         paths, inf = self.paths, highspy.kHighsInf

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from odtc.fileformats.status_words import HIGHS
-from odtc.model.in_packages import pass_to_highs
+from odtc.model.in_packages import new_highs, pass_to_highs
 from odtc.model.solution import Progress, Termination
 from odtc.solvers.capabilities import Dialect
 from odtc.solvers.messages import Incumbent, Job, Log, Outcome
@@ -52,7 +52,7 @@ def run(job: Job, emit: Callable[[Any], object], cancelled: Callable[[], bool]) 
     """Solves the job in this thread's process; `emit` and `cancelled` as in odtc.solvers.solve."""
     import highspy
 
-    h = highspy.Highs()
+    h = new_highs()
     options = {
         "output_flag": True,
         "log_to_console": False,
