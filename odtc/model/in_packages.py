@@ -84,8 +84,12 @@ def new_highs() -> Any:
     """A silent highspy.Highs. HiGHS 1.16 prints two lines when one is made, before any option can be set."""
     import highspy
 
-    with STDOUT.away():
-        highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs: Any
+    try:
+        with STDOUT.away():
+            highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    except OSError:  # no descriptor is left to turn it away with
+        highs = highspy.Highs()  # type: ignore[no-untyped-call]
     highs.setOptionValue("output_flag", False)
     return highs
 
