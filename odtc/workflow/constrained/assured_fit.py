@@ -106,8 +106,9 @@ def fit_assured(
             continue
         if factor and (words := _asked_text(asked, texts, labelled.n_rows)):
             reporter.say(words)
-        if words := _unasked_text([given for given in asked if not _has_room(given, width[given])], width, labelled):
-            reporter.say(words)
+        cramped = [given for given in asked if width[given] and not _has_room(given, width[given])]
+        if cramped:
+            reporter.say(_unasked_text(cramped, width, labelled))
         return replace(found, asked=asked)
     raise AssertionError("the constraints as asked were tried")
 
@@ -127,9 +128,7 @@ def _has_room(given: Constraint, width: float) -> bool:
 
 
 def _unasked_text(given: list[Constraint], width: dict[Constraint, float], labelled: Dataset) -> str:
-    """Why the search was asked for no more than what the user asks; "" for nothing."""
-    if not given:
-        return ""
+    """Why the search was asked for no more than what the user asks."""
     unsure = ", ".join(f"{one} within {width[one]:.2g}" for one in given)
     return (
         f"a test on {labelled.n_rows} rows is sure of {unsure} only, which leaves nothing harder to ask the search "
