@@ -102,7 +102,8 @@ def labelled(data, y, model, depth, keywords: dict) -> tuple:
         data = keywords.pop("X")
     if data is None:
         raise ChoiceError("expected data (an array, a data frame, a Dataset or a path) as the first argument, got none")
-    columns = [] if isinstance(data, Dataset | str | Path) else [str(name) for name in getattr(data, "columns", ())]
+    whole = isinstance(data, Dataset | str | Path)  # it holds its labels
+    columns = [] if whole else [str(name) for name in getattr(data, "columns", ())]
     if isinstance(y, str) and columns and y not in (models := FORMULATIONS.names()):
         if y not in columns:
             hint = did_you_mean(y, [*columns, *models])
@@ -115,12 +116,11 @@ def labelled(data, y, model, depth, keywords: dict) -> tuple:
         return data, y, depth if isinstance(model, str) else model
     if y is None:
         return data, model, depth
-    beside = type(data).__name__ if isinstance(data, Dataset | str | Path) else None
-    how = {} if beside else take_reading(keywords)
-    if beside or set(how) - {"missing"}:
+    how = {} if whole else take_reading(keywords)
+    if whole or set(how) - {"missing"}:
         raise ChoiceError(
             "expected labels y beside an array or a data frame without a target, got them beside "
-            f"{beside or ', '.join(f'`{name}`' for name in how)}; leave y out, or the other"
+            f"{type(data).__name__ if whole else ', '.join(f'`{name}`' for name in how)}; leave y out, or the other"
         )
     return read_arrays(data, y, **how), model, depth
 
