@@ -3,7 +3,6 @@
 Each takes `ax`, the axes to draw on; `save` makes a file of one. Needs matplotlib (extra "plot").
 """
 
-import io
 from collections.abc import Callable
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.splits import Subset
 from odtc.errors import ChoiceError
-from odtc.trees.drawing import PALETTE, drawing_any_sign
+from odtc.trees.drawing import PALETTE, figure_bytes
 from odtc.trees.exporting import need
 from odtc.trees.tree import Branch, Tree
 
@@ -37,10 +36,7 @@ def save(draw: Callable, format: str = "png") -> bytes:
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     draw(figure.add_subplot())
-    buffer = io.BytesIO()
-    with drawing_any_sign():
-        figure.savefig(buffer, format=format, dpi=150)
-    return buffer.getvalue()
+    return figure_bytes(figure, format, dpi=150)
 
 
 def progress(history, ax, title: str = "") -> None:

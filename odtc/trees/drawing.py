@@ -1,6 +1,5 @@
 """Pictures of a tree by matplotlib, in the manners of scikit-learn's `plot_tree`."""
 
-import contextlib
 import io
 import warnings
 
@@ -10,6 +9,8 @@ from odtc.trees.tree import Tree, tree_of
 
 # The colours of Okabe and Ito, which colour-blind people tell apart.
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
+# What matplotlib says in a file of the day, or of itself.
+OF_THE_DAY = {"png": ("Software",), "svg": ("Date",), "pdf": ("CreationDate",)}
 WIDTH = 26  # signs of a question in a line
 
 
@@ -74,18 +75,21 @@ def picture(tree: Tree, format: str = "png", dpi: int = 144) -> bytes:
     figure = Figure(figsize=(max(4.0, 1.9 * tree.n_leaves), max(2.0, 1.15 * (tree.depth + 1))), layout="tight")
     FigureCanvasAgg(figure)
     _drawn(tree, places(tree), figure.add_subplot(), True, False, 9)
+    return figure_bytes(figure, format, dpi)
+
+
+def figure_bytes(figure, format: str, dpi: int) -> bytes:
+    """A figure as a file that says nothing of when it was made: the same picture has the same bytes.
+
+    A sign that the font has not is drawn as a box, without matplotlib's warning for each.
+    """
+    import matplotlib
+
     buffer = io.BytesIO()
-    with drawing_any_sign():
-        figure.savefig(buffer, format=format, dpi=dpi, metadata={"Software": None} if format == "png" else None)
-    return buffer.getvalue()
-
-
-@contextlib.contextmanager
-def drawing_any_sign():
-    """A sign that the font has not is drawn as a box, without matplotlib's warning for each."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), matplotlib.rc_context({"svg.hashsalt": "odtc"}):
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
-        yield
+        figure.savefig(buffer, format=format, dpi=dpi, metadata=dict.fromkeys(OF_THE_DAY[format]))
+    return buffer.getvalue()
 
 
 def _fitted(given) -> Tree:

@@ -5,6 +5,7 @@ tidy table with one row a fit, and best/ holds the best tree of each data set, f
 """
 
 import json
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -152,15 +153,18 @@ class Study:
             for fold in range(self.folds)
         ]
 
-    def to_json(self) -> dict:
-        return {"schema": SCHEMA, "odtc": __version__} | asdict(self)
+    def to_json(self, folder: Path) -> dict:
+        """As study.json in this folder has it: the data are named from there, so both can be moved together."""
+        data = tuple(os.path.relpath(path, folder.resolve()) for path in self.data)
+        return {"schema": SCHEMA, "odtc": __version__} | asdict(self) | {"data": data}
 
     @classmethod
-    def from_json(cls, facts: dict) -> "Study":
-        """Raises KeyError, TypeError for an object that is no study."""
+    def from_json(cls, facts: dict, folder: Path) -> "Study":
+        """The study of a study.json in this folder. Raises KeyError, TypeError for an object that is no study."""
         spec = facts["spec"]
         parts = ReadingSpec(**spec["reading"]), ModelSpec(**spec["model"]), SolvingSpec(**spec["solving"])
         lists = {name: tuple(facts[name]) for name in ("data", "sha256", "models", "depths", "encodings", "seeds")}
+        lists["data"] = tuple(os.path.normpath(folder.resolve() / path) for path in lists["data"])
         return cls(**lists, params=facts["params"], folds=facts["folds"], spec=RunSpec(*parts))
 
 
@@ -226,13 +230,13 @@ def keep(study: Study, folder: Path) -> None:
             f"expected an empty folder or a study of the same data in {str(folder)!r}, got one of other data; name "
             "another folder with -o"
         )
-    write_text(path, json.dumps(study.to_json(), ensure_ascii=False, indent=1, default=str) + "\n")
+    write_text(path, json.dumps(study.to_json(folder), ensure_ascii=False, indent=1, default=str) + "\n")
 
 
 def kept(folder: Path) -> Study:
     """The study that lies in a folder. Raises ChoiceError if there is none."""
     try:
-        return Study.from_json(json.loads((folder / "study.json").read_text("utf-8")))
+        return Study.from_json(json.loads((folder / "study.json").read_text("utf-8")), folder)
     except (OSError, ValueError, KeyError, TypeError):
         raise ChoiceError(
             f"expected data files, or with -o the folder of a study to go on with, got {str(folder)!r}, which holds "
