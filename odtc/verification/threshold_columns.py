@@ -106,32 +106,99 @@ def count_left_out(dataset: Dataset, ranks: ColumnRanks) -> tuple[int, dict[str,
     (splits by a midpoint, a level or a missing cell, each counted once for its feature;
     {feature: (left out, splits)} of the features of which some are left out)
     """
+    of_features = [
+        _sides(dataset.X[:, at], feature.kind == NUMERIC, dataset.missing == "separate")
+        for at, feature in enumerate(dataset.features)
+    ]
+    asked = {
+        feature.name: [some for some in sides if not (some.nested and feature.name in ranks.complete)]
+        for feature, sides in zip(dataset.features, of_features, strict=True)
+    }
+    cut = iter(_are_cuts([some for sides in asked.values() for some in sides], ranks.rank))
     total, lacking = 0, {}
-    for at, feature in enumerate(dataset.features):
-        cells = dataset.X[:, at]
-        known = ~np.isnan(cells)
-        values = np.unique(cells[known])
-        absent = [~known] if not known.all() and dataset.missing == "separate" else []
-        if feature.kind == NUMERIC:
-            sides = [] if feature.name in ranks.complete else [cells <= value for value in values[:-1]]
-            n_splits = max(0, len(values) - 1) + len(absent)
-        else:  # of two levels one says the other, unless missing cells are on the other side of both
-            sides = [cells == value for value in (values[:-1] if len(values) == 2 and known.all() else values)]
-            sides = [side for side in sides if not side.all()]
-            n_splits = len(sides) + len(absent)
-        sides += absent
-        total += n_splits
-        if left_out := sum(not _is_cut(side, ranks.rank) for side in sides):
+    for feature, sides in zip(dataset.features, of_features, strict=True):
+        total += (n_splits := sum(len(some.values) for some in sides))
+        left_out = sum(int(np.count_nonzero(~next(cut))) for _ in asked[feature.name])
+        if left_out:
             lacking[feature.name] = left_out, n_splits
     return total, lacking
 
 
-def _is_cut(side: np.ndarray, rank: np.ndarray) -> bool:
-    """Whether some cut separates the rows as this side, bool (rows,), does."""
-    if side.all() or not side.any():
-        return True
-    one, two = rank[side], rank[~side]
-    return bool(((one.max(axis=0) < two.min(axis=0)) | (two.max(axis=0) < one.min(axis=0))).any())
+@dataclass(frozen=True)
+class _Sides:
+    """Sides of splits of the rows by one feature: of each value the rows that have it, or if they are nested those at
+    most as great.
+
+    Attributes
+    ----------
+    cells : (rows,)
+    values : (sides,), rising
+    nested : bool
+    """
+
+    cells: np.ndarray
+    values: np.ndarray
+    nested: bool
+
+    def rows(self, side: int) -> np.ndarray:
+        """The rows of a side, bool (rows,)."""
+        value = self.values[side]
+        return self.cells <= value if self.nested else self.cells == value
+
+    def keys(self, token: np.ndarray) -> np.ndarray:
+        """Of each side the exclusive or of the tokens of its rows."""
+        order = np.argsort(self.cells, kind="stable")
+        first = np.searchsorted(self.cells[order], self.values, side="left")
+        last = np.searchsorted(self.cells[order], self.values, side="right")
+        sums = np.concatenate([[np.uint64(0)], np.bitwise_xor.accumulate(token[order])])
+        return sums[last] if self.nested else sums[last] ^ sums[first]
+
+
+def _sides(cells: np.ndarray, numeric: bool, separate: bool) -> list[_Sides]:
+    """What a feature says of the rows: by its thresholds or levels, and by the cells that lack if `separate`."""
+    known = ~np.isnan(cells)
+    values = np.unique(cells[known])
+    if numeric:
+        found = [_Sides(cells, values[:-1], True)]
+    elif known.all():  # of two levels one says the other, unless missing cells are on the other side of both
+        found = [_Sides(cells, values[: 1 if len(values) == 2 else len(values) * (len(values) > 1)], False)]
+    else:
+        found = [_Sides(cells, values, False)]
+    return found if known.all() or not separate else [*found, _Sides(known.astype(float), np.zeros(1), False)]
+
+
+def _are_cuts(asked: list[_Sides], rank: np.ndarray) -> list[np.ndarray]:
+    """Of each side whether some cut of a column separates the rows so, bool (sides,) each.
+
+    Sides of one key are compared row by row. A key is the exclusive or of random numbers of the rows, the same for a
+    side and what it leaves: equal sides have equal keys, so that none is missed.
+    """
+    found = [np.zeros(len(some.values), bool) for some in asked]
+    if not any(map(len, found)):
+        return found
+    token = np.random.default_rng(len(rank)).integers(2**63, size=len(rank), dtype=np.uint64)
+    whole = np.bitwise_xor.reduce(token)
+    keys = [some.keys(token) for some in asked]
+    places = [(which, side) for which, some in enumerate(keys) for side in range(len(some))]
+    wanted = np.concatenate(keys)
+    wanted = np.minimum(wanted, wanted ^ whole)
+    order = np.argsort(wanted, kind="stable")
+    wanted = wanted[order]
+    for place in order[: np.searchsorted(wanted, 0, side="right")]:  # all rows on one side: nothing to separate
+        which, side = places[place]
+        rows = asked[which].rows(side)
+        found[which][side] = rows.all() or not rows.any()
+    for column in rank.T:
+        cuts = _Sides(column, np.unique(column)[:-1], True)
+        of_cuts = cuts.keys(token)
+        of_cuts = np.minimum(of_cuts, of_cuts ^ whole)
+        first, last = (np.searchsorted(wanted, of_cuts, side=side) for side in ("left", "right"))
+        for cut in np.flatnonzero(first < last):
+            for which, side in (places[place] for place in order[first[cut] : last[cut]]):
+                if not found[which][side]:
+                    same = asked[which].rows(side) == cuts.rows(cut)
+                    found[which][side] = same.all() or not same.any()
+    return found
 
 
 @dataclass(frozen=True)

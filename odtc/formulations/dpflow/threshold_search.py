@@ -17,6 +17,8 @@ from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.thresholds import early_bound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.base import deadline
+from odtc.data.encoding import Encoded
+from odtc.data.splits import Splits
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import interval_model, size_estimate
 from odtc.formulations.dpflow.constrained import Fewest, Searched
@@ -53,9 +55,17 @@ def by_ranks(problem: Problem) -> bool:
 
 
 def _by_program(problem: Problem) -> bool:
-    """Whether the tests are few and have two answers each, so that the dynamic program is small enough."""
-    encoded = problem.encoded
-    return not interval_model.worth(encoded) and size_estimate.is_small(encoded.n_tests, problem.topology.depth)
+    """Whether the tests are few and have two answers each, so that the dynamic program is small enough. Beside numbers
+    the search is sooner than a long one: names of rows are a test each, and part next to nothing."""
+    encoded, depth = problem.encoded, problem.topology.depth
+    if interval_model.worth(encoded) or not size_estimate.is_small(encoded.n_tests, depth):
+        return False
+    return not _asks_numbers(encoded) or size_estimate.seconds(encoded.n_tests, depth) <= SOON
+
+
+def _asks_numbers(encoded: Encoded) -> bool:
+    """Whether some feature has two thresholds or more."""
+    return bool((Splits.of(encoded.tests).per_threshold(len(encoded.features)) > 1).any())
 
 
 class Proof:

@@ -1,0 +1,65 @@
+"""How many splits the columns of a certificate leave out, beside a count that compares every side with every cut."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.data.reading import read
+from odtc.formulations.dpflow import threshold_search
+from odtc.verification.threshold_columns import ColumnRanks, count_left_out
+from odtc.workflow.posing import pose
+
+
+def counted(dataset: Dataset, ranks: ColumnRanks):
+    """The same, side by side."""
+    total, lacking = 0, {}
+    for at, feature in enumerate(dataset.features):
+        cells = dataset.X[:, at]
+        known = ~np.isnan(cells)
+        values = sorted(set(cells[known]))
+        if feature.kind == NUMERIC:
+            sides = [(cells <= value, feature.name in ranks.complete) for value in values[:-1]]
+        else:
+            levels = values[:-1] if len(values) == 2 and known.all() else values
+            sides = [(cells == value, False) for value in levels if not (cells == value).all()]
+        if not known.all() and dataset.missing == "separate":
+            sides.append((~known, False))
+        cuts = [rank <= cut for rank in ranks.rank.T for cut in set(rank)]
+        cuts += [~cut for cut in cuts] + [np.ones(len(cells), bool), np.zeros(len(cells), bool)]
+        absent = sum(not complete and not any((side == cut).all() for cut in cuts) for side, complete in sides)
+        total += len(sides)
+        if absent:
+            lacking[feature.name] = absent, len(sides)
+    return total, lacking
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_splits_that_are_left_out_are_those_that_no_cut_makes(seed):
+    rng = np.random.default_rng(seed)
+    rows, width = rng.integers(1, 9), rng.integers(1, 5)
+    X = rng.integers(0, rng.integers(1, 5), (rows, width)).astype(float)
+    X[rng.random((rows, width)) < rng.choice([0, 0.2])] = np.nan
+    features = [Feature(f"c{at}", kind) for at, kind in enumerate(rng.choice([NUMERIC, "categorical"], width))]
+    features = [feature if feature.kind == NUMERIC else replace(feature, levels=tuple("abcd")) for feature in features]
+    missing = str(rng.choice(["separate", "drop"]))
+    labels = np.zeros(rows, np.int32)
+    dataset = Dataset("drawn", X, labels, tuple(features), ("no", "yes"), np.ones(rows), missing=missing)
+    full = np.where(np.isnan(X), 9, X)
+    ranks = [rng.permutation(full[:, at]) if rng.random() < 0.3 else full[:, at] for at in rng.integers(0, width, 3)]
+    ranks.append(X[:, 0] == rng.integers(0, 4))
+    complete = frozenset(feature.name for feature in features if rng.random() < 0.2)
+    rank = np.stack([np.unique(some, return_inverse=True)[1] for some in ranks], axis=1)
+    given = ColumnRanks(rank, rank.max(axis=0), complete)
+    assert count_left_out(dataset, given) == counted(dataset, given)
+
+
+def test_names_of_rows_beside_numbers_do_not_make_the_dynamic_program_the_sooner_one(tmp_path):
+    """It took 25 CPU seconds for 829 rows of depth 3, the search 6."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"name": [f"C{row}" for row in range(950)], "age": rng.integers(18, 80, 950)})
+    frame["y"] = (frame.age > 40).astype(int)
+    frame.to_csv(tmp_path / "names.csv", index=False)
+    assert threshold_search.by_ranks(pose(read(tmp_path / "names.csv"), "dpflow", 3))
