@@ -6,7 +6,7 @@ each class is dealt out evenly. Of settings that score alike the one with the sm
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import product
 
@@ -17,7 +17,8 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, NoSolutionError
-from odtc.evaluation.studies.engine import Store, key_of, local, run_tasks
+from odtc.evaluation.studies.engine import Step, Store, key_of, local, run_tasks
+from odtc.evaluation.studies.price_path import beside_price, path_of, price_of, turns
 from odtc.problem.parameters import parse_params
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.run import run as run_spec
@@ -188,10 +189,12 @@ def run(
     """Every setting on every fold: a list of folds per setting. `tell` hears of each as it ends; `spec` has what all
     settings have in common. With a `store` what was finished before is not fitted again. Raises what a fit does, but
     for a solver without a tree."""
-    n_folds = int(fold.max()) + 1
+    n_folds, content = int(fold.max()) + 1, _content(dataset, fold)
+    specs = [setting.of(spec) for setting in settings]
+    turn = turns(one.model for one in specs)
     tasks = [
-        _FoldTask(dataset, fold, setting.of(spec), number, k)
-        for number, setting in enumerate(settings)
+        _FoldTask(dataset, fold, one, number, k, content, turn[one.model.depth, price_of(one.model)])
+        for number, one in enumerate(specs)
         for k in range(n_folds)
     ]
     told = None if tell is None else lambda place, result, before: tell(Fold(**result))
@@ -208,21 +211,35 @@ class _FoldTask:
     spec: RunSpec
     number: int
     k: int
+    content: str
+    turn: int = 0
 
     @cached_property
     def key(self) -> str:
-        data, spec = self.dataset, self.spec
-        cells = [
-            np.ascontiguousarray(cells)
-            for cells in (data.X, data.y, data.weight, data.copies, data.aside_X, data.sums, self.fold)
-        ]
-        content = hashlib.sha256(b"".join(cells)).hexdigest()
-        words = (data.features, data.classes, data.target, data.missing, spec.model, spec.solving, self.number, self.k)
-        return key_of({"odtc": __version__, "content": content, "words": repr(words)})
+        return key_of(self._facts(self.spec.model, self.number))
+
+    @cached_property
+    def step(self) -> Step:
+        """Fits on the same rows at other depths and prices are of one path."""
+        return Step(key_of(self._facts(beside_price(self.spec.model), None)), str(self.spec.model.depth), self.turn)
+
+    def _facts(self, model, number: int | None) -> dict:
+        data = self.dataset
+        words = (data.features, data.classes, data.target, data.missing, model, self.spec.solving, number, self.k)
+        return {"odtc": __version__, "content": self.content, "words": repr(words)}
 
     def run(self) -> dict:
         train, test = self.dataset.taken(self.fold != self.k), self.dataset.taken(self.fold == self.k)
-        return asdict(score_fold(train, test, self.spec, self.number, self.k))
+        return asdict(score_fold(train, test, self.spec, self.number, self.k, self.step.path))
+
+
+def _content(dataset: Dataset, fold: np.ndarray) -> str:
+    """What the cells of a data set and the folds of its rows come to, in 64 hexadecimal digits."""
+    cells = (dataset.X, dataset.y, dataset.weight, dataset.copies, dataset.aside_X, dataset.sums, fold)
+    found = hashlib.sha256()
+    for one in cells:
+        found.update(np.ascontiguousarray(one))
+    return found.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -272,11 +289,11 @@ def run_nested(
 ) -> Nested:
     """The whole choice within each fold of `outer`, int64 (rows,): `choose` is given the other rows, and hands back the
     results of all settings and the place of one, which is fitted on these rows and scored on the fold."""
-    scores, inner, chosen, seconds = [], [], [], 0.0
+    scores, inner, chosen, seconds, content = [], [], [], 0.0, _content(dataset, outer)
     for k in range(int(outer.max()) + 1):
         results, best = choose(dataset.taken(outer != k))
         setting = results[best].setting
-        (found,) = run_tasks([_FoldTask(dataset, outer, setting.of(spec), best, k)], local(1), store, None)
+        (found,) = run_tasks([_FoldTask(dataset, outer, setting.of(spec), best, k, content)], local(1), store, None)
         if found[score] is None:
             raise ChoiceError(f"no tree came of {setting} without fold {k + 1}; allow more time (--time-limit)")
         scores.append(found[score])
@@ -326,8 +343,12 @@ def best_setting(results: list[Result], rule: str = "best") -> int:
     return min(near, key=lambda place: results[place].n_leaves)
 
 
-def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int) -> Fold:
-    """A fit on some rows, scored on others; without scores if the solver finds no tree."""
+def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int, path: str = "") -> Fold:
+    """A fit on some rows, scored on others; without scores if the solver finds no tree. What fits of the same `path`
+    (odtc.evaluation.studies.price_path) have proved of it is not searched again."""
+    known, price = path_of(path) if path else None, price_of(spec.model)
+    if known is not None and (scored := known.scores(spec.model.depth, price)) is not None:
+        return replace(scored, setting=number, fold=k, seconds=0.0)
     task = TASKS.get(train.task)
     # Neither sees what the sums of one data set took from rows of the other, such as a hazard.
     train = task.judged_by(train, train)
@@ -339,8 +360,12 @@ def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int
     if not task.CLASSES:
         told = task.figures(test.sums, done.tree.answers(test.X), train.classes).get(task.HEADLINE)
         figure = told if told is None or not task.LESS_IS_BETTER else -told
-        return Fold(number, k, None, None, done.tree.n_leaves, done.proved, done.proof.seconds, figure)
-    right = done.tree.predict(test.X) == test.y
-    of_class = [right[test.y == label].mean() for label in np.unique(test.y)]
-    accuracies = float(right.mean()), float(np.mean(of_class))
-    return Fold(number, k, *accuracies, done.tree.n_leaves, done.proved, done.proof.seconds)
+        scored = Fold(number, k, None, None, done.tree.n_leaves, done.proved, done.proof.seconds, figure)
+    else:
+        right = done.tree.predict(test.X) == test.y
+        of_class = [right[test.y == label].mean() for label in np.unique(test.y)]
+        accuracies = float(right.mean()), float(np.mean(of_class))
+        scored = Fold(number, k, *accuracies, done.tree.n_leaves, done.proved, done.proof.seconds)
+    if known is not None:
+        known.note(spec.model.depth, price, done, scored)
+    return scored

@@ -114,7 +114,7 @@ def sweep(
     if script:
         _write_script(script, o, abs(jobs), len(study.tasks), study.spec.solving.time_limit)
         return
-    tasks = study.tasks[which[0] :: which[1]]
+    tasks = study.tasks if which[1] == 1 else study.part(*which)
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(pool_of(jobs, cluster, console.say))
         done = stack.enter_context(console.counted(len(tasks), "fits"))

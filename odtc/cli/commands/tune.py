@@ -22,7 +22,7 @@ from odtc.cli.options import (
     takes,
 )
 from odtc.errors import ChoiceError
-from odtc.workflow.specification import ModelSpec, SolvingSpec
+from odtc.workflow.specification import DEFAULT_SOLVER, ModelSpec, SolvingSpec
 
 EACH_FIT = "Wall seconds of each fit; by default none."
 
@@ -33,7 +33,7 @@ EACH_FIT = "Wall seconds of each fit; by default none."
     Part(
         SolvingSpec,
         only=("time_limit", "seed", "solver"),
-        changed={"time_limit": {"help": EACH_FIT}, "solver": {"default": "highs"}},
+        changed={"time_limit": {"help": EACH_FIT}},
     ),
 )
 def tune(
@@ -128,7 +128,8 @@ def tune(
         results, chosen = choose(dataset)
         honest = cross_validation.run_nested(dataset, outer, choose, spec, score, store) if nested is not None else None
     sink = FileSink(lambda problem: stem, log=False)
-    fitted = run(settings[chosen].of(spec), dataset, sink=sink)
+    whole = spec if spec.solving.names_solver else spec.with_solving(solver=DEFAULT_SOLVER)  # STEM.sol is wanted, too
+    fitted = run(settings[chosen].of(whole), dataset, sink=sink)
     facts = {
         "schema": cross_validation.SCHEMA,
         "data": dataset.name,

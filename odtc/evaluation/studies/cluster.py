@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from odtc.base.cluster import Cluster, as_they_end, connected, lost
 from odtc.errors import ChoiceError
-from odtc.evaluation.studies.engine import Pool, Store, Task, WorkersLost, finish, local
+from odtc.evaluation.studies.engine import EACH, Pool, Store, Task, WorkersLost, bundles, finish_in_turn, local
 
 RETRIES = 3  # of a task whose worker was lost
 
@@ -46,11 +46,13 @@ def pool_of(jobs: int, address: str | None, say: Callable[[str], None]) -> Itera
 def _on(cluster: Cluster, tasks: Sequence[Task], store: Store | None) -> Iterator[tuple[int, dict]]:
     try:
         with cluster.client() as client:
+            together = bundles(tasks, EACH * sum(client.nthreads().values()))
             sent = {
-                client.submit(finish, task, store, pure=False, retries=RETRIES): at for at, task in enumerate(tasks)
+                client.submit(finish_in_turn, [tasks[at] for at in places], store, pure=False, retries=RETRIES): places
+                for places in together
             }
             for future in as_they_end(client, sent):
-                yield sent[future], future.result()
+                yield from zip(sent[future], future.result())
     except lost() as problem:
         time.sleep(1)  # a scheduler that is started again needs a moment
         raise WorkersLost(f"the cluster at {cluster.address} was lost ({type(problem).__name__})") from None

@@ -7,6 +7,7 @@ nothing that was finished is lost or done again, whatever is killed: a worker, t
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -16,10 +17,27 @@ from odtc.base.atomic_write import write_text
 from odtc.errors import OdtcError, OutputError
 
 ATTEMPTS = 3  # times that workers may be lost one after the other before a task has ended
+EACH = 2  # bundles of tasks for a process, at least, so that none waits for the others
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a task stands among those that are quicker one after the other in one process.
+
+    Attributes
+    ----------
+    path : str, which all of them have in common
+    part : str, what some of them have in common that help each other most
+    turn : int, the order in which they are best run
+    """
+
+    path: str
+    part: str
+    turn: int
 
 
 class Task(Protocol):
-    """One fit of a study. It is sent to other processes, so it can be pickled."""
+    """One fit of a study. It is sent to other processes, so it can be pickled. It may have a `step` (Step)."""
 
     @property
     def key(self) -> str:
@@ -75,6 +93,35 @@ def finish(task: Task, store: Store | None) -> dict:
     if store is not None and store.folder.is_dir():
         store.put(task.key, result)
     return result
+
+
+def finish_in_turn(tasks: Sequence[Task], store: Store | None) -> list[dict]:
+    """Runs tasks one after the other, but for those that an earlier attempt has finished; for workers."""
+    return [(None if store is None else store.get(task.key)) or finish(task, store) for task in tasks]
+
+
+def bundles(tasks: Sequence[Task], least: int) -> list[list[int]]:
+    """The places of tasks in bundles: whole paths, or if these are too few their parts, or else each by itself.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    least : int, the bundles that are needed so that all processes have work
+
+    Returns
+    -------
+    list of list of int
+        Each in the order of its turns.
+    """
+    steps = [getattr(task, "step", None) or Step("", str(place), 0) for place, task in enumerate(tasks)]
+    found: dict[object, list[int]] = {}
+    for name in (lambda step: step.path or step, lambda step: (step.path, step.part)):
+        found = {}
+        for place, step in enumerate(steps):
+            found.setdefault(name(step), []).append(place)
+        if len(found) >= min(least, len(tasks)):
+            return [sorted(places, key=lambda place: steps[place].turn) for places in found.values()]
+    return [[place] for place in range(len(tasks))]
 
 
 # Runs tasks somewhere, and yields (place in the sequence, result) as they end, or raises WorkersLost.
@@ -148,16 +195,25 @@ def local(jobs: int) -> Pool:
     """Processes of this machine: so many at once, -1 for one a core. With 1 the tasks run in this process."""
 
     def pool(tasks: Sequence[Task], store: Store | None) -> Iterator[tuple[int, dict]]:
+        size = joblib.effective_n_jobs(jobs)
+        if size == 1:
+            for place in (place for bundle in bundles(tasks, 1) for place in bundle):
+                yield place, finish(tasks[place], store)
+            return
         # One by one: joblib makes batches of quick tasks, and slow ones behind them are one batch, which is told at
         # its end.
-        run = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        run = joblib.Parallel(n_jobs=size, return_as="generator_unordered", batch_size=1)
+        together = bundles(tasks, EACH * size)
         try:
-            yield from run(joblib.delayed(_numbered)(at, task, store) for at, task in enumerate(tasks))
+            for places, results in run(
+                joblib.delayed(_numbered)(places, [tasks[place] for place in places], store) for places in together
+            ):
+                yield from zip(places, results)
         except joblib.externals.loky.process_executor.TerminatedWorkerError:
             raise WorkersLost("a process of the study was killed, or had too little memory") from None
 
     return pool
 
 
-def _numbered(at: int, task: Task, store: Store | None) -> tuple[int, dict]:
-    return at, finish(task, store)
+def _numbered(places: list[int], tasks: Sequence[Task], store: Store | None) -> tuple[list[int], list[dict]]:
+    return places, finish_in_turn(tasks, store)

@@ -33,8 +33,9 @@ from odtc.evaluation.cross_validation import (
     score_fold,
     summarise,
 )
-from odtc.evaluation.studies.engine import Store, key_of
-from odtc.problem.formulation import FORMULATIONS
+from odtc.evaluation.studies.engine import Step, Store, bundles, key_of
+from odtc.evaluation.studies.price_path import beside_price, price_of, turns
+from odtc.problem.formulation import FORMULATIONS, Estimates
 from odtc.problem.parameters import parse_params
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.run import run
@@ -60,7 +61,8 @@ COLUMNS = {
 class FitTask:
     """A setting, fitted without one part of a data set and scored on it: a task of odtc.evaluation.studies.engine.
 
-    `data` is a path, `sha256` that of its bytes; `seed` deals the folds and is the solver's.
+    `data` is a path, `sha256` that of its bytes; `seed` deals the folds and is the solver's. `turn` is that among the
+    depths and prices on the same rows (odtc.evaluation.studies.price_path).
     """
 
     data: str
@@ -69,6 +71,7 @@ class FitTask:
     seed: int
     fold: int
     folds: int
+    turn: int = 0
 
     @property
     def facts(self) -> dict:
@@ -88,6 +91,12 @@ class FitTask:
     def key(self) -> str:
         return key_of(self.facts)
 
+    @property
+    def step(self) -> Step:
+        """Fits on the same rows at other depths and prices are of one path."""
+        path = key_of(self.facts | {"model": beside_price(self.spec.model)})
+        return Step(path, str(self.spec.model.depth), self.turn)
+
     def run(self) -> dict:
         """The scores of the fit. A fit that odtc refuses is a result, too: its `error` says why."""
         dataset = _read(self.data, self.sha256, json.dumps(asdict(self.spec.reading), default=str))
@@ -95,7 +104,7 @@ class FitTask:
         train, test = dataset.taken(fold != self.fold), dataset.taken(fold == self.fold)
         began, error = time.process_time(), None
         try:
-            done = score_fold(train, test, self.spec, 0, self.fold)
+            done = score_fold(train, test, self.spec, 0, self.fold, self.step.path)
         except OdtcError as problem:
             done, error = Fold(0, self.fold, None, None, None, False, None), str(problem)
         if error is None and done.n_leaves is None:
@@ -145,13 +154,21 @@ class Study:
     @property
     def tasks(self) -> list[FitTask]:
         """All fits: the folds of one data set and seed side by side, so that a worker reads a file once."""
+        settings = self.settings
+        turn = turns(setting.of(self.spec).model for setting, _ in settings)
         return [
-            FitTask(path, sha256, self.spec_of(setting, encoding, seed), seed, fold, self.folds)
+            FitTask(path, sha256, spec, seed, fold, self.folds, turn[spec.model.depth, price_of(spec.model)])
             for path, sha256 in zip(self.data, self.sha256)
-            for setting, encoding in self.settings
+            for setting, encoding in settings
             for seed in self.seeds
+            for spec in (self.spec_of(setting, encoding, seed),)
             for fold in range(self.folds)
         ]
+
+    def part(self, which: int, parts: int) -> list[FitTask]:
+        """The fits of one of some parts: those that help each other are in one part, if there are enough of them."""
+        tasks = self.tasks
+        return [tasks[place] for bundle in bundles(tasks, parts)[which::parts] for place in bundle]
 
     def to_json(self, folder: Path) -> dict:
         """As study.json in this folder has it: the data are named from there, so both can be moved together."""
@@ -213,10 +230,9 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict) -> Study:
 
 
 def _known(model: str, params: dict[str, list[str]]) -> dict[str, list[str]]:
-    """The parameters that a model has, with their values."""
-    fields = (
-        set() if model == "auto" else {name.rstrip("_") for name in FORMULATIONS.get(model).Params.__dataclass_fields__}
-    )
+    """The parameters that a model has, with their values; auto has those of all models that it may choose."""
+    names = FORMULATIONS.able(Estimates) if model == "auto" else [model]
+    fields = {field.rstrip("_") for name in names for field in FORMULATIONS.get(name).Params.__dataclass_fields__}
     return {key: values for key, values in params.items() if key in fields}
 
 
