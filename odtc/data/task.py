@@ -7,7 +7,7 @@ sums and nothing else:
     task             sums over the rows of a leaf               cost of the leaf
     classification   weight of each class                       least loss of one class
     policy           cost of each action                        least of them
-    regression       n, Σ w, Σ w y, and around the mean         squared error around the leaf's mean
+    regression       n, Σ w, Σ w y, and around the median       squared error around the leaf's mean
                      of all rows Σ w (y - m), Σ w (y - m)²
     median           weight of each number                      least absolute error around one of them
     survival         n, Σ w, hazard H = Σ w Λ, events           D - D log(D/H), of the likelihood of a relative risk
@@ -16,6 +16,7 @@ sums and nothing else:
 One member is one module of odtc.data.tasks, with what the protocol below declares.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -25,8 +26,11 @@ import numpy as np
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.data.dataset import Dataset
+from odtc.data.encoding import sums_over
 from odtc.data.reading_spec import TASK_FIELDS, ReadingSpec
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, DataError
+
+LEAST = 1e-6  # of what one leaf for all rows costs, that it is told from nothing
 
 
 class Task(Protocol):
@@ -93,6 +97,11 @@ class Task(Protocol):
         """float64 (…,): what leaves cost whose rows have these sums, float64 (…, sums); of a task with MOMENTS."""
         raise NotImplementedError
 
+    def part_costs(self, sums: np.ndarray, part: np.ndarray, n_parts: int) -> np.ndarray:
+        """float64 (n_parts,): what leaves cost that hold the rows of a part each, of the sums of the rows, float64
+        (rows, sums), and their parts, int64 (rows,); of a task with MOMENTS."""
+        return self.leaf_costs(sums_over(part, sums, n_parts))
+
     def answer(self, sums: Sequence[float]) -> float:
         """The number that a leaf answers; of a task with MOMENTS."""
         raise NotImplementedError
@@ -133,6 +142,17 @@ TASKS = Registry(
     Contract(always=(Task,)),
     "odtc.tasks",
 )
+
+
+def expect_told_apart(cost: float, what: str, place: str, power: int = 1) -> None:
+    """Raises DataError if what one leaf for all rows costs, in words a number of `what`, is near to what counts as
+    equal; it grows with this power of the numbers."""
+    if 0 < cost < LEAST:
+        factor = 10.0 ** math.ceil(math.log10(1 / cost) / power)
+        raise DataError(
+            f"expected {what} {LEAST:g} or more in all in {place}, got {cost:.4g}: costs that differ by 1e-9 count as "
+            f"equal; multiply them by {factor:g}, say"
+        )
 
 
 def expect_classes(task: str, what: str) -> None:

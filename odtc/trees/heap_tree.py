@@ -100,7 +100,7 @@ class HeapTree:
         """What the wrong predictions cost (`Encoded.cost`): the weight of the errors, if every error costs 1."""
         if (task := TASKS.get(encoded.task)).MOMENTS:
             end = self.reach(encoded.X)
-            return float(task.leaf_costs(sums_over(end, encoded.sums, len(self.test))).sum())
+            return float(task.part_costs(encoded.sums, end, len(self.test)).sum())
         predicted = self.label[self.reach(encoded.X)]
         return float((encoded.weight * encoded.cost[encoded.y, predicted]).sum())
 

@@ -210,7 +210,7 @@ def _check_thresholds(facts: dict, dataset: Dataset, pause) -> Proof:
     rank, kind = np.unique(ranks.rank, axis=0, return_inverse=True)
     kind = kind.reshape(-1)
     merged = np.stack([np.bincount(kind, column) for column in loss.T], axis=1)
-    count = np.bincount(kind).astype(float)
+    count = np.bincount(kind, dataset.copies)
     floor = merged.min(axis=1)
     merged -= floor[:, None]
     if least <= 1:
@@ -226,7 +226,7 @@ def _check_thresholds(facts: dict, dataset: Dataset, pause) -> Proof:
         )
     said = _terms(facts, price, scale, weight_scale)
     return Proof(
-        claim / scale, depth, n_tests, dataset.n_rows, found.n_states, said, n_splits, absent, terms, bound / scale
+        claim / scale, depth, n_tests, dataset.n_file_rows, found.n_states, said, n_splits, absent, terms, bound / scale
     )
 
 
@@ -273,7 +273,7 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
         claim / scale,
         depth,
         len(columns),
-        dataset.n_rows,
+        dataset.n_file_rows,
         bound.n_targets,
         _terms(facts, price, scale, weight_scale),
         n_splits,
@@ -356,9 +356,10 @@ def _tree_cost(facts, dataset, loss, least) -> int:
 
     def cost(node, rows, left):
         if "label" in node:
-            if len(rows) < least:
+            held = int(dataset.copies[rows].sum())
+            if held < least:
                 raise CertificateError(
-                    f"a leaf of the tree of the certificate has {len(rows)} rows, expected {least} or more"
+                    f"a leaf of the tree of the certificate has {held} rows, expected {least} or more"
                 )
             return float(loss[rows, classes.index(node["label"])].sum())
         if not left:

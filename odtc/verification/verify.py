@@ -13,7 +13,7 @@ import numpy as np
 
 from odtc.data.coded_columns import alike_rows
 from odtc.data.dataset import Dataset
-from odtc.data.encoding import Encoded, sums_over
+from odtc.data.encoding import Encoded
 from odtc.data.task import TASKS
 from odtc.errors import TreeError
 from odtc.model.feasibility import TOLERANCE, Check, check_claim, check_point, is_close
@@ -256,7 +256,7 @@ def equivalent_points(encoded) -> float:
     alike, so each such group costs what its cheapest class does."""
     group = encoded.alike
     if (task := TASKS.get(encoded.task)).MOMENTS:
-        return float(task.leaf_costs(sums_over(group, encoded.sums, int(group.max()) + 1)).sum())
+        return float(task.part_costs(encoded.sums, group, int(group.max()) + 1).sum())
     K = len(encoded.classes)
     weights = np.bincount(group * K + encoded.y, encoded.weight, (group.max() + 1) * K).reshape(-1, K)
     return float((weights @ encoded.cost).min(axis=1).sum())
@@ -323,7 +323,7 @@ def _against_data(rows: RowPredictions, cost: list[list[float]], errors: float, 
     return Check(
         "data",
         is_close(wrong, errors) and is_close(lost, loss),
-        f"{dataset.n_rows} rows of the data file, {len(dataset.features)} features: {wrong:.10g} wrong, "
+        f"{dataset.n_file_rows} rows of the data file, {len(dataset.features)} features: {wrong:.10g} wrong, "
         f"{errors:.10g} on the encoded rows"
         + (f"; they cost {lost:.10g}, {loss:.10g} on the encoded rows" if lost != wrong else ""),
     )

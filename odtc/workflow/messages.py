@@ -32,7 +32,7 @@ def dropped_text(dataset: Dataset) -> str:
     """How many rows of the data file are not in the data set, and why; "" if none was left out."""
     if not dataset.n_dropped:
         return ""
-    return f"dropped {dataset.n_dropped} rows of {dataset.n_dropped + dataset.n_rows}: {why_dropped(dataset)}"
+    return f"dropped {dataset.n_dropped} rows of {dataset.n_dropped + dataset.n_file_rows}: {why_dropped(dataset)}"
 
 
 def held_out_text(dataset: Dataset) -> str:
@@ -42,8 +42,8 @@ def held_out_text(dataset: Dataset) -> str:
     out = dataset.held_out.height
     whole = dataset if dataset.selected is None else dataset.selected.whole
     return (
-        f"{out} of {out + whole.n_rows + whole.n_dropped} rows were set aside by chance before the search; the tree is "
-        "tested on them, and odtc knows nothing else of them"
+        f"{out} of {out + whole.n_file_rows + whole.n_dropped} rows were set aside by chance before the search; the "
+        "tree is tested on them, and odtc knows nothing else of them"
     )
 
 

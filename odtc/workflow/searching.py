@@ -12,13 +12,15 @@ from odtc.problem.constraints import constraint
 from odtc.problem.formulation import SearchesItself
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
-from odtc.verification.verify import raise_bound_to_floor
+from odtc.verification.verify import proves, raise_bound_to_floor
 from odtc.workflow.compiling import Prepared, is_tree_file, known_tree
 from odtc.workflow.decoding import no_solution, without_model
 from odtc.workflow.messages import COMPILER
 from odtc.workflow.provenance.certificates import Certified, certify_run
 from odtc.workflow.results import Fit, Unsolved
 
+ROUGHLY = 1e-6  # of what a tree costs: a search that is off by more proves nothing
+ROUNDED = "the numbers differ so much in size that the search, by rounded sums, may miss a tree that costs {:.3g} less"
 EXPLAINED = 20.0  # seconds that the explanation of "infeasible" may take
 FEWER = "a smaller --depth or fewer tests (--encoding auto:bins=16) would let it end"
 MORE_TIME = "more time (--time-limit), a smaller --depth or fewer tests (--encoding auto:bins=16) would let it end"
@@ -66,7 +68,7 @@ def searched(
         ended = Termination.INTERRUPTED
     elif time_limit is None or seconds < time_limit:
         ended = Termination.UNKNOWN  # lists of subtrees were too long
-    certified = Certified(None)
+    certified, rounded = Certified(None), ""
     if ended in (Termination.OPTIMAL, Termination.INFEASIBLE):
         with deadline.within(deadline.limit_left(began, time_limit)):
             least = np.inf if ended == Termination.INFEASIBLE else paid
@@ -74,7 +76,10 @@ def searched(
             certified = replace(certified, why=certified.why or found.uncertified)
         seconds = time.monotonic() - began
         if certified.accepted is False:
-            ended, bound = certified.ended, None
+            ended, bound = certified.ended, certified.bound
+        elif certified.accepted is None and found.off > ROUGHLY * abs(paid or 0.0) and not proves(problem, paid):
+            ended, bound = Termination.UNKNOWN, paid - found.off
+            rounded = f"{ROUNDED.format(found.off)}{certified.why and '; '}{certified.why}"
     solution = Solution(None, ended, paid, bound, seconds, COMPILER, message=certified.why)
     if ended == Termination.INFEASIBLE:
         solution = explained(problem, solution, time_limit)
@@ -84,6 +89,7 @@ def searched(
     if found.phases and certified.accepted is None and ended != Termination.OPTIMAL:
         more = FEWER if ended == Termination.UNKNOWN else MORE_TIME  # it has ended before the limit
         solution = replace(solution, message=f"{found.phases}; {more}")
+    solution = replace(solution, message=rounded or solution.message)
     done = without_model(problem, heap, raise_bound_to_floor(problem, solution), labelled, simplify)
     fewest = {"fewest_leaves": found.fewest.leaves, "fewest_columns": found.fewest.columns}
     return replace(done, certified=certified.accepted, **fewest)

@@ -465,9 +465,12 @@ def test_what_roots_of_two_levels_cost_is_the_same_in_numpy_and_in_loops(law, li
     moments = np.stack([w, w * t, w * t * t] if law == 0 else [w * rng.integers(1, 9, 20), rng.integers(0, 2, 20), w])
     costs = Squares.costs if law == 0 else Likelihood.costs
     measure = SimpleNamespace(moments=moments, near=1e-9, LAW=law, root_unit=8.0, bits=3, low=lambda sums: Fraction(0))
+    measure.rounded, measure.TOLD = moments.astype(float), 2 - law
     measure.costs = lambda *sums: costs(measure, *sums)
     bound = LeafSumsBound(rank, measure, Fraction(1, 4), False)
-    found = two_levels.root_costs(rank, moments, np.arange(2, 18), law, 8.0, 0.25, *limit)
+    found = two_levels.root_costs(
+        rank, moments, np.arange(2, 18), float(moments[2 - law, 2:18].sum()), (law, 8.0), 0.25, *limit
+    )
     plain = [bound._root_costs(np.arange(2, 18), column, 2, Limit(*limit)) for column in range(3)]
     assert found[1].tolist() == [cut for cuts, _ in plain for cut in cuts]
     assert found[2] == pytest.approx([cost for _, costs in plain for cost in costs], rel=1e-12)

@@ -32,7 +32,8 @@ from odtc.algorithms.moments.tree_limits import Place, TreeLimits, fitted, share
 
 NO_LIMITS = TreeLimits()
 SMALL = 3e5  # sums of a search that is made without compiling
-NEAR = 1e-11  # of the error of one leaf: trees nearer than that are equally good
+NEAR = 1e-13  # of the error of one leaf: trees nearer than that are equally good
+OFF = 16  # times that by which no tree is better than the one that is found
 KEPT = 200_000  # subtrees that are remembered
 WIDEST = 6e7  # pairs of cuts that two levels are found of at once, without a look at the clock
 
@@ -165,6 +166,11 @@ class MomentSearch:
         check = self.check if most * len(self.q) > SOON else lambda: None  # a bound is worth a moment after the limit
         costs = partition_costs(self.law, moments, self.tiny, most, check)
         return SURELY * max(0.0, float((costs + self.price * np.arange(len(costs))).min()) - self.near)
+
+    @property
+    def off(self) -> float:
+        """What the best tree met may cost more than the best one, as sums are rounded."""
+        return OFF * self.near
 
     @property
     def cost(self) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 
 from odtc.base.text import show_number
 from odtc.data.dataset import Dataset
+from odtc.data.task import expect_told_apart
 from odtc.data.tasks import regression
 from odtc.errors import DataError
 
@@ -53,6 +54,8 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
     kept = rows if held.all() else rows.taken(held)
     y = y[held] + 0.0
     values, code = np.unique(y, return_inverse=True)
+    if len(values) == 1:
+        raise DataError(f"expected numbers that differ in {place}, got {values[0]:.10g} in all {len(y)} rows of weight")
     if len(values) * max(len(values), len(y)) > MOST:
         raise DataError(
             f"expected fewer different numbers for --task median in {place}, got {len(values):,} in {len(y):,} rows; "
@@ -63,6 +66,7 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
         spread = float(kept.weight.sum()) * (values[-1] - values[0])
         if not np.isfinite(spread) or not np.isfinite(sums.sum(axis=0)).all():
             raise DataError(f"expected numbers whose differences can be added up in {place}; scale them down")
+    expect_told_apart(spread, "numbers of which the range times the weight of the rows is", place)
     return replace(kept, y=code.astype(np.int32), classes=tuple(map(show_number, values)), sums=sums)
 
 

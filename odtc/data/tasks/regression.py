@@ -1,21 +1,22 @@
 """Regression: a leaf answers the mean of its rows, which has the least squared error.
 
-With w and y the weight and the number of a row, and m the mean of all rows, a leaf costs
+With w and y the weight and the number of a row, and m the median of all rows, a leaf costs
 
     Σ w (y - m)² - (Σ w (y - m))² / Σ w
 
-so a state of the dynamic program carries n, Σ w, Σ w y, Σ w (y - m), Σ w (y - m)²: sums around the mean lose no digits
-to the size of the numbers. One answer for all rows is no better than one for each part of them. So V(A) <= V(B) for
-rows A within B, and V(A) + V(B) <= V(A ∪ B) for rows that are apart. No bound holds by the weight of rows.
+so a state of the dynamic program carries n, Σ w, Σ w y, Σ w (y - m), Σ w (y - m)²: sums around the median lose no
+digits to the size of the numbers, nor to a few that are far from the others. One answer for all rows is no better than
+one for each part of them. So V(A) <= V(B) for rows A within B, and V(A) + V(B) <= V(A ∪ B) for rows that are apart. No bound holds
+by the weight of rows.
 """
 
-import math
 from dataclasses import replace
 
 import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.data.dataset import Dataset
+from odtc.data.task import expect_told_apart
 from odtc.errors import DataError
 
 NAME = "regression"
@@ -47,36 +48,48 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
     weight = rows.weight
     with np.errstate(over="ignore", invalid="ignore"):
         sums = sums_of(y, weight)
+        one = float(leaf_costs(sums.sum(axis=0)))
     if not np.isfinite(sums).all() or not np.isfinite(sums.sum(axis=0)).all():
         raise DataError(f"expected numbers whose squares can be added up in {place}; scale them down")
     if (y == y[0]).all():
         raise DataError(f"expected numbers that differ in {place}, got {y[0]:.10g} in all {len(y)} rows")
+    expect_told_apart(one, "numbers whose squared error around one answer is", place, 2)
     held = weight > 0
     full = replace(rows, classes=(LABEL,), sums=sums)
     return full if held.all() else full.taken(held)
 
 
 def sums_of(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """float64 (rows, 5): 1, w, w y and, around the mean m of all rows, w (y - m), w (y - m)²."""
+    """float64 (rows, 5): 1, w, w y and, around the median m of all rows, w (y - m), w (y - m)²."""
     apart = y - _middle(y, weight)
     return np.column_stack([np.ones(len(y)), weight, weight * y, weight * apart, weight * apart**2])
 
 
 def _middle(y: np.ndarray, weight: np.ndarray) -> float:
-    """The weighted mean to twelve digits, whatever the order of the rows."""
-    if not np.isfinite(weight * y).all():
-        return 0.0
-    return float(f"{math.fsum((weight * y).tolist()) / math.fsum(weight.tolist()):.12g}")
+    """The lower weighted median."""
+    order = np.argsort(y, kind="stable")
+    below = np.cumsum(weight[order])
+    return float(y[order][np.searchsorted(below, below[-1] / 2 * (1 - 1e-12)).clip(max=len(y) - 1)])
 
 
 def moments(sums: np.ndarray) -> np.ndarray:
-    """Σ w and, around the mean of all rows, Σ w (y - m) and Σ w (y - m)², of sums float64 (…, 5)."""
+    """Σ w and, around the median of all rows, Σ w (y - m) and Σ w (y - m)², of sums float64 (…, 5)."""
     return np.stack([sums[..., 1], sums[..., 3], sums[..., 4]])
 
 
 def leaf_costs(sums: np.ndarray) -> np.ndarray:
     """The squared error of leaves with these sums, float64 (…, 5)."""
     return np.maximum(laws.leaf_costs(laws.SQUARE, moments(sums)), 0.0)
+
+
+def part_costs(sums: np.ndarray, part: np.ndarray, n_parts: int) -> np.ndarray:
+    """The squared error of each part around its own mean: what its rows miss their own means by, and what these miss
+    the mean of the part by. No digits are lost to rows of other parts."""
+    n, w, _, s, q = sums.T
+    own = np.where(n > 1, np.maximum(q - s * s / w, 0.0), 0.0)
+    held = np.bincount(part, w, n_parts)
+    mean = np.divide(np.bincount(part, s, n_parts), held, out=np.zeros(n_parts), where=held > 0)
+    return np.bincount(part, own + w * (s / w - mean[part]) ** 2, n_parts)
 
 
 def answer(sums) -> float:

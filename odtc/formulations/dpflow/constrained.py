@@ -73,6 +73,8 @@ class Searched:
         Makes the certificate of the tree and the bound (odtc.verification.certificate), if there can be one.
     uncertified : str
         Why there is none, if something is proved, in words.
+    off : float
+        What a better tree may cost less, if sums of decimals are rounded.
     proved : bool
         Whether the tree is the best one, or there is none.
     """
@@ -88,6 +90,7 @@ class Searched:
     certificate: Callable[[], dict] | None = None
     proved: bool = False
     uncertified: str = ""
+    off: float = 0.0
 
 
 class Posed:

@@ -242,7 +242,7 @@ def _check(facts: dict, dataset: Dataset) -> ConstrainedProof:
         math.inf if infeasible else claim / facts["scale"],
         problem.depth,
         len(facts["tests"]),
-        dataset.n_rows,
+        dataset.n_file_rows,
         n_cases,
         n_listed,
         _terms(facts),

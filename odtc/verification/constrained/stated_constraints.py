@@ -207,7 +207,7 @@ def _gaps(*among: bool | None) -> Callable:
 
 
 def _leaf_rows(rows: _Rows, given: _Text):
-    return [(np.ones(len(rows.weight), np.int64), np.full(rows.right.shape[1], float(count_of(given))))]
+    return [(rows.dataset.copies, np.full(rows.right.shape[1], float(count_of(given))))]
 
 
 def _leaf_class_rows(rows: _Rows, given: _Text):

@@ -248,9 +248,9 @@ class LeafSumsBound:
         2^-`shift` and rounded down: the sums are exact, and no tree avoids them. Some are less than 0."""
         _, first, kind = np.unique(self.rank, axis=0, return_index=True, return_inverse=True)
         kind = kind.reshape(-1)
-        sums = np.zeros((3, len(first)), np.int64)
-        for k in range(3):
-            np.add.at(sums[k], kind, self.moments[k])
+        sums = np.zeros((len(self.moments), len(first)), np.int64)
+        for own, told in zip(sums, self.moments):
+            np.add.at(own, kind, told)
         told = np.flatnonzero(np.bincount(kind) > (0 if single else 1))
         exact = {k: self.measure.low(sums[:, k]) for k in told.tolist()}
         most = sum(map(abs, exact.values()), Fraction(0))
@@ -391,10 +391,9 @@ class LeafSumsBound:
         return min((of(*pair) for pair in pairs), default=None)
 
     def _leaf(self, rows: np.ndarray, exact: bool = True) -> Fraction | float:
-        sums = self.moments[:, rows].sum(axis=1)
         if exact:
-            return self.measure.low(sums)
-        return float(self.measure.costs(*sums.astype(float)[:, None])[0]) - self.near
+            return self.measure.low(self.moments[:, rows].sum(axis=1))
+        return float(self.measure.costs(*self.measure.rounded[:, rows].sum(axis=1)[:, None])[0]) - self.near
 
     def best(self, rows: np.ndarray, depth: int, need: Fraction | None = None, limit: Limit = NO_LIMIT) -> Fraction:
         """No more than what the best tree of two levels or less costs, and just that if it is less than `need`."""
@@ -435,7 +434,8 @@ class LeafSumsBound:
             self.compiled = kernel(float(len(rows) * self.rank.shape[1]) ** 2)
         if depth == 2 and self.compiled is not None:
             law, unit = measure.LAW, measure.root_unit
-            return self.compiled(self.rank, self.moments, rows, law, unit, float(self.price), *limit)
+            told = float(measure.rounded[measure.TOLD, rows].sum())
+            return self.compiled(self.rank, self.moments, rows, told, (law, unit), float(self.price), *limit)
         found = [self._root_costs(rows, column, depth, limit) for column in range(self.rank.shape[1])]
         columns = np.repeat(np.arange(len(found)), [len(cuts) for cuts, _ in found])
         return columns, *(np.concatenate(part) for part in zip(*found))
@@ -453,7 +453,7 @@ class LeafSumsBound:
         def costs(w, s, q, n):
             return np.where(n >= least, self.measure.costs(w, s, q), np.inf)
 
-        moments = np.vstack([self.moments[:, rows].astype(float), np.ones(len(rows))])
+        moments = np.vstack([self.measure.rounded[:, rows], np.ones(len(rows))])
         below = np.stack([np.bincount(at, told, len(ranks)).cumsum() for told in moments])
         sides = below[:, :-1], below[:, -1:] - below[:, :-1]
         fits = np.minimum(sides[0][3], sides[1][3]) >= least

@@ -29,9 +29,10 @@ NEAR = 1e-10  # of the events: what floats are off by, and more
 
 
 class Likelihood:
-    """The costs of leaves of some data, by `moments`, int64 (3, rows): w Λ in units of 2^-bits, w δ, and 1."""
+    """The costs of leaves of some data, by `moments`, int64 (3, rows): w Λ in units of 2^-bits, w δ, and 1;
+    `rounded` holds them in floats."""
 
-    LAW = LIKELIHOOD
+    LAW, TOLD = LIKELIHOOD, 1
 
     def __init__(self, facts: dict, dataset: Dataset):
         scale = facts["weight_scale"]
@@ -51,6 +52,7 @@ class Likelihood:
         if max(b - a for a, b in zip(below, above)) > ROUNDED:
             raise CertificateError("the hazards of the data cannot be rounded as narrowly as a certificate needs")
         self.moments = np.stack([np.array(below, np.int64), w * event, np.ones(len(w), np.int64)])
+        self.rounded = self.moments.astype(float)
         self.near, self.root_unit = NEAR * float(self.moments[1].sum()), 2.0**self.bits
 
     def low(self, sums) -> Fraction:

@@ -27,29 +27,27 @@ def part_gain(law, unit, a, b):
     return b * math.log(b * unit / a) if b > 0 and a > 0 else 0.0
 
 
-def root_costs(rank, moments, rows, law, unit, price, least, leaves):
+def root_costs(rank, moments, rows, told, laws, price, least, leaves):
     """(column, cut, cost) of each cut whose sides have enough rows, as arrays, with the best tree of at most one test
     on either side.
 
     Parameters
     ----------
     rank : int64 (all rows, columns), from 0
-    moments : int64 (3, all rows)
+    moments : int64 (at least 2, all rows)
     rows : int64 (rows,)
-    law : int
-    unit : float, of `part_gain`
+    told : float, what the rows cost before any gain
+    laws : (int, float), the law and the unit of `part_gain`
     price : float, of a branch node
     least : int, rows that each leaf must have
     leaves : int, 3 if one side must be a leaf, else 0
     """
-    n, p = len(rows), rank.shape[1]
+    n, p, (law, unit) = len(rows), rank.shape[1], laws
     dense, begin, given = dense_ranks(rank, rows)
     column, one, two = np.empty(begin[p], np.int64), np.empty(begin[p]), np.empty(begin[p])
     own, order = np.empty((2, n), np.int64), np.empty(n, np.int64)
-    told = 0
     for i in range(n):
         own[0, i], own[1, i] = moments[0, rows[i]], moments[1, rows[i]]
-        told += moments[2 if law == 0 else 1, rows[i]]
     w, s = own[0].sum(), own[1].sum()
     sums, many = np.zeros((2, begin[p]), np.int64), np.zeros(begin[p], np.int64)
     for g in range(p):

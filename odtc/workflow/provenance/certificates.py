@@ -34,11 +34,14 @@ class Certified:
         How the run has ended by that.
     why : str
         Why it was not accepted, or why there is none.
+    bound : float or None
+        What the certificate proves that no tree costs less than, if that is less than what the tree costs.
     """
 
     accepted: bool | None
     ended: Termination = Termination.OPTIMAL
     why: str = ""
+    bound: float | None = None
 
 
 def _pace(facts: dict) -> Callable[[], None]:
@@ -106,5 +109,5 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     same = paid == proof.objective or abs(paid - proof.objective) <= getattr(proof, "off", 0.0)
     if not (proof.optimal or near) or not (same or is_proved(paid, proof.objective)):
         why = f"the certificate of the search bounds all trees by {proof.bound:.10g}, the tree costs {paid:.10g}"
-        return Certified(False, Termination.UNKNOWN, why)
+        return Certified(False, Termination.UNKNOWN, why, proof.bound if sums and proof.bound <= paid else None)
     return Certified(True)

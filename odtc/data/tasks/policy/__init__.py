@@ -23,6 +23,7 @@ from odtc.base.registry import did_you_mean
 from odtc.base.text import some
 from odtc.data.dataset import Dataset
 from odtc.data.reading_spec import GOALS, SCORES
+from odtc.data.task import expect_told_apart
 from odtc.data.tasks.policy.causal_scores import estimated
 from odtc.errors import ChoiceError, DataError
 
@@ -31,8 +32,9 @@ SUMMARY = "a leaf answers an action; the cost of a row is that of the action"
 HEADLINE, HEADLINE_WORDS = "mean_cost", "cost"
 FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal")
 TARGET = "action"
-DIGITS = 12  # of a vote, relative to the largest: what the difference of two decimals leaves is no vote
-ESTIMATED = 6  # the same of costs that are estimates
+DIGITS = 12  # of the votes of a row, relative to its costs: what the difference of two decimals leaves is no vote
+FORBIDS = 1e-6  # of a cost, what the best single action pays for all rows: it forbids the action
+ESTIMATED = 6  # of votes that are estimates, relative to the largest of all
 
 
 def target_columns(columns, how, place: str) -> tuple[str, ...]:
@@ -101,10 +103,11 @@ def voting(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: st
     place : str
         Where the costs come from, for messages.
     digits : int
-        Of the largest vote, that all are rounded to.
+        That votes are rounded to: DIGITS of the largest cost of the row, or ESTIMATED of the largest vote of all.
     """
     n = rows.n_rows
-    votes = rows.weight[:, None] * (costs.max(axis=1, keepdims=True) - costs)
+    with np.errstate(over="ignore", invalid="ignore"):
+        votes = _votes(costs, rows.weight)
     if not np.isfinite(votes).all():
         raise DataError(f"expected costs whose differences are finite numbers in {place}; scale them down")
     if not votes.any():
@@ -112,7 +115,11 @@ def voting(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: st
             f"expected costs that differ between the actions {', '.join(actions)} in some row of {place}, got the same "
             "for all: every policy would cost the same"
         )
-    votes = _decimal(votes, digits)
+    # Of costs that are known each row is rounded by itself: only the digits that a difference of decimals leaves go. Of
+    # estimates all are, so that a certificate can count them.
+    size = rows.weight * np.abs(costs).max(axis=1) if digits == DIGITS else np.full(n, votes.max())
+    expect_told_apart(float(votes.sum()), "costs between whose actions the differences are", place)
+    votes = _decimal(votes, size, digits)
     best = votes.argmax(axis=1)
     cast = votes > 0
     cast[np.arange(n), best] = True  # a row without a vote stays as a row of weight 0
@@ -137,10 +144,28 @@ def sums_of(costs: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return np.column_stack([np.ones(len(costs)), weight, by_weight, weight * costs.min(axis=1)])
 
 
-def _decimal(votes: np.ndarray, digits: int) -> np.ndarray:
-    """The votes to as many decimal places as the largest has digits for."""
-    places = digits - 1 - int(np.floor(np.log10(votes.max())))
-    return np.round(votes, places) if abs(places) < 300 else votes
+def _votes(costs: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """float64 (rows, actions): what an action saves of the highest cost of the row.
+
+    Beside costs that forbid an action, as 10^9, sums of the others would be lost to rounding. A policy that pays for
+    one row more than the best single action pays for all, each above what it must, is not the best one. So such a cost
+    counts as a number above that.
+    """
+    above = weight[:, None] * (costs - costs.min(axis=1, keepdims=True))
+    single = float(above.sum(axis=0).min())
+    if 0 < single < FORBIDS * above.max():
+        above = np.minimum(above, 10.0 ** np.ceil(np.log10(4 * single)))
+    return above.max(axis=1, keepdims=True) - above
+
+
+def _decimal(votes: np.ndarray, size: np.ndarray, digits: int) -> np.ndarray:
+    """The votes of each row to as many decimal places as a number of its size has digits for."""
+    places = digits - 1 - np.floor(np.log10(np.where(size > 0, size, 1.0))).astype(int)
+    found = votes.copy()
+    for some_places in np.unique(places[np.abs(places) < 300]).tolist():
+        rows = places == some_places
+        found[rows] = np.round(votes[rows], some_places)
+    return found
 
 
 def leaf_words(sums, classes, curve=()) -> str:
@@ -176,9 +201,10 @@ def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
 
 def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
     """Σ over rows of Σ_{b != a(i)} w_i (max_c c_ic - c_ib)."""
-    costs = sums[:, 2:-1]
-    saved = costs.max(axis=1, keepdims=True) - costs
-    return float(saved.sum() - saved[np.arange(len(costs)), answers].sum())
+    weight = sums[:, 1]
+    held = weight > 0
+    saved = _votes(sums[held, 2:-1] / weight[held, None], weight[held])
+    return float(saved.sum() - saved[np.arange(len(saved)), answers[held]].sum())
 
 
 def told(facts) -> list[str]:

@@ -23,6 +23,7 @@ from odtc.algorithms.moments import laws
 from odtc.base.registry import did_you_mean
 from odtc.base.text import some
 from odtc.data.dataset import Dataset
+from odtc.data.task import expect_told_apart
 from odtc.data.tasks.survival.curves import concordance, hazard_at, integrated_brier, kaplan_meier, nelson_aalen
 from odtc.errors import ChoiceError, DataError
 
@@ -140,6 +141,7 @@ def timed(rows: Dataset, time: np.ndarray, event: np.ndarray, place: str) -> Dat
         Where they come from, for messages.
     """
     weight, sums = rows.weight, sums_of(time, event, rows.weight, place)
+    expect_told_apart(float(sums[:, 3].sum()), "events whose weights add up to", place)
     held = weight > 0
     full = replace(rows, classes=(LABEL,), sums=sums)
     return full if held.all() else full.taken(held)
@@ -182,9 +184,11 @@ def leaf_costs(sums: np.ndarray) -> np.ndarray:
 
 
 def answer(sums) -> float:
-    """θ of a leaf: D/H, that of half an event if there is none; 1 if its rows were seen before any event alone."""
-    hazard, events = sums[2], sums[3]
-    return float(max(events, 0.0) or HALF) / float(hazard) if hazard > 0 else 1.0
+    """θ of a leaf: D/H, that of half an event if there is none; 1 if its rows were seen before any event alone. Weights
+    of 1 and more count rows; of less, half an event is one of a row of their mean."""
+    n, weight, hazard, events = sums[:4]
+    half = HALF * min(1.0, weight / n)
+    return float(max(events, 0.0) or half) / float(hazard) if hazard > 0 else 1.0
 
 
 def curve(sums: np.ndarray) -> tuple[tuple[float, float], ...]:

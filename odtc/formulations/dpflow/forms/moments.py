@@ -145,4 +145,5 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched,
         heap, paid = known, objective(problem, known)
     lower = share * engine.bound
     bound = paid if proved else min(paid, lower)
-    return Searched(heap, bound, False, 0 if proved else 1, 1, phase, interrupted), engine, scales
+    ended = Searched(heap, bound, False, 0 if proved else 1, 1, phase, interrupted, off=share * engine.off)
+    return ended, engine, scales

@@ -7,7 +7,7 @@ import numpy as np
 
 from odtc.algorithms.moments.search import MomentSearch
 from odtc.algorithms.moments.tree_limits import Place, fitted
-from odtc.errors import ChoiceError
+from odtc.errors import CertificateError, ChoiceError
 from odtc.formulations.dpflow.certificate_columns import CertificateColumns
 from odtc.formulations.dpflow.forms.moments_limits import by_limits
 from odtc.formulations.dpflow.write_certificate import head, require_tests_of_columns
@@ -42,7 +42,11 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     if "number_scale" in law.SHAPE:
         numbers = dataset.sums[:, 2] / dataset.sums[:, 1]
         scales_of["number_scale"] = _scale(numbers, f"numbers in {dataset.target!r}")
-    lam, measure = Fraction(str(problem.params.lambda_)), law.MEASURE(scales_of, dataset)
+    lam = Fraction(str(problem.params.lambda_))
+    try:
+        measure = law.MEASURE(scales_of, dataset)
+    except CertificateError as refused:
+        raise ChoiceError(f"{refused}: the proof is that of the search") from None
     price, moments = lam / (1 - lam) * measure.unit, measure.moments
     columns = CertificateColumns(
         SimpleNamespace(problem=problem, scales=scales, ranked=SimpleNamespace(columns=np.arange(scales.n)))

@@ -1,0 +1,100 @@
+"""Targets and costs of any size: a few far from the others, in large and in small units."""
+
+import numpy as np
+import pytest
+
+import odtc
+from tests.command_line import odtc as run_cli
+
+
+def written(path, header, rows):
+    path.write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return path
+
+
+def error(y, groups):
+    return sum(((y[groups == g] - y[groups == g].mean()) ** 2).sum() for g in np.unique(groups))
+
+
+def test_an_outlier_hides_no_error_of_the_other_rows():
+    rng = np.random.default_rng(5)
+    X, y = rng.integers(0, 6, (40, 2)).astype(float), rng.normal(size=40)
+    y[0] = 1e9
+    tree = odtc.OptimalTreeRegressor(2).fit(X, y)
+    assert tree.objective_ == pytest.approx(error(y, tree.apply(X)), rel=1e-6)
+    # No sums of floats tell such trees apart, and nothing is claimed that another tree contradicts.
+    assert not tree.is_optimal_ or tree.objective_ == tree.bound_
+
+
+def test_large_whole_numbers_have_a_certificate():
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 8, (60, 2)).astype(float)
+    y = np.round(X[:, 0] * 3e8 + rng.normal(size=60) * 1e8)
+    tree = odtc.OptimalTreeRegressor(2).fit(X, y)
+    small = odtc.OptimalTreeRegressor(2).fit(X, y / 1e8)
+    assert tree.is_optimal_
+    assert tree.objective_ / 1e16 == pytest.approx(small.objective_, rel=1e-9)
+    assert tree.objective_ == pytest.approx(error(y, tree.apply(X)), rel=1e-9)
+
+
+def test_a_number_that_is_far_away_is_proved_in_whole_numbers(tmp_path):
+    rng = np.random.default_rng(5)
+    a, b = rng.integers(0, 12, 40), rng.integers(0, 9, 40)
+    y = np.round((a > 5) + 0.5 * (b > 4) + 0.1 * rng.normal(size=40), 3)
+    y[0] = 1e5
+    data = written(tmp_path / "far.csv", "a,b,y", zip(a, b, y))
+    fitted = odtc.fit(data, "dpflow", depth=3, task="regression")
+    assert fitted.proved and fitted.certified
+
+
+def test_small_units_keep_the_branch_nodes_that_rows_need():
+    x = np.arange(6.0)[:, None]
+    tree = odtc.OptimalTreeRegressor(1).fit(x, np.array([2, 1, 1, 5, 6, 5]) * 1e-3)
+    assert tree.objective_ == pytest.approx(4 / 3 * 1e-6, rel=1e-9)
+
+
+@pytest.mark.parametrize("task", ["regression", "median", "policy"])
+def test_costs_that_count_as_equal_are_refused(tmp_path, task):
+    data = written(tmp_path / "tiny.csv", "x,y,z", [(i, v * 1e-12, 0) for i, v in enumerate([1, 2, 1, 5, 6, 5])])
+    target = ["--actions", "y,z"] if task == "policy" else ["--target", "y", "--aside", "z"]
+    result = run_cli("fit", data, "--task", task, *target, "--depth", 1, "-o", tmp_path / "t")
+    assert result.code == 1
+    assert "count as equal; multiply them by" in result.err.replace("\n", " ")
+
+
+def forbidding():
+    """Costs of three actions, of which one forbids an action in one row."""
+    rng = np.random.default_rng(5)
+    a = rng.integers(0, 12, 40)
+    costs = np.column_stack([(a > 5) + np.round(rng.normal(size=40), 2), 1.0 - (a > 5), np.full(40, 0.5)])
+    costs[0] = 1e12, 0, 0
+    return a[:, None].astype(float), costs
+
+
+def test_a_cost_that_forbids_an_action_hides_no_other():
+    X, costs = forbidding()
+    tree = odtc.OptimalPolicyTree(1).fit(X, costs)
+    sides = [X[:, 0] <= cut for cut in np.unique(X)]
+    best = min(costs[s].sum(axis=0).min() + (costs[~s].sum(axis=0).min() if (~s).any() else 0) for s in sides)
+    assert tree.is_optimal_ and tree.cost_ == pytest.approx(best, abs=1e-9)
+    assert all(one.passed for one in tree.verify(X, costs))
+
+
+def test_rows_of_a_policy_are_counted_once_in_its_certificate(tmp_path):
+    rng = np.random.default_rng(3)
+    X, costs = rng.integers(0, 3, (20, 3)), rng.integers(0, 40, (20, 3)) / 10
+    data = written(tmp_path / "p.csv", "a,b,c,u,v,w", np.column_stack([X, costs]))
+    reading = {"task": "policy", "actions": ("u", "v", "w")}
+    fitted = odtc.fit(data, "dpflow", depth=2, reading=reading, constraints=["leaf_rows >= 4"], params={"lambda": 0.5})
+    assert fitted.proved and fitted.certified
+
+
+def test_equal_weights_change_no_risk():
+    rng = np.random.default_rng(4)
+    x = np.arange(50.0)[:, None] % 10
+    event = (x[:, 0] >= 3) & (rng.random(50) < 0.8)
+    y = np.array(list(zip(event, rng.exponential(size=50) + 0.1)), dtype=[("event", bool), ("time", float)])
+    plain = odtc.OptimalSurvivalTree(1).fit(x, y)
+    weighted = odtc.OptimalSurvivalTree(1).fit(x, y, sample_weight=np.full(50, 0.02))
+    assert weighted.predict(x) == pytest.approx(plain.predict(x), rel=1e-9)
+    assert weighted.score(x, y) == pytest.approx(plain.score(x, y))
