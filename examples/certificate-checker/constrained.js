@@ -6,6 +6,8 @@
 // excluded; of the others all trees up to it are listed, and none may satisfy everything.
 "use strict";
 const EXACT = 2 ** 52;
+const sweeps = require("./sweeps.js");
+const WIDE = 300, MOST_SWEPT = 50000; // tests from which on, and up to which, those of a column are swept
 const MOST_SUMS = 2e9, MOST_SETS = 20000, MOST_LISTED = 5e7;
 
 module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expectTerms }) => {
@@ -251,7 +253,8 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const { held, T } = problem, H = held.length, wide = K + H;
     // Sums of one set of rows by label, then by condition; and of those that go left at each test.
     const values = problem.rows.map((_, r) => [...row[r], ...held.map(({ measure }) => measure[r])]);
-    const lefts = problem.rows.map(({ goes }) => goes.map((left, f) => (left ? f : -1)).filter((f) => f >= 0));
+    if (!problem.lefts && !problem.swept) problem.lefts = problem.rows.map(({ goes }) => goes.map((left, f) => (left ? f : -1)).filter((f) => f >= 0));
+    const { lefts } = problem;
     const all = (rows) => { const found = new Float64Array(wide); for (const r of rows) for (let v = 0; v < wide; v++) found[v] += values[r][v]; return found; };
     const each = (rows) => { const found = new Float64Array(T * wide); for (const r of rows) for (const f of lefts[r]) for (let v = 0; v < wide; v++) found[f * wide + v] += values[r][v]; return found; };
     const leaf = (found, from = 0) => {
@@ -262,7 +265,9 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       }
       return best;
     };
+    const swept = problem.swept ? problem.swept({ values, beside, node, held }) : null;
     const stumps = (rows, may) => {
+      if (swept) return swept.stumps(rows, may);
       const total = all(rows), left = each(rows), rest = new Float64Array(wide);
       return may.map((asked, f) => {
         if (!asked) return Infinity;
@@ -273,6 +278,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const sides = (rows, f) => [rows.filter((r) => problem.rows[r].goes[f]), rows.filter((r) => !problem.rows[r].goes[f])];
     // The least weighted cost of a subtree over each set of columns.
     const subtrees = (rows, height, path, sets) => {
+      if (swept && height) return swept.subtrees(rows, path, sets);
       const alone = leaf(all(rows)), found = sets.map(() => alone), may = height ? problem.may(path) : [];
       const used = new Set(sets.flat());
       if (height === 1) {
@@ -288,14 +294,35 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       }
       return found;
     };
-    return { row, beside, node, leaf, all, sides, subtrees, stumps, limit: (claim) => D * (claim - 1) + budget };
+    return { row, beside, node, leaf, all, sides, subtrees, stumps, swept, limit: (claim) => D * (claim - 1) + budget };
+  }
+
+  function twoLeaves(problem, f, claim) {
+    // Whether two leaves below a test cost less than the claim, and satisfy sums and conditions.
+    const sides = [true, false].map((left) => problem.rows.map((_, r) => r).filter((r) => problem.rows[r].goes[f] === left));
+    const labels = [...Array(problem.K).keys()];
+    const told = sides.map((rows) => labels.map((k) => ({
+      cost: rows.reduce((sum, r) => sum + problem.cost[r][k], 0),
+      uses: problem.sums.map(({ use, leaf }) => rows.reduce((sum, r) => sum + use[r][k], leaf[k])),
+      may: problem.held.every(({ measure, least }) => rows.reduce((sum, r) => sum + measure[r], 0) >= least[k]),
+    })));
+    return told[0].some((a) => a.may && told[1].some((b) => b.may && a.cost + b.cost + problem.price < claim && problem.sums.every(({ bound, node }, s) => a.uses[s] + b.uses[s] + node <= bound)));
   }
 
   function survivors(problem, D, passes, claim, sets) {
     const every = problem.rows.map((_, r) => r), may = problem.may([]);
     const alive = problem.column.map((c, f) => sets.map((set) => may[f] && set.includes(c)));
+    if (problem.oneTest) {
+      passes.forEach((multipliers) => weigh(problem, D, multipliers));
+      alive.forEach((line, f) => { if (!twoLeaves(problem, f, claim)) line.fill(false); });
+      return alive;
+    }
     for (const multipliers of passes) {
       const weighed = weigh(problem, D, multipliers), limit = weighed.limit(claim);
+      if (weighed.swept) {
+        weighed.swept.exclude(alive, sets, limit);
+        continue;
+      }
       for (let f = 0; f < problem.T; f++) {
         const here = sets.map((_, s) => s).filter((s) => alive[f][s]);
         if (!here.length) continue;
@@ -349,8 +376,10 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const trees = (rows, height, path, limit) => {
       const found = leaves(rows, limit), room = limit - node, asked = height ? may(path) : [];
       const quick = height === 1 ? weighed.stumps(rows, asked) : null;
-      for (let f = 0; f < asked.length; f++) if (asked[f] && !(quick && quick[f] > room)) {
-        const parts = weighed.sides(rows, f), floor = parts.map((part) => least(part, height - 1, [...path, f]));
+      const each = height === 2 && weighed.swept ? [] : null; // of tests that part rows
+      if (each) weighed.swept.subtrees(rows, path, [set], false, each);
+      for (let f = 0; f < asked.length; f++) if (asked[f] && !(quick && quick[f] > room) && !(each && !(each[f] && each[f][0] + each[f][1] <= room))) {
+        const parts = weighed.sides(rows, f), floor = each ? each[f] : parts.map((part) => least(part, height - 1, [...path, f]));
         if (!(floor[0] + floor[1] <= room)) continue;
         const [zero, one] = parts.map((part, t) => trees(part, height - 1, [...path, f], room - floor[1 - t]));
         for (const a of zero) for (const b of one) {
@@ -409,7 +438,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
 
   return function check(facts, data, weight, table) {
     const { depth, price, scale } = facts, T = facts.tests.length, D = whole(facts.multiplier_scale, "the scale of multipliers");
-    expect(depth >= 1 && depth <= 4 && T >= 1 && 2 ** (depth - 1) * T ** depth <= MOST_SUMS, "it is of more tests, or deeper, than a certificate under constraints can be");
+    expect(T >= 1 && depth >= 1 && ((depth <= 4 && 2 ** (depth - 1) * T ** depth <= MOST_SUMS) || (depth <= 3 && T <= MOST_SWEPT)), "it is of more tests, or deeper, than a certificate under constraints can be");
     expect(D >= 1 && Math.max(D, scale, price) < EXACT, "its scales cannot be");
     const infeasible = facts.claim === null;
     expect(infeasible === (facts.tree === null), "it has a tree without a claim, or a claim without a tree");
@@ -419,6 +448,8 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const left = facts.tests.map((test) => leftOf(test, data));
     facts.tests.forEach((test, f) => { for (const twin of [...(test.same || []), ...(test.complement || [])]) expect(same(bits(leftOf(twin, data))) === same(bits(left[f])), "a test that another stands for separates the rows otherwise"); });
     const problem = pose(facts, data, left, loss, told, infeasible ? 0 : price);
+    problem.oneTest = depth === 1 && T >= WIDE;
+    if (depth > 1 && depth <= 3 && T >= WIDE) problem.swept = sweeps(problem);
     const paid = infeasible ? claim : treeCost(facts, data, problem, told, loss);
     expect(paid === claim, `the tree costs ${paid / scale} on the data, it claims ${claim / scale}`);
     data.classes.forEach((name, k) => {

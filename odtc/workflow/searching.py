@@ -21,6 +21,7 @@ from odtc.workflow.results import Fit, Unsolved
 
 ROUGHLY = 1e-6  # of what a tree costs: a search that is off by more proves nothing
 ROUNDED = "the numbers differ so much in size that the search, by rounded sums, may miss a tree that costs {:.3g} less"
+PATIENCE = 3  # times what a search under constraints took, for its certificate to be made and checked
 EXPLAINED = 20.0  # seconds that the explanation of "infeasible" may take
 FEWER = "a smaller --depth or fewer tests (--encoding auto:bins=16) would let it end"
 MORE_TIME = "more time (--time-limit), a smaller --depth or fewer tests (--encoding auto:bins=16) would let it end"
@@ -72,7 +73,8 @@ def searched(
     if ended in (Termination.OPTIMAL, Termination.INFEASIBLE):
         with deadline.within(deadline.limit_left(began, time_limit)):
             least = np.inf if ended == Termination.INFEASIBLE else paid
-            certified = certify_run(problem, found.certificate, least, seconds)
+            patience = PATIENCE if problem.constraints else 1
+            certified = certify_run(problem, found.certificate, least, patience * seconds)
             certified = replace(certified, why=certified.why or found.uncertified)
         seconds = time.monotonic() - began
         if certified.accepted is False:

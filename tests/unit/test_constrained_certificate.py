@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,10 +15,15 @@ from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.threshold_kernel import kernel
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import CertificateError, ChoiceError, NoSolutionError
+from odtc.formulations.dpflow import write_constrained_certificate
 from odtc.formulations.dpflow.constrained import Posed
 from odtc.formulations.dpflow.write_constrained_certificate import _arrays, certify_constrained
+from odtc.formulations.dpflow.write_constrained_certificate import _head as head_of
 from odtc.testing.optima import least_of_every_tree
+from odtc.verification.constrained import constrained_certificate
 from odtc.verification.constrained.constrained_certificate import check_constrained, read_problem
+from odtc.verification.constrained.listed_cases import excluded
+from odtc.verification.constrained.multiplier_bound import surviving
 from odtc.workflow import pipeline
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as odtc_run
@@ -218,7 +224,60 @@ def test_a_search_over_some_tests_first_has_a_certificate_too(depth, recall, mon
     assert found["certified"] is True and "uncertified" not in found
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_sweeps_leave_the_cases_that_counts_of_pairs_leave(seed, monkeypatch):
+    """Of any multipliers, and any claim; and their lists say the same."""
+    monkeypatch.setenv("ODTC_COMPILED", "never")
+    rng, depth = np.random.default_rng(seed), 2 + seed % 2
+    for constraints in [SETS[place] for place in rng.permutation(len(SETS))[: 4 if depth == 2 else 2]]:
+        data = small(int(rng.integers(1000)), n=18 if depth == 2 else 8)
+        try:
+            problem = pipeline.pose(data, "dpflow", depth, constraints=constraints)
+        except ChoiceError:  # a class that is to rise, and no two rows that could tell
+            continue
+        facts = head_of(problem, np.arange(problem.encoded.n_tests)) | {"claim": 0}
+        paired = read_problem(facts, data).problem
+        swept = replace(paired, swept=True)
+        for _ in range(3):
+            drawn = (rng.integers(0, 3000, len(paired.bound)) * (rng.random(len(paired.bound)) < 0.7)).tolist()
+            claim = int(rng.integers(0, paired.members.sum() * paired.cost.max() / 3 + 2))
+            if paired.most_columns == 0:
+                continue
+            left = surviving(paired, 1024, [drawn], claim)
+            assert (surviving(swept, 1024, [drawn], claim) == left).all()
+            for root, subset in np.argwhere(left)[:2].tolist():
+                columns = np.unique(paired.column_sets[subset])
+                both = [excluded(one, 1024, root, columns, drawn, claim) for one in (paired, swept)]
+                assert both[0] == both[1]
+
+
+def test_a_search_by_sweeps_has_a_certificate(monkeypatch):
+    """Depth 3 over thresholds of two columns, and a table that no tree satisfies."""
+    monkeypatch.setattr(all_thresholds, "MANY", 20)
+    monkeypatch.setattr(constrained_certificate, "WIDE", 20)
+    monkeypatch.setattr(write_constrained_certificate, "swept", constrained_certificate.swept)
+    if kernel() is None:
+        pytest.skip("numba is not installed: all tests are taken at once")
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(26, 2)).round(1)
+    y = (X.prod(axis=1) + 0.3 * rng.normal(size=26) > 0).astype(np.int32)
+    data = Dataset("two", X, y, (Feature("a", NUMERIC), Feature("b", NUMERIC)), ("no", "yes"), np.ones(26))
+    for texts in (("recall[yes] >= 0.8",), ("recall[yes] >= 1.0", "precision[yes] >= 0.99", "leaf_rows >= 5")):
+        problem = pipeline.pose(data, "dpflow", 3, constraints=texts)
+        assert isinstance(problem.derived(Posed).search, all_thresholds.ThresholdSearch)
+        facts, _ = certify_constrained(problem)
+        proof = check_constrained(json.loads(json.dumps(facts)), data)
+        try:
+            found = odtc.fit(data, "dpflow", 3, constraints=texts).facts
+            assert found["objective"] == proof.objective
+        except NoSolutionError as error:
+            found = error.outcome.to_json()
+            assert proof.infeasible
+        assert found["certified"] is True and "uncertified" not in found
+
+
 def test_what_stands_in_for_a_certificate_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(write_constrained_certificate, "small_enough", lambda *size: False)
     rng = np.random.default_rng(1)
     X, path = rng.normal(size=(24, 2)).round(1), tmp_path / "t.csv"
     rows = [f"{a},{b},{'yes' if a * b > 0 else 'no'}" for a, b in X]

@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, fixed_point, keeps
-from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found, Settled
 from odtc.algorithms.constrained.swept_trees import SweptTrees
 from odtc.algorithms.constrained.threshold_kernel import kernel
 from odtc.algorithms.constrained.threshold_sides import Sides, ThresholdSides, weighed
@@ -125,6 +125,10 @@ class CoarseSearch:
             if inner.test is not None and inner.cost < self.upper:
                 self._take(inner.test, inner.label, inner.cost)
         return self._found()
+
+    def settled(self) -> Settled | None:
+        """The multipliers of a search that has ended; None if it has none of all cases."""
+        return None if self.whole is None else self.whole.settled()
 
     # Parts.
 
@@ -277,8 +281,15 @@ class ThresholdSearch(CoarseSearch):
 
     def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, few: int = FEW):
         super().__init__(problem, scale, few)
+        self._settled: dict[tuple[int, int], np.ndarray] = {}  # the multipliers of a root with a subset of columns
         self._first, self._sweeps = None, takes(problem, scale)  # a search of another depth has other sides
         self.codes = np.ascontiguousarray([problem.X[:, mine].sum(axis=1) for mine in self.tests], np.int32)
+
+    def settled(self) -> Settled | None:
+        """Those of the sweep over all roots settled all cases but those that have their own."""
+        if self._first is None:
+            return super().settled()
+        return Settled(self._first.scale, [self._first.leading], lambda root, subset: self._settled.get((root, subset)))
 
     def _finish(self, first: ConstrainedSearch) -> None:
         self._first = first
@@ -374,6 +385,8 @@ class ThresholdSearch(CoarseSearch):
                     search.swept = self._swept(search, tests)
                     search.tighten_all(self._first.leading / self._first.scale)
                     found = search.close()
+                unit = self._first.scale / search.scale
+                self._settled |= {(int(tests[root]), s): m * unit for root, _, m in search.evidence()}
                 if found.test is not None and found.cost < self.upper:
                     self._take(named(found.test, tests), found.label, found.cost)
                 if self._tick() or found.open_cases:

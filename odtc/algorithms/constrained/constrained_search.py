@@ -33,6 +33,7 @@ from odtc.algorithms.constrained.subtree_options import Options
 from odtc.algorithms.constrained.trace_tree import Structure, by_weight, feasible, trace
 
 ROUNDS = 14  # of multipliers, for all cases and then for each
+PASSES = 20  # multipliers that settled more than one of so many cases are told as those of all
 TRACED = 8  # cases whose trees are looked at after each pass
 
 
@@ -103,6 +104,24 @@ class LiveCase:
 
     root: int
     sides: tuple[Options, Options]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Multipliers by which a search has settled its cases, float64 (constraints,) each, in units of 1 / scale.
+
+    Attributes
+    ----------
+    scale : int
+    passes : list of multipliers
+        Those that settled most cases.
+    of : Callable[[int, int], multipliers or None]
+        Of a root test and a subset of columns; None if it has none of its own.
+    """
+
+    scale: int
+    passes: list[np.ndarray]
+    of: Callable[[int, int], np.ndarray | None]
 
 
 class Swept(Protocol):
@@ -208,6 +227,22 @@ class ConstrainedSearch:
             for root, cases in self._cases.items()
             for subset, number in zip(cases.subsets, cases.multipliers)
         ]
+
+    def settled(self) -> Settled:
+        """The multipliers of a search that has ended."""
+        number = np.concatenate([cases.multipliers for cases in self._cases.values()] or [np.zeros(0, int)])
+        count, place = np.bincount(number, minlength=1), np.argsort(self.order)
+        often = [m for m in np.argsort(-count).tolist() if count[m] * PASSES > len(number)]
+
+        def of(root: int, subset: int) -> np.ndarray | None:
+            cases = self._cases.get(int(place[root]))
+            if cases is None or not self.tried:
+                return None
+            here = np.flatnonzero(cases.subsets == subset)
+            return self.tried[int(cases.multipliers[here[0]])] if len(here) else None
+
+        none = np.zeros(self.problem.n_constraints, np.int64)
+        return Settled(self.scale, [self.tried[m] for m in often] if self.tried else [none], of)
 
     def live_cases(self, most: int) -> list[LiveCase] | None:
         """The cases of a search that has ended which were listed, with the subtrees that could be part of a tree that

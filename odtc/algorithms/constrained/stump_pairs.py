@@ -94,6 +94,7 @@ class StumpSearch(ThresholdSearch):
             closer = self.closer(self.sums, scale, root, problem.subsets[subset][problem.column], self._stop)
             try:
                 reached = closer.tighten(self._first.leading, self.upper, self.largest * scale)
+                self._settled[root, subset] = closer.multipliers
                 if reached < self.upper:
                     closer.close(root, self.upper, offer)
             except TooLarge:

@@ -9,18 +9,25 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
-from odtc.algorithms.constrained.engines import MOST_TESTS, Engine
+from odtc.algorithms.constrained.engines import Engine, engine_of
 from odtc.algorithms.constrained.one_test import OneTestSearch
 from odtc.base import deadline
 from odtc.data.splits import Oblique
 from odtc.errors import CertificateError, ChoiceError
 from odtc.formulations.dpflow.write_certificate import head, with_twins
-from odtc.problem.constraints.search_terms import accepting
+from odtc.problem.constraints.search_terms import accepting, search_problem
 from odtc.problem.constraints.search_units import whole
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.verification.claim import claim_of
-from odtc.verification.constrained.constrained_certificate import SCHEMA, Read, read_problem, small_enough, tree_cost
+from odtc.verification.constrained.constrained_certificate import (
+    SCHEMA,
+    Read,
+    read_problem,
+    small_enough,
+    swept,
+    tree_cost,
+)
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import surviving
 from odtc.verification.constrained.stated_constraints import readable
@@ -54,22 +61,35 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
         raise ChoiceError(str(refused)) from None
     ones_left = encoded.ones_left[order]
     arrays = _arrays(read, ones_left, _accepting(problem, order))
-    search, found = _searched(arrays)
+    search, found = _searched(problem, arrays, order)
     if found.infeasible:
         return _infeasible(problem, facts), None
     test = np.where(found.test >= 0, order[np.maximum(found.test, 0)], -1).astype(np.int32)
     heap = settle(test, encoded, found.label)
     facts["tree"], facts["claim"] = heap.to_tree(encoded).to_json(), int(found.cost)
-    cases = _cases(facts, read, arrays, _by_case(search, arrays), search.scale, int(found.cost))
-    facts |= {"multiplier_scale": int(search.scale)} | cases
+    facts |= _evidence(facts, read, arrays, search, int(found.cost))
     facts["of"] = _terms(problem, facts)
     return facts, heap
 
 
-def _searched(arrays: ConstrainedProblem) -> tuple[ConstrainedSearch, Found]:
-    """A search that has come to its end."""
+def _evidence(facts: dict, read: Read, arrays: ConstrainedProblem, search: Engine, claim: int) -> dict:
+    """The multipliers of a search over the arrays, and the cases that they leave."""
+    scale = fixed_point(arrays)[0]
+    if not read.problem.swept:
+        found = _cases(facts, read, arrays, _by_case(search, arrays), scale, claim)
+    else:
+        found = _swept_cases(facts, read, _Multipliers(search, arrays, np.arange(arrays.X.shape[1]), 1.0), scale, claim)
+    return {"multiplier_scale": int(scale)} | found
+
+
+def _searched(problem: Problem, arrays: ConstrainedProblem, order: np.ndarray) -> tuple[Engine, Found]:
+    """A search that has come to its end, over arrays with the tests in this order."""
     try:
-        search = ConstrainedSearch(arrays, lambda: bool(deadline.check()))
+        if swept(arrays.depth, arrays.X.shape[1]):
+            search = engine_of(arrays, search_problem(problem).scale[order])
+            search.watch(lambda: bool(deadline.check()), lambda bound, cost: None)
+        else:
+            search = ConstrainedSearch(arrays, lambda: bool(deadline.check()))
         found = search.run()
     except TooLarge as refused:
         raise ChoiceError(f"no certificate can be made: {refused}") from None
@@ -84,11 +104,10 @@ def _infeasible(problem: Problem, facts: dict) -> dict:
     order = np.argsort([test.features[0] for test in problem.encoded.tests], kind="stable")
     read = read_problem(facts, problem.encoded.dataset)
     arrays = _arrays(read, problem.encoded.ones_left[order], _accepting(problem, order))
-    search, found = _searched(arrays)
+    search, found = _searched(problem, arrays, order)
     if not found.infeasible:
         raise ChoiceError("the constraints can be satisfied")
-    facts |= {"multiplier_scale": int(search.scale)}
-    facts |= _cases(facts, read, arrays, _by_case(search, arrays), search.scale, 1)
+    facts |= _evidence(facts, read, arrays, search, 1)
     facts["of"] = _terms(problem, facts)
     return facts
 
@@ -114,6 +133,45 @@ def _by_case(search: ConstrainedSearch, arrays: ConstrainedProblem, order: np.nd
     return found
 
 
+class _Multipliers:
+    """What a search knows of the cases of a certificate.
+
+    Parameters
+    ----------
+    search : Engine
+    arrays : ConstrainedProblem
+        The problem of the checker.
+    order : int (tests,)
+        The tests of the search in the order of the arrays'.
+    factor : float64 (constraints,) or float
+        A multiplier of the arrays is so many of the search's.
+    """
+
+    def __init__(self, search: Engine, arrays: ConstrainedProblem, order: np.ndarray, factor):
+        mine = search.original if isinstance(search, ConstrainedSearch) else search.problem
+        self.known, self.order, self.factor = search.settled(), order, factor
+        self.largest = fixed_point(arrays)[1]
+        column = dict(zip(mine.column[order].tolist(), arrays.column.tolist()))
+        self.subset = {
+            frozenset(column[c] for c in np.flatnonzero(subset).tolist() if c in column): number
+            for number, subset in enumerate(mine.subsets)
+        }
+
+    @property
+    def passes(self) -> list[list[int]]:
+        """Those of all cases."""
+        return [] if self.known is None else [self._named(m) for m in self.known.passes]
+
+    def of(self, root: int, columns: frozenset[int]) -> list[int]:
+        """Those of a case; of all, or 0, if it has none of its own."""
+        subset = self.subset.get(columns)
+        found = None if subset is None or self.known is None else self.known.of(int(self.order[root]), subset)
+        return next(iter(self.passes), [0] * len(self.largest)) if found is None else self._named(found)
+
+    def _named(self, multipliers: np.ndarray) -> list[int]:
+        return [int(m) for m in np.clip(np.rint(multipliers * self.factor), 0, self.largest)]
+
+
 def certificate_of(
     problem: Problem, engine: Engine, heap: HeapTree | None, unit: float
 ) -> tuple[Callable[[], dict] | None, str]:
@@ -127,20 +185,22 @@ def certificate_of(
     heap, unit
         As of certify_found.
     """
-    search = engine if isinstance(engine, ConstrainedSearch) else engine.whole
     depth, n_tests = problem.topology.depth, problem.encoded.n_tests
+    search = engine if isinstance(engine, ConstrainedSearch) else engine.whole
+    if swept(depth, n_tests):
+        search = engine if engine.settled() is not None else None
     if search is not None and (make := certify_found(problem, search, heap, unit)) is not None:
         return make, ""
     alone = "the proof is that of the search alone"
     if not _holds(problem):
         return None, f"{alone}: no certificate holds these constraints, this depth or this encoding"
-    if isinstance(engine, OneTestSearch) and depth and n_tests <= MOST_TESTS:
-        return lambda: _certified_again(problem, heap), ""
-    if not small_enough(depth, n_tests) or n_tests > MOST_TESTS:
+    if not small_enough(depth, n_tests):
         return None, (
-            f"{alone}: a certificate of depth {depth} under constraints counts pairs of tests, and {n_tests:,} tests "
-            "are too many for that; fewer (--encoding auto:bins=8) have one"
+            f"{alone}: {n_tests:,} tests are too many for a certificate of depth {depth} under constraints; fewer "
+            "(--encoding auto:bins=8) have one"
         )
+    if isinstance(engine, OneTestSearch):
+        return lambda: _certified_again(problem, heap), ""
     return (
         None,
         f"{alone}: it left no multipliers of every case; `odtc certify` searches again and writes a certificate",
@@ -197,7 +257,7 @@ def certify_found(
             scale = fixed_point(arrays)[0]
         except (CertificateError, TooLarge) as refused:
             raise ChoiceError(str(refused)) from None
-        mine = search.original
+        mine, fine = search.problem, search.settled().scale
         if len(mine.bound) != len(arrays.bound):
             raise ChoiceError("the certificate has other sums than the search")
         # A multiplier is a price of what is used in units of cost; both have other units here.
@@ -205,13 +265,17 @@ def certify_found(
             np.abs(one.uses).sum(axis=(1, 2)) + np.abs(one.branch_uses) + np.abs(one.leaf_uses).sum(axis=1)
             for one in (mine, arrays)
         )
-        factor = used / np.maximum(stated, 1) * facts["scale"] * unit * scale / search.scale
+        factor = used / np.maximum(stated, 1) * facts["scale"] * unit * scale / fine
         facts["tree"] = heap.to_tree(encoded).to_json()
         facts["claim"] = round(problem.module.objective(problem, heap) * facts["scale"])
         try:  # a number that is satisfied within rounding only is none to a checker of exact decimals
             tree_cost(facts["tree"], encoded.dataset, read)
-            evidence = _by_case(search, arrays, order, factor)
-            facts |= {"multiplier_scale": int(scale)} | _cases(facts, read, arrays, evidence, scale, facts["claim"])
+            if read.problem.swept:
+                known = _Multipliers(search, arrays, order, factor)
+                cases = _swept_cases(facts, read, known, scale, facts["claim"])
+            else:
+                cases = _cases(facts, read, arrays, _by_case(search, arrays, order, factor), scale, facts["claim"])
+            facts |= {"multiplier_scale": int(scale)} | cases
         except CertificateError as refused:
             raise ChoiceError(str(refused)) from None
         facts["of"] = _terms(problem, facts)
@@ -296,15 +360,37 @@ def _cases(facts: dict, read: Read, arrays: ConstrainedProblem, evidence: dict, 
     counted = Counter(evidence.values()).most_common()
     passes = [list(m) for m, count in counted if count > max(LEAST, len(evidence) / FEW)]
     alive = surviving(read.problem, scale, passes, claim)
+
+    def own(root: int, columns: np.ndarray, subset: int) -> list[int]:
+        return list(evidence[root, subset])
+
+    return {"passes": passes, "cases": _listed(facts, read, alive, passes, own, scale, claim)}
+
+
+def _swept_cases(facts: dict, read: Read, known: _Multipliers, scale: int, claim: int) -> dict:
+    """The same of a problem whose tests are swept."""
+    if read.problem.most_columns == 0:
+        return {"passes": [], "cases": []}
+    passes = known.passes
+    alive = surviving(read.problem, scale, passes, claim)
+
+    def own(root: int, columns: np.ndarray, subset: int) -> list[int]:
+        return known.of(root, frozenset(columns.tolist()))
+
+    return {"passes": passes, "cases": _listed(facts, read, alive, passes, own, scale, claim)}
+
+
+def _listed(facts: dict, read: Read, alive: np.ndarray, passes, own, scale: int, claim: int) -> list[dict]:
+    """The cases that are left, of one set of columns one after the other, with multipliers at which their lists show
+    that none of their trees costs less."""
     names = np.array(list(dict.fromkeys(test["feature"] for test in facts["tests"])))
-    cases = []
-    for root, subset in np.argwhere(alive).tolist():
+    sets, cases = read.problem.column_sets, []
+    for subset, root in np.argwhere(alive.T).tolist():
         deadline.check()
-        columns = np.flatnonzero(arrays.subsets[subset])
-        own = list(evidence[root, subset])
-        tried = (m for m in [own, *passes] if excluded(read.problem, scale, root, columns, m, claim))
-        multipliers = next(tried, None)
+        columns = np.unique(sets[subset])
+        every = [own(root, columns, subset), *passes]
+        multipliers = next((m for m in every if excluded(read.problem, scale, root, columns, m, claim)), None)
         if multipliers is None:
             raise ChoiceError("the lists of subtrees are too long for a certificate; take fewer tests")
         cases.append({"root": root, "columns": names[columns].tolist(), "multipliers": multipliers})
-    return {"passes": passes, "cases": cases}
+    return cases

@@ -11,7 +11,8 @@ check needs the data file and nothing of the compiler. It reads the constraints 
 module), counts the tree's cost and what it satisfies row by row, and then that no tree
 that satisfies them costs less: at the multipliers of each pass it bounds every case, which is a root test with a set
 of columns; each case that no pass excludes must stand under "cases", and its trees are bounded, and listed if need
-be, at its own multipliers (multiplier_bound, listed_cases).
+be, at its own multipliers (multiplier_bound, listed_cases). From WIDE tests on those of a column are swept as chains
+(swept_sides), and at depth 1 every tree is looked at, without multipliers.
 """
 
 import math
@@ -24,14 +25,17 @@ from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.claim import claim_of, expect
+from odtc.verification.constrained import sweep_kernel
 from odtc.verification.constrained.listed_cases import excluded
-from odtc.verification.constrained.multiplier_bound import EXACT, MOST_SUMS, Problem, surviving
+from odtc.verification.constrained.multiplier_bound import EXACT, MOST_SUMS, WIDE, Problem, surviving
 from odtc.verification.constrained.stated_constraints import Stated, stated_constraints
 from odtc.verification.constrained.stated_order import pairs_of, twins
 from odtc.verification.coverage import count_uncovered
 
 SCHEMA = "odtc.certificate.constrained/1"
 MOST_DEPTH = 4
+DEEPEST_SWEPT = 3
+MOST_SWEPT = 50_000  # tests of chains that are swept
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,20 @@ class Read:
 
 def small_enough(depth: int, n_tests: int) -> bool:
     """Whether a certificate can be of this depth over so many tests."""
-    return 1 <= depth <= MOST_DEPTH and n_tests >= 1 and 2.0 ** (depth - 1) * float(n_tests) ** depth <= MOST_SUMS
+    return n_tests >= 1 and (
+        (1 <= depth <= MOST_DEPTH and _counted(depth, n_tests))
+        or (1 <= depth <= DEEPEST_SWEPT and n_tests <= MOST_SWEPT and (depth < 3 or sweep_kernel.compiles()))
+    )
+
+
+def swept(depth: int, n_tests: int) -> bool:
+    """Whether the tests are so many that those of a column are swept, rather than pairs of them counted."""
+    wide = depth <= DEEPEST_SWEPT and n_tests >= WIDE
+    return wide and (depth < 3 or sweep_kernel.compiles() or not _counted(depth, n_tests))
+
+
+def _counted(depth: int, n_tests: int) -> bool:
+    return 2.0 ** (depth - 1) * float(n_tests) ** depth <= MOST_SUMS
 
 
 def read_problem(facts: dict, dataset: Dataset) -> Read:
@@ -137,8 +154,9 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     depth, price, scale, weight_scale = (facts[key] for key in ("depth", "price", "scale", "weight_scale"))
     if not small_enough(depth, len(facts["tests"])):
         raise CertificateError(
-            f"a certificate under constraints is of depth 1 to {MOST_DEPTH}, over so many tests that they can be "
-            f"counted by pairs, got depth {depth} over {len(facts['tests'])} tests"
+            f"a certificate under constraints is of depth 1 to {DEEPEST_SWEPT} over up to {MOST_SWEPT:,} tests (of 3 "
+            f"over more than some hundreds with numba: pip install 'odtc[fast]'), or of {MOST_DEPTH} over some tens; "
+            f"got depth {depth} over {len(facts['tests']):,} tests"
         )
     if weight_scale < 1 or scale < 1 or scale % weight_scale or not 0 <= price < scale or max(scale, price) >= EXACT:
         raise ValueError("its scales or its price are no numbers that can be")
@@ -200,6 +218,7 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         levels=stated.places.levels(of, depth),
         below=stated.places.below(of),
         follows=pairs_of(stated.orders, facts["tests"], X),
+        swept=swept(depth, len(facts["tests"])),
     )
     return Read(problem, loss, stated, left, row.reshape(-1))
 

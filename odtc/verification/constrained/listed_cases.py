@@ -132,6 +132,8 @@ class Lists:
         cost."""
         found = [self._leaf(rows, limit)]
         room = limit - self.weighted.node
+        if rows.height == 1 and not self.marks.size:
+            return _cheapest(*self._stumps(rows, room, found[0]))
         each = self.weighted.each(rows) if rows.height else np.zeros((2, 0))
         for test in np.flatnonzero(each[0] + each[1] <= room).tolist():
             sides = rows.sides(test)
@@ -147,6 +149,24 @@ class Lists:
         weight = self.weighted.leaves(count[None])[0]
         fits = (weight <= limit) & np.isfinite(weight)
         return weight[fits], vector[fits]
+
+    def _stumps(self, rows: Counted, room: float, leaves) -> tuple[np.ndarray, np.ndarray]:
+        """The leaves, and all stumps whose leaves weigh up to `room`."""
+        problem, own = self.problem, np.append(self.problem.price, self.problem.branch_uses).astype(float)
+        asked = np.flatnonzero(rows.may)
+        counts = rows.count - rows.ones[asked], rows.ones[asked]
+        weigh = [self.weighted.leaves(part) for part in counts]
+        found = [leaves]
+        for a, zero in enumerate(weigh[0].T):
+            for b, one in enumerate(weigh[1].T):
+                here = np.flatnonzero(zero + one <= room)
+                parts = [(part[here], label) for part, label in zip(counts, (a, b))]
+                cost = sum(part @ problem.cost[:, label] for part, label in parts)
+                uses = sum(part @ problem.uses[:, :, label].T + problem.leaf_uses[:, label] for part, label in parts)
+                vector = np.concatenate([cost[:, None], uses], axis=1) + own
+                found.append((zero[here] + one[here] + self.weighted.node, vector))
+        weight, vector = (np.concatenate([part[at] for part in found]) for at in (0, 1))
+        return weight, vector
 
     def _above(self, test: int, zero, one, room: float) -> tuple[np.ndarray, np.ndarray]:
         """The subtrees of a branch node above two lists."""

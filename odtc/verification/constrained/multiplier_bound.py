@@ -20,11 +20,14 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.errors import CertificateError
+from odtc.verification.constrained.swept_sides import Chains, SweptSides, exclude
 
 EXACT = 2.0**52
 SINGLE = 2**24  # whole numbers up to here are exact in float32
 MOST_SETS = 20_000  # of columns
 MOST_SUMS = 2e9  # of one pass over all roots: some minutes
+MOST_PARTS = 16  # problems of some columns that are kept
+WIDE = 300  # tests from which on those of a column are swept as chains
 MOST_HELD = 2e8  # numbers of the pairs below all tests, which are kept from one pass to the next
 
 Path = tuple[int, ...]  # the tests from the root to a node
@@ -63,6 +66,8 @@ class Problem:
         below[f, g]: g may be somewhere below f.
     follows : int64 (pairs, 3)
         Of a row, another and a class: if the one is predicted the class, so is the other.
+    swept : bool
+        Whether chains of nested tests are swept, rather than pairs of tests counted.
     """
 
     X: np.ndarray
@@ -83,6 +88,7 @@ class Problem:
     levels: np.ndarray
     below: np.ndarray
     follows: np.ndarray
+    swept: bool = False
 
     @property
     def depth(self) -> int:
@@ -108,12 +114,29 @@ class Problem:
         width = max(map(len, sets))
         return np.array([_padded(sorted(columns), width) for columns in sorted(map(sorted, sets))])
 
+    @cached_property
+    def chains(self) -> Chains:
+        """The tests of each column as chains of nested ones."""
+        return Chains.of(self.X, self.column)
+
     def may(self, path: Path) -> np.ndarray:
         """bool (tests,): those that may be at the end of a path."""
         return np.logical_and.reduce([self.levels[len(path)], *(self.below[test] for test in path)])
 
+    @cached_property
+    def _parts(self) -> dict[bytes, "Problem"]:
+        return {}
+
     def only(self, tests: np.ndarray) -> "Problem":
         """The problem of these tests alone, int (tests,) in order, without limits on sets of columns."""
+        key = tests.tobytes()
+        if key not in self._parts:
+            if len(self._parts) >= MOST_PARTS:
+                self._parts.clear()
+            self._parts[key] = self._only(tests)
+        return self._parts[key]
+
+    def _only(self, tests: np.ndarray) -> "Problem":
         return replace(
             self,
             X=self.X[:, tests],
@@ -227,6 +250,11 @@ class Weighted:
         self.node, self.budget = float(node), int(budget)
         self.starts = np.unique(problem.column, return_index=True)[1]
 
+    @cached_property
+    def swept(self) -> SweptSides:
+        """The sides of roots at these multipliers, by sweeps."""
+        return SweptSides(self.problem, self.kind, self.beside, self.node)
+
     def limit(self, claim: int) -> float:
         """Λ."""
         return float(self.scale * (claim - 1) + self.budget)
@@ -274,6 +302,9 @@ class Weighted:
         """float64 (2, tests): the least weighted cost of a subtree where a test is answered 0 or 1."""
         if rows.height == 1:
             found = np.stack([self.leaves(part).min(axis=1) for part in (rows.count - rows.ones, rows.ones)])
+        elif rows.height == 2 and self.problem.swept:
+            found = np.full((2, len(rows.may)), np.inf)
+            self.swept.least(rows.rows, rows.path, np.unique(self.problem.column)[None], each=found)
         elif rows.height == 2:
             single, stump = self.below(rows)
             found = np.minimum(single, self.node + stump.min(axis=2))
@@ -317,6 +348,13 @@ def surviving(problem: Problem, scale: int, passes: list[list[int]], claim: int)
     sets, top = problem.column_sets, Counted(problem, np.arange(len(problem.X)))
     alive = (sets[None, :, :] == problem.column[:, None, None]).any(axis=2) & top.may[:, None]
     tried = [Weighted(problem, scale, multipliers) for multipliers in passes]
+    if problem.swept and problem.depth == 1:
+        alive[~_of_one_test(problem, claim)] = False
+        return alive
+    if problem.swept:
+        for weighted in tried:
+            exclude(weighted.swept, alive, weighted.limit(claim))
+        return alive
     for root in np.flatnonzero(alive.any(axis=1)).tolist():
         deadline.check()
         sides = top.sides(root)
@@ -326,6 +364,25 @@ def surviving(problem: Problem, scale: int, passes: list[list[int]], claim: int)
                 value = weighted.node + sum(weighted.subtrees(side, sets[here]) for side in sides)
                 alive[root, here] = value <= weighted.limit(claim)
     return alive
+
+
+def _of_one_test(problem: Problem, claim: int) -> np.ndarray:
+    """bool (tests,): whether two leaves below a test cost less than the claim and satisfy sums and conditions."""
+    top = Counted(problem, np.arange(len(problem.X)))
+    sides, found = (top.count - top.ones, top.ones), np.zeros(problem.X.shape[1], bool)
+    held = [side @ problem.measures.T for side in sides]
+    for a in range(problem.cost.shape[1]):
+        for b in range(problem.cost.shape[1]):
+            both = tuple(zip(sides, held, (a, b)))
+            cost = problem.price + sum(side @ problem.cost[:, label] for side, _, label in both)
+            fits = (cost < claim) & np.all(
+                [(has >= problem.least[:, label]).all(axis=1) for _, has, label in both], axis=0
+            )
+            for r, bound in enumerate(problem.bound):
+                used = sum(side @ problem.uses[r, :, label] + problem.leaf_uses[r, label] for side, _, label in both)
+                fits &= used + problem.branch_uses[r] <= bound
+            found |= fits
+    return found
 
 
 def _quarters(both: np.ndarray, total: float) -> tuple[np.ndarray, np.ndarray]:

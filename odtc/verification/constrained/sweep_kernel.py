@@ -1,0 +1,183 @@
+"""What the subtrees of two levels cost at least on some rows, as plain loops that numba compiles (`kernel`).
+
+Tests of one chain are nested: a row answers 1 to the first so many of them as its code says. At the root of a subtree
+the tests of a chain are taken in order; the rows that a test sends to answer 0 are added, by each other chain, to the
+sums of their codes, and one pass over these sums tells the two leaves of every stump below either answer. Sums are
+whole numbers in float64. Nothing of the search is used.
+"""
+
+import importlib.util
+import os
+from functools import cache
+
+import numpy as np
+
+from odtc.base.compiled_loops import compile_loops
+
+
+def leaf_of(whole, part, beside, least):
+    """The least that a leaf with the sums `whole` less `part` costs more than its rows with label 0; infinite if
+    it may predict nothing."""
+    best, K = np.inf, len(beside)
+    for k in range(K):
+        may = True
+        for h in range(least.shape[0]):
+            if whole[K - 1 + h] - part[K - 1 + h] < least[h, k]:
+                may = False
+        if may:
+            best = min(best, beside[k] + (whole[k - 1] - part[k - 1] if k > 0 else 0.0))
+    return best
+
+
+def two_levels(codes, rows, value, beside, least, price, column, first, second, member, sets, out, each, begin):
+    """Writes the least cost of a subtree of at most two levels over each set of columns, above label 0 everywhere.
+
+    Parameters
+    ----------
+    codes : int32 (rows of the problem, chains)
+    rows : int64 (rows,)
+    value : float64 (rows of the problem, labels - 1 + conditions)
+        What each label costs more than label 0, and what each row counts for each condition on leaves.
+    beside : float64 (labels,)
+        What a leaf costs beside its rows.
+    least : float64 (conditions, labels)
+    price : float
+        Of a branch node.
+    column : int64 (chains,)
+    first : bool (chains,)
+        Which may be at the root of the subtree.
+    second : bool (chains, chains)
+        [a, b] whether b may be below a there.
+    member : bool (sets, columns)
+    sets : int64 (sets, width)
+        The columns of each set; one may stand twice.
+    out : float64 (sets,)
+    each : float64 (2, tests)
+        The same of the subtree behind each answer of a test at the root, over the first set; left alone if its tests
+        are none, and where a test parts no rows.
+    begin : int64 (chains,)
+        Where the tests of each chain begin in `each`.
+    """
+    n, S, V, K = len(rows), codes.shape[1], value.shape[1], len(beside)
+    code, start = np.empty((S, n), np.int64), np.zeros(S + 1, np.int64)
+    given = np.empty((S, n + 1), np.int64)  # the codes that the rows have, in order
+    for b in range(S):
+        most = 0
+        for i in range(n):
+            most = max(most, codes[rows[i], b])
+        dense = np.full(most + 1, -1, np.int64)
+        for i in range(n):
+            dense[codes[rows[i], b]] = 0
+        used = 0
+        for k in range(most + 1):
+            if dense[k] == 0:
+                dense[k], given[b, used] = used, k
+                used += 1
+        for i in range(n):
+            code[b, i] = dense[codes[rows[i], b]]
+        start[b + 1] = start[b] + used
+    own, every = np.empty((n, V)), np.zeros(V)
+    total, here = np.zeros((start[S], V)), np.zeros((start[S], V))
+    for i in range(n):
+        for v in range(V):
+            own[i, v] = value[rows[i], v]
+            every[v] += own[i, v]
+        for b in range(S):
+            for v in range(V):
+                total[start[b] + code[b, i], v] += own[i, v]
+    nothing = np.zeros(V)
+    alone = leaf_of(every, nothing, beside, least)
+    out[:] = alone
+    # Two labels and one number that every leaf counts, or none, are the common case.
+    plain = K == 2 and (least.shape[0] == 0 or (least.shape[0] == 1 and least[0, 0] == least[0, 1]))
+    limit = least[0, 0] if plain and least.shape[0] == 1 else -np.inf
+    counted = 1 if V > 1 else 0  # without a condition the label's own sums stand in, above a limit of -inf
+    C = member.shape[1]
+    best = np.empty((2, C))
+    low, high, left, right = np.empty(V), np.empty(V), np.empty(V), np.empty(V)
+    order = np.empty(n, np.int64)
+    for a in range(S):
+        size = start[a + 1] - start[a]
+        if not first[a] or size < 2:
+            continue
+        at = np.zeros(size + 1, np.int64)
+        for i in range(n):
+            at[code[a, i] + 1] += 1
+        for k in range(size):
+            at[k + 1] += at[k]
+        free = at.copy()
+        for i in range(n):
+            order[free[code[a, i]]] = i
+            free[code[a, i]] += 1
+        here[:] = 0.0
+        left[:] = 0.0
+        for cut in range(size - 1):
+            for turn in range(at[cut], at[cut + 1]):
+                i = order[turn]
+                for v in range(V):
+                    left[v] += own[i, v]
+                for b in range(S):
+                    for v in range(V):
+                        here[start[b] + code[b, i], v] += own[i, v]
+            for v in range(V):
+                right[v] = every[v] - left[v]
+            best[0, :], best[1, :] = leaf_of(left, nothing, beside, least), leaf_of(right, nothing, beside, least)
+            for b in range(S):
+                if not second[a, b]:
+                    continue
+                c = column[b]
+                one, two = best[0, c], best[1, c]
+                if plain:
+                    p, m, q, u = 0.0, 0.0, 0.0, 0.0
+                    P, Q, M, U = left[0], right[0], left[counted], right[counted]
+                    x, y = beside[0], beside[1]
+                    for k in range(start[b], start[b + 1] - 1):
+                        p += here[k, 0]
+                        m += here[k, counted]
+                        q += total[k, 0] - here[k, 0]
+                        u += total[k, counted] - here[k, counted]
+                        if m >= limit and M - m >= limit:
+                            one = min(one, price + min(x, p + y) + min(x, P - p + y))
+                        if u >= limit and U - u >= limit:
+                            two = min(two, price + min(x, q + y) + min(x, Q - q + y))
+                else:
+                    low[:] = 0.0
+                    high[:] = 0.0
+                    for k in range(start[b], start[b + 1] - 1):
+                        for v in range(V):
+                            low[v] += here[k, v]
+                            high[v] += total[k, v] - here[k, v]
+                        one = min(
+                            one,
+                            price + leaf_of(low, nothing, beside, least) + leaf_of(left, low, beside, least),
+                        )
+                        two = min(
+                            two,
+                            price + leaf_of(high, nothing, beside, least) + leaf_of(right, high, beside, least),
+                        )
+                best[0, c], best[1, c] = one, two
+            for number in range(len(sets)):
+                if not member[number, column[a]]:
+                    continue
+                one, two = np.inf, np.inf
+                for j in range(sets.shape[1]):
+                    one, two = min(one, best[0, sets[number, j]]), min(two, best[1, sets[number, j]])
+                out[number] = min(out[number], price + one + two)
+                if number == 0 and each.shape[1] > 0:
+                    for f in range(given[a, cut], given[a, cut + 1]):  # tests that part the rows alike
+                        each[0, begin[a] + f], each[1, begin[a] + f] = one, two
+
+
+def compiles() -> bool:
+    """Whether numba is installed."""
+    return os.environ.get("ODTC_COMPILED") != "never" and importlib.util.find_spec("numba") is not None
+
+
+def kernel():
+    """`two_levels`, compiled if numba is installed."""
+    return _compiled() if compiles() else two_levels
+
+
+@cache
+def _compiled():
+    return compile_loops(("leaf_of", "two_levels"), dict(globals()))

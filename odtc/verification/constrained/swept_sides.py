@@ -1,0 +1,211 @@
+"""What the two sides of roots cost at least, by sweeps over chains of nested tests; and intervals of roots at once.
+
+Tests of a column of which one's left rows are among the next one's are a chain: a row answers 1 to the first so many of
+them as its code says. With x < f < y on a chain, zero(f) and one(f) the rows that f answers 0 and 1, and W(S, C) the
+least weighted cost of a subtree of rows S over the columns C,
+
+    W(zero(f), C) + W(one(f), C)  ≥  W(zero(y), C) + W(one(x), C) - Σ over rows with codes in (x, y] of max_l w_l,
+
+since a tree of zero(f) is one of zero(y) ⊇ zero(f), which pays at most max_l w_l more for each row that is added; so is
+one of one(f) ⊆ one(x). Conditions on leaves that more rows could break are left out of that bound. A test that parts
+no rows below a root is left out, too: the tree without it costs no more, and may be where the other may.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.base import deadline
+from odtc.verification.constrained import sweep_kernel
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Tests of a problem as chains.
+
+    Attributes
+    ----------
+    tests : tuple of int (tests of the chain,)
+        From the one that most rows answer 1.
+    codes : int32 (rows, chains)
+    column : int64 (chains,)
+    """
+
+    tests: tuple[np.ndarray, ...]
+    codes: np.ndarray
+    column: np.ndarray
+
+    @staticmethod
+    def of(X: np.ndarray, column: np.ndarray) -> "Chains":
+        """Each test in the first chain of its column where it is nested in all before it; X bool (rows, tests)."""
+        found: list[list[int]] = []
+        for of in range(int(column.max(initial=-1)) + 1):
+            mine = np.flatnonzero(column == of)
+            begun: list[list[int]] = []
+            for test in mine[np.argsort(-X[:, mine].sum(axis=0), kind="stable")].tolist():
+                chain = next((one for one in begun if not (X[:, test] & ~X[:, one[-1]]).any()), None)
+                if chain is None:
+                    begun.append([test])
+                else:
+                    chain.append(test)
+            found += begun
+        tests = tuple(np.array(chain) for chain in found)
+        codes = np.array([X[:, chain].sum(axis=1) for chain in tests], np.int32).reshape(len(tests), len(X))
+        return Chains(tests, np.ascontiguousarray(codes.T), column[[chain[0] for chain in tests]].astype(np.int64))
+
+    @property
+    def begin(self) -> np.ndarray:
+        """int64 (chains + 1,): where the tests of each begin if one stands behind the other."""
+        return np.append(0, np.cumsum([len(chain) for chain in self.tests])).astype(np.int64)
+
+
+class SweptSides:
+    """Sides of one problem at multipliers.
+
+    Parameters
+    ----------
+    problem : Problem (multiplier_bound)
+    kind : float64 (kinds, labels)
+        What a row of each kind costs, weighted.
+    beside : float64 (labels,)
+    node : float
+        What a leaf costs beside its rows, and a branch node, weighted; 0 or more.
+    """
+
+    def __init__(self, problem, kind: np.ndarray, beside: np.ndarray, node: float):
+        self.problem, self.chains, self.beside, self.node = problem, problem.chains, beside, node
+        weight = problem.members @ kind
+        self.base, self.dearest = weight[:, 0], weight.max(axis=1)
+        self.gain, self.held = weight[:, 1:] - weight[:, :1], problem.members @ problem.measures.T
+        self.lasting = (problem.measures >= 0).all(axis=1)  # conditions that more rows cannot break
+        self._asked: dict[tuple[int, ...], np.ndarray] = {}
+
+    def least(self, rows: np.ndarray, path, sets: np.ndarray, lasting: bool = False, each=None) -> np.ndarray:
+        """float64 (sets,): the least weighted cost of a subtree of these rows at the end of a path.
+
+        Parameters
+        ----------
+        rows : int (rows,)
+        path : sequence of int
+            The tests above.
+        sets : int (sets, width), of columns
+        lasting : bool
+            Whether the conditions that more rows could break are left out.
+        each : float64 (2, tests) or None
+            Written: that of the subtree behind each answer of a test at its root, over the first set; infinite where a
+            test parts no rows. The tests are those of the chains, one behind the other.
+        """
+        problem, chains = self.problem, self.chains
+        kept = self.lasting if lasting else np.ones(len(self.lasting), bool)
+        value = np.ascontiguousarray(np.concatenate([self.gain, self.held[:, kept]], axis=1))
+        least, first = problem.least[kept], self._may(path)
+        if problem.depth - len(path) == 1:
+            return float(self.base[rows].sum()) + self._one_level(rows, value, least, first, sets)
+        member = (sets[:, :, None] == np.arange(int(problem.column.max()) + 1)).any(axis=1)
+        used = np.flatnonzero(member.any(axis=0)[chains.column])
+        second = np.stack([self._may((*path, int(chains.tests[a][0])))[used] for a in used])
+        out = np.empty(len(sets))
+        sweep_kernel.kernel()(
+            np.ascontiguousarray(chains.codes[:, used]),
+            rows,
+            value,
+            self.beside,
+            np.ascontiguousarray(least),
+            self.node,
+            chains.column[used],
+            first[used],
+            second,
+            member,
+            np.ascontiguousarray(sets, np.int64),
+            out,
+            np.empty((2, 0)) if each is None else each,
+            chains.begin[used],
+        )
+        base = float(self.base[rows].sum())
+        if each is not None:
+            test = np.concatenate(chains.tests)
+            for chain, start in zip(chains.tests, chains.begin):
+                here = slice(start, start + len(chain))
+                one = problem.X[np.ix_(rows, chain)]
+                each[1, here] += self.base[rows] @ one
+                each[0, here] += self.base[rows] @ ~one
+            each[:, test] = each.copy()
+        return base + out
+
+    def _may(self, path) -> np.ndarray:
+        """bool (chains,): which may be asked at the end of a path."""
+        key = tuple(self.problem.column[list(path)].tolist())  # what may be is a matter of columns
+        if key not in self._asked:
+            self._asked[key] = self.problem.may(tuple(path))[[int(chain[0]) for chain in self.chains.tests]]
+        return self._asked[key]
+
+    def _one_level(self, rows, value, least, first, sets) -> np.ndarray:
+        chains, best = self.chains, np.full(int(self.problem.column.max()) + 1, np.inf)
+        begin = chains.begin + np.arange(len(chains.tests) + 1)  # of codes 0 to the number of tests
+        place = (chains.codes[rows] + begin[:-1]).ravel()
+        size, mine, total = len(chains.tests), value[rows], value[rows].sum(axis=0)
+        behind = np.array([np.bincount(place, np.repeat(one, size), begin[-1]) for one in mine.T]).reshape(
+            -1, begin[-1]
+        )
+        behind = np.append(behind.cumsum(axis=1), np.zeros((len(behind), 1)), axis=1)
+        for j, chain in enumerate(chains.tests):
+            if first[j]:
+                # Rows that answer 0 to test f of the chain have codes up to f.
+                zero = behind[:, begin[j] : begin[j] + len(chain)] - behind[:, begin[j] - 1][:, None]
+                stump = self._leaves(zero, least) + self._leaves(total[:, None] - zero, least)
+                best[chains.column[j]] = min(best[chains.column[j]], stump.min())
+        return np.minimum(self._leaves(total[:, None], least)[0], self.node + best[sets].min(axis=1))
+
+    def _leaves(self, sums: np.ndarray, least: np.ndarray) -> np.ndarray:
+        """float64 (leaves,): the least cost of leaves with sums (labels - 1 + conditions, leaves), above label 0."""
+        K = len(self.beside)
+        cost = np.concatenate([np.zeros((1, sums.shape[1])), sums[: K - 1]]) + self.beside[:, None]
+        for line, bound in zip(sums[K - 1 :], least):
+            cost[line[None, :] < bound[:, None]] = np.inf
+        return cost.min(axis=0)
+
+
+def exclude(sides: SweptSides, alive: np.ndarray, limit: float) -> None:
+    """Takes from `alive`, bool (roots, sets), all cases whose least weighted cost exceeds a limit, intervals first."""
+    for j, chain in enumerate(sides.chains.tests):
+        of, code = _SidesOfChain(sides, j), sides.chains.codes[:, j]
+        stack = [(-1, len(chain))]
+        while stack:
+            deadline.check()
+            x, y = stack.pop()
+            roots = chain[x + 1 : y]
+            live = np.flatnonzero(alive[roots].any(axis=0))
+            if not len(live):
+                continue
+            between = sides.dearest[(code > x) & (code <= y)].sum()
+            bound = of.least(y, 0, live, True) + of.least(x, 1, live, True) - between + sides.node
+            alive[np.ix_(roots, live[bound > limit])] = False
+            live = live[bound <= limit]
+            if not len(live):
+                continue
+            some = np.flatnonzero(alive[roots].any(axis=1))
+            f = x + 1 + int(some[len(some) // 2])
+            value = of.least(f, 0, live, False) + of.least(f, 1, live, False) + sides.node
+            alive[chain[f], live[value > limit]] = False
+            stack += [(x, f), (f, y)]
+
+
+class _SidesOfChain:
+    """The sides of the places of one chain, each looked at once."""
+
+    def __init__(self, sides: SweptSides, chain: int):
+        self.sides, self.code = sides, sides.chains.codes[:, chain]
+        self.root, self.sets = int(sides.chains.tests[chain][0]), sides.problem.column_sets
+        self.strict = not sides.lasting.all()
+        self._known: dict[tuple[int, int, bool], np.ndarray] = {}
+
+    def least(self, f: int, answer: int, live: np.ndarray, lasting: bool) -> np.ndarray:
+        """float64 (live,): W of the rows that place f answers so, over some sets, int (live,); place -1 is before the
+        first test, and the number of tests is behind the last."""
+        key = f, answer, lasting or not self.strict
+        if key not in self._known or np.isneginf(self._known[key][live]).any():
+            rows = np.flatnonzero((self.code > f) == bool(answer))
+            found = np.full(len(self.sets), -np.inf)
+            found[live] = self.sides.least(rows, (self.root,), self.sets[live], lasting)
+            self._known[key] = found
+        return self._known[key][live]
