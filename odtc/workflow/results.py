@@ -24,7 +24,15 @@ from odtc.workflow.constrained.assurance import Assured, assurances
 from odtc.workflow.constrained.kept_constraints import kept_facts
 from odtc.workflow.row_selection.rest_bound import rest_bound
 from odtc.workflow.row_selection.selection import fill_leaves
-from odtc.workflow.run_facts import AllRowsFacts, CartFacts, ModelFacts, SolveFacts, TestFacts, TreeFacts
+from odtc.workflow.run_facts import (
+    AllRowsFacts,
+    CartFacts,
+    ModelFacts,
+    RoundFacts,
+    SolveFacts,
+    TestFacts,
+    TreeFacts,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,6 +91,8 @@ class Fit:
         problem.
     bound_of_all : float or None
         If its rows were selected in rounds, the greatest bound on the loss of all rows that some round proved.
+    rounds : tuple of RoundFacts
+        If its rows were selected in rounds, those: accuracy per share of rows.
 
     The figures are computed when they are first read.
     """
@@ -98,6 +108,7 @@ class Fit:
     certified: bool | None = None
     asked: tuple[Constraint, ...] | None = None
     bound_of_all: float | None = None
+    rounds: tuple[RoundFacts, ...] = ()
 
     @property
     def tree(self) -> Tree:
@@ -318,6 +329,8 @@ class Fit:
                 "all_rows": self.all_rows.to_json(),
                 "cart_all_rows": self.cart_all_rows.to_json(),
             }
+        if self.rounds:
+            facts["selection_rounds"] = [one.to_json() for one in self.rounds]
         if self.problem.constraints:
             facts["kept"] = self.kept
         if self.simplified is not None:

@@ -21,6 +21,7 @@ from odtc.workflow.reporting import Reporter, listening
 from odtc.workflow.results import Fit, Unsolved
 from odtc.workflow.row_selection.rest_bound import bound_by_parts
 from odtc.workflow.row_selection.selection import parts_of, rounds_of, select_in_rounds
+from odtc.workflow.run_facts import RoundFacts
 from odtc.workflow.searching import expect_feasible, raised, searched, searches
 from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import STOPPED, ChosenSolver, choose_solver, learns, relaxations, solve_or_loop
@@ -109,7 +110,22 @@ def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, rep
 
         left = deadline.limit_left(began, spec.solving.time_limit)
         bounds.append(bound_by_parts(dataset, parts, prove, reporter.say, left))
-    return replace(best, bound_of_all=max((bound for bound in bounds if bound is not None), default=None))
+    told = tuple(_round_facts(number, done, done is best) for number, done in enumerate(fits, 1))
+    return replace(best, bound_of_all=max((bound for bound in bounds if bound is not None), default=None), rounds=told)
+
+
+def _round_facts(number: int, done: Fit, kept: bool) -> RoundFacts:
+    found, test, n_selected = done.all_rows, done.test, done.dataset.n_rows
+    return RoundFacts(
+        number,
+        n_selected,
+        n_selected / done.dataset.selected.whole.n_rows,
+        found.accuracy,
+        None if test is None else test.test_accuracy,
+        found.loss,
+        found.bound,
+        kept,
+    )
 
 
 def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, reporter: Reporter) -> Fit:

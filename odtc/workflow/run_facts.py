@@ -244,6 +244,22 @@ class AllRowsFacts(Facts):
 
 
 @dataclass(frozen=True)
+class RoundFacts(Facts):
+    """A round of a selection: the rows that it selected, their share of all, and what its tree is right on: of all
+    rows, and of the rows to test on. `loss` is that of all rows; no tree loses less of them than `bound`, if that is
+    known. The rows of the round that is `kept` are those of the tree that is handed in."""
+
+    round: int
+    n_selected: int
+    share: float
+    accuracy: float
+    test_accuracy: float | None
+    loss: float
+    bound: float | None
+    kept: bool
+
+
+@dataclass(frozen=True)
 class TestFacts(Facts):
     """The tree, and CART's, on labelled rows of another file."""
 

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import itertools
 import json
 import os
 from types import SimpleNamespace
@@ -214,12 +215,28 @@ def test_the_command_writes_rows_that_can_be_read_again(cloud, tmp_path):
     )
 
 
-def test_a_selection_in_rounds_says_that_it_writes_the_first(cloud, tmp_path):
-    said = run("select", cloud, "--depth", 1, "--select", "coarse_to_fine:rounds=2", folder=tmp_path)
-    assert said.code == 0 and "round 1 of at most 2" in said.out
-    facts = run("select", cloud, "--depth", 1, "--select", "coarse_to_fine:rounds=2", "--json", folder=tmp_path).facts
-    assert (facts["round"], facts["rounds"]) == (1, 2)
-    assert "round 1" not in run("select", cloud, "--depth", 1, folder=tmp_path).out
+def test_a_selection_in_rounds_makes_them_and_tells_accuracy_per_share(cloud, tmp_path):
+    rounds = "coarse_to_fine:rounds=3,share=0.5"
+    given = cloud, "--depth", 1, "--model", "dpflow", "--select", rounds, "--hold-out", 0.3, "--json"
+    facts = run("select", *given, "-o", "rows.csv", folder=tmp_path).facts
+    curve = facts["selection_rounds"]
+    assert [one["round"] for one in curve] == [1, 2, 3] and facts["n_rows"] == 210
+    assert all(a["n_selected"] < b["n_selected"] for a, b in itertools.pairwise(curve))
+    assert [one["kept"] for one in curve].count(True) == 1
+    kept = next(one for one in curve if one["kept"])
+    assert kept["round"] == facts["round"] and kept["loss"] == min(one["loss"] for one in curve) == facts["loss"]
+    assert len((tmp_path / "rows.csv").read_text().splitlines()) - 1 == kept["n_selected"] == facts["n_selected"]
+    fitted = run("fit", *given, "-o", "tree", folder=tmp_path).facts
+    assert fitted["selection_rounds"] == curve and fitted["test_accuracy"] == kept["test_accuracy"]
+    whole = run("fit", cloud, "--depth", 1, "--model", "dpflow", "--hold-out", 0.3, "--json", folder=tmp_path).facts
+    assert facts["bound"] <= whole["loss"] <= kept["loss"]
+
+
+def test_a_selection_without_trees_refuses_what_only_trees_need(cloud, tmp_path):
+    said = run("select", cloud, "--test", cloud, "-p", "seconds=1", "-o", "rows.csv", folder=tmp_path)
+    assert said.code == 1 and "--test and -p with a selection in rounds" in said.err
+    assert not (tmp_path / "rows.csv").exists()
+    assert "round" not in run("select", cloud, "--depth", 1, folder=tmp_path).out
 
 
 def test_a_selection_ends_with_the_limit_in_a_sentence_and_writes_nothing(cloud, tmp_path):

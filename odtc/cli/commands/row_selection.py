@@ -7,67 +7,136 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
+from odtc.cli.help_page import DATA
 from odtc.cli.options import DataFile, Json, Part, takes
 from odtc.data.reading_spec import TASK_FIELDS
 from odtc.workflow.specification import ModelSpec, ReadingSpec, SolvingSpec
 
 SELECTIONS = "See `odtc list selections`."
+CHANGED = {
+    "select": {"default": "convex_hull", "help": SELECTIONS},
+    "model": {"default": "auto", "help": "Of selections in rounds: what learns the tree of a round, as odtc fit does."},
+}
 
 
 @takes(
-    Part(ModelSpec, only=("select", "depth"), changed={"select": {"default": "convex_hull", "help": SELECTIONS}}),
-    Part(ReadingSpec, leave=("aside", "hold_out"), hidden=("task", *TASK_FIELDS)),
+    Part(ModelSpec, only=("select", "depth", "model", "params", "encoding"), changed=CHANGED),
+    Part(ReadingSpec, leave=("aside",), hidden=("task", *TASK_FIELDS)),
     Part(SolvingSpec, only=("time_limit",)),
 )
 def select(
     data: DataFile,
     spec,
+    test: Annotated[
+        Path | None,
+        typer.Option(
+            "--test",
+            metavar="FILE",
+            help="Of selections in rounds: labelled rows to test the tree of each round on.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
     o: Annotated[
         Path | None, typer.Option("-o", metavar="FILE.csv", help="By default DATA_selected.csv in this folder.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the rows that a selection keeps, as CSV, with their weights, if any, in a column `weight`."""
+    """Write the rows that a selection keeps, as CSV, with their weights, if any, in a column `weight`.
+
+    A selection in rounds (iterative, coarse_to_fine) learns a tree in each round and selects by it; the rows are those
+    of the round with the best tree on all rows, and a table tells the accuracy per share of rows.
+    """
     from odtc import read
     from odtc.base import deadline
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.data.task import expect_classes
-    from odtc.workflow.row_selection.selection import as_csv, rounds_of, select_rows
+    from odtc.workflow.row_selection.selection import as_csv, parts_of, rounds_of, select_rows
+    from odtc.workflow.run import run
 
     expect_classes(spec.reading.task, "odtc select")
     began = time.monotonic()
+    several = rounds_of(spec.model.select) > 1 or parts_of(spec.model.select) > 0
+    expect_rounds(several, spec, test)
     dataset = read(data, **spec.reading.keywords)
     path = o or Path(f"{dataset.name}_selected.csv")
     require_writable(path, data)
-    rounds = rounds_of(spec.model.select)
-    with deadline.within(spec.solving.time_limit), console.counting("clusters") as tell:
-        part = select_rows(dataset, spec.model.select, spec.model.depth, tell=tell)
+    done = None
+    if several:
+        left = deadline.limit_left(began, spec.solving.time_limit)
+        done = run(spec.with_solving(time_limit=left), dataset, test, reporter=console.ConsoleReporter())
+        part = done.dataset
+    else:
+        with deadline.within(spec.solving.time_limit), console.counting("clusters") as tell:
+            part = select_rows(dataset, spec.model.select, spec.model.depth, tell=tell)
     text, weight = as_csv(part)
     write_text(path, text)
     facts = part.selected.facts | {
         "n_selected": part.n_rows,
         "share": part.n_rows / dataset.n_rows,
-        "round": 1,
-        "rounds": rounds,
+        "round": next((one.round for one in done.rounds if one.kept), 1) if done else 1,
+        "rounds": len(done.rounds) if done else 1,
         "weights": weight,
         "n_rows_dropped": dataset.n_dropped,
         "seconds": round(time.monotonic() - began, 3),
         "files": [str(path)],
     }
+    if done:
+        facts |= {
+            "model": done.problem.formulation,
+            "loss": done.all_rows.loss,
+            "bound": done.all_rows.bound,
+            "selection_rounds": [one.to_json() for one in done.rounds],
+        }
     if as_json:
         console.print_json(facts)
         return
+    if done:
+        print_rounds(done)
     print(
         f"{part.n_rows:,} of {dataset.n_rows:,} rows ({100 * facts['share']:.2f} %) in {facts['n_clusters']} "
         f"clusters, {facts['seconds']:.2f} s"
         + (f"; {dataset.n_dropped:,} more have missing cells" if dataset.n_dropped else "")
     )
-    if rounds > 1:
-        print(
-            f"these are the rows of round 1 of at most {rounds}: each further round takes rows by the tree of the one "
-            f"before, so only odtc fit --select {spec.model.select} makes them"
-        )
     print(
         f"{path}  {path.stat().st_size:,} bytes"
         + (f"; its weights stand in the column {weight!r}: --weights {weight}" if weight else "")
     )
+
+
+def expect_rounds(several: bool, spec, test: Path | None) -> None:
+    """Raises ChoiceError for what only a selection that learns trees can use."""
+    from odtc.errors import ChoiceError
+
+    given = {
+        "--test": test,
+        "--hold-out": spec.reading.hold_out,
+        "-p": spec.model.params,
+        "--model": spec.model.model != "auto",
+    }
+    told = [word for word, value in given.items() if value]
+    if told and not several:
+        raise ChoiceError(
+            f"expected {' and '.join(told)} with a selection in rounds, which learns trees (iterative, "
+            f"coarse_to_fine), got --select {spec.model.select}, which learns none to choose by"
+        )
+
+
+def print_rounds(done) -> None:
+    """The accuracy per share of rows, and what the rows that were not selected can still change."""
+    tested = done.rounds[0].test_accuracy is not None
+    print(f"round  rows selected   share  right of all{'  right of test rows' if tested else ''}  lost of all")
+    for one in done.rounds:
+        test = f"  {100 * one.test_accuracy:16.2f} %" if tested else ""
+        print(
+            f"{one.round:5}  {one.n_selected:13,}  {100 * one.share:4.1f} %  {100 * one.accuracy:10.2f} %{test}  "
+            f"{one.loss:11.10g}{'  kept' if one.kept else ''}"
+        )
+    found = done.all_rows
+    if found.bound is not None:
+        rest = found.loss - found.bound
+        print(
+            f"no tree loses less than {found.bound:.10g} of all rows, so "
+            + (f"others can save {rest:.10g} at most" if rest > 0 else "this tree is the best of all rows")
+        )
+    else:
+        print("the rows that were not selected have no bound: their tree has none, or does not ask all thresholds")

@@ -21,7 +21,10 @@ NAME = "coarse_to_fine"
 SUMMARY = "a sample, then in rounds its tree's wrong rows and those near its splits, with a bound for all rows"
 OPTIONS = {
     "share": (float, "of all rows, that the last round may have (default 0.1)"),
-    "rounds": (int, "of `odtc fit`, at most (default 3), which share the time limit; each has up to twice the rows"),
+    "rounds": (
+        int,
+        "of `odtc fit` and `select`, at most (default 3), which share the time limit; each has up to twice the rows",
+    ),
     "parts": (int, "disjoint parts of all rows that are searched after the rounds for a bound; 0: none (default)"),
     "gap": (float, "share of all weight by which the tree may lose more than the bound to end early (default 0)"),
 }

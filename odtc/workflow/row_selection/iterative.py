@@ -6,7 +6,7 @@
 
 A tree that has all of J right in one leaf has the mixtures right too. Rows of J may also be right in
 different leaves, and then their mixtures need not be, so Proposition 2 does not hold as stated; `odtc fit`
-keeps the better tree of two rounds. `odtc build` and `odtc select` write the first round.
+keeps the better tree of two rounds. `odtc build` has the first round alone.
 """
 
 import numpy as np
@@ -22,8 +22,8 @@ SUMMARY = (
 OPTIONS = {
     "rounds": (
         int,
-        "of `odtc fit`, at most (default 5), which share the time limit; it ends earlier if a round finds no "
-        "better tree",
+        "of `odtc fit` and `select`, at most (default 5), which share the time limit; it ends earlier if a "
+        "round finds no better tree",
     ),
     "eps": (float, "how far a mixture may be off, in units of a column's range within the cluster (default 1e-9)"),
 }
