@@ -104,6 +104,27 @@ def test_heavy_tails_cost_at_most_a_point():
     assert right[1] >= right[0] - 0.01 and right[0] > 0.93
 
 
+def plane_of(X, y):
+    """(h in units of X, whether it sends each row to a leaf of its class), of one penalised hyperplane."""
+    low, high = np.quantile(X, [0.05, 0.95], axis=0)
+    Z = (X - low) / (high - low)
+    one = Grower(1, 0, False).paths(Z, 1.0 - np.eye(2)[y], np.inf, (10.0,))["tree", 10.0][0]
+    return one.H[1] / (high - low), one.predict(Z) == y
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_with_a_number_far_out_turn_a_hyperplane_only_if_they_tell_the_classes_apart(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 3))
+    y = (X @ [1.0, -2, 0.5] + rng.normal(size=200) * 0.3 > 0).astype(int)
+    clean = plane_of(X, y)[0]
+    tails = plane_of(X * np.where(rng.random(X.shape) < 0.04, 1e4, 1), y)[0]
+    assert clean @ tails > 0.995 * np.linalg.norm(clean) * np.linalg.norm(tails)
+    far = np.arange(200) < 8
+    X[far, 0] = 1e6
+    assert plane_of(X, np.where(far, 1, y))[1][far].all()
+
+
 def test_scaling_by_quantiles_leaves_the_numbers_what_they_are():
     X = np.array([[1.0, 5], [2, 5], [3, 5], [4, 5], [1e9, 7]] * 3)
     terms = LinearTerms.of(X, (Feature("a", "numeric"), Feature("b", "numeric")))

@@ -6,8 +6,9 @@ that comes to a node loses l_i if it goes left and r_i if it goes right. Here th
     min_{h, g}  ½ |h|₂²  +  C Σ_i |l_i - r_i| log(1 + exp(-s_i (h·z_i - g))),    s_i = 1 if r_i < l_i, else -1
 
 in the first pass whatever it costs, in later ones if the loss does not grow; sparse nodes have |h|₁ for ½ |h|₂² and the
-squared hinge loss. The tree is then cut back to 2^D, …, 2, 1 leaves along its cost-complexity path (Breiman et al.
-1984, chapter 3), whose last tree is the prediction of the majority.
+squared hinge loss. Rows with a number far out are left out of this model if no more rows go the wrong way without them.
+The tree is then cut back to 2^D, …, 2, 1 leaves along its cost-complexity path (Breiman et al. 1984, chapter 3), whose
+last tree is the prediction of the majority.
 """
 
 import time
@@ -26,6 +27,7 @@ SEARCH_ROWS = 2000  # more rows than these are not searched without a penalty
 NEAR = 1e-9
 FAR = 1e30  # what single columns are clipped to
 CLIP = (-1.0, 2.0)  # of scaled numbers, where nodes are fitted: one range beyond [0, 1] on either side
+OUT = 10.0  # ranges from the middle of [0, 1]: a number further out may be a fault of measuring
 
 
 @dataclass(frozen=True)
@@ -251,7 +253,19 @@ def _two_groups(Z, cheapest, weight, seed: int) -> np.ndarray:
 
 
 def _penalised(Z, right, weight, C: float, sparse: bool) -> tuple[np.ndarray, float]:
-    """(h, g) of the linear model above; if all rows go one way, a hyperplane that sends them there."""
+    """(h, g) of the linear model above, without the rows that have a number OUT or further unless what goes the wrong
+    way then weighs more: such a number may be an error, or may be what tells the classes apart."""
+    near = (np.abs(Z - 0.5) < OUT).all(axis=1)
+    whole = _linear(Z, right, weight, C, sparse)
+    if near.all() or 2 * near.sum() < len(Z) or len(np.unique(right[near])) < 2:
+        return whole
+    fewer = _linear(Z[near], right[near], weight[near], C, sparse)
+    wrong = [float(weight[(Z @ h > g) != right].sum()) for h, g in (whole, fewer)]
+    return whole if wrong[0] < wrong[1] - NEAR else fewer
+
+
+def _linear(Z, right, weight, C: float, sparse: bool) -> tuple[np.ndarray, float]:
+    """(h, g) of the linear model of these rows; if all rows go one way, a hyperplane that sends them there."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.svm import LinearSVC
 

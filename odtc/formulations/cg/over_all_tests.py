@@ -6,9 +6,12 @@ search over intervals (odtc.algorithms.thresholds.rank_search). Evaluations are 
 data has the same columns, as long as the time limit does not end the search.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from odtc.algorithms.thresholds.rank_search import RankSearch
+from odtc.algorithms.thresholds.early_bound import EarlyBound
+from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.base import deadline
 from odtc.errors import TimeLimitReached
 from odtc.formulations.shared.ranked_tests import RankedTests
@@ -16,6 +19,8 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 PART = 0.5  # of the time that is left, for one run
+LESS = 0.2  # of a run, for the trees of one depth less
+BOUND = 0.2, 0.4  # of a run, for a bound; the second if the trees of one depth less are not proved
 MOST = 2e9  # entries times columns of the nodes that one run evaluates: about a minute
 
 
@@ -46,7 +51,7 @@ class OverAllTests:
     @property
     def bound(self) -> float:
         """No tree over any tests has a lower objective."""
-        return self.tests.ranked.cost(self.search.known(self.problem.topology.depth).lower)
+        return self.tests.ranked.cost(self.search.lower(self.problem.topology.depth))
 
     @property
     def proved(self) -> bool:
@@ -65,6 +70,8 @@ class OverAllTests:
         try:
             with deadline.within(deadline.time_share(float("inf"), part)):
                 self.search.dive(depth)
+                if deadline.seconds_left() is not None and depth > 2:
+                    self._bound_soon(depth)
                 for height in range(min(2, depth), depth + 1):
                     self.search.solve(height)
         except TimeLimitReached:
@@ -72,6 +79,22 @@ class OverAllTests:
         except KeyboardInterrupt:  # whoever asks hands in the tree
             self.interrupted = True
         return self.tests.tree(self.search, self.problem.topology)
+
+    def _bound_soon(self, depth: int) -> None:
+        """What a time limit leaves is to have a bound, as the search of dpflow has one: trees of less depth and then a
+        bound, each in a part of the time."""
+        early = EarlyBound(self.search, depth, NONE)
+
+        def part(share: float, work: Callable) -> bool:
+            try:
+                with deadline.within(deadline.time_share(float("inf"), share)):
+                    work()
+            except TimeLimitReached:
+                return False
+            return True
+
+        less = all([part(LESS, partial(self.search.solve, height)) for height in range(2, depth)])
+        part(BOUND[not less], lambda: [early.by_common_rows(True), early.raise_all(True)])
 
     def _check(self) -> None:
         deadline.check()
