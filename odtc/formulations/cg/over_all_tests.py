@@ -93,7 +93,7 @@ class OverAllTests:
                 return False
             return True
 
-        less = all([part(LESS, partial(self.search.solve, height)) for height in range(2, depth)])
+        less = all(part(LESS, partial(self.search.solve, height)) for height in range(2, depth))
         part(BOUND[not less], lambda: [early.by_common_rows(True), early.raise_all(True)])
 
     def _check(self) -> None:
