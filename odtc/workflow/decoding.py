@@ -9,10 +9,12 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
-from odtc.errors import ChoiceError, ManifestError, NoSolutionError, OdtcError, SolutionError
-from odtc.model.feasibility import Check, is_close
+from odtc.errors import ChoiceError, ManifestError, NoSolutionError, OdtcError, SolutionError, TreeError
+from odtc.model.feasibility import Check, check_point, is_close
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, Termination, is_proved
+from odtc.problem.constraints.constraint import complete
+from odtc.problem.cuts.cut import arrange_tree
 from odtc.problem.identity import short, stamp_of
 from odtc.problem.problem import Problem
 from odtc.problem.simplifying import simplified, simplified_check
@@ -94,6 +96,7 @@ def decode(
     problem = model.problem
     if not solution.has_solution:
         raise no_solution(Unsolved(problem, model, solution))
+    solution = by_own_splits(model, solution)
     if not solution.scope and solution.overall is None:
         solution = replace(solution, scope=problem.module.scope(problem))
     heap = tree_of(model, solution.x)
@@ -112,6 +115,59 @@ def decode(
         ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid)
         solution = replace(ended, scope="", overall=None, scope_objective=None)
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
+
+
+def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = None) -> Solution:
+    """The solution with the point of a tree, if its own sends rows elsewhere than its splits do, and thus costs less
+    than the tree of these splits: soft margins let rows choose.
+
+    Parameters
+    ----------
+    model : Model
+    solution : Solution
+    start : HeapTree or None
+        A tree that is known.
+
+    Returns
+    -------
+    Solution
+        With the point of that tree, or of the start if that costs less; or the same if its point is that of its tree,
+        or neither tree is one of the model. The bound stays; what it does not prove is not called optimal.
+    """
+    problem = model.problem
+    if not solution.has_solution or model.recorded or model.edited is not None:
+        return solution
+    weight = problem.module.misrouted(problem, model.split(solution.x[: model.n_cols]))
+    if not weight:
+        return solution
+    heap, claimed = tree_of(model, solution.x), model.objective(solution.x[: model.n_cols])
+    paid = tree_cost(problem, heap)
+    if paid is not None and (paid <= claimed or is_close(paid, claimed)):
+        return solution
+    found = []
+    for tree in (heap, *([] if start is None else [start])):
+        try:
+            x = complete(problem, model, arrange_tree(problem, model, tree))
+        except TreeError:
+            continue
+        if all(check.passed for check in check_point(model, x)):
+            found.append((model.objective(x), x))
+    if not found:
+        return solution
+    cost, x = min(found, key=lambda one: one[0])
+    open_end = solution.termination == Termination.OPTIMAL and not is_proved(cost, solution.bound)
+    words = (
+        f"the solver's point costs {claimed:.6g} by sending rows of weight {weight:.6g} elsewhere than its own splits "
+        f"do, as soft margins let it, and no tree does: the tree that is handed in costs {cost:.6g}"
+    )
+    return replace(
+        solution,
+        x=x,
+        objective=cost,
+        claimed=None,
+        termination=Termination.UNKNOWN if open_end else solution.termination,
+        message="; ".join(filter(None, [solution.message, words])),
+    )
 
 
 def tree_of(model: Model, x: np.ndarray) -> HeapTree:

@@ -14,7 +14,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.reading import read
 from odtc.errors import NoSolutionError
 from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare
-from odtc.workflow.decoding import finish, learn, no_solution, unfinished
+from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
 from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes
 from odtc.workflow.posing import held_out_rows, pose_run, test_rows
 from odtc.workflow.reporting import Reporter, listening
@@ -166,7 +166,7 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
         done = unfinished(ready, labelled, simplify=spec.simplify)
         _say_if_any(reporter, sink.finished(problem, 0, done.decoded.heap))
         return done
-    solution = raised(ready, solution)
+    solution = by_own_splits(last, raised(ready, solution), ready.best_known)
     sink.solved(ready.model, last, solution, spec)
     if solution.has_solution:
         done = finish(last, solution, labelled, simplify=spec.simplify)

@@ -312,10 +312,29 @@ def test_rows_on_a_hyperplane_are_reported_and_never_counted_as_right():
     )
     assert_rows_kept(model, solution.x)
     decoded = pipeline.decode(model, replace(solution, objective=model.objective(solution.x)))
-    told = next(check for check in decoded.checks if check.name == "routes")
-    assert f"weight {(problem.encoded.y == 1).sum():g} go elsewhere" in told.text
-    assert decoded.heap.errors(problem.encoded) == np.bincount(problem.encoded.y).min()
-    assert not decoded.verified and heap.errors(problem.encoded) <= np.bincount(problem.encoded.y).min()
+    told, wrong = decoded.solution, np.bincount(problem.encoded.y).min()
+    assert f"rows of weight {(problem.encoded.y == 1).sum():g} elsewhere" in told.message
+    assert decoded.heap.errors(problem.encoded) == wrong <= told.objective and told.termination == "unknown"
+    assert decoded.verified and heap.errors(problem.encoded) <= np.bincount(problem.encoded.y).min()
+
+
+def test_a_point_that_routes_rows_past_its_hyperplanes_is_never_handed_in_for_a_tree():
+    """Hyperplanes of 0 cost alpha1·epsilon a row and node and let each row choose its leaf: with 0.01 that is 0.08 for
+    eight rows, and no tree of one split has fewer than two of them wrong."""
+    X = np.array([[1, 2], [2, 1], [3, 4], [4, 3], [5, 1], [2, 5], [7, 3], [1, 1]], float)
+    given = {"model": "svm1_odt", "depth": 1, "params": {"margin": "soft", "alpha1": 1.0, "epsilon": 0.01}}
+    model = odtc.build(X=X, y=list("pqpqpqpq"), **given)
+    solution = odtc.solve(model, solver="highs")
+    assert solution.objective == pytest.approx(0.08)
+    decoded = odtc.decode(model, solution)
+    assert decoded.verified, decoded.checks
+    assert decoded.solution.objective >= 2 and decoded.solution.termination != "optimal"
+    assert "elsewhere than its own splits" in decoded.solution.message
+    fit = odtc.fit(X=X, y=list("pqpqpqpq"), solver="highs", **given)
+    cart = odtc.fit(X=X, y=list("pqpqpqpq"), model="cart", depth=1)
+    assert fit.verified and not fit.proved and fit.proof.bound == pytest.approx(0.08)
+    assert fit.proof.objective == model.objective(fit.solution.x) >= fit.training.loss
+    assert fit.training.loss <= cart.training.loss, "the start is in hand"
 
 
 def test_sets_of_levels_and_hyperplanes_stand_in_one_tree_and_unseen_levels_go_right():
