@@ -52,6 +52,15 @@ def interrupt_group(pid: int) -> None:
             os.killpg(pid, signal.SIGINT)
 
 
+def has_ended(process) -> bool:
+    """Whether a process (subprocess.Popen) has ended. It is not waited for, so its number stays its own."""
+    if process.returncode is not None or not hasattr(os, "waitid"):
+        return process.poll() is not None
+    with contextlib.suppress(ChildProcessError):
+        return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    return True
+
+
 def end_group(process) -> None:
     """Ends the group of a process (subprocess.Popen) that was started with `own_group`, whatever it does."""
     with contextlib.suppress(OSError):

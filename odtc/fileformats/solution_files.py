@@ -20,6 +20,7 @@ from odtc.base.commit import settle
 from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.contract import Contract
 from odtc.base.file_kinds import kind_by_name
+from odtc.base.memory import require_memory
 from odtc.base.registry import Registry, of_this_stem
 from odtc.errors import ChoiceError, SolutionError
 from odtc.fileformats.model_files import identity_in
@@ -87,6 +88,7 @@ POINTS = Registry(
 # What a job script puts behind the solution of any format (odtc.solvers.job_script): no format need know it.
 MARK = re.compile(rb"# odtc model [0-9a-f]{64} file [0-9a-f]{64}\n\Z")
 HEAD = 4096  # bytes by which a file is recognised
+MEMORY = 11  # bytes that are held for a byte of a solution: 700 MB of short lines took 7.5 GB
 
 # With these, what stands in a file is no solution: the last basis, a ray, or the linear relaxation.
 NO_SOLUTION = {*NO_POINT, Termination.ERROR}
@@ -150,8 +152,11 @@ def read_point(path: str | Path) -> RawPoint:
     ------
     SolutionError
         If the file cannot be read, is of no known format, or is damaged.
+    ModelError
+        If it does not fit into memory.
     """
     data = read_bytes(path)
+    require_memory(MEMORY * len(data), f"{path}: a solution of {len(data):,} bytes", "is it of this model?")
     for name in POINTS.names():
         module = POINTS.get(name)
         if module.can(ReadPoints) and module.matches(data[:HEAD]):

@@ -19,6 +19,7 @@ from odtc.base import system
 NUDGE = 1.0  # seconds after its limit when a process is told to stop, if it has not by itself
 GRACE = 10.0  # seconds it then has to hand in what it found
 PATIENCE = 5.0  # seconds for a command that only says its version
+PARTING = 1.0  # seconds for what is still in the pipe of a process that has ended, but whose own children hold it open
 WORDS = 1 << 16  # bytes of it that are heard
 HELD = 256  # events that wait to be fetched; beyond these a program waits in its own print
 # Seconds between two looks at the clock, at whether somebody wants its end, and at Ctrl-C: libraries
@@ -140,9 +141,10 @@ def attend(
     False) and NUDGE more, `tell` is called; `grace` seconds (None: GRACE) later, or at a second Ctrl-C, this returns.
     `ends_in()`, if it is given, is the seconds that the process still has, None while it may go
     on: at its first number `tell` is called, at the end of the seconds this returns.
+    A process that has ended is waited for PARTING seconds of silence more, if others hold its output open.
     Returns "time_limit" or "interrupted" if we stopped it, else None.
     """
-    stopped, deadline = None, float("inf")
+    stopped, deadline, ended = None, float("inf"), None
     if started and limit is not None:
         deadline = time.monotonic() + limit + NUDGE
 
@@ -167,6 +169,10 @@ def attend(
             try:
                 event = child.events.get(timeout=min(wait, POLL))
             except queue.Empty:
+                if system.has_ended(child.process):
+                    ended = ended or time.monotonic()
+                    if time.monotonic() - ended > PARTING:
+                        return stopped
                 continue
             if event is None:
                 return stopped

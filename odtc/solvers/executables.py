@@ -16,6 +16,8 @@ from odtc.errors import SolverError
 from odtc.solvers.child_process import python_environment, quick_output
 from odtc.solvers.protocols import PackageSolver
 
+FOUND = "found"  # in the place of a version that nobody can ask for
+
 
 @dataclass(frozen=True)
 class Program:
@@ -72,14 +74,14 @@ def what_to_install(module: Member, program: str | None = None) -> str:
 
 
 def version(module: Member, program: str | None = None) -> str | None:
-    """What the program says its version is ("found" if it says none), None if it is not here."""
+    """What the program says its version is (FOUND if it says none), None if it is not here."""
     found = locate(module, program)
     if found is None:
         return None
     if found.where.startswith("package ") and module.PACKAGE:
         return importlib.metadata.version(module.PACKAGE)
     if module.VERSION is None:  # nobody knows how to ask one that a file describes
-        return "found"
+        return FOUND
     return _said_version(found.argv, tuple(found.environment.items()), *module.VERSION)
 
 
@@ -89,4 +91,4 @@ def _said_version(
 ) -> str:
     said = quick_output([*argv, *arguments], os.environ | dict(environment))
     match = re.search(pattern, said)
-    return match[1] if match else "found"
+    return match[1] if match else FOUND

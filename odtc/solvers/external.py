@@ -34,6 +34,8 @@ from odtc.solvers.executables import Program, locate
 from odtc.solvers.log_buffer import PIECE, Transcript
 from odtc.solvers.messages import Log, Outcome
 
+# Bytes of a solution file: more than any solver writes for a model of so many columns and rows.
+SOLUTION_BYTES, BYTES_A_LINE = 1 << 22, 1 << 12
 MODEL_NAMES = (".mps", ".mps.gz", ".lp", ".lp.gz")  # by whose ends programs know a model
 
 
@@ -101,7 +103,7 @@ def run(
         planned = plan(module, program, names, options)
         if planned.option_text:
             write_text(folder / names["options"], planned.option_text)
-        began = time.monotonic()
+        began, seen = time.monotonic(), _state(path)
         given = folder / names["options"] if planned.reads_options else os.devnull
         with Transcript(folder / names["solution"] if planned.prints_solution else None) as said:
             last = Progress(0.0, None, None, None)
@@ -123,8 +125,23 @@ def run(
             finally:
                 child.end()
             log = said.text()
-        take(_outcome(module, model, log, folder / names["solution"], names["start"], stopped, options.gap == 0))
+        found = _outcome(module, model, log, folder / names["solution"], names["start"], stopped, options.gap == 0)
+        if _state(path) != seen:  # it was lent, and what was solved is not known
+            changed = f"{Path(str(path)).name} has changed while {module.NAME} ran: build it again"
+            found = Outcome(None, Termination.ERROR, bound=-np.inf, message=changed)  # nor is what it said on its way
+        take(found)
     return stopped
+
+
+def _state(path: str | Path | None) -> tuple[int, int] | None:
+    """What tells one state of a file from another; None if it is not there."""
+    if path is None:
+        return None
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return None
+    return facts.st_size, facts.st_mtime_ns
 
 
 def lay_out(
@@ -203,6 +220,12 @@ def _outcome(
     try:
         if solution.exists() and not solution.is_file():  # a pipe or a device has no end
             raise SolutionError(f"expected its solution in a file, got none in {solution.name}, but something else")
+        room = SOLUTION_BYTES + BYTES_A_LINE * (model.n_cols + model.n_rows)
+        if solution.exists() and (size := solution.stat().st_size) > room:
+            raise SolutionError(
+                f"expected the solution of {model.n_cols:,} columns and {model.n_rows:,} rows in at most {room:,} "
+                f"bytes, got {size:,}"
+            )
         if solution.exists():
             raw = point_by_pattern(module, solution) if module.PATTERN is not None else read_point(solution)
     except SolutionError as problem:

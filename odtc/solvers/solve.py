@@ -32,6 +32,7 @@ from odtc.model.solution import NO_POINT, Options, Progress, Solution, Terminati
 from odtc.solvers import child_process, external
 from odtc.solvers import log_parser as logs
 from odtc.solvers.child_process import Child, attend, python_environment
+from odtc.solvers.executables import FOUND
 from odtc.solvers.messages import Incumbent, Job, Log, Outcome
 from odtc.solvers.protocols import SOLVERS, PackageSolver
 from odtc.solvers.solver import installed
@@ -115,7 +116,8 @@ def _solve(
                 _in_process(solver, job, run, ends_in)
     except KeyboardInterrupt:  # before the solver could be told
         run.stopped = Termination.INTERRUPTED
-    return run.solution(f"{module.NAME} {found}", time.monotonic() - run.began, options.time_limit)
+    name = module.NAME if found == FOUND else f"{module.NAME} {found}"
+    return run.solution(name, time.monotonic() - run.began, options.time_limit)
 
 
 def said_in_log(path: str | Path, module: Member | None = None) -> logs.LogFacts:

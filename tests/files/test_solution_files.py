@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtc.errors import ChoiceError, SolutionError
+from odtc.base import memory
+from odtc.errors import ChoiceError, ModelError, SolutionError
 from odtc.fileformats.solution_files import HEAD, POINTS, read_point, write_point
 from odtc.model.blocks import Axis, NamedBlock
 from odtc.model.builder import ModelBuilder
@@ -341,3 +342,11 @@ def test_a_solution_of_xpress_names_every_column(tmp_path):
     raw = read_text(tmp_path, "NAME M\n C a 1\nENDATA\n")
     with pytest.raises(SolutionError, match="has 1 columns, the model 2"):
         raw.on((NamedBlock(("a", "b")),))
+
+
+def test_a_solution_that_does_not_fit_into_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "FEW", 0)
+    monkeypatch.setattr(memory, "available", lambda: 10_000)
+    (tmp_path / "m.sol").write_text("a_1 1\n" * 1000)
+    with pytest.raises(ModelError, match="a solution of 6,000 bytes would take about .* is it of this model"):
+        read_point(tmp_path / "m.sol")

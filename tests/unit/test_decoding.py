@@ -16,6 +16,7 @@ from odtc.workflow import decoding, pipeline
 from odtc.workflow.compiling import Prepared
 from odtc.workflow.decoding import decode, learn, no_solution, out_of_time, proved, unfinished, without_model
 from odtc.workflow.results import Unsolved, tree_cost
+from odtc.workflow.row_selection.selection import take_rows
 from tests.command_line import MONKS
 
 OPTIMAL, TIME_LIMIT = Termination.OPTIMAL, Termination.TIME_LIMIT
@@ -344,3 +345,48 @@ def test_optimal_is_worth_the_bound_that_comes_with_it(within_gap):
     assert proof(Termination.UNKNOWN, 5.0, 3.0, within_gap) == ("unknown", 3.0, "")
     ended, bound, doubt = proof(Termination.OPTIMAL, 5.0, None, within_gap)
     assert (ended, bound, bool(doubt)) == (("unknown", None, True) if within_gap else ("optimal", 5.0, False))
+
+
+def test_a_solution_without_a_name_proves_nothing_of_a_named_model(model, found):
+    claim = replace(found, termination=OPTIMAL, bound=found.objective)
+    known = decode(model, claim).solution
+    assert (known.termination, known.bound) == (OPTIMAL, claim.bound)
+    nameless = decode(model, replace(claim, model="")).solution
+    assert (nameless.termination, nameless.bound) == (Termination.UNKNOWN, 0) and "which model" in nameless.message
+    plain = replace(model, identity="")  # has no name that a solution could say
+    assert decode(plain, replace(claim, model="")).solution.termination == OPTIMAL
+    edited = replace(model, edited=replace(model, name="e"))  # its claim is of the edited model, and told as that
+    assert "which model" not in decode(edited, replace(claim, model="", scope=EDITED)).solution.message
+
+
+def test_only_a_solvers_own_word_is_searched_against(model, found, monkeypatch):
+    asked = []
+    monkeypatch.setattr(decoding, "quickly_searched", lambda problem, bound: asked.append(bound) or [])
+    told = {check.name: check.text for check in decode(model, replace(found, bound=1.0)).checks}
+    assert asked == [1.0] and "CART" in told["bound"]
+    decode(model, replace(found, bound=1.0, scope="over these tests"))
+    decode(model, found)
+    assert asked == [1.0]
+
+
+def test_leaves_of_all_rows_are_joined_only_if_asked_and_without_constraints(model, found, monkeypatch):
+    dataset = model.problem.encoded.dataset
+    chosen = take_rows(dataset, np.arange(dataset.n_rows), dataset.weight, {})
+    joined = []
+    monkeypatch.setattr(decoding, "simplify_tree", lambda tree: joined.append(tree) or tree)
+    for constraints in ([], ["leaf_rows >= 1"]):
+        problem = pipeline.pose(dataset, "flowoct", 1, encoding="onehot", constraints=constraints)
+        heap = pipeline.start(pipeline.compile_model(problem))[0]
+        for simplify in (False, True):
+            for given in (dataset, chosen):
+                decoded = decoding._decoded(problem, heap, heap, [], found, given, simplify)
+                assert ("all rows" in {check.name for check in decoded.checks}) == (given is chosen)
+                assert len(joined) == (simplify and given is chosen and not constraints)
+                joined.clear()
+
+
+def test_no_tree_and_no_certificate_is_told_with_why(model):
+    ended = Solution(None, Termination.INFEASIBLE, solver="X 1")
+    told = str(no_solution(Unsolved(model.problem, None, ended, uncertified="nothing was checked")))
+    assert told.endswith("; nothing was checked") and "every model of odtc has a solution" in told
+    assert "checked" not in str(no_solution(Unsolved(model.problem, None, ended)))

@@ -133,6 +133,8 @@ def _confirmed(solution: Solution, paid: float, name: str, said: Solution) -> Ch
     ]
     words = f"{who} ended as {str(said.termination).replace('_', ' ')} with {', '.join(told) or 'nothing'}"
     wrong = []
+    if said.termination == Termination.ERROR:
+        wrong.append(f"so it confirms nothing{': ' * bool(said.message)}{said.message}")
     if said.termination in NO_POINT:
         wrong.append("but the tree is a point of the model")
     if bound is not None and bound > paid and not is_close(bound, paid):

@@ -1,0 +1,74 @@
+"""Programs that mean no good, as the solver: one outcome without a point, and nobody is waited for in vain."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from odtc.base import system
+from odtc.fileformats.model_files import write_model
+from odtc.model.solution import Options
+from odtc.solvers import child_process, external
+from odtc.solvers.solve import solve
+from tests.solvers.test_solver import COVER
+
+pytestmark = pytest.mark.skipif(system.WINDOWS, reason="shell scripts")
+TEMPLATE = """
+name = "stranger"
+command = ["/bin/sh", "{script}", "{{{{ model }}}}", "{{{{ solution }}}}"]
+bound = "nothing below (.*)"
+status = {{ "done" = "optimal" }}
+"""
+
+
+def run(folder, script: str, limit: float | None = 5.0, path=None):
+    (folder / "stranger.sh").write_text(script + "\necho done\n")
+    (folder / "stranger.toml").write_text(TEMPLATE.format(script=folder / "stranger.sh"))
+    return solve(COVER, str(folder / "stranger.toml"), Options(time_limit=limit), path=path)
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("", "there is no point"),
+        ("head -c 5000 /dev/urandom > $2", "not UTF-8"),
+        ("ln -s $2 $2", "no point"),
+        ("rm $1; cd /; rm -r $OLDPWD", "no point"),
+        ("echo nothing below 1e400", "no point"),
+        ("kill -9 $$", ""),
+        ("printf '\\000\\033[31m\\r' ; exit 1", ""),
+        ("cat", "no point"),
+    ],
+    ids=str,
+)
+def test_what_is_no_solution_is_told(tmp_path, script, words):
+    found = run(tmp_path, script)
+    assert (found.termination, found.x, found.bound, found.solver) == ("error", None, None, "stranger"), found
+    assert words in found.message and "\n" not in found.message
+
+
+def test_a_solution_far_too_long_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(external, "SOLUTION_BYTES", 100)
+    monkeypatch.setattr(external, "BYTES_A_LINE", 1)
+    monkeypatch.setattr(external, "read_point", lambda path: pytest.fail("it was read"))
+    found = run(tmp_path, "head -c 200 /dev/zero > $2")
+    assert (found.termination, found.x) == ("error", None) and "at most" in found.message, found.message
+
+
+def test_a_child_of_its_own_that_stays_is_not_waited_for(tmp_path, monkeypatch):
+    """It holds the output open, in a session of its own, and no limit was set."""
+    monkeypatch.setattr(child_process, "PARTING", 0.1)
+    began = time.monotonic()
+    found = run(tmp_path, f"setsid sleep 60 & echo $! > {tmp_path}/pid", None)
+    assert found.termination == "error" and time.monotonic() - began < 30
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("script", ["echo >> $1", "cp $1 other; rm $(readlink $1)"])
+def test_a_model_file_that_it_changes_is_told(tmp_path, script):
+    """It is lent, not copied: what was solved then is not known."""
+    path = write_model(COVER, tmp_path / "cover.mps")
+    found = run(tmp_path, f"{script}; echo nothing below 2", path=path)
+    assert (found.termination, found.x, found.bound) == ("error", None, None)
+    assert "cover.mps has changed while stranger ran" in found.message
