@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import warnings
+from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -17,43 +18,8 @@ import typer
 from odtc import __version__
 from odtc.base.plug_ins import take_option
 from odtc.cli import console
-from odtc.cli.commands import (
-    bench,
-    build,
-    certify,
-    check,
-    compare,
-    decode,
-    doctor,
-    fit,
-    frontier,
-    import_,
-    inspect,
-    new,
-    refit,
-    report,
-    row_selection,
-    solve,
-    sweep,
-    trees,
-    tune,
-)
 from odtc.cli.help_page import CommandHelp, GroupHelp
-from odtc.cli.options import Json, completing
 from odtc.errors import OdtcError, SetAsideWarning
-
-app = typer.Typer(
-    name="odtc",
-    cls=GroupHelp,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode=None,
-    help="The compiler for optimal decision trees: data and a formulation in, a model file for any solver out, "
-    "a checked tree back.",
-    epilog="First steps: `odtc inspect DATA`, `odtc fit DATA`, `odtc COMMAND --help`. Exit codes: 0 done, 1 error, "
-    "2 usage, 3 the solver found no solution.",
-)
 
 OBJECTS = 50_000  # made anew before Python looks for rings among them: imports make many and drop none
 INTERRUPTED = 130  # what some versions of typer make of Ctrl-C, without a word
@@ -64,7 +30,6 @@ NO_MEMORY = "not enough memory; use a smaller --depth, or fewer tests with --enc
 USAGE = typer.BadParameter.__mro__[1]  # UsageError, which typer does not name
 
 
-@app.callback(invoke_without_command=True)
 def top(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
     plugin: Annotated[  # taken before the words are parsed, as it may stand behind the command, too
@@ -82,71 +47,83 @@ def top(
 
 
 FROM_DATA, WITH_FILES, TREES, STUDIES = "Data to tree", "The same in steps", "Use a tree", "Study and machine"
-SECTIONS = {
+# Section of the help -> (command, its module in odtc.cli.commands, its function, or the name of a group there).
+COMMANDS = {
     FROM_DATA: (
-        fit.fit,
-        inspect.inspect,
-        refit.refit,
-        certify.certify,
-        frontier.frontier,
-        tune.tune,
-        sweep.sweep,
-        row_selection.select,
+        ("fit", "fit", "fit"),
+        ("inspect", "inspect", "inspect"),
+        ("refit", "refit", "refit"),
+        ("certify", "certify", "certify"),
+        ("frontier", "frontier", "frontier"),
+        ("tune", "tune", "tune"),
+        ("sweep", "sweep", "sweep"),
+        ("select", "row_selection", "select"),
     ),
-    WITH_FILES: (build.build, solve.solve, decode.decode, decode.verify),
-    TREES: (trees.show, trees.predict, trees.export, report.report, report.explain, compare.compare),
+    WITH_FILES: (
+        ("build", "build", "build"),
+        ("solve", "solve", "solve"),
+        ("decode", "decode", "decode"),
+        ("verify", "decode", "verify"),
+    ),
+    TREES: (
+        ("show", "trees", "show"),
+        ("predict", "trees", "predict"),
+        ("export", "trees", "export"),
+        ("report", "report", "report"),
+        ("explain", "report", "explain"),
+        ("compare", "compare", "compare"),
+        ("import", "import_", "import_"),
+    ),
+    STUDIES: (
+        ("new", "new", "new"),
+        ("check", "check", "check"),
+        ("list", "members", "list_"),
+        ("info", "members", "info"),
+        ("doctor", "doctor", "doctor"),
+        ("bench", "bench", "bench"),
+        ("plot", "compare", "plot"),
+    ),
 }
-for section, commands in SECTIONS.items():
-    for command in commands:
-        app.command(cls=CommandHelp, rich_help_panel=section)(command)
-app.command("import", cls=CommandHelp, rich_help_panel=TREES)(import_.import_)
-app.add_typer(bench.bench, name="bench", rich_help_panel=STUDIES)
-app.add_typer(compare.plot, name="plot", rich_help_panel=STUDIES)
-app.command("new", cls=CommandHelp, rich_help_panel=STUDIES)(new.new)
-app.command("check", cls=CommandHelp, rich_help_panel=STUDIES)(check.check)
 
 
-def _kinds(incomplete: str) -> list[str]:
-    from odtc.cli.catalogue import REGISTRIES
+def command_line(only: str | None = None) -> typer.Typer:
+    """The command line with all commands, or with one alone: the modules of the others are not loaded.
 
-    return [kind for kind in REGISTRIES if kind.startswith(incomplete)]
-
-
-def _members(incomplete: str) -> list[str]:
-    return [name for kind in _kinds("") for name in completing(kind)(incomplete)]
-
-
-@app.command("list", cls=CommandHelp, rich_help_panel=STUDIES)
-def list_(
-    kind: Annotated[
-        str,
-        typer.Argument(metavar="models|cuts|encodings|solvers|formats|exporters|selections|…", autocompletion=_kinds),
-    ],
-    as_json: Json = False,
-) -> None:
-    """List the members of a kind, one a line."""
-    from odtc.cli.catalogue import members
-
-    entries = members(kind)
-    if as_json:
-        console.print_json({kind: [{"name": name, "summary": summary} for name, summary in entries]})
-        return
-    if not entries:
-        console.say(f"there are no {kind} in this version")
-    width = max((len(name) for name, _ in entries), default=0)
-    for name, summary in entries:
-        print(f"{name:<{width}}  {summary}")
-
-
-@app.command(cls=CommandHelp, rich_help_panel=STUDIES)
-def info(name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_members)]) -> None:
-    """Describe a model, encoding, solver, format or exporter, with its parameters."""
-    from odtc.cli.catalogue import describe
-
-    print(describe(name))
+    Parameters
+    ----------
+    only : str or None
+        The name of a command; another word, or None, stands for all.
+    """
+    whole = typer.Typer(
+        name="odtc",
+        cls=GroupHelp,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        rich_markup_mode=None,
+        help="The compiler for optimal decision trees: data and a formulation in, a model file for any solver out, "
+        "a checked tree back.",
+        epilog="First steps: `odtc inspect DATA`, `odtc fit DATA`, `odtc COMMAND --help`. Exit codes: 0 done, 1 error, "
+        "2 usage, 3 the solver found no solution.",
+    )
+    whole.callback(invoke_without_command=True)(top)
+    names = {name for commands in COMMANDS.values() for name, _, _ in commands}
+    for section, commands in COMMANDS.items():
+        for name, module, function in commands:
+            if only in names and name != only:
+                continue
+            found = getattr(import_module(f"odtc.cli.commands.{module}"), function)
+            if isinstance(found, typer.Typer):
+                whole.add_typer(found, name=name, rich_help_panel=section)
+            else:
+                whole.command(name, cls=CommandHelp, rich_help_panel=section)(found)
+    return whole
 
 
-app.command(cls=CommandHelp, rich_help_panel=STUDIES)(doctor.doctor)
+def __getattr__(name: str):
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return command_line()
 
 
 def main() -> None:
@@ -163,7 +140,8 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always", SetAsideWarning)  # the registries say each once
             warnings.showwarning = _shown(warnings.showwarning)
-            code = app(take_option(sys.argv[1:]), standalone_mode=False, prog_name="odtc")
+            words = take_option(sys.argv[1:])
+            code = command_line(_named(words))(words, standalone_mode=False, prog_name="odtc")
         sys.stdout.flush()
         if code == INTERRUPTED:
             raise KeyboardInterrupt
@@ -215,6 +193,11 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(code or 0)
     sys.exit(code or 0)
+
+
+def _named(words: list[str]) -> str | None:
+    """The command that the words begin with; None if a shell asks what they complete to."""
+    return None if any(name.startswith("_ODTC") for name in os.environ) else next(iter(words), None)
 
 
 def _of_the_machine(problem: Exception) -> str:

@@ -273,7 +273,7 @@ class SearchesItself(Protocol):
     def search(
         self, problem: Problem, start: HeapTree | None, progress: Callable[..., None] | None, floor: float = 0.0
     ) -> Any:
-        """The tree, its bound and whether there is none at all, as odtc.formulations.dpflow.constrained.Searched.
+        """The tree, its bound and whether there is none at all, as odtc.formulations.dpflow.searched.Searched.
 
         `start` is a HeapTree or None; `progress` is called with the bound, the cost of the best tree so far and the
         phase in words; no tree costs less than `floor`.

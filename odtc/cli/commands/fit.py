@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from odtc.cli import console
-from odtc.cli.commands import near_optimal
+from odtc.cli import console, near_optimal
 from odtc.cli.help_page import DATA
 from odtc.cli.options import MODEL, SOLVING, SPLITTING, DataFile, Json, Stem, completing, stem_of, takes
 from odtc.errors import NoSolutionError

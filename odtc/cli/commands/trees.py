@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from odtc.cli import console
-from odtc.cli.commands import near_optimal
+from odtc.cli import console, near_optimal
 from odtc.cli.options import (
     DataFile,
     Json,

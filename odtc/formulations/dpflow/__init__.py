@@ -23,12 +23,13 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.errors import ChoiceError
-from odtc.formulations.dpflow import constrained, search_before_model, threshold_search
+from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.auto_estimate import counts, estimate  # noqa: F401
 from odtc.formulations.dpflow.forms import form, moments, states
 from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
 from odtc.formulations.dpflow.ranked_trees import DpflowRanking, expect_leaf_rows_alone
 from odtc.formulations.dpflow.resources import kinds
+from odtc.formulations.dpflow.searched import Searched
 from odtc.model.milp import Model
 from odtc.problem.branch_penalty import (  # noqa: F401
     branch_price,
@@ -139,8 +140,12 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     return form(problem).decode(problem, point)
 
 
-def limited(problem: Problem, start: HeapTree | None = None) -> tuple[Problem, constrained.Searched | None]:
+def limited(problem: Problem, start: HeapTree | None = None) -> tuple[Problem, Searched | None]:
     """The problem that is compiled: of a large program under constraints what the search leaves, and what it found."""
+    if not problem.constraints:
+        return problem, None
+    from odtc.formulations.dpflow import search_before_model  # most runs never need it
+
     return search_before_model.limited(problem, start)
 
 
@@ -148,14 +153,25 @@ def searches(problem: Problem) -> bool:
     """Whether `fit` needs no solver: no constraints, or those that the compiler's own searches heed."""
     if moments.by_moments(problem):
         return moments.searches(problem)
-    return constrained.searches(problem) or threshold_search.searches(problem)
+    return _under_constraints(problem) or threshold_search.searches(problem)
 
 
-def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.0) -> constrained.Searched:
+def _under_constraints(problem: Problem) -> bool:
+    """Whether the search under constraints takes a problem; most runs have none, and never load it."""
+    if not problem.constraints:
+        return False
+    from odtc.formulations.dpflow import constrained
+
+    return constrained.searches(problem)
+
+
+def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.0) -> Searched:
     """The best tree that keeps the constraints and a bound, until the deadline of this context."""
     if moments.by_moments(problem):
         return moments.search(problem, start, progress)
-    if constrained.searches(problem) and not threshold_search.by_ranks(problem):
+    if _under_constraints(problem) and not threshold_search.by_ranks(problem):
+        from odtc.formulations.dpflow import constrained
+
         if constrained.needs_floor(problem):
             start, floor = _without_sums(problem, start, floor)
         return constrained.search(problem, start, progress, floor)
@@ -163,8 +179,10 @@ def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.
     return replace(found, bound=max(found.bound, floor))
 
 
-def frontier(problem: Problem, varied) -> list[constrained.Searched] | None:
+def frontier(problem: Problem, varied) -> list[Searched] | None:
     """What one search finds for each of some constraints, the loosest first; None if it takes more than one."""
+    from odtc.formulations.dpflow import constrained
+
     return constrained.frontier(problem, varied)
 
 

@@ -5,7 +5,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import ceil
 
@@ -20,6 +20,7 @@ from odtc.algorithms.constrained.frontier_search import FrontierSearch
 from odtc.algorithms.constrained.subtree_search import improved
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
+from odtc.formulations.dpflow.searched import Searched
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.search_terms import SearchProblem, nested, refined, search_problem
 from odtc.problem.problem import Problem
@@ -31,66 +32,6 @@ IMPROVED = 0.15  # of the time that is left, for subtrees of such a tree
 SHALLOWER = 0.5  # of the time that is left, for the trees of one such depth
 MOST_FREE = 2e10  # sums of one pass: more take so long that the bound without constraints is looked for first
 MOST_USES = 5e7  # of all numbers of a frontier whose sums differ
-
-
-@dataclass(frozen=True)
-class Fewest:
-    """What is proved of a tree among those of equal objective.
-
-    Attributes
-    ----------
-    leaves : bool
-        Whether none has fewer leaves.
-    columns : bool
-        Whether none with as few leaves tests fewer distinct columns.
-    """
-
-    leaves: bool = False
-    columns: bool = False
-
-
-@dataclass(frozen=True)
-class Searched:
-    """What a search has come to.
-
-    Attributes
-    ----------
-    heap : HeapTree or None
-        The best tree met that keeps the constraints.
-    bound : float
-        No such tree has a lower objective.
-    infeasible : bool
-        Whether it is proved that there is no such tree.
-    open_cases, n_cases : int
-        Roots with subsets of columns that are not settled, of all.
-    phases : str
-        What was proved and searched, in words.
-    interrupted : bool
-        Whether Ctrl-C ended it.
-    fewest : Fewest
-        What is proved of it among the trees of this objective.
-    certificate : callable or None
-        Makes the certificate of the tree and the bound (odtc.verification.certificate), if there can be one.
-    uncertified : str
-        Why there is none, if something is proved, in words.
-    off : float
-        What a better tree may cost less, if sums of decimals are rounded.
-    proved : bool
-        Whether the tree is the best one, or there is none.
-    """
-
-    heap: HeapTree | None
-    bound: float
-    infeasible: bool
-    open_cases: int
-    n_cases: int
-    phases: str = ""
-    interrupted: bool = False
-    fewest: Fewest = Fewest()
-    certificate: Callable[[], dict] | None = None
-    proved: bool = False
-    uncertified: str = ""
-    off: float = 0.0
 
 
 class Posed:

@@ -14,8 +14,9 @@ from odtc.algorithms.constrained.subtree_options import Options
 from odtc.base import deadline
 from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.auto_estimate import columns_of, written_fits
-from odtc.formulations.dpflow.constrained import Posed, Searched
+from odtc.formulations.dpflow.constrained import Posed
 from odtc.formulations.dpflow.live_cases import Live
+from odtc.formulations.dpflow.searched import Searched
 from odtc.problem.estimates import Sizes
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree

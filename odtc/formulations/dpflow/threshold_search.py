@@ -21,8 +21,8 @@ from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import interval_model, size_estimate
-from odtc.formulations.dpflow.constrained import Fewest, Searched
 from odtc.formulations.dpflow.program import Program
+from odtc.formulations.dpflow.searched import Fewest, Searched
 from odtc.formulations.shared.ranked_tests import RankedTests
 from odtc.problem.branch_penalty import branch_price, objective
 from odtc.problem.constraints.constraint import least_rows

@@ -30,7 +30,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.algorithms.tree_min_cut import walk_sets
-from odtc.formulations.flowoct import robust
 from odtc.formulations.shared.feature_sums import BY, BranchSums, StumpSums
 from odtc.formulations.shared.node_choices import choice_rows, fit_to_depth, point_of, tree_of
 from odtc.model.blocks import Axis
@@ -132,9 +131,16 @@ class Shape:
         return cls(False, full, B, False, False, every[1:], L if full else every, none if full else B, L)
 
 
+def _robust():
+    """The model of rows that may be moved, which most runs never need."""
+    from odtc.formulations.flowoct import robust
+
+    return robust
+
+
 def prepared(problem: Problem) -> Problem:
     """With boxes: a row for each class and different cells. Raises ChoiceError for what has no robust form."""
-    return robust.prepared(problem) if problem.params.robust else problem
+    return _robust().prepared(problem) if problem.params.robust else problem
 
 
 def holds_cells(problem: Problem) -> bool:
@@ -144,22 +150,22 @@ def holds_cells(problem: Problem) -> bool:
 
 def boxes(problem: Problem) -> Boxes | None:
     """The boxes that `robust` asks for."""
-    return problem.derived(robust.Reach).boxes if problem.params.robust else None
+    return problem.derived(_robust().Reach).boxes if problem.params.robust else None
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
     """(1 - λ) · loss + λ · branch nodes; the loss with boxes is what an adversary makes of it."""
-    return (robust if problem.params.robust else branch_penalty).objective(problem, heap)
+    return (_robust() if problem.params.robust else branch_penalty).objective(problem, heap)
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """With boxes a tree that an adversary gets wrong more seldom."""
-    return robust.trimmed(problem, heap) if problem.params.robust else heap
+    return _robust().trimmed(problem, heap) if problem.params.robust else heap
 
 
 def build(problem: Problem) -> Model:
     if problem.params.robust:
-        return robust.build(problem)
+        return _robust().build(problem)
     encoded, tree, params = problem.encoded, problem.topology, problem.params
     y, lam, whole = encoded.y, params.lambda_, params.literal or bool(knows(problem) & {Knows.RIGHT, Knows.CLASS})
     n, F, K = encoded.n_rows, encoded.n_tests, len(encoded.classes)
@@ -300,7 +306,7 @@ def sums(problem: Problem) -> tuple[BranchSums, StumpSums]:
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     """Any tree of this depth over the tests, as a complete feasible point: {block: values}."""
     if problem.params.robust:
-        return robust.start(problem, heap)
+        return _robust().start(problem, heap)
     encoded, tree, shape = problem.encoded, problem.topology, Shape.of(problem)
     heap = fit_to_depth(problem, heap, shape.full)
     point = point_of(problem, heap, shape.label, shape.stump or shape.tight)
@@ -325,7 +331,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """The tree of a point, from b, w and p alone; flows may be fractional."""
     if problem.params.robust:
-        return robust.decode(problem, point)
+        return _robust().decode(problem, point)
     shape = Shape.of(problem)
     return tree_of(problem, point, shape.label, shape.stump)
 
@@ -342,5 +348,5 @@ def estimate(sizes: Sizes) -> Estimate:
 
 def subjects(params) -> tuple[Subject, ...]:
     if params.robust:
-        return robust.SUBJECTS
+        return _robust().SUBJECTS
     return tuple(subject for subject in Subject if subject != Subject.SETTLED)

@@ -16,10 +16,10 @@ from odtc.base import deadline
 from odtc.data.task import TASKS
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, TimeLimitReached
-from odtc.formulations.dpflow.constrained import Searched
 from odtc.formulations.dpflow.forms import states
 from odtc.formulations.dpflow.forms.moments_limits import by_limits, limited, limits_of
 from odtc.formulations.dpflow.forms.states import decode, keeps, notes, targets, trimmed  # noqa: F401
+from odtc.formulations.dpflow.searched import Searched
 from odtc.model.milp import Model
 from odtc.problem.branch_penalty import branch_price, objective
 from odtc.problem.constraints.constraint import least_rows

@@ -1,0 +1,46 @@
+"""`odtc list KIND` and `odtc info NAME`: the members of odtc and of plug-ins."""
+
+from typing import Annotated
+
+import typer
+
+from odtc.cli import console
+from odtc.cli.options import Json, completing
+
+
+def _kinds(incomplete: str) -> list[str]:
+    from odtc.cli.catalogue import REGISTRIES
+
+    return [kind for kind in REGISTRIES if kind.startswith(incomplete)]
+
+
+def _members(incomplete: str) -> list[str]:
+    return [name for kind in _kinds("") for name in completing(kind)(incomplete)]
+
+
+def list_(
+    kind: Annotated[
+        str,
+        typer.Argument(metavar="models|cuts|encodings|solvers|formats|exporters|selections|…", autocompletion=_kinds),
+    ],
+    as_json: Json = False,
+) -> None:
+    """List the members of a kind, one a line."""
+    from odtc.cli.catalogue import members
+
+    entries = members(kind)
+    if as_json:
+        console.print_json({kind: [{"name": name, "summary": summary} for name, summary in entries]})
+        return
+    if not entries:
+        console.say(f"there are no {kind} in this version")
+    width = max((len(name) for name, _ in entries), default=0)
+    for name, summary in entries:
+        print(f"{name:<{width}}  {summary}")
+
+
+def info(name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_members)]) -> None:
+    """Describe a model, encoding, solver, format or exporter, with its parameters."""
+    from odtc.cli.catalogue import describe
+
+    print(describe(name))

@@ -1,0 +1,43 @@
+"""The start of a command: it loads its own module and no other command's, and no search that its run does not have."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.main import get_command
+
+from odtc.cli import app
+from tests.command_line import MONKS, environment, odtc
+
+SAYS = (
+    "import sys, json; from odtc.cli.app import main\n"
+    "try:\n    main()\nfinally:\n    print(json.dumps(list(sys.modules)))"
+)
+
+
+def test_a_fit_loads_what_it_uses(tmp_path):
+    words = ["fit", str(MONKS / "monks-1.csv"), "--json", "-o", str(tmp_path / "m")]
+    code = SAYS.replace("import sys", f"import sys; sys.argv = {['odtc', *words]!r}; import sys")
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=True)
+    loaded = set(json.loads(said.stdout.splitlines()[-1]))
+    commands = {name.rpartition(".")[2] for name in loaded if name.startswith("odtc.cli.commands.")}
+    assert commands == {"fit"}
+    unused = ("odtc.algorithms.constrained.constrained_search", "odtc.formulations.flowoct.robust", "sklearn", "numba")
+    assert not loaded & {*unused, "scipy", "dask", "distributed"}
+
+
+def test_each_command_alone_is_that_of_all(tmp_path):
+    whole = get_command(app.command_line())
+    assert whole.list_commands(None) == [name for commands in app.COMMANDS.values() for name, _, _ in commands]
+    for name, command in whole.commands.items():
+        (alone,) = get_command(app.command_line(name)).commands.items()
+        assert alone[0] == name and [one.opts for one in alone[1].params] == [one.opts for one in command.params]
+        assert alone[1].help == command.help and alone[1].rich_help_panel == command.rich_help_panel
+    assert len(get_command(app.command_line("--help")).commands) == len(whole.commands)
+
+
+@pytest.mark.parametrize("words", [["fitt"], ["--depth", "3"], ["fit", "--depht", "3"]])
+def test_a_wrong_word_is_a_usage_error(words):
+    said = odtc(*words)
+    assert said.code == 2 and said.err.count("\n") == 1 and ("fit" in said.err or "--depth" in said.err)
