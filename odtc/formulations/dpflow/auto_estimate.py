@@ -36,9 +36,9 @@ def estimate(sizes: Sizes) -> Estimate:
     if sizes.fitting and not sizes.constraints:
         words = f"searches all trees of depth {sizes.depth} over {sizes.n_tests:,} tests, and has the best tree so far"
         return Estimate(True, f"{words} and a bound at every moment", 0.0)
-    if sizes.constraints:
-        from odtc.algorithms.constrained import engines  # most runs never need it
-        from odtc.formulations.dpflow import constrained
+    from odtc.algorithms.constrained import engines  # most runs never need it
+    from odtc.formulations.dpflow import constrained
+
     if sizes.fitting and sizes.constraints:
         sums = engines.sums(sizes.n_tests, sizes.depth)
         if sizes.encoded is not None and sums > engines.MOST_SUMS:
