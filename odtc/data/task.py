@@ -125,6 +125,11 @@ class Task(Protocol):
         int (rows,), places in `classes`, or with NUMBERS numbers, float64 (rows,)."""
         return {}
 
+    def beside(self, sums: np.ndarray, trained: np.ndarray, classes: Sequence[str]) -> dict:
+        """What takes the place of `figures` of other rows, if it is to be chosen on the training rows, with their sums
+        `trained`."""
+        return {}
+
     def loss_again(self, sums: np.ndarray, answers: np.ndarray) -> float | None:
         """What a tree with these answers loses, as `HeapTree.loss` counts it, from the sums of the rows alone; None if
         the sums do not tell. `verify` compares the two."""

@@ -150,15 +150,19 @@ class OptimalPolicyTree(TreeEstimator):
         X = self._coded(X)
         return self.actions_[self.tree_.predict(X)]
 
-    def value(self, X, costs, sample_weight=None) -> tuple[float, float]:
+    def value(self, X, costs, sample_weight=None, *, outcome=None, propensity=None) -> tuple[float, float]:
         """What the policy costs a row, and the standard error of this mean.
 
         Parameters
         ----------
         X : array or data frame (rows, columns)
-        costs : float (rows, actions)
-            In the order of `actions_`.
+        costs : float (rows, actions) or array (rows,)
+            In the order of `actions_`; or with `outcome` the action that each row received, of which the costs are
+            estimated on these rows as `fit` does.
         sample_weight : float (rows,) or None
+        outcome : float (rows,) or None
+        propensity : float (rows,) or (rows, actions), or None
+            As of `fit`.
 
         Returns
         -------
@@ -171,10 +175,15 @@ class OptimalPolicyTree(TreeEstimator):
         """
         check_is_fitted(self)
         X = self._coded(X)
-        table, _ = _table(costs, len(X))
+        weight = self._weights(X, sample_weight)
+        if outcome is None:
+            table, _ = _table(costs, len(X))
+        else:
+            table, actions = self._estimated(self._rows(X, weight), costs, outcome, propensity)
+            if actions.tolist() != self.actions_.tolist():
+                raise ValueError(f"expected the actions of fit, {self.actions_.tolist()}, got {actions.tolist()}")
         if table.shape[1] != len(self.actions_):
             raise ValueError(f"expected costs of {len(self.actions_)} actions, got {table.shape[1]}")
-        weight = self._weights(X, sample_weight)
         sums = policy.sums_of(table, weight)
         told = policy.figures(sums, self.tree_.predict(X), self.tree_.classes)
         return told["mean_cost"], told["standard_error"]
@@ -210,9 +219,7 @@ class OptimalPolicyTree(TreeEstimator):
     def _votes(self, X, y, outcome, propensity, weight) -> tuple[Dataset, np.ndarray, np.ndarray]:
         """(the data set of the votes, what each action costs each row, the actions) of rows in the codes of the
         features."""
-        rows = Dataset(
-            "X", X + 0.0, np.zeros(len(X), np.int32), self.features_, (), weight, "action", "separate", task="policy"
-        )
+        rows = self._rows(X, weight)
         if outcome is None:
             costs, actions = _table(y, len(X))
             costs, digits = -costs if self.goal == "max" else costs, policy.DIGITS
@@ -220,6 +227,12 @@ class OptimalPolicyTree(TreeEstimator):
             (costs, actions), digits = self._estimated(rows, y, outcome, propensity), policy.ESTIMATED
         names = tuple(show_number(one) if isinstance(one, float) else str(one) for one in actions.tolist())
         return policy.voting(rows, names, costs, "the costs", digits), costs, actions
+
+    def _rows(self, X, weight) -> Dataset:
+        """Rows in the codes of the features, without a target."""
+        return Dataset(
+            "X", X + 0.0, np.zeros(len(X), np.int32), self.features_, (), weight, "action", "separate", task="policy"
+        )
 
     def _estimated(self, rows: Dataset, treatment, outcome, propensity) -> tuple[np.ndarray, np.ndarray]:
         """(what each action costs each row, the actions)."""
@@ -249,9 +262,12 @@ def _table(costs, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     """(costs float64 (rows, actions), the names of the actions). Raises ValueError for another shape."""
     names = np.array([str(name) for name in costs.columns]) if hasattr(costs, "columns") else None
     table = np.asarray(costs, float)
-    if table.ndim != 2 or table.shape[0] != n_rows or table.shape[1] < 2 or not np.isfinite(table).all():
+    if table.ndim == 2 and not np.isfinite(table).all():
+        row, action = np.argwhere(~np.isfinite(table))[0].tolist()
+        raise ValueError(f"expected finite costs, got {table[row, action]} in row {row} of the action {action}")
+    if table.ndim != 2 or table.shape[0] != n_rows or table.shape[1] < 2:
         raise ValueError(
-            f"expected finite costs of shape ({n_rows}, actions) with two actions or more, got shape {table.shape}; "
+            f"expected costs of shape ({n_rows}, actions) with two actions or more, got shape {table.shape}; "
             "give outcomes, too, if these are treatments"
         )
     return table, np.arange(table.shape[1]) if names is None else names

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.data.reading import BATCH, frames_of
+from odtc.data.reading import BATCH, frames_of, read_judged_rows
 from odtc.data.reading_rows import code_frames
 from odtc.data.reading_spec import ON_MISSING
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
+from odtc.evaluation.html_report import open_run
 from odtc.trees.tree import Tree
 from odtc.workflow.run_facts import score_of
 
@@ -82,7 +83,8 @@ def predict_file(
     stream : binary stream or None
         Takes a column `prediction` as CSV.
     score : bool
-        Whether the predictions are compared with the labels of the file; blanks are left out.
+        Whether the predictions are compared with the labels of the file; blanks are left out. Of a task that is no
+        classification, see `judge_file`.
     keep : bool
         Whether the predictions are handed back.
     size : int
@@ -104,8 +106,6 @@ def predict_file(
     K = len(tree.classes)
     done, table, unlabelled = Predicted(policy, predictions=[] if keep else None), np.zeros((K, K), int), 0
     labels = np.array([leaf.label for leaf in tree.leaves()] + [-1], dtype=np.int64)
-    if score and TASKS.get(tree.task).NUMBERS:
-        raise ChoiceError("--score compares classes, and the leaves of this tree answer numbers; fit it with --test")
     answers = [tree.answer(leaf) for leaf in tree.leaves()]
     words = np.array([*(repr(one) if isinstance(one, float) else one for one in answers), ""], dtype=object)
     if stream is not None:
@@ -127,6 +127,39 @@ def predict_file(
             table += np.bincount(rows.y[known] * K + predicted[known], minlength=K * K).reshape(K, K)
     done.score = score_of(table, unlabelled, tree.classes) if score else None
     return done
+
+
+def judge_file(given, data) -> dict:
+    """The figures of a tree's task (odtc.data.task) on the rows of a file with its target.
+
+    Parameters
+    ----------
+    given : path
+        The tree, or its run, beside the data it was learnt from: hazards and actions are those of the training rows.
+    data : path
+
+    Returns
+    -------
+    dict
+        With "task" and "told", the figures in words.
+
+    Raises
+    ------
+    ChoiceError
+        If the data of the run is not there.
+    DataError
+        If the file lacks the target.
+    """
+    run = open_run(given)
+    if run.fit is None or run.fit.dataset is None:
+        raise ChoiceError(
+            f"--score of --task {run.tree.task} needs the record of the run and its data file beside {str(given)!r}; "
+            "fit the tree with --test FILE"
+        )
+    task, rows = TASKS.get(run.tree.task), read_judged_rows(data, run.fit.dataset)
+    facts = task.figures(rows.sums, run.tree.answers(rows.X), run.tree.classes)
+    facts |= task.beside(rows.sums, run.fit.dataset.sums, run.tree.classes)
+    return {"task": run.tree.task, **facts, "told": task.told(facts)}
 
 
 def _count_missing(tree: Tree, X: np.ndarray, leaf: np.ndarray, policy: str) -> int:

@@ -3,8 +3,9 @@
 import io
 import warnings
 
+from odtc.data.task import TASKS
 from odtc.trees.exporting import need
-from odtc.trees.rendering import places
+from odtc.trees.rendering import places, with_answers
 from odtc.trees.tree import Tree, tree_of
 
 # The colours of Okabe and Ito, which colour-blind people tell apart.
@@ -74,6 +75,7 @@ def picture(tree: Tree, format: str = "png", dpi: int = 144) -> bytes:
 
     figure = Figure(figsize=(max(4.0, 1.9 * tree.n_leaves), max(2.0, 1.15 * (tree.depth + 1))), layout="tight")
     FigureCanvasAgg(figure)
+    tree, _ = with_answers(tree)
     _drawn(tree, places(tree), figure.add_subplot(), True, False, 9)
     return figure_bytes(figure, format, dpi)
 
@@ -141,6 +143,8 @@ def _words(tree: Tree, place, proportion) -> str:
 
         lines = textwrap.wrap(place.asks, WIDTH) or [place.asks]
         return "\n".join(lines)
+    if TASKS.get(tree.task).NUMBERS:
+        return f"{tree.classes[place.node.label]}\n{n} rows"
     counted = f"{place.n_correct / n:.0%}" if proportion and n else f"{place.n_correct} of {n}" if n else "no rows"
     return f"{tree.classes[place.node.label]}\n{counted}" if place.node.rows else tree.classes[place.node.label]
 

@@ -56,6 +56,7 @@ SCHEMA = "odtc.certificate/1"
 OF_THRESHOLDS = "odtc.certificate/2"
 SCHEMAS = (SCHEMA, OF_THRESHOLDS)
 SUFFIX = ".certificate.json"
+LISTED = 12  # costs that are told one by one
 EXACT = 2.0**53
 
 
@@ -293,7 +294,9 @@ def _terms(facts, price, scale, weight_scale) -> str:
     }
     said = [f"lambda {price / scale:.10g}"] if price else []
     if any(abs(value - 1) > 1e-12 for value in costs.values()):
-        said.append("costs " + ", ".join(f"{a}:{b}={value:.10g}" for (a, b), value in costs.items()))
+        listed = [f"{a}:{b}={value:.10g}" for (a, b), value in costs.items()]
+        more = f" and {len(listed) - LISTED:,} more pairs" if len(listed) > LISTED else ""
+        said.append("costs " + ", ".join(listed[:LISTED]) + more)
     return " and ".join(said)
 
 

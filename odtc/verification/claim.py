@@ -26,7 +26,16 @@ SHAPE = {
     "n_tests": WHOLE,
     "all_tests": FLAG,
     "constraints": [TEXT],
+    "task?": TEXT,
 }
+CLASSES = ("classification",)  # the tasks of which the cost is the weight of the errors
+COSTS = {
+    "regression": "the squared error around the mean of each leaf",
+    "median": "the absolute error around the median of each leaf",
+    "policy": "what the actions save of the highest cost of each row, lost by the actions that are not taken",
+    "survival": "D - D log(D/H) of the events D and the hazard H of each leaf",
+}
+LISTED = 10  # classes that are told one by one
 NAMES = {
     "classes": "the classes in their order",
     "columns": "the columns that tests may use",
@@ -63,7 +72,7 @@ def claim_of(dataset: Dataset, depth: int, n_tests: int, all_tests: bool, constr
         "aside": [feature.name for feature in dataset.aside],
         "weights": dataset.source.get("weights"),
         "missing": dataset.missing,
-        "n_rows": dataset.n_rows,
+        "n_rows": dataset.n_file_rows,
         "n_dropped_missing": dataset.n_dropped - dataset.n_unlabelled,
         "n_dropped_unlabelled": dataset.n_unlabelled,
         "rows_of_class": np.bincount(dataset.y, minlength=len(dataset.classes)).tolist(),
@@ -71,22 +80,25 @@ def claim_of(dataset: Dataset, depth: int, n_tests: int, all_tests: bool, constr
         "n_tests": n_tests,
         "all_tests": all_tests,
         "constraints": list(constraints),
-    }
+    } | ({} if dataset.task in CLASSES else {"task": dataset.task})
 
 
 def expect(stated: dict, found: dict) -> None:
     """Raises CertificateError with the first term that is stated otherwise than it was found."""
     for key, value in found.items():
-        if stated[key] != value:
+        if stated.get(key) != value:
             raise CertificateError(
-                f"the certificate states {NAMES.get(key, f'the {key}')} as {_short(stated[key])}, "
+                f"the certificate states {NAMES.get(key, f'the {key}')} as {_short(stated.get(key))}, "
                 f"but of this data it is {_short(value)}"
             )
 
 
 def words(terms: dict) -> str:
     """The terms in words, for the line behind the claim."""
-    said = [f"target {terms['target']!r} ({', '.join(terms['classes'])})"]
+    task, names = terms.get("task"), terms["classes"]
+    listed = ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED:,} more" if len(names) > LISTED else "")
+    said = [f"task {task}, of which the cost is {COSTS.get(task, 'its own')}"] if task else []
+    said.append(f"target {terms['target']!r} ({listed})")
     said.append(f"weights in column {terms['weights']!r}" if terms["weights"] is not None else "every row counts 1")
     if terms["aside"]:
         said.append(f"no test asks {', '.join(terms['aside'])}")

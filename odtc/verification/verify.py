@@ -191,7 +191,11 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
             # What sums of decimals are off by: a part of what one leaf would cost.
             total = float(task.leaf_costs(encoded.sums.sum(axis=0)) if task.MOMENTS else encoded.loss.sum())
             near = 1e-9 if task.MOMENTS else 1e-6  # estimated costs are rounded
-            checks.append(Check(encoded.task, math.isclose(again, loss, rel_tol=near, abs_tol=near * total), text))
+            off = near * total
+            if (numbers := task.numbers(rows.dataset.sums)) is not None:  # answers are rounded to their own digits
+                step, weight = 2.0**-52 * float(np.abs(numbers).max()), float(rows.dataset.weight.sum())
+                off += 2 * step * math.sqrt(weight * abs(loss)) + step * step * weight
+            checks.append(Check(encoded.task, math.isclose(again, loss, rel_tol=near, abs_tol=off), text))
     return checks
 
 

@@ -276,6 +276,8 @@ class Fit:
         found = {"training": of_rows(self.decoded.heap), "cart": of_rows(self.greedy)}
         if labelled is not None:
             found["test"] = task.figures(labelled.sums, self.tree.answers(labelled.X), encoded.classes)
+            if encoded.dataset is not None and found["test"]:
+                found["test"] |= task.beside(labelled.sums, encoded.dataset.sums, encoded.classes)
         return found
 
     @cached_property

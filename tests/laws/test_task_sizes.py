@@ -98,3 +98,62 @@ def test_equal_weights_change_no_risk():
     weighted = odtc.OptimalSurvivalTree(1).fit(x, y, sample_weight=np.full(50, 0.02))
     assert weighted.predict(x) == pytest.approx(plain.predict(x), rel=1e-9)
     assert weighted.score(x, y) == pytest.approx(plain.score(x, y))
+
+
+def test_a_large_offset_is_no_contradiction():
+    X, y = np.arange(8.0)[:, None], np.array([1.1, 0.9, 1, 1.2, 3, 3.2, 2.9, 3.1])
+    plain, moved = (odtc.OptimalTreeRegressor(1).fit(X, y + by) for by in (0, 1e12))
+    assert moved.apply(X).tolist() == plain.apply(X).tolist()
+    assert moved.objective_ == pytest.approx(plain.objective_, abs=1e-3)
+
+
+@pytest.mark.parametrize("task", ["regression", "median", "survival", "policy"])
+def test_labelled_rows_are_scored_by_the_figures_of_the_task(tmp_path, task):
+    rng = np.random.default_rng(2)
+    a, y = rng.integers(0, 6, 24), rng.integers(1, 9, 24)
+    data = written(tmp_path / "d.csv", "a,y,z", zip(a, y, rng.integers(0, 2, 24)))
+    targets = {
+        "regression": ["--target", "y", "--aside", "z"],
+        "median": ["--target", "y", "--aside", "z"],
+        "survival": ["--time", "y", "--event", "z"],
+        "policy": ["--actions", "y,z"],
+    }[task]
+    said = run_cli("fit", data, "--task", task, *targets, "--depth", 1, "-o", tmp_path / "t", "--json")
+    told = run_cli("predict", tmp_path / "t.tree.json", data, "--score", "--json")
+    assert told.code == 0, told.err
+    training = said.facts["judged"]["training"]
+    assert {key: told.facts[key] for key in training} == pytest.approx(training)
+    assert run_cli("export", tmp_path / "t.tree.json", "--to", "png", "-o", tmp_path / "t.png").code == 0
+
+
+def test_a_policy_is_valued_on_other_rows_by_what_was_observed():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    treated = rng.random(400) < 0.5
+    outcome = np.where(treated, np.sign(X[:, 0]), 0.0) + 0.1 * rng.normal(size=400)
+    fitted = odtc.OptimalPolicyTree(1, scores="ips").fit(X[:200], treated[:200], outcome[:200], np.full(200, 0.5))
+    rest = X[200:], treated[200:]
+    cost, error = fitted.value(*rest, outcome=outcome[200:], propensity=np.full(200, 0.5))
+    assert abs(cost + 0.5) < 4 * error
+
+
+def test_the_single_action_beside_test_rows_is_that_of_the_training_rows(tmp_path):
+    train = written(tmp_path / "a.csv", "x,u,v", [(i, 0, 1 + i % 2) for i in range(8)])
+    test = written(tmp_path / "b.csv", "x,u,v", [(i, 3, i % 2) for i in range(8)])
+    said = run_cli(
+        "fit",
+        train,
+        "--task",
+        "policy",
+        "--actions",
+        "u,v",
+        "--test",
+        test,
+        "--depth",
+        1,
+        "--json",
+        "-o",
+        tmp_path / "t",
+    )
+    told = said.facts["judged"]["test"]
+    assert (told["best_action"], told["best_action_cost"]) == ("u", 24)

@@ -99,7 +99,10 @@ def predict(
         ),
     ] = ON_MISSING[0],
     score: Annotated[
-        bool, typer.Option("--score", help="Print accuracy and confusion matrix of a labelled file.")
+        bool,
+        typer.Option(
+            "--score", help="Print accuracy and confusion matrix of a labelled file, or the figures of its task."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -108,24 +111,29 @@ def predict(
     import tempfile
 
     from odtc.base.atomic_write import new_file, require_writable
-    from odtc.evaluation.predicting import predict_file
+    from odtc.data.task import TASKS
+    from odtc.evaluation.predicting import judge_file, predict_file
     from odtc.trees.tree import read_tree
 
     if o is not None:
         require_writable(o, tree, data)
     loaded = read_tree(tree)
+    judged = judge_file(tree, data) if score and not TASKS.get(loaded.task).CLASSES else None
+    score = score and judged is None
     if o is not None:
         with new_file(o) as stream:
             done = predict_file(loaded, data, on_missing, stream, score, as_json and not score)
     else:
         with tempfile.TemporaryFile() as stream:  # a row that is refused leaves no part of a table behind
             done = predict_file(loaded, data, on_missing, stream, score, as_json and not score)
-            if not (score or as_json):
+            if not (score or as_json or judged):
                 stream.seek(0)
                 shutil.copyfileobj(codecs.getreader("utf-8")(stream), sys.stdout)
     if words := done.skipped_text():
         console.say(f"note: {words}")
-    if score:
+    if judged is not None:
+        console.print_json(judged | done.skipped) if as_json else print("\n".join(judged["told"]))
+    elif score:
         facts = done.score | done.skipped
         console.print_json(facts) if as_json else console.print_score(facts)
     elif as_json:

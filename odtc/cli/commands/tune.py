@@ -128,7 +128,9 @@ def tune(
         results, chosen = choose(dataset)
         honest = cross_validation.run_nested(dataset, outer, choose, spec, score, store) if nested is not None else None
     sink = FileSink(lambda problem: stem, log=False)
-    whole = spec if spec.solving.names_solver else spec.with_solving(solver=DEFAULT_SOLVER)  # STEM.sol is wanted, too
+    # A model of leaves that cost sums folds no levels, and may be far larger than the search.
+    own = spec.solving.names_solver or task.MOMENTS
+    whole = spec if own else spec.with_solving(solver=DEFAULT_SOLVER)  # STEM.sol is wanted, too
     fitted = run(settings[chosen].of(whole), dataset, sink=sink)
     facts = {
         "schema": cross_validation.SCHEMA,

@@ -6,8 +6,8 @@ With w and y the weight and the number of a row, and m the median of all rows, a
 
 so a state of the dynamic program carries n, Σ w, Σ w y, Σ w (y - m), Σ w (y - m)²: sums around the median lose no
 digits to the size of the numbers, nor to a few that are far from the others. One answer for all rows is no better than
-one for each part of them. So V(A) <= V(B) for rows A within B, and V(A) + V(B) <= V(A ∪ B) for rows that are apart. No bound holds
-by the weight of rows.
+one for each part of them. So V(A) <= V(B) for rows A within B, and V(A) + V(B) <= V(A ∪ B) for rows that are apart. No
+bound holds by the weight of rows.
 """
 
 from dataclasses import replace

@@ -43,7 +43,8 @@ def estimated(
         few = int(least.argmin())
         raise DataError(
             f"expected {2 * FOLDS} rows or more of each action to estimate what it does, got {int(least[few])} of "
-            f"{actions[few]!r} in the column {how.treatment!r} of {place}; leave it out, or merge actions"
+            f"{actions[few]!r} in the column {how.treatment!r} of {place}; --scores ips with --propensity estimates "
+            "nothing, else leave the action out, or take more rows"
         )
     columns = [cells[name].numbers().cells() for name in how.propensity]
     scores = scores_of(design(rows), taken, outcome, rows.weight, how.scores, _known(columns, how, actions, place))
