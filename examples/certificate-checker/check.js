@@ -138,14 +138,15 @@ const bits = (side) => side.map((left) => (left ? "1" : "0")).join("");
 const other = (word) => word.replace(/[01]/g, (c) => (c === "0" ? "1" : "0"));
 const same = (word) => (word < other(word) ? word : other(word)); // a split and its complement separate alike
 
-function allSplits(data) {
+function allSplits(data, ofColumns = false) {
+  // With `ofColumns`, each with its column: a constraint that speaks of columns tells splits of two of them apart.
   const found = new Set();
   for (const feature of data.features) {
     const known = [...new Set(feature.cells.filter((v) => !Number.isNaN(v)))];
-    for (const value of known) found.add(same(bits(feature.cells.map((v) => (feature.numeric ? v <= value : v === value)))));
-    if (data.missing === "separate") found.add(same(bits(feature.cells.map((v) => Number.isNaN(v)))));
+    const add = (side) => { if (side.includes(true) && side.includes(false)) found.add((ofColumns ? feature.name + " " : "") + same(bits(side))); };
+    for (const value of known) add(feature.cells.map((v) => (feature.numeric ? v <= value : v === value)));
+    if (data.missing === "separate") add(feature.cells.map((v) => Number.isNaN(v)));
   }
-  found.delete(same("0".repeat(data.n)));
   return found;
 }
 

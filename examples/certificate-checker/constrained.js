@@ -423,7 +423,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       const name = node.split.feature, [from, to] = span.get(name) || [0, Infinity], goes = leftOf(node.split, data);
       expect(from <= path.length && path.length <= to && !neverBelow.some(([low, high]) => low === name && path.includes(high)), `the tree tests ${name} at a place that its constraints bar`);
       told.sums.forEach((sum, s) => { uses[s] += sum.node; });
-      asked.set(bits(goes), name);
+      asked.set(name + " " + bits(goes), name);
       expect(!together.length || !("label" in node.left && node.left.label === node.right.label), "a node of the tree has two leaves of one class");
       return problem.price + cost(node.left, rows.filter((i) => goes[i]), [...path, name]) + cost(node.right, rows.filter((i) => !goes[i]), [...path, name]);
     };
@@ -467,7 +467,8 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       }
       expect(!alive.some((line) => line.includes(true)), "some cases are neither excluded by multipliers nor listed");
     }
-    const splits = allSplits(data), asked = new Set(left.map((side) => same(bits(side)))), absent = [...splits].filter((split) => !asked.has(split)).length;
+    const { span, neverBelow, apart, together, mostColumns } = told.places, ofColumns = span.size + neverBelow.length + apart.length + together.length > 0 || mostColumns !== null;
+    const splits = allSplits(data, ofColumns), asked = new Set(left.map((side, f) => (ofColumns ? facts.tests[f].feature + " " : "") + same(bits(side)))), absent = [...splits].filter((split) => !asked.has(split)).length;
     expectTerms(facts, data, T, absent === 0, facts.constraints);
     return { objective: infeasible ? Infinity : claim / scale, bound: infeasible ? Infinity : claim / scale, tests: T, splits: splits.size, absent, infeasible };
   };

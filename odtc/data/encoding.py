@@ -75,6 +75,7 @@ class Encoded:
     stands_for: tuple[tuple[tuple[Split, bool], ...], ...]
     scheme: str
     dataset: Dataset | None = None
+    by_column: bool = False  # as of `encode`
     # float64, (classes, classes): the price, per unit of weight, of predicting column for row (odtc.data.cost_matrix);
     # None for 1 off the diagonal. Weights, counts and accuracy are apart from it.
     cost: np.ndarray | None = None
@@ -149,6 +150,10 @@ class Encoded:
         1 there. Raises DataError for an Encoded without its dataset.
         """
         left = self.left(split)
+        if left is not None and self.by_column:  # a test of its own columns, before one of others
+            for place in self._of_features.get(split.features, ()):
+                if (same := np.array_equal(left, self.X[:, place])) or np.array_equal(left, ~self.X[:, place]):
+                    return place, not same
         place = None if left is None else self.place(left)
         return None if place is None else (place[0], not place[1])
 
@@ -183,13 +188,20 @@ class Encoded:
         return np.unique(self.row_of, return_index=True)[1]
 
     @cached_property
+    def _of_features(self) -> dict[tuple[int, ...], list[int]]:
+        found: dict[tuple[int, ...], list[int]] = {}
+        for place, test in enumerate(self.tests):
+            found.setdefault(test.features, []).append(place)
+        return found
+
+    @cached_property
     def _places(self) -> dict[bytes, int]:
         """The test by its column, packed, and flipped so that it begins with a 0."""
         packed = np.packbits((self.X ^ self.X[0]).T, axis=1)
         return {column.tobytes(): place for place, column in enumerate(packed)}
 
 
-def encode(dataset: Dataset, scheme: str = "auto") -> Encoded:
+def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False) -> Encoded:
     """Turns the columns of a data set into tests.
 
     Parameters
@@ -197,6 +209,9 @@ def encode(dataset: Dataset, scheme: str = "auto") -> Encoded:
     dataset : Dataset
     scheme : str
         "NAME" or "NAME:KEY=VALUE,KEY=VALUE", of `odtc list encodings`.
+    by_column : bool
+        Of tests that part the rows alike one is kept of each column, for constraints that speak of columns; else one
+        of all.
 
     Returns
     -------
@@ -212,9 +227,10 @@ def encode(dataset: Dataset, scheme: str = "auto") -> Encoded:
     module, options = ENCODINGS.parse(scheme)
     asked = TestList.of(module.tests(dataset, **options))
     scales = asked.scales
+    of: Sequence[Hashable] = [split.features for split, _ in asked] if by_column else [()] * len(asked)
     if len(asked) >= MANY * (scales.max(initial=0) + 1) and len(asked) * dataset.n_rows >= LARGE:
-        X, row_of, first, kept, stands_for = _ranked(dataset, asked, scales)
-        return _encoded(dataset, scheme, asked, X, row_of, first, kept, stands_for)
+        X, row_of, first, kept, stands_for = _ranked(dataset, asked, scales, of)
+        return _encoded(dataset, (scheme, by_column), asked, X, row_of, first, kept, stands_for)
     by_feature = _by_feature(dataset, asked)
     row_of, first = _merged_rows(dataset, by_feature)
     require_cells(len(first), len(asked))
@@ -226,13 +242,14 @@ def encode(dataset: Dataset, scheme: str = "auto") -> Encoded:
             np.take(table, code[first], axis=1, out=answers[places[0] : places[-1] + 1], mode="clip")
         else:
             answers[places] = np.take(table, code[first], axis=1)
-    kept, stands_for = _merged_columns(asked, answers)
+    kept, stands_for = _merged_columns(asked, answers, of)
     if len(kept) < len(asked):
         answers = answers[kept]
-    return _encoded(dataset, scheme, asked, _turned(answers), row_of, first, kept, stands_for)
+    return _encoded(dataset, (scheme, by_column), asked, _turned(answers), row_of, first, kept, stands_for)
 
 
-def _encoded(dataset, scheme, asked, X, row_of, first, kept, stands_for) -> Encoded:
+def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded:
+    scheme, by_column = how
     if not len(kept):
         raise DataError(
             f"expected a test that tells two rows of {dataset.name!r} apart, got none from the encoding {scheme!r}: "
@@ -253,6 +270,7 @@ def _encoded(dataset, scheme, asked, X, row_of, first, kept, stands_for) -> Enco
         missing=dataset.missing,
         stands_for=stands_for,
         scheme=scheme,
+        by_column=by_column,
         dataset=dataset,
         task=dataset.task,
         sums=sums_over(row_of, dataset.sums, len(first)),
@@ -405,8 +423,9 @@ def _merged_rows(dataset: Dataset, by_feature) -> tuple[np.ndarray, np.ndarray]:
     return merge_codes(parts)
 
 
-def _merged_columns(asked, answers: np.ndarray):
-    """(places of the kept tests, what each stands for), the first of equals kept, constants left out."""
+def _merged_columns(asked, answers: np.ndarray, of: Sequence[Hashable]):
+    """(places of the kept tests, what each stands for), the first of equals kept, constants left out; tests `of`
+    different columns are never equal."""
     flipped = answers[:, 0] if answers.size else np.zeros(len(asked), dtype=bool)
     packed = np.packbits(answers, axis=1)
     packed[flipped] ^= 255  # eight answers at once, and then none behind the last row
@@ -414,7 +433,7 @@ def _merged_columns(asked, answers: np.ndarray):
     usable = packed.any(axis=1)
     keeper, merged = {}, {}
     for place in np.flatnonzero(usable).tolist():
-        kept = keeper.setdefault(packed[place].tobytes(), place)
+        kept = keeper.setdefault((of[place], packed[place].tobytes()), place)
         if kept == place:
             merged[place] = []
         else:
@@ -422,7 +441,7 @@ def _merged_columns(asked, answers: np.ndarray):
     return np.array(list(merged), np.int64), tuple(map(tuple, merged.values()))
 
 
-def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray):
+def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[Hashable]):
     """(X, row_of, first, kept, stands_for), as of the dense table, by the ranks of rows on scales."""
     n_scales = int(scales.max()) + 1
     rank, place = np.empty((dataset.n_rows, n_scales), np.uint32), np.zeros(len(asked), np.int64)
@@ -439,7 +458,7 @@ def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray):
             rank[:, scale] = split.left(dataset.X) == ones_left
     row_of, first = merge_rows(np.column_stack([dataset.y, rank]))
     rank = rank[first]
-    kept, stands_for = _merged_nested(asked, RankedAnswers(rank, scales, place))
+    kept, stands_for = _merged_nested(asked, RankedAnswers(rank, scales, place), of)
     # Without the tests that went, a row lies above fewer of its scale.
     used, counted = [], []
     number = np.full(n_scales, -1)
@@ -461,7 +480,7 @@ def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray):
     return X, row_of, first, kept, stands_for
 
 
-def _merged_nested(asked, X: RankedAnswers):
+def _merged_nested(asked, X: RankedAnswers, of: Sequence[Hashable]):
     """(places of the kept tests, what each stands for), as `_merged_columns` of the dense table.
 
     Columns are compared by a sum of random numbers over the rows with a 1, and those of equal sums themselves.
@@ -489,7 +508,7 @@ def _merged_nested(asked, X: RankedAnswers):
     groups, stands = {}, {}
     for j in usable[shared[usable]].tolist():
         column = X[:, j] ^ flipped[j]
-        same = groups.setdefault(int(key[j]), [])
+        same = groups.setdefault((of[j], int(key[j])), [])
         keeper = next((k for k in same if np.array_equal(X[:, k] ^ flipped[k], column)), None)
         if keeper is None:
             same.append(j)

@@ -4,17 +4,25 @@ A proof is one over its tests. Whether it is one over all that the data could be
 the raw data, by how each split parts the rows: two that part them alike are one, whatever their words.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from odtc.data.dataset import NUMERIC, Dataset
 
 
-def count_uncovered(dataset: Dataset, columns: np.ndarray) -> tuple[int, dict[str, tuple[int, int]]]:
+def count_uncovered(
+    dataset: Dataset, columns: np.ndarray, of: Sequence[str] | None = None
+) -> tuple[int, dict[str, tuple[int, int]]]:
     """(splits, {feature: (left out, splits)}): how many splits by a midpoint, a level, or whether a cell is
     missing part the rows of the data, each in its own way; and of which features some are not among `columns`,
-    bool (tests, rows), what each test sends left."""
-    have = {_key(column) for column in np.packbits(columns, axis=1)} | {
-        _key(column) for column in np.packbits(~columns, axis=1)
+    bool (tests, rows), what each test sends left. With `of`, the feature of each test, only tests of the same feature
+    count: where a constraint speaks of features, one of another is another test."""
+    names = [None] * len(columns) if of is None else of
+    have = {
+        (name, _key(column))
+        for packed in (np.packbits(columns, axis=1), np.packbits(~columns, axis=1))
+        for name, column in zip(names, packed)
     }
     total, lacking = 0, {}
     for at, feature in enumerate(dataset.features):
@@ -31,7 +39,8 @@ def count_uncovered(dataset: Dataset, columns: np.ndarray) -> tuple[int, dict[st
         if known.any() and not known.all() and dataset.missing == "separate":
             keys.add(_key(np.packbits(~known)))
         total += len(keys)
-        if absent := len(keys - have):
+        own = None if of is None else feature.name
+        if absent := sum((own, key) not in have for key in keys):
             lacking[feature.name] = absent, len(keys)
     return total, lacking
 

@@ -88,7 +88,7 @@ SHAPE = {
     },
     "features": [feature_shape],
     "classes": [TEXT],
-    "encoding": {"scheme": TEXT, "tests": [_test_shape]},
+    "encoding": {"scheme": TEXT, "by_column?": FLAG, "tests": [_test_shape]},
     "rows": {"n": WHOLE, "X": TEXT, "y": TEXT, "weight": TEXT, "copies": TEXT, "values?": TEXT, "sums?": TEXT},
     "cost?": [[NUMBER]],
     "groups?": [{"text": TEXT, "names": [TEXT], "weight": TEXT}],
@@ -243,6 +243,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
         "classes": list(encoded.classes),
         "encoding": {
             "scheme": encoded.scheme,
+            **({"by_column": True} if encoded.by_column else {}),
             "tests": [
                 {
                     **split.to_json(encoded.features),
@@ -463,6 +464,7 @@ def _problem(facts: dict) -> Problem:
             for test in tests
         ),
         scheme=facts["encoding"]["scheme"],
+        by_column=facts["encoding"].get("by_column", False),
         dataset=None,
         # Manifests of the first version know no costs: every error is 1.
         cost=cost_matrix(classes, np.ones(len(classes)), cost=facts.get("cost")) if len(classes) > 1 else None,

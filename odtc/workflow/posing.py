@@ -1,6 +1,7 @@
 """Data, a formulation and its parameters as a Problem; and rows of another file that are coded as it is."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
     return pose_run(spec.with_solving(time_limit=time_limit), data)
 
 
-def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True) -> Problem:
+def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True, later: Sequence[str] = ()) -> Problem:
     """The Problem that a specification poses.
 
     The model "auto" is chosen by the size of the data (odtc.formulations.auto). Searches for hyperplanes to ask, and
@@ -46,6 +47,8 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True) -
         A path is read as `spec.reading` says.
     prepared : bool
         Whether searches that the formulation needs are made, too.
+    later : sequence of str
+        Constraints that the problem will have beside its own.
 
     Returns
     -------
@@ -63,7 +66,7 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True) -
     if wanted.select is not None:
         dataset = select_rows(dataset, wanted.select, wanted.depth)
     with _part_of_limit(spec, began):
-        encoded = encode(dataset, wanted.encoding)
+        encoded = encode(dataset, wanted.encoding, constraint.speak_of_columns((*wanted.constraints, *later)))
     if (prices := TASKS.get(dataset.task).prices(encoded.classes)) is not None:
         encoded = replace(encoded, cost=prices)
     if model == "auto" and "robust" in wanted.params:

@@ -27,11 +27,11 @@ from odtc.verification.constrained.constrained_certificate import (
     small_enough,
     swept,
     tree_cost,
+    uncovered,
 )
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import surviving
 from odtc.verification.constrained.stated_constraints import readable
-from odtc.verification.coverage import count_uncovered
 
 LISTED_ONLY = ("together", "tests", "monotone")  # kinds that a search asks of every tree
 LEAST = 3
@@ -68,7 +68,7 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
     heap = settle(test, encoded, found.label)
     facts["tree"], facts["claim"] = heap.to_tree(encoded).to_json(), int(found.cost)
     facts |= _evidence(facts, read, arrays, search, int(found.cost))
-    facts["of"] = _terms(problem, facts)
+    facts["of"] = _terms(problem, facts, read)
     return facts, heap
 
 
@@ -108,7 +108,7 @@ def _infeasible(problem: Problem, facts: dict) -> dict:
     if not found.infeasible:
         raise ChoiceError("the constraints can be satisfied")
     facts |= _evidence(facts, read, arrays, search, 1)
-    facts["of"] = _terms(problem, facts)
+    facts["of"] = _terms(problem, facts, read)
     return facts
 
 
@@ -278,17 +278,16 @@ def certify_found(
             facts |= {"multiplier_scale": int(scale)} | cases
         except CertificateError as refused:
             raise ChoiceError(str(refused)) from None
-        facts["of"] = _terms(problem, facts)
+        facts["of"] = _terms(problem, facts, read)
         return facts
 
     return make
 
 
-def _terms(problem: Problem, facts: dict) -> dict:
+def _terms(problem: Problem, facts: dict, read: Read) -> dict:
     """The terms of the claim."""
     encoded = problem.encoded
-    columns = np.stack([split.left(encoded.dataset.X) for split in encoded.tests])
-    all_tests = not count_uncovered(encoded.dataset, columns)[1]
+    all_tests = not uncovered(facts, encoded.dataset, read.left, read.stated)[1]
     return claim_of(encoded.dataset, facts["depth"], encoded.n_tests, all_tests, facts["constraints"])
 
 

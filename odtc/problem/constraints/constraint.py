@@ -29,6 +29,7 @@ from odtc.problem.problem import Problem
 from odtc.problem.support import able
 from odtc.trees.heap_tree import HeapTree, settle
 
+OF_COLUMNS = (Subject.FEATURES, Subject.PLACES, Subject.DEPTHS, Subject.SETTLED)
 GRAMMAR = re.compile(r"\s*(?P<name>\w+)\s*(\[(?P<args>.*)\])?\s*((?P<op><=|>=)\s*(?P<bound>\S+)\s*)?", re.DOTALL)
 BY_SEARCH = (
     "is satisfied by the compiler's own search alone, as no row of a model tells which branch nodes separate rows; use "
@@ -84,6 +85,12 @@ class Constraint:
         if set(found) != set(keys) or len(self.args) != len(keys):
             raise ChoiceError(f"expected {self.name}[{','.join(f'{key}=…' for key in keys)}], got {str(self)!r}")
         return [found[key] for key in keys]
+
+
+def speak_of_columns(texts: Iterable[str]) -> bool:
+    """Whether a constraint among these texts is of which columns a tree tests, or where."""
+    names = [found["name"] for text in texts if (found := GRAMMAR.fullmatch(text))]
+    return any(CONSTRAINTS.get(name).SUBJECT in OF_COLUMNS for name in names if name in CONSTRAINTS.names())
 
 
 def parse(text: str, encoded: Encoded) -> Constraint:

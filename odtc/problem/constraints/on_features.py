@@ -1,6 +1,6 @@
 """Constraints on which node asks which column of the data: what their kinds have in common.
 
-Of tests of two columns that part the rows alike, the encoding keeps one, and that one counts.
+Of tests of two columns that part the rows alike the encoding keeps both, if a constraint speaks of columns.
 """
 
 import numpy as np

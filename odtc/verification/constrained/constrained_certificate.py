@@ -251,7 +251,7 @@ def _check(facts: dict, dataset: Dataset) -> ConstrainedProof:
     n_listed = 0
     if problem.most_columns != 0:
         n_listed = _check_cases(facts, problem, claim, scale)
-    n_splits, absent = count_uncovered(dataset, found.left)
+    n_splits, absent = uncovered(facts, dataset, found.left, found.stated)
     terms = claim_of(dataset, problem.depth, len(facts["tests"]), not absent, facts["constraints"])
     expect(facts["of"], terms)
     of_column = np.bincount(problem.column)
@@ -269,6 +269,12 @@ def _check(facts: dict, dataset: Dataset) -> ConstrainedProof:
         absent,
         terms,
     )
+
+
+def uncovered(facts: dict, dataset: Dataset, left: np.ndarray, stated: Stated) -> tuple[int, dict]:
+    """What count_uncovered tells; tests of each column count alone if a constraint speaks of columns."""
+    of = [test["feature"] for test in facts["tests"]] if stated.places.of_columns else None
+    return count_uncovered(dataset, left, of)
 
 
 def _check_cases(facts: dict, problem: Problem, claim: int, scale: int) -> int:
@@ -324,7 +330,7 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
             raise CertificateError(wrong)
         uses = uses + np.array(stated.branch_uses, object)
         goes = _left(node["split"], dataset)
-        tests[goes.tobytes()] = path[-1]
+        tests[goes.tobytes(), path[-1]] = path[-1]
         if stated.places.together and node["left"].get("label", 0) == node["right"].get("label", 1):
             raise CertificateError("a node of the tree of the certificate has two leaves of one class")
         sides = ((node["left"], rows[goes[rows]]), (node["right"], rows[~goes[rows]]))

@@ -48,6 +48,12 @@ class Places:
     most_tests: int | None = None
 
     @property
+    def of_columns(self) -> bool:
+        """Whether anything is said of columns."""
+        named = self.span or self.never_below or self.apart or self.together
+        return bool(named) or self.most_columns is not None
+
+    @property
     def settled(self) -> bool:
         """Whether nodes that part no rows count, so that every leaf has to hold one."""
         return bool(self.together) or any(first > 1 for first, _ in self.span.values())

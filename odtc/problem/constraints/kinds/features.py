@@ -1,6 +1,6 @@
 """At most N columns of the data are asked, however often: y_j ≥ Σ_{f of j} b_tf, Σ_j y_j ≤ N.
 
-Of tests of two columns that part the rows alike, the encoding keeps one, and that one counts.
+Of tests of two columns that part the rows alike the encoding keeps both, if a constraint speaks of columns.
 """
 
 import numpy as np
