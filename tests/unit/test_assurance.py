@@ -232,3 +232,38 @@ def test_the_page_says_that_it_believes_the_run_if_the_rows_to_test_on_are_not_k
     assert command("report", tmp_path / "t").code == 0 and "word of the run" in (tmp_path / "t.html").read_text()
     assert command("report", tmp_path / "t", "--test", test).code == 0
     assert "counted again for this page" in (tmp_path / "t.html").read_text()
+
+
+def rare_groups(n, rng, rare):
+    """Rows of two groups, and `rare` rows of a third in which the class is the other one."""
+    side = np.array(["A", "B"])[rng.integers(0, 2, n)].astype(object)
+    x = rng.integers(0, 4, n)
+    side[:rare] = "rare"
+    y = np.where((x > 1) ^ (side == "rare"), "yes", "no")
+    return [f"{s},{a},{k}" for s, a, k in zip(side, x, y)]
+
+
+def test_a_group_without_test_rows_is_not_assured(tmp_path):
+    """It was left out of the comparison, and the others were called assured."""
+    rng = np.random.default_rng(0)
+    for name, n, rare in (("train", 150, 2), ("test", 300, 0)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["side,x,y", *rare_groups(n, rng, rare)]) + "\n")
+    for text in ("equal_opportunity[group=side,positive=yes] <= 0.9", "group_accuracy[group=side] >= 0.1"):
+        words = ["--depth", 1, "--aside", "side", "--constraint", text, "--confidence", 0.9, "--test", "test.csv"]
+        facts = command("fit", "train.csv", *words, "--json", folder=tmp_path).facts["assured"]
+        assert facts["all"] is False
+        assert facts["constraints"][0]["why"] == "no test row is of the group 'rare' of side"
+
+
+def test_what_no_test_is_of_is_told(files, tmp_path):
+    train, test = files
+    words = ["--depth", 1, "--aside", "side", "--confidence", 0.9]
+    held = command("fit", train, *words, "--constraint", "leaf_precision >= 0.3", "--json", folder=tmp_path).facts
+    assert (
+        held["assured"]["all"] is False
+        and "no exact test of leaf_precision" in held["assured"]["constraints"][0]["why"]
+    )
+    alone = command("fit", train, *words, "--constraint", "leaf_rows >= 3", folder=tmp_path)
+    assert "of the tree and its training rows" in refused(alone)
+    same = command("fit", train, *words, "--constraint", "accuracy >= 0.5", "--test", train, folder=tmp_path)
+    assert "the test rows are the training rows" in refused(same)

@@ -14,15 +14,16 @@ import numpy as np
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import ChoiceError, OdtcError
 from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.constraints.kind import OnPredictions, OnProportions
+from odtc.problem.constraints.groups import groups
+from odtc.problem.constraints.kind import OnPredictions, OnProportions, Subject
 from odtc.problem.constraints.proportions import Share, ShareSum
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Tree
 from odtc.verification.verify import RowPredictions
 
 ASSUMPTION = (
-    "new rows are drawn independently from the source of the test rows, and the test rows had no part in the choice of "
-    "the tree"
+    "new rows are drawn independently from the source of the test rows, have no group that no row here has, and the "
+    "test rows had no part in the choice of the tree"
 )
 
 
@@ -78,7 +79,7 @@ def assurances(
     confidence: float,
     asked: tuple[Constraint, ...] | None = None,
 ) -> list[Assured]:
-    """One entry for each constraint on predictions.
+    """One entry for each constraint on predictions, or on what the leaves hold.
 
     Parameters
     ----------
@@ -103,10 +104,15 @@ def assurances(
             "a confidence needs rows that had no part in the choice of the tree: set some aside (--hold-out 0.3), or "
             "name their file with --test"
         )
-    given = [one for one in asked or problem.constraints if one.module.can(OnPredictions)]
+    given = [one for one in asked or problem.constraints if tells_of_rows(one)]
     found = _sums_of_each(given, problem, tree, labelled)
     alpha = _of_each_bound(found, confidence)
     return [_assured(one, found[one], alpha, labelled.n_rows) for one in given]
+
+
+def tells_of_rows(given: Constraint) -> bool:
+    """Whether a constraint says something of rows that new ones may break: its answers, or what its leaves hold."""
+    return given.module.can(OnPredictions) or (given.module.SUBJECT == Subject.LEAVES and given.op == ">=")
 
 
 def expect_share(confidence: float) -> None:
@@ -159,7 +165,8 @@ def assured_text(entry: Assured, confidence: float) -> str:
     if entry.figure is None:
         return f"{entry.constraint}: cannot be assured, {entry.why}"
     side = "or more" if entry.constraint.op == ">=" else "or less"
-    figure = f"{entry.figure:.4g} {side} on new rows, with confidence {confidence:g}, by {entry.test:.4g} on test rows"
+    figure = f"{entry.figure:.4g} {side} on new rows, with confidence {confidence:g}"
+    figure += "" if entry.test is None else f", by {entry.test:.4g} on test rows"
     return f"{entry.constraint}: {figure}" + (f"; cannot be assured, {entry.why}" if entry.why else "")
 
 
@@ -192,9 +199,22 @@ def _sums(given: Constraint, problem: Problem, rows: RowPredictions, labelled: b
                 if text.startswith(feature.name) and feature.kind != NUMERIC and (column < 0).any():
                     return f"test rows have levels of {feature.name!r} that no training row has"
     try:
+        for text in given.module.compared(given):
+            lacking = [name for name in _known(problem, rows, text) if name not in groups(rows.rowwise, text).names]
+            if lacking:
+                return f"no test row is of the group {' or '.join(map(repr, lacking))} of {text}"
         return given.module.proportions(rows.rowwise, given, np.asarray(rows.predicted))
     except OdtcError as refused:
         return f"the test rows do not show its groups ({refused})"
+
+
+def _known(problem: Problem, rows: RowPredictions, text: str) -> list[str]:
+    """The groups of a text that the training rows or the levels of its column tell of."""
+    known = list(groups(problem.encoded, text).names)
+    for feature in (*rows.dataset.features, *rows.dataset.aside):
+        if feature.name == text and feature.kind != NUMERIC:
+            known += [feature.show(level) for level in range(len(feature.levels))]
+    return list(dict.fromkeys(known))
 
 
 def _assured(given: Constraint, sums: list[ShareSum] | str, alpha: float, n_rows: int) -> Assured:
@@ -209,6 +229,9 @@ def _assured(given: Constraint, sums: list[ShareSum] | str, alpha: float, n_rows
     figure, test = (abs(value) if given.op == ">=" else value for value in (reached, shown))
     if assures(1.0):
         return Assured(given, figure, "", test, n_rows, n_rows)
+    if empty := sum(not share.among.any() for share in {id(s): s for each in sums for s in each.shares}.values()):
+        parts = "a group or class that it speaks of" if empty > 1 or len(sums) > 1 else "what it is a share of"
+        return Assured(given, figure, f"as no test row is of {parts}", None, n_rows)
     if not assures(MOST_SCALE):
         if any(sum(share.coef * share.value for share in each.shares) > each.upper + 1e-12 for each in sums):
             return Assured(given, figure, "as the test rows themselves do not satisfy it", test, n_rows)

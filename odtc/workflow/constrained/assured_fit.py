@@ -15,13 +15,15 @@ from dataclasses import replace
 from math import ceil, floor
 from pathlib import Path
 
+import numpy as np
+
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read
 from odtc.errors import ChoiceError, NoSolutionError
 from odtc.model.solution import Termination
 from odtc.problem.constraints.constraint import Constraint
-from odtc.workflow.constrained.assurance import expect_share, widths
+from odtc.workflow.constrained.assurance import expect_share, tells_of_rows, widths
 from odtc.workflow.posing import held_out_rows, test_rows
 from odtc.workflow.reporting import Reporter
 from odtc.workflow.results import Fit
@@ -89,7 +91,17 @@ def fit_assured(
     if first.proof.termination == Termination.INTERRUPTED:
         raise KeyboardInterrupt
     asked, posed = first.problem.constraints, first.problem
+    if not any(map(tells_of_rows, asked)):
+        raise ChoiceError(
+            f"expected a --constraint that a confidence can be told of, got {', '.join(map(str, asked))}: these are of "
+            "the tree and its training rows; fit without --confidence, or ask for a rate, such as 'accuracy >= 0.7'"
+        )
     labelled = held_out_rows(posed) if test is None else test_rows(posed, test)
+    if np.array_equal(labelled.X, dataset.X, equal_nan=True) and np.array_equal(labelled.y, dataset.y):
+        raise ChoiceError(
+            "the test rows are the training rows, so that they had a part in the choice of the tree: name other rows "
+            "with --test, or leave it out (three of ten rows are set aside then)"
+        )
     width = widths(posed, first.tree, labelled.n_rows, confidence)
     tried = set()
     for factor in (*FACTORS, 0.0):

@@ -100,7 +100,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
         return Certified(False, Termination.UNKNOWN, f"the certificate of the search was refused: {reason}")
     except TimeLimitReached:
         return Certified(
-            None, why=f"the proof is that of the search; its certificate was not checked in time, {CERTIFY}"
+            None, why=f"the proof is that of the search; its certificate was not checked, for want of time, {CERTIFY}"
         )
     except KeyboardInterrupt:
         return Certified(None, why=f"the proof is that of the search; an interruption ended the check, {CERTIFY}")

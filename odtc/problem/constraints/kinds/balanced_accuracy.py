@@ -57,10 +57,9 @@ def _totals(encoded: Encoded) -> np.ndarray:
 
 
 def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
-    total = _totals(encoded)
-    heavy = np.flatnonzero(total > 0)
-    right = predicted == encoded.y
-    return [ShareSum(tuple(Share(-1.0 / len(heavy), encoded.y == k, right) for k in heavy), -given.bound)]
+    """Of every class: new rows have those, too, of which these have none."""
+    right, K = predicted == encoded.y, len(encoded.classes)
+    return [ShareSum(tuple(Share(-1.0 / K, encoded.y == k, right) for k in range(K)), -given.bound)]
 
 
 def tries(encoded: Encoded) -> list[str]:
