@@ -126,13 +126,14 @@ def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = Non
     model : Model
     solution : Solution
     start : HeapTree or None
-        A tree that is known.
+        A tree that is known; CART's is then tried, too.
 
     Returns
     -------
     Solution
-        With the point of that tree, or of the start if that costs less; or the same if its point is that of its tree,
-        or neither tree is one of the model. The bound stays; what it does not prove is not called optimal.
+        With the point of that tree, or of the start or CART's if that costs less; or the same if its point is that of
+        its tree, or none of these trees is one of the model. The bound stays; what it does not prove is not called
+        optimal.
     """
     problem = model.problem
     if not solution.has_solution or model.recorded or model.edited is not None:
@@ -144,8 +145,9 @@ def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = Non
     paid = tree_cost(problem, heap)
     if paid is not None and (paid <= claimed or is_close(paid, claimed)):
         return solution
+    others = [] if start is None else [start, *(cart for _, cart in greedy(problem))]
     found = []
-    for tree in (heap, *([] if start is None else [start])):
+    for tree in (heap, *others):
         try:
             x = complete(problem, model, arrange_tree(problem, model, tree))
         except TreeError:

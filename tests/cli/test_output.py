@@ -120,6 +120,14 @@ def test_a_folder_is_filled_by_tune_as_by_fit(work):
     assert said.facts["tree"] == "folder/a_tuned.tree.json" and (work / said.facts["tree"]).exists()
 
 
+def test_tune_begins_each_fit_with_the_start_that_is_asked_for(work):
+    given = "tune", "a.csv", "--model", "binoct", "--depths", "1", "--folds", "2", "--solver", "highs", "-o", "t"
+    for start, told in (("none", "none"), ("cart", "accepted")):
+        assert odtc(*given, "--start", start, folder=work).code == 0
+        assert json.loads((work / "t.run.json").read_text())["start"] == told
+    assert "unknown start 'nosuch'" in odtc(*given, "--start", "nosuch", folder=work).err
+
+
 @pytest.mark.parametrize(
     "words",
     [("show", "m.tree.json"), ("predict", "m.tree.json", "a.csv", "--json"), ("export", "m.tree.json", "--to", "png")],

@@ -28,7 +28,7 @@ EACH_FIT = "Wall seconds of each fit; by default none."
 
 
 @takes(
-    Part(ModelSpec, only=("class_weight", "cost", "constraints")),
+    Part(ModelSpec, only=("start", "class_weight", "cost", "constraints")),
     READING,
     Part(
         SolvingSpec,
