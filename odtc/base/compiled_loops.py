@@ -25,16 +25,23 @@ def compile_loops(names: Sequence[str], among: dict[str, Any]) -> Any:
     ImportError
         Without numba.
     """
-    import numba
-
     for name in names:
         plain = among[name]
         own = types.FunctionType(plain.__code__, among, name, plain.__defaults__)
         own.__module__, own.__qualname__ = plain.__module__, plain.__qualname__
-        among[name] = numba.njit(nogil=True)(own)
+        among[name] = for_numba(own, name == names[-1])
     for name in names:
         keep_on_disk(among[name], (among[other].py_func for other in names))
     return among[names[-1]]
+
+
+def for_numba(function: types.FunctionType, called: bool) -> Any:
+    """A function that numba compiles when needed; with the way in from Python, which takes a part of that time, only if
+    it is called from there."""
+    import numba
+
+    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": not called}
+    return numba.njit(**options)(function)
 
 
 def keep_on_disk(function: Any, among: Iterable[types.FunctionType]) -> None:

@@ -56,7 +56,7 @@ def least_pair(rank, order, begin, label, gain, most, n_labels, inside, price, t
             local[i] = m
             m += 1
     # Entries of the members, one after another.
-    first_entry, n_entries, j = np.zeros(m + 1, np.int64), 0, 0
+    first_entry, n_entries, j = np.zeros(m + 1, np.int64), np.int64(0), 0
     for i in range(n):
         if inside[i]:
             n_entries += begin[i + 1] - begin[i]
@@ -64,7 +64,7 @@ def least_pair(rank, order, begin, label, gain, most, n_labels, inside, price, t
             first_entry[j] = n_entries
     of_label, gains = np.zeros(n_entries, np.int64), np.zeros(n_entries, np.int64)
     own_most, total = np.zeros(m, np.int64), np.zeros(n_labels, np.int64)
-    W = e = j = 0
+    W = e = j = np.int64(0)  # typed from the begin: numba compiles `stumps` and `move` for each type that it meets
     for i in range(n):
         if inside[i]:
             own_most[j] = most[i]
@@ -101,7 +101,7 @@ def least_pair(rank, order, begin, label, gain, most, n_labels, inside, price, t
     weight, held_sums = np.zeros(SLOTS, np.int64), np.zeros((1, n_labels), np.int64)
     for g in range(F):
         among = slice(blocks[g], blocks[g + 1])
-        lower[1, 0, g] = stumps(table[among], held[among], held_sums[0], total, 0, W, price)[1]
+        lower[1, 0, g] = stumps(table[among], held[among], held_sums[0], total, np.int64(0), W, price)[1]
         lower[0, 1, g] = lower[1, 0, g]
     minimum[1, 0] = minimum[0, 1] = lower[1, 0].min()
     weight[1] = W
@@ -121,7 +121,7 @@ def least_pair(rank, order, begin, label, gain, most, n_labels, inside, price, t
             cut_weight[b + 1] += cut_weight[b]
             cut_rows[b + 1] += cut_rows[b]
         stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 1, n_blocks - 1, 0, 1, 0
-        top, summed = 1, 0
+        top, summed = 1, np.int64(0)
         held_sums[:] = 0
         while top:
             top -= 1

@@ -150,6 +150,19 @@ def best_pairs(table, pairs, total, toll):
     return best
 
 
+def most_saved(total):
+    """What a leaf saves at most: of two labels either one, with one sum for both.
+
+    Parameters
+    ----------
+    total : int32 (labels,), as of `triples`
+    """
+    saved = np.int64(abs(total[0])) if len(total) == 1 else np.int64(0)
+    for k in range(len(total)):
+        saved = max(saved, np.int64(total[k]))
+    return saved
+
+
 def columns_of(entries, n, first, column, F):
     """(the columns that part the entries, the number of each column among them or -1)."""
     ones = np.zeros(F, np.int64)
@@ -173,7 +186,7 @@ def height_three(entries, n, first, column, label, gain, most, stride, price, F,
     whole = np.int64(0)
     for i in range(n):
         whole += most[entries[i]]
-    saved, test = abs(np.int64(total[0])) if stride == 1 else np.int64(total.max()), -1
+    saved, test = most_saved(total), -1
     for f in range(m):
         both = best[0, f] + best[1, f] - toll
         if both > saved:
@@ -202,7 +215,8 @@ def known_three(entries, n, first, column, label, gain, most, stride, price, F, 
         if same:
             return costs[slot]
     cost, _, _ = height_three(entries, n, first, column, label, gain, most, stride, price, F, room)
-    keys[slot] = key
+    for w in range(words):
+        keys[slot, w] = key[w]
     costs[slot] = cost
     return cost
 
@@ -243,11 +257,11 @@ def height_four(entries, first, column, answer, label, gain, most, stride, price
             for y in range(size):
                 weight[own[x], own[y]] += most[e]
     shift = 1 if stride == 1 else 0
-    leaf = (whole - (abs(np.int64(total[0])) if stride == 1 else np.int64(total.max()))) >> shift
+    leaf = (whole - most_saved(total)) >> shift
     both = saved[0] + saved[1]
     three, sets = leaf, 1
-    if m and ((whole + toll - both.max()) >> shift) < leaf:
-        three = (whole + toll - both.max()) >> shift
+    for f in range(m):
+        three = min(three, (whole + toll - both[f]) >> shift)
     best, test = need, -3
     if leaf < best:
         best, test = leaf, -1
@@ -260,7 +274,13 @@ def height_four(entries, first, column, answer, label, gain, most, stride, price
     side = np.empty((2, n), np.int32)
     size = np.zeros(2, np.int64)
     bound = three
-    for f in np.argsort(-both):
+    left_out = np.zeros(m, np.bool_)
+    for _ in range(m):
+        f = -1  # the test that saves most of those that are left; numba takes seconds to compile a sort
+        for g in range(m):
+            if not left_out[g] and (f < 0 or both[g] > both[f]):
+                f = g
+        left_out[f] = True
         if price + low[0, f] + low[1, f] < best:
             size[:] = 0
             for i in range(n):

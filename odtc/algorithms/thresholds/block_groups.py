@@ -122,7 +122,9 @@ def scan_groups(left, whole, inner, of_left, of_whole, weight_left, weight_whole
         at += labels
         if inner[group]:
             if up + behind > max(bound, best):
-                bound = max(bound, two_labels(room[0], left[at - labels : at], of_left))
+                for k in range(labels):
+                    room[2, k] = left[at - labels + k]
+                bound = max(bound, two_labels(room[0], room[2], of_left))
             if up_right + behind_right > max(bound_right, best_right):
                 for k in range(labels):
                     room[2, k] = whole[at - labels + k] - left[at - labels + k]

@@ -1,8 +1,8 @@
 """The kernels, compiled by a process apart while the search goes on in numpy: `python -m` this module does it.
 
-numba needs ten seconds and more for them, once on a machine. A search with a short limit would never wait for that; a
-second processor, if there is one, has them on disk before the limit, or for the next command. One process compiles at a
-time, and it ends with the process that has started it: its input ends then.
+numba needs some twelve CPU seconds for them, once on a machine. A search with a short limit would never wait for that;
+a second processor, if there is one, has them on disk before the limit, or for the next command. One process compiles at
+a time, and it ends with the process that has started it: its input ends then.
 """
 
 import atexit

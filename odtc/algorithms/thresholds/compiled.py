@@ -25,7 +25,7 @@ from odtc.algorithms.thresholds import (
     depth_two_numpy,
 )
 from odtc.base import deadline
-from odtc.base.compiled_loops import keep_on_disk
+from odtc.base.compiled_loops import for_numba, keep_on_disk
 
 NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called from Python
 BINARY = ("pair_sums", "best_pair")  # which numpy code does without (odtc.algorithms.thresholds.binary_nodes)
@@ -150,8 +150,6 @@ def _heard(function):
 @cache
 def _dispatchers() -> dict:
     """The functions of the kernels' modules as numba's, which are compiled or loaded when they are called."""
-    import numba
-
     # They call each other by their module's names: they are compiled among compiled ones, and the module keeps the
     # plain ones.
     among = vars(block_groups) | vars(pair_counts) | vars(binary_triples) | vars(binary_pairs) | vars(depth_two)
@@ -159,7 +157,7 @@ def _dispatchers() -> dict:
     for name, function in functions.items():
         own = types.FunctionType(function.__code__, among, name, function.__defaults__)
         own.__module__, own.__qualname__, own.__doc__ = function.__module__, function.__qualname__, function.__doc__
-        among[name] = numba.njit(nogil=True)(own)
+        among[name] = for_numba(own, name in NAMES + BINARY + TALL + COUNTING)
         keep_on_disk(among[name], functions.values())
     return among
 

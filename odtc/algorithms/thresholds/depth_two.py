@@ -87,7 +87,7 @@ def profile(order, most, count):
 
 def totals(line, label, gain, most, count, stride):
     """(cost of the best label, that label, weight, rows of the data) of the entries of one line of an order."""
-    weight, rows = 0, 0
+    weight, rows = np.int64(0), np.int64(0)
     value = np.zeros(max(2, stride), np.int64)
     for t in range(len(line)):
         e = line[t] >> 1
@@ -100,7 +100,10 @@ def totals(line, label, gain, most, count, stride):
                 value[0] -= gain[e]
         else:
             value[label[e]] += gain[e]
-    best = int(value.argmax())
+    best = 0
+    for k in range(1, len(value)):
+        if value[k] > value[best]:
+            best = k
     return weight - value[best], best, weight, rows
 
 
@@ -390,9 +393,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     # Columns that part nothing are left out; the line behind the last column has one block, for the sums of a side.
     column, blocks = np.empty(F, np.int64), np.empty(F + 1, np.int64)
     place = np.empty((F + 1, n), np.int32)
-    m = 0
+    m = np.int64(0)
     for g in range(F):
-        b = 0
+        b = np.int64(0)
         for i in range(n):
             e = order[g, i]
             place[m, local[e >> 1]] = b
@@ -461,7 +464,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             for i in range(first[j], first[j + 1]):
                 total += whole[i]
                 upto[i] = total
-    weight, rows = 0, 0
+    weight, rows = np.int64(0), np.int64(0)
     for i in range(n):
         weight += cap[i]
         rows += number[i]
@@ -491,7 +494,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         positive = (weight + of_whole[0]) >> 1
         leaf = min(positive, weight - positive)
     else:
-        leaf = weight - of_whole.max()
+        leaf = weight
+        for k in range(stride):
+            leaf = min(leaf, weight - of_whole[k])
     best, best_column, best_cut, scans = need, -2, 0, 0
     if leaf < best:
         best, best_column = leaf, -1
@@ -508,7 +513,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 line_lab[j],
                 line_gain[j],
                 side,
-                1,
+                np.int64(1),
                 save_whole,
                 weight,
                 price,
@@ -544,6 +549,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 whole, whole, first[j], blocks[j], stride, save_whole, save_whole, weight, weight, price, room
             )
             held[j] = stump[j]
+    least_stump = NEVER
+    for j in range(m):
+        least_stump = min(least_stump, stump[j])
     low, high = np.empty((POINTS, m), np.int64), np.empty((POINTS, m), np.int64)
     low_mins, high_mins = np.empty(POINTS, np.int64), np.empty(POINTS, np.int64)
     at_cut, at_weight, users = np.empty(POINTS, np.int64), np.empty(POINTS, np.int64), np.empty(POINTS, np.int64)
@@ -562,7 +570,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             if not left_out[g] and (j < 0 or stump[g] < stump[j]):
                 j = g
         left_out[j] = True
-        f, b, w, c = column[j], 0, 0, 0
+        f, b, w, c = column[j], np.int64(0), np.int64(0), np.int64(0)
         for i in range(n):
             e = order[f, i]
             entry[i] = local[e >> 1]
@@ -585,7 +593,6 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             high[0, g] = stump[g]
             low[1, g] = stump[g]
             high[1, g] = 0
-        least_stump = stump.min()
         low_mins[0], high_mins[0], at_cut[0], at_weight[0] = 0, least_stump, 0, 0
         low_mins[1], high_mins[1], at_cut[1], at_weight[1] = least_stump, 0, b, weight
         users[0] = users[1] = 1
@@ -606,17 +613,17 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                         e = order[column[g], i]
                         block[g, local[e >> 1]] = at
                         at += e & 1
-            pure = separable(entry, lab, own, block if n_grouped else place, starts, b, m, False)
-            pure_right = separable(entry, lab, own, block if n_grouped else place, starts, b, m, True)
+            pure = separable(entry, lab, own, block if n_grouped else place, starts, b, m, np.bool_(False))
+            pure_right = separable(entry, lab, own, block if n_grouped else place, starts, b, m, np.bool_(True))
             if pure < pure_right and loss >= best - price:
                 continue
             pure, pure_right = min(pure, b - 1), max(pure_right, 1)
         looked = looked and price == 0 and least <= 1
-        stack[0] = (a, z, 0, 1)
+        stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = a, z, 0, 1
         top = 1
         while top > 0 and told[0] == 0:
             top -= 1
-            a, z, lo, hi = stack[top]
+            a, z, lo, hi = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
             part = cut_weight[at_cut[hi]] - cut_weight[at_cut[lo]]
             target = best - price
             some, some_right = loss if a > pure else 0, loss if z < pure_right else 0
@@ -749,9 +756,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 # Columns that are known by groups are settled, as far as they may have the least costs.
                 while some_open:
                     some = max(0, most_left + most_right - target) // NEAR
-                    g, wanted = least_open(low[new], open_l, kept - some), 1
+                    g, wanted = least_open(low[new], open_l, kept - some), np.int64(1)
                     if g < 0:
-                        g, wanted = least_open(high[new], open_r, kept_right - some), 0
+                        g, wanted = least_open(high[new], open_r, kept_right - some), np.int64(0)
                     if g < 0:
                         break
                     for k in range(labels):
@@ -776,10 +783,14 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                     )
                     if wanted:
                         open_l[g], low[new, g], kept = False, l, min(kept, l)
-                        most_left = low[new].min()
+                        most_left = NEVER
+                        for j in range(m):
+                            most_left = min(most_left, low[new, j])
                     else:
                         open_r[g], high[new, g], kept_right = False, l, min(kept_right, l)
-                        most_right = high[new].min()
+                        most_right = NEVER
+                        for j in range(m):
+                            most_right = min(most_right, high[new, j])
                 if kept + kept_right < target:
                     best, best_column, best_cut = price + kept + kept_right, f, c
                     told[1], told[2], told[3] = best, best_column, best_cut
@@ -787,12 +798,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             users[new] = 2
             one = max(low_mins[lo] + most_right, most_left + high_mins[lo] - (w - at_weight[lo]))
             two = max(most_left + high_mins[hi], low_mins[hi] + most_right - (at_weight[hi] - w))
-            below, above = (a, c - 1, lo, new), (c + 1, z, new, hi)
-            if one <= two:
-                stack[top] = above
-                stack[top + 1] = below
-            else:
-                stack[top] = below
-                stack[top + 1] = above
+            below = top + 1 if one <= two else top
+            above = 2 * top + 1 - below
+            stack[below, 0], stack[below, 1], stack[below, 2], stack[below, 3] = a, c - 1, lo, new
+            stack[above, 0], stack[above, 1], stack[above, 2], stack[above, 3] = c + 1, z, new, hi
             top += 2
     return best, best_column, best_cut, scans

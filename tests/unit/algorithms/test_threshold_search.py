@@ -172,16 +172,7 @@ def test_both_kernels_give_the_same_values():
             continue
         data = (ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride)
         for need in (1 << 50, int(ranked.most.sum()) // 3):
-            given = (
-                ranked.order,
-                *data,
-                ranked.price,
-                ranked.least,
-                need,
-                np.zeros(ranked.n, np.int32),
-                np.zeros(4, np.int64),
-            )
-            both = [kernels.depth_two(*given)[0] for kernels in (compiled.plain(), compiled.compiled())]
+            both = [best_pair(kernels, ranked, need) for kernels in (compiled.plain(), compiled.compiled())]
             assert both[0] == both[1]
         for name, arguments in (("profile", data[2:4]), ("gini_test", (*data[:2], data[4]))):
             one, two = (getattr(k, name)(ranked.order, *arguments) for k in (compiled.plain(), compiled.compiled()))
@@ -381,6 +372,23 @@ def test_the_words_at_an_interruption_are_those_of_the_tree(looks):
     assert (
         float(bound) == pytest.approx(min(found.bound, float(cost)), rel=1e-5) or int(height) < problem.topology.depth
     )
+
+
+def best_pair(kernels, ranked, need):
+    data = (ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride, ranked.price, ranked.least)
+    return kernels.depth_two(ranked.order, *data, need, np.zeros(ranked.n, np.int32), np.zeros(4, np.int64))[0]
+
+
+def test_no_function_is_compiled_for_numbers_that_only_begin_a_sum():
+    """Such types were met while those of the caller were not settled: a third of all compiling was for them."""
+    pytest.importorskip("numba", reason="numba is not installed")
+    ranked = rank_rows(np.arange(12)[:, None], 1 - np.eye(3)[np.arange(12) % 3])
+    assert best_pair(compiled.compiled(), ranked, 1 << 50) == 6
+    functions = compiled._dispatchers()
+    for name in ("scan_two", "scan_labels", "scan_entries", "separable", "settle_groups", "move_cut"):
+        kept = [str(key) for key in functions[name]._cache._cache_file._load_index()]
+        met = [str(types) for types in functions[name].signatures]
+        assert (kept or met) and not [types for types in (*kept, *met) if "Literal" in types], name
 
 
 def test_ctrl_c_while_a_kernel_is_compiled_is_ctrl_c():
