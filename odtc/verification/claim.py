@@ -4,6 +4,8 @@ Whoever writes a certificate, of whatever kind, states these terms under "of" (`
 them again from the data that it has read, and refuses the first that differs (`expect`).
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from odtc.base.json_schema import FLAG, TEXT, WHOLE
@@ -27,6 +29,7 @@ SHAPE = {
     "all_tests": FLAG,
     "constraints": [TEXT],
     "task?": TEXT,
+    "asked?": {},
 }
 CLASSES = ("classification",)  # the tasks of which the cost is the weight of the errors
 COSTS = {
@@ -35,6 +38,8 @@ COSTS = {
     "policy": "what the actions save of the highest cost of each row, lost by the actions that are not taken",
     "survival": "D - D log(D/H) of the events D and the hazard H of each leaf",
 }
+# How the target is read, by the options of `odtc fit` that a task has.
+ASKED = ("actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event")
 LISTED = 10  # classes that are told one by one
 NAMES = {
     "classes": "the classes in their order",
@@ -48,6 +53,7 @@ NAMES = {
     "rows_of_class": "the rows of each class",
     "n_tests": "the number of tests",
     "all_tests": "whether its tests are all",
+    "asked": "the options of its task",
 }
 
 
@@ -80,7 +86,13 @@ def claim_of(dataset: Dataset, depth: int, n_tests: int, all_tests: bool, constr
         "n_tests": n_tests,
         "all_tests": all_tests,
         "constraints": list(constraints),
-    } | ({} if dataset.task in CLASSES else {"task": dataset.task})
+    } | ({} if dataset.task in CLASSES else {"task": dataset.task, "asked": _asked(dataset.source)})
+
+
+def _asked(source: Mapping) -> dict:
+    """What was asked of the reading of the target, without what is the default."""
+    found = {key: source[key] for key in ASKED if source.get(key)}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
 
 
 def expect(stated: dict, found: dict) -> None:
@@ -96,8 +108,10 @@ def expect(stated: dict, found: dict) -> None:
 def words(terms: dict) -> str:
     """The terms in words, for the line behind the claim."""
     task, names = terms.get("task"), terms["classes"]
+    asked = terms.get("asked", {})
     listed = ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED:,} more" if len(names) > LISTED else "")
     said = [f"task {task}, of which the cost is {COSTS.get(task, 'its own')}"] if task else []
+    said += [f"{key} {value if isinstance(value, str) else ', '.join(value)}" for key, value in asked.items()]
     said.append(f"target {terms['target']!r} ({listed})")
     said.append(f"weights in column {terms['weights']!r}" if terms["weights"] is not None else "every row counts 1")
     if terms["aside"]:

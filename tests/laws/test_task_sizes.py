@@ -1,5 +1,8 @@
 """Targets and costs of any size: a few far from the others, in large and in small units."""
 
+import json
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -45,6 +48,23 @@ def test_a_number_that_is_far_away_is_proved_in_whole_numbers(tmp_path):
     data = written(tmp_path / "far.csv", "a,b,y", zip(a, b, y))
     fitted = odtc.fit(data, "dpflow", depth=3, task="regression")
     assert fitted.proved and fitted.certified
+
+
+@pytest.mark.parametrize("task", ["policy", "survival"])
+def test_a_certificate_states_how_its_target_was_read(tmp_path, task):
+    rng = np.random.default_rng(2)
+    table = zip(rng.integers(0, 6, 24), rng.integers(1, 9, 24), rng.integers(0, 2, 24))
+    data = written(tmp_path / "d.csv", "a,y,z", table)
+    words = ["--time", "y", "--event", "z"] if task == "survival" else ["--actions", "y,z", "--goal", "max"]
+    assert run_cli("certify", data, "--task", task, *words, "--depth", 1, "-o", tmp_path / "c.json").code == 0
+    facts = json.loads((tmp_path / "c.json").read_text())
+    forged = [facts | {"of": facts["of"] | {"asked": {}}}, facts | {"of": facts["of"] | {"task": "median"}}]
+    if task == "survival":
+        forged.append(facts | {"claim": [facts["claim"][0], str(Fraction(facts["claim"][1]) * 10**24)]})
+    for one in forged:
+        (tmp_path / "f.json").write_text(json.dumps(one))
+        assert run_cli("verify", "--certificate", tmp_path / "f.json").code == 1
+    assert run_cli("verify", "--certificate", tmp_path / "c.json").code == 0
 
 
 def test_small_units_keep_the_branch_nodes_that_rows_need():

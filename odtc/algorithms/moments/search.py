@@ -112,7 +112,11 @@ class MomentSearch:
         self.tried: dict[tuple, list] = {}
         self.limits, self.free = limits, None
         if least > 1 or limits.rises:
-            self.free = MomentSearch(rank, moments, law, price, 1, check, limits=limits.without_levels())
+            self.free = self._of_any_rows(rank, moments, limits.without_levels())
+
+    def _of_any_rows(self, rank: np.ndarray, moments: np.ndarray, limits: TreeLimits) -> "MomentSearch":
+        """The search of trees whose leaves may have any rows."""
+        return MomentSearch(rank, moments, self.law, self.price, 1, self.check, limits=limits)
 
     def solve(self, depth: int) -> Known:
         """The best tree of all rows."""

@@ -153,6 +153,8 @@ def searches(problem: Problem) -> bool:
     """Whether `fit` needs no solver: no constraints, or those that the compiler's own searches heed."""
     if moments.by_moments(problem):
         return moments.searches(problem)
+    if moments.of_medians(problem):
+        return True
     return _under_constraints(problem) or threshold_search.searches(problem)
 
 
@@ -167,7 +169,7 @@ def _under_constraints(problem: Problem) -> bool:
 
 def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.0) -> Searched:
     """The best tree that keeps the constraints and a bound, until the deadline of this context."""
-    if moments.by_moments(problem):
+    if moments.by_moments(problem) or moments.of_medians(problem):
         return moments.search(problem, start, progress)
     if _under_constraints(problem) and not threshold_search.by_ranks(problem):
         from odtc.formulations.dpflow import constrained

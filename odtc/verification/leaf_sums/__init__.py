@@ -138,7 +138,7 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
         )
     # Objectives are (1 - λ) times the cost, and the price is λ / (1 - λ) units.
     unit = measure.unit + price
-    if claim[0] > low or claim[1] < high:
+    if claim != [low, high]:
         raise CertificateError(
             f"the tree of the certificate costs {float(low / unit):.17g} to {float(high / unit):.17g} on the data, the "
             f"certificate claims {float(claim[0] / unit):.17g} to {float(claim[1] / unit):.17g}"

@@ -11,9 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.algorithms.moments.laws import LAWS
+from odtc.algorithms.moments.medians import MedianSearch
 from odtc.algorithms.moments.search import MomentSearch
 from odtc.base import deadline
+from odtc.data.encoding import Encoded
 from odtc.data.task import TASKS
+from odtc.data.tasks import median
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow.forms import states
@@ -28,6 +31,8 @@ from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 OFTEN = 0.05  # seconds between two reports
 start = states.start
+MANY = 32  # numbers, from which on medians are searched for among sorted rows
+UNCERTIFIED = "a certificate of medians takes a class for each number, of which there are more than {}"
 BY_SEARCH = (
     "the linear program of --task {} keeps the constraint leaf_rows alone; `odtc fit` without a solver and without "
     "--format finds the best tree under {!r}"
@@ -73,6 +78,30 @@ def searches(problem: Problem) -> bool:
     return by_moments(problem) and takes(problem) and params.tail == "auto" and params.fold
 
 
+def of_medians(problem: Problem) -> bool:
+    """Whether leaves answer medians of so many numbers that a class for each is too many, and the search over all cuts
+    takes all that the problem asks for."""
+    encoded, params = problem.encoded, problem.params
+    plain = params.tail == params.intervals == "auto" and params.fold and not params.proof
+    return (
+        encoded.task == median.NAME
+        and plain
+        and len(encoded.classes) > MANY
+        and all(given.name in states.ROWS for given in problem.constraints)
+    )
+
+
+def _engine(encoded: Encoded, rank: np.ndarray, terms: tuple) -> MomentSearch:
+    """The search over all cuts, of `terms` from the price on."""
+    task, count = TASKS.get(encoded.task), encoded.copies.astype(float)
+    if task.MOMENTS:
+        moments = np.stack([*task.moments(encoded.sums), count])
+        return MomentSearch(rank, moments, LAWS[task.LAW], *terms)
+    y = median.values_of(encoded.classes)[encoded.y]
+    order = np.argsort(y, kind="stable")
+    return MedianSearch(rank[order], np.stack([y, encoded.weight, count])[:, order], *terms)
+
+
 def search(
     problem: Problem, known: HeapTree | None = None, tell: Callable[[float, float, str], None] | None = None
 ) -> Searched:
@@ -89,6 +118,8 @@ def search(
     Searched
     """
     found, engine, scales = _searched(problem, known, tell)
+    if not by_moments(problem):
+        return replace(found, uncertified=UNCERTIFIED.format(MANY))
     if found.heap is None:
         return found
     from odtc.formulations.dpflow.forms.moments_certificate import certify_leaf_sums
@@ -119,9 +150,8 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched,
             told[0] = time.monotonic()
             tell(share * lower, share * upper, phase)
 
-    task, price, least = TASKS.get(encoded.task), branch_price(problem), least_rows(problem)
-    moments = np.stack([*task.moments(encoded.sums), encoded.copies.astype(float)])
-    engine = MomentSearch(scales.rank, moments, LAWS[task.LAW], price, least, deadline.check, report, limits)
+    price, least = branch_price(problem), least_rows(problem)
+    engine = _engine(encoded, scales.rank, (price, least, deadline.check, report, limits))
     proved = interrupted = False
     try:
         engine.solve(depth)

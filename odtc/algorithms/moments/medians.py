@@ -1,0 +1,161 @@
+"""The same search for leaves that cost the absolute error around their median: Σ w |y - v|, the least over v.
+
+It is the least over one number of a sum of costs of the rows, as those of odtc.algorithms.moments.laws: no tree on rows
+A and B costs less than the best tree on A and the best one on B together, and V(A) <= V(B) for A within B. But it is no
+function of three sums. The best test of one column is found by moving the rows from the right side to the left one in
+the order of the column: of either side a Fenwick tree (1994) holds W and Σ w y by the rank of y, and tells the median
+and what it costs in log n steps. Trees of two levels are found by intervals of cuts.
+"""
+
+import importlib.util
+import os
+from functools import cache
+
+import numpy as np
+
+from odtc.algorithms.moments import laws
+from odtc.algorithms.moments.search import NO_LIMITS, MomentSearch
+from odtc.algorithms.moments.tree_limits import Place
+from odtc.base.compiled_loops import compile_loops
+
+
+def add_at(tree, place, weight, value):
+    """Adds a weight and a weighted number at a place of a Fenwick tree, float64 (2, places + 1)."""
+    at = place + 1
+    while at < tree.shape[1]:
+        tree[0, at] += weight
+        tree[1, at] += value
+        at += at & -at
+
+
+def spread(tree, values, weight, total):
+    """What the rows of a Fenwick tree of this weight and weighted sum cost around their median."""
+    if weight <= 0.0:
+        return 0.0
+    at, below, told, step = 0, 0.0, 0.0, 1
+    while 2 * step < tree.shape[1]:
+        step *= 2
+    half = 0.5 * weight * (1 - 1e-12)
+    while step > 0:
+        if at + step < tree.shape[1] and below + tree[0, at + step] < half:
+            at += step
+            below += tree[0, at]
+            told += tree[1, at]
+        step //= 2
+    middle = values[min(at, len(values) - 1)]
+    return max(0.0, middle * below - told + (total - told) - middle * (weight - below))
+
+
+def best_cut(code, size, w, y, count, rows, least, price):
+    """(gain, column, cut): the best test, column -1 for a leaf; a gain is minus a cost.
+
+    Parameters
+    ----------
+    code : integers (columns, all rows), ranks; a cut c sends ranks of at most c to the left
+    size : int64 (columns,), ranks of each column
+    w, y, count : float64 (all rows,), weight, number, and rows of the data; y does not fall
+    rows : int64 (rows,), the rows that are meant, rising
+    least : float, rows of the data that each leaf must have
+    price : float, of a branch node
+    """
+    n = len(rows)
+    weight, number, values = np.empty(n), np.empty(n), np.empty(n)
+    every, held = np.zeros((2, n + 1)), 0.0
+    whole = total = 0.0
+    middle = y[rows[n // 2]]  # sums around a middle number lose no digits to the size of the numbers
+    for i in range(n):
+        weight[i], values[i] = w[rows[i]], y[rows[i]] - middle
+        number[i] = weight[i] * values[i]
+        whole += weight[i]
+        total += number[i]
+        held += count[rows[i]]
+    for i in range(n):
+        every[0, i + 1] += weight[i]
+        every[1, i + 1] += number[i]
+        up = (i + 1) + ((i + 1) & -(i + 1))
+        if up <= n:
+            every[0, up] += every[0, i + 1]
+            every[1, up] += every[1, i + 1]
+    best, column, cut = -spread(every, values, whole, total), -1, -1
+    order = np.empty(n, np.int64)
+    for g in range(len(size)):
+        begin = np.zeros(size[g] + 1, np.int64)
+        for i in range(n):
+            begin[code[g, rows[i]] + 1] += 1
+        for v in range(size[g]):
+            begin[v + 1] += begin[v]
+        place = begin.copy()
+        for i in range(n):
+            v = code[g, rows[i]]
+            order[place[v]] = i
+            place[v] += 1
+        left, right = np.zeros((2, n + 1)), every.copy()
+        lw = ls = lc = 0.0
+        for v in range(size[g] - 1):
+            if begin[v] == begin[v + 1]:
+                continue
+            for at in range(begin[v], begin[v + 1]):
+                i = order[at]
+                add_at(left, i, weight[i], number[i])
+                add_at(right, i, -weight[i], -number[i])
+                lw += weight[i]
+                ls += number[i]
+                lc += count[rows[i]]
+            if begin[v + 1] == n:
+                break
+            if lc < least or held - lc < least:
+                continue
+            gain = -spread(left, values, lw, ls) - spread(right, values, whole - lw, total - ls) - price
+            if gain > best:
+                best, column, cut = gain, g, v
+    return best, column, cut
+
+
+@cache
+def compiled():
+    """`best_cut` by numba, which keeps what it has compiled; the plain one if it is not installed."""
+    if os.environ.get("ODTC_COMPILED") == "never" or importlib.util.find_spec("numba") is None:
+        return best_cut
+    return compile_loops(("add_at", "spread", "best_cut"), globals())
+
+
+class MedianSearch(MomentSearch):
+    """The search on some rows, whose numbers do not fall from one row to the next.
+
+    Parameters
+    ----------
+    rank : integers (rows, columns)
+    numbers : float64 (3, rows): the number of each row, its weight, and how many rows of the data it is
+    price, least, check, told, limits
+        As of MomentSearch.
+    """
+
+    def __init__(self, rank, numbers, price=0.0, least=1, check=lambda: None, told=None, limits=NO_LIMITS):
+        self.y, self.weight, self.count = np.ascontiguousarray(numbers, float)
+        self.best_cut = compiled()
+        moments = np.stack([self.weight, 0 * self.weight, 0 * self.weight, self.count])
+        super().__init__(rank, moments, laws.SQUARE, price, least, check, told or (lambda *_: None), limits)
+
+    def _of_any_rows(self, rank, moments, limits) -> "MedianSearch":
+        numbers = np.stack([self.y, self.weight, self.count])
+        return MedianSearch(rank, numbers, self.price, 1, self.check, limits=limits)
+
+    def _by_leaves(self, most: int) -> float:
+        return 0.0
+
+    def _pairs(self, n_rows: int) -> float:
+        return np.inf  # two levels are found by intervals
+
+    def _gain(self, rows: np.ndarray) -> float:
+        y, weight = self.y[rows], self.weight[rows]
+        below = np.cumsum(weight)
+        middle = y[np.searchsorted(below, below[-1] / 2 * (1 - 1e-12)).clip(max=len(y) - 1)]
+        return -float((weight * np.abs(y - middle)).sum())
+
+    def _depth_one(self, rows: np.ndarray, columns: tuple[int, ...] | None):
+        code, size = self._over(columns)
+        found = self.best_cut(code, size, self.weight, self.y, self.count, rows, self.least, self.price)
+        return self._named(found, columns)
+
+    def _depth_two(self, rows: np.ndarray, place: Place):
+        raise NotImplementedError("two levels are found by intervals")

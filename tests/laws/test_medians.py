@@ -1,0 +1,66 @@
+"""Medians of many numbers: the search over sorted rows is held against all trees, and its kernel against numpy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import odtc
+from odtc.algorithms.moments import medians
+from odtc.formulations.dpflow.forms import moments
+
+
+def spread(y, w):
+    return min((w * np.abs(y - middle)).sum() for middle in y) if len(y) else 0.0
+
+
+def best(X, y, w, depth, least, price):
+    """The least cost of a tree by trying all."""
+    found = spread(y, w)
+    if depth:
+        for column in X.T:
+            for cut in np.unique(column)[:-1]:
+                left = column <= cut
+                if min(left.sum(), (~left).sum()) >= least:
+                    sides = (best(X[side], y[side], w[side], depth - 1, least, price) for side in (left, ~left))
+                    found = min(found, price + sum(sides))
+    return found
+
+
+@settings(max_examples=6)
+@given(st.integers(0, 10**6), st.sampled_from([1, 2]), st.sampled_from([1, 5]), st.sampled_from([0.0, 0.6]))
+def test_no_tree_has_less_absolute_error(seed, depth, least, lam):
+    rng = np.random.default_rng(seed)
+    n = moments.MANY + 8
+    X, y = rng.integers(0, 4, (n, 2)).astype(float), rng.permutation(n) * 0.25 - 3
+    w = rng.integers(1, 4, n).astype(float)
+    fitted = odtc.OptimalTreeRegressor(
+        depth, criterion="absolute_error", min_samples_leaf=least, params={"lambda": lam}
+    ).fit(X, y, sample_weight=w)
+    price = lam / (1 - lam)
+    assert fitted.is_optimal_
+    assert fitted.objective_ / (1 - lam) == pytest.approx(best(X, y, w, depth, least, price), rel=1e-9)
+    assert (w * np.abs(y - fitted.predict(X))).sum() + price * (fitted.tree_.n_leaves - 1) == pytest.approx(
+        fitted.objective_ / (1 - lam)
+    )
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 10**6))
+def test_a_fenwick_tree_tells_what_numbers_cost_around_their_median(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 12))
+    values, tree, held = np.sort(rng.integers(-9, 9, n) / 4), np.zeros((2, n + 1)), np.zeros(n)
+    for place in rng.permutation(n)[: n // 2 + 1]:
+        held[place] = rng.integers(1, 4)
+        medians.add_at(tree, place, held[place], held[place] * values[place])
+    found = medians.spread(tree, values, held.sum(), (held * values).sum())
+    assert found == pytest.approx(spread(values, held), abs=1e-12)
+
+
+def test_the_best_cut_is_the_same_compiled_and_plain():
+    rng = np.random.default_rng(1)
+    code = rng.integers(0, 7, (3, 40)).astype(np.int32)
+    y, w, count = np.sort(rng.normal(size=40)), rng.random(40) + 0.1, rng.integers(1, 3, 40).astype(float)
+    given_ = code, np.full(3, 7), w, y, count, np.arange(3, 37), 4.0, 0.1
+    assert medians.best_cut(*given_) == pytest.approx(medians.compiled()(*given_))
