@@ -20,7 +20,7 @@ ENTRY = {
     "rows_needed": (WHOLE, None),
     "why": (TEXT, None),
 }
-RECORD = {"confidence": NUMBER, "assumption": TEXT, "constraints": [ENTRY], "searched": [TEXT]}
+RECORD = {"confidence": NUMBER, "assumption": TEXT, "constraints": [ENTRY], "of_the_tree?": [TEXT], "searched": [TEXT]}
 
 
 @dataclass(frozen=True)

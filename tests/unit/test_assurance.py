@@ -234,6 +234,106 @@ def test_the_page_says_that_it_believes_the_run_if_the_rows_to_test_on_are_not_k
     assert "counted again for this page" in (tmp_path / "t.html").read_text()
 
 
+@pytest.fixture
+def rare(tmp_path):
+    """A table to train on with a group, and a table to test on of which some rows are left out."""
+    rng = np.random.default_rng(4)
+
+    def written(name: str, keep=lambda side, y: True) -> str:
+        lines = []
+        for _ in range(300):
+            side, x, z = rng.choice(["p", "q", "rare"], p=[0.5, 0.4, 0.1]), *rng.integers(0, 50, 2)
+            y = "yes" if (x > 25) ^ (rng.random() < 0.1) else "no"
+            lines += [f"{side},{x},{z},{y}"] if keep(side, y) else []
+        (tmp_path / name).write_text("\n".join(["side,x,z,class", *lines]) + "\n")
+        return tmp_path / name
+
+    return written
+
+
+RARE = {
+    "statistical_parity[group=side,positive=yes] <= 0.6": (lambda side, y: side != "rare", "of rare"),
+    "equal_opportunity[group=side,positive=yes] <= 0.6": (
+        lambda side, y: (side, y) != ("rare", "yes"),
+        "of rare of class 'yes'",
+    ),
+    "group_accuracy[group=side] >= 0.3": (lambda side, y: side != "rare", "of rare"),
+    "balanced_accuracy >= 0.2": (lambda side, y: y == "yes", "of class 'no'"),
+    "recall[yes] >= 0.2": (lambda side, y: y == "no", "of class 'yes'"),
+}
+
+
+@pytest.mark.parametrize("constraint", RARE)
+def test_nothing_is_assured_of_rows_that_the_test_has_none_of(constraint, rare, tmp_path):
+    """Over 200 draws half of what was called assured was wrong: the group without test rows was left out."""
+    keep, words = RARE[constraint]
+    train = rare("train.csv")
+    given = ["fit", train, "--depth", 1, "--aside", "side", "--constraint", constraint, "--confidence", 0.95, "--json"]
+    (whole,) = command(*given, "--test", rare("whole.csv"), "-o", tmp_path / "t").facts["assured"]["constraints"]
+    facts = command(*given, "--test", rare("part.csv", keep), "-o", tmp_path / "t").facts["assured"]
+    (part,) = facts["constraints"]
+    assert whole["assured"] and not part["assured"] and facts["all"] is False
+    assert part["figure"] is part["test"] is None and part["why"] == f"as there is no test row {words}"
+    assert ("groups that neither training nor test rows have" in facts["assumption"]) == ("group" in constraint)
+
+
+def test_a_class_that_is_predicted_of_no_test_row_has_no_precision(rare, tmp_path):
+    given = ["fit", rare("a.csv"), "--depth", 1, "--aside", "side,z", "--constraint", "precision[yes] >= 0.999"]
+    given += ["--constraint", "leaf_rows >= 20"]
+    said = command(*given, "--test", rare("b.csv"), "--confidence", 0.95, "-o", tmp_path / "t")
+    assert "cannot be assured, as there is no test row that is predicted 'yes'" in said.out
+
+
+def test_the_precision_of_each_leaf_is_assured_and_what_is_of_the_tree_is_told_apart(rare, tmp_path):
+    given = ["fit", rare("a.csv"), "--depth", 1, "--aside", "side", "--test", rare("b.csv"), "-o", tmp_path / "t"]
+    given += ["--constraint", "leaf_rows >= 20", "--confidence", 0.95]
+    facts = command(*given, "--constraint", "leaf_precision >= 0.7", "--json").facts["assured"]
+    (entry,) = facts["constraints"]
+    assert facts["of_the_tree"] == ["leaf_rows >= 20"] and facts["all"] is entry["assured"] is True
+    tree = odtc.read_tree(tmp_path / "t.tree.json")
+    rows = odtc.read(tmp_path / "b.csv", aside=["side"])
+    leaf, right = tree.apply(rows.X), tree.predict(rows.X) == rows.y
+    shares = [(right[leaf == at].sum(), (leaf == at).sum()) for at in range(2)]
+    assert entry["test"] == pytest.approx(min(k / n for k, n in shares))
+    assert entry["figure"] == pytest.approx(min(lower_bound(k, n, 0.025) for k, n in shares))
+    assert (
+        "of the tree and its training rows alone: leaf_rows >= 20"
+        in command(*given, "--constraint", "recall[yes] >= 0.2").out
+    )
+    assert "expected a --constraint that speaks of new rows, such as 'recall[" in refused(command(*given))
+
+
+def test_rows_that_were_trained_on_assure_nothing(rare, tmp_path):
+    train, other = rare("train.csv"), rare("other.csv")
+    given = ["fit", train, "--depth", 1, "--aside", "side", "--constraint", "recall[yes] >= 0.3", "--confidence", 0.9]
+    given += ["-o", tmp_path / "t", "--test"]
+    copy, mixed = tmp_path / "copy.csv", tmp_path / "mixed.csv"
+    copy.write_text(train.read_text())
+    assert "got 300 that are training rows, too" in refused(command(*given, copy))
+    mixed.write_text(train.read_text() + "\n".join(other.read_text().splitlines()[1:100]) + "\n")
+    assert "of the 399 test rows are training rows, too" in command(*given, mixed).err
+    assert "training rows, too" not in command(*given, other).err
+
+
+def test_rows_left_out_of_the_test_are_told(rare, tmp_path):
+    holed = rare("holed.csv")
+    holed.write_text(holed.read_text() + "p,,3,yes\nq,,4,no\n")
+    given = [
+        "fit",
+        rare("a.csv"),
+        "--depth",
+        1,
+        "--aside",
+        "side",
+        "--constraint",
+        "recall[yes] >= 0.3",
+        "--test",
+        holed,
+    ]
+    said = command(*given, "--confidence", 0.9, "-o", tmp_path / "t")
+    assert "nothing of rows with missing cells, of which 2 were left out of the test" in said.out
+
+
 def rare_groups(n, rng, rare):
     """Rows of two groups, and `rare` rows of a third in which the class is the other one."""
     side = np.array(["A", "B"])[rng.integers(0, 2, n)].astype(object)
@@ -252,18 +352,4 @@ def test_a_group_without_test_rows_is_not_assured(tmp_path):
         words = ["--depth", 1, "--aside", "side", "--constraint", text, "--confidence", 0.9, "--test", "test.csv"]
         facts = command("fit", "train.csv", *words, "--json", folder=tmp_path).facts["assured"]
         assert facts["all"] is False
-        assert facts["constraints"][0]["why"] == "no test row is of the group 'rare' of side"
-
-
-def test_what_no_test_is_of_is_told(files, tmp_path):
-    train, test = files
-    words = ["--depth", 1, "--aside", "side", "--confidence", 0.9]
-    held = command("fit", train, *words, "--constraint", "leaf_precision >= 0.3", "--json", folder=tmp_path).facts
-    assert (
-        held["assured"]["all"] is False
-        and "no exact test of leaf_precision" in held["assured"]["constraints"][0]["why"]
-    )
-    alone = command("fit", train, *words, "--constraint", "leaf_rows >= 3", folder=tmp_path)
-    assert "of the tree and its training rows" in refused(alone)
-    same = command("fit", train, *words, "--constraint", "accuracy >= 0.5", "--test", train, folder=tmp_path)
-    assert "the test rows are the training rows" in refused(same)
+        assert facts["constraints"][0]["why"].startswith("as there is no test row of rare")

@@ -141,6 +141,17 @@ class OnProportions(Protocol):
         ...
 
 
+class OnLeafProportions(Protocol):
+    """A kind that compares shares of the rows of each leaf, as OnProportions does."""
+
+    @abstractmethod
+    def leaf_proportions(
+        self, encoded: Encoded, given: Constraint, predicted: np.ndarray, leaf: np.ndarray, labels: np.ndarray
+    ) -> list[ShareSum]:
+        """Those of OnProportions, for the leaf of each row, int (rows,), and the class of each leaf, int (leaves,)."""
+        ...
+
+
 class CountsTests(Protocol):
     """A kind that counts which tests occur, and forbids nothing once it is settled which do."""
 
@@ -209,7 +220,7 @@ CONSTRAINTS = Registry(
         "together",
         "monotone",
     ),
-    Contract(always=(Kind,), may=(OnPredictions, OnProportions, CountsTests, BarsPaths, Repairs)),
+    Contract(always=(Kind,), may=(OnPredictions, OnProportions, OnLeafProportions, CountsTests, BarsPaths, Repairs)),
     "odtc.constraints",
     abilities=(("OnPredictions", ON_PREDICTIONS),),
 )

@@ -16,11 +16,13 @@ from odtc.problem.constraints.groups import groups
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """Of the rows `among`, bool (rows,), the share of those that are `counted`, bool (rows,), times `coef`."""
+    """Of the rows `among`, bool (rows,), the share of those that are `counted`, bool (rows,), times `coef`; `of` says
+    in words which rows these are, as behind "row"."""
 
     coef: float
     among: np.ndarray
     counted: np.ndarray
+    of: str
 
     @property
     def value(self) -> float:
@@ -36,28 +38,27 @@ class ShareSum:
     upper: float
 
 
-def at_least(among: np.ndarray, counted: np.ndarray, least: float) -> ShareSum:
+def at_least(among: np.ndarray, counted: np.ndarray, least: float, of: str) -> ShareSum:
     """One share that is at least a number."""
-    return ShareSum((Share(-1.0, among, counted),), -least)
+    return ShareSum((Share(-1.0, among, counted, of),), -least)
 
 
-def at_most(among: np.ndarray, counted: np.ndarray, most: float) -> ShareSum:
+def at_most(among: np.ndarray, counted: np.ndarray, most: float, of: str) -> ShareSum:
     """One share that is at most a number."""
-    return ShareSum((Share(1.0, among, counted),), most)
+    return ShareSum((Share(1.0, among, counted, of),), most)
 
 
-def members_of(encoded: Encoded, text: str) -> list[np.ndarray]:
-    """bool (rows,) of each group of a text, for an encoding whose rows are rows of the data."""
-    return [weight > 0 for weight in groups(encoded, text).weight.T]
+def members_of(encoded: Encoded, text: str) -> dict[str, np.ndarray]:
+    """{name: bool (rows,)} of the groups of a text, for an encoding whose rows are rows of the data."""
+    found = groups(encoded, text)
+    return {f"of {name}": weight > 0 for name, weight in zip(found.names, found.weight.T)}
 
 
-def gaps(
-    encoded: Encoded, text: str, among: tuple[np.ndarray, ...], counted: np.ndarray, most: float
-) -> list[ShareSum]:
-    """The differences of the shares of every two groups, among each of these rows."""
+def gaps(encoded: Encoded, text: str, among: dict[str, np.ndarray], counted: np.ndarray, most: float) -> list[ShareSum]:
+    """The differences of the shares of every two groups, among each of these rows, bool (rows,), by their words."""
     found = []
-    for which in among:
-        masks = [group & which for group in members_of(encoded, text)]
-        above, below = ([Share(sign, mask, counted) for mask in masks] for sign in (1.0, -1.0))
+    for words, which in among.items():
+        masks = {f"{name}{words}": group & which for name, group in members_of(encoded, text).items()}
+        above, below = ([Share(sign, mask, counted, of) for of, mask in masks.items()] for sign in (1.0, -1.0))
         found += [ShareSum((above[g], below[h]), most) for g, h in permutations(range(len(masks)), 2)]
     return found

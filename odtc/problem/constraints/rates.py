@@ -98,8 +98,10 @@ def of_class(encoded: Encoded, name: str) -> np.ndarray:
 
 
 def part(encoded: Encoded, among: np.ndarray, said: np.ndarray) -> float:
-    """Of the weight of the rows `among` (bool) the share of those that are `said` (bool)."""
-    return float(encoded.weight[among & said].sum() / encoded.weight[among].sum())
+    """Of the weight of the rows `among` (bool) the share of those that are `said` (bool); NaN if they weigh nothing, as
+    test rows may."""
+    whole = encoded.weight[among].sum()
+    return float(encoded.weight[among & said].sum() / whole) if whole else np.nan
 
 
 def fraction_of(given: Constraint) -> Fraction:
@@ -182,11 +184,19 @@ def _mass(encoded: Encoded, of: Any, k: int, which: bool | None) -> np.ndarray:
     return of.weight if which is None else of.weight * ((encoded.y == k) == which)[:, None]
 
 
+def class_words(encoded: Encoded, k: int, which: bool = True) -> str:
+    """The rows that have this class, or another, in words behind "row"."""
+    return f"of class {encoded.classes[k]!r}" if which else f"of another class than {encoded.classes[k]!r}"
+
+
 def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
     """The differences of the rates of every two groups (odtc.problem.constraints.proportions)."""
     text, positive = given.keyed("group", "positive")
     k = klass(encoded, positive)
-    among = tuple(
-        np.ones(encoded.n_rows, bool) if which is None else (encoded.y == k) == which for which in given.module.AMONG
-    )
+    among = {
+        "" if which is None else f" {class_words(encoded, k, which)}": np.ones(encoded.n_rows, bool)
+        if which is None
+        else (encoded.y == k) == which
+        for which in given.module.AMONG
+    }
     return gaps(encoded, text, among, predicted == k, given.bound)

@@ -6,7 +6,7 @@ a probability of α or less; from above likewise. All bounds of all constraints 
 so that all that is called assured holds together. The tree may depend on the training rows in any way.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
@@ -14,20 +14,20 @@ import numpy as np
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import ChoiceError, OdtcError
 from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.constraints.groups import groups
-from odtc.problem.constraints.kind import OnPredictions, OnProportions, Subject
+from odtc.problem.constraints.groups import Groups, groups, members
+from odtc.problem.constraints.kind import OnLeafProportions, OnPredictions, OnProportions
 from odtc.problem.constraints.proportions import Share, ShareSum
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Tree
 from odtc.verification.verify import RowPredictions
 
 ASSUMPTION = (
-    "new rows are drawn independently from the source of the test rows, have no group that no row here has, and the "
-    "test rows had no part in the choice of the tree"
+    "new rows are drawn independently from the source of the test rows, and the test rows had no part in the choice of "
+    "the tree"
 )
 
-
 MOST_SCALE = 1e5  # more rows than so many times those of the test are not spoken of
+SOME = 0.5  # of the rows: from so many on it is told that they are known
 FINE = 1.01  # how finely the number of rows is told
 
 
@@ -79,7 +79,7 @@ def assurances(
     confidence: float,
     asked: tuple[Constraint, ...] | None = None,
 ) -> list[Assured]:
-    """One entry for each constraint on predictions, or on what the leaves hold.
+    """One entry for each constraint that speaks of new rows.
 
     Parameters
     ----------
@@ -104,15 +104,63 @@ def assurances(
             "a confidence needs rows that had no part in the choice of the tree: set some aside (--hold-out 0.3), or "
             "name their file with --test"
         )
-    given = [one for one in asked or problem.constraints if tells_of_rows(one)]
+    given = [one for one in asked or problem.constraints if speaks_of_new_rows(one)]
     found = _sums_of_each(given, problem, tree, labelled)
     alpha = _of_each_bound(found, confidence)
     return [_assured(one, found[one], alpha, labelled.n_rows) for one in given]
 
 
-def tells_of_rows(given: Constraint) -> bool:
-    """Whether a constraint says something of rows that new ones may break: its answers, or what its leaves hold."""
-    return given.module.can(OnPredictions) or (given.module.SUBJECT == Subject.LEAVES and given.op == ">=")
+def speaks_of_new_rows(given: Constraint) -> bool:
+    """Whether a constraint is one on what is predicted, or on shares of rows: all others are of the tree itself, or
+    count training rows."""
+    return given.module.can(OnPredictions) or given.module.can(OnLeafProportions)
+
+
+def assumption(problem: Problem, labelled: Dataset, asked: tuple[Constraint, ...] | None = None) -> str:
+    """What has to be true of new rows, in words, behind "if"."""
+    given = [one for one in asked or problem.constraints if speaks_of_new_rows(one)]
+    unspoken = []
+    if any(one.module.compared(one) for one in given):
+        unspoken.append("groups that neither training nor test rows have")
+    if labelled.n_dropped:
+        unspoken.append(f"rows with missing cells, of which {labelled.n_dropped:,} were left out of the test")
+    return "; it says nothing of ".join([ASSUMPTION, " and ".join(unspoken)] if unspoken else [ASSUMPTION])
+
+
+def seen_before(trained: Dataset, labelled: Dataset) -> str:
+    """What test rows that are training rows, too, say of a test, in words; "" if they are no more than chance brings.
+
+    Rows of few different cells coincide by chance: they are counted only if most training rows differ from each other.
+
+    Parameters
+    ----------
+    trained, labelled : Dataset
+        With columns of the same coding.
+
+    Raises
+    ------
+    ChoiceError
+        If all of them are.
+    """
+    of_training, of_test = (_row_texts(some) for some in (trained, labelled))
+    known = set(of_training)
+    seen = sum(row in known for row in of_test)
+    if len(known) <= SOME * len(of_training) or seen <= SOME * len(of_test):
+        return ""
+    if seen == len(of_test):
+        raise ChoiceError(
+            f"expected test rows that had no part in the choice of the tree, got {seen:,} that are training rows, too; "
+            "name another file with --test, or set rows aside with --hold-out 0.3"
+        )
+    return (
+        f"{seen:,} of the {len(of_test):,} test rows are training rows, too: what is called assured by them is not, "
+        "unless they were drawn anew"
+    )
+
+
+def _row_texts(rows: Dataset) -> list[bytes]:
+    cells = np.column_stack([rows.X, rows.aside_X, rows.y.astype(float)])
+    return [row.tobytes() for row in np.ascontiguousarray(cells)]
 
 
 def expect_share(confidence: float) -> None:
@@ -135,7 +183,7 @@ def widths(problem: Problem, tree: Tree, n_rows: int, confidence: float) -> dict
     confidence : float
     """
     trained = problem.encoded.dataset
-    given = [one for one in problem.constraints if one.module.can(OnPredictions)]
+    given = [one for one in problem.constraints if speaks_of_new_rows(one)]
     found = _sums_of_each(given, problem, tree, trained)
     alpha, scale = _of_each_bound(found, confidence), n_rows / trained.n_rows
     short = dict.fromkeys(problem.constraints, 0.0)
@@ -151,7 +199,7 @@ def _sums_of_each(
     given: list[Constraint], problem: Problem, tree: Tree, labelled: Dataset
 ) -> "dict[Constraint, list[ShareSum] | str]":
     rows = RowPredictions(problem.encoded, labelled, tree.predict(labelled.X))
-    return {one: _sums(one, problem, rows, bool((labelled.y >= 0).all())) for one in given}
+    return {one: _sums(one, problem, rows, tree) for one in given}
 
 
 def _of_each_bound(found: "dict[Constraint, list[ShareSum] | str]", confidence: float) -> float:
@@ -165,8 +213,7 @@ def assured_text(entry: Assured, confidence: float) -> str:
     if entry.figure is None:
         return f"{entry.constraint}: cannot be assured, {entry.why}"
     side = "or more" if entry.constraint.op == ">=" else "or less"
-    figure = f"{entry.figure:.4g} {side} on new rows, with confidence {confidence:g}"
-    figure += "" if entry.test is None else f", by {entry.test:.4g} on test rows"
+    figure = f"{entry.figure:.4g} {side} on new rows, with confidence {confidence:g}, by {entry.test:.4g} on test rows"
     return f"{entry.constraint}: {figure}" + (f"; cannot be assured, {entry.why}" if entry.why else "")
 
 
@@ -182,12 +229,13 @@ def upper_bound(counted: float, among: float, alpha: float) -> float:
     return 1.0 - lower_bound(among - counted, among, alpha)
 
 
-def _sums(given: Constraint, problem: Problem, rows: RowPredictions, labelled: bool) -> list[ShareSum] | str:
+def _sums(given: Constraint, problem: Problem, rows: RowPredictions, tree: Tree) -> list[ShareSum] | str:
     """The sums of shares of a constraint, or why there are none."""
     data = rows.dataset
-    if not given.module.can(OnProportions):
+    by_leaf = given.module.can(OnLeafProportions)
+    if not by_leaf and not given.module.can(OnProportions):
         return f"no exact test of {given.name} is known"
-    if not labelled:
+    if (data.y < 0).any():
         return "test rows have labels that no class of the tree is"
     if (data.weight != 1).any() or (
         problem.encoded.dataset is not None and (problem.encoded.dataset.weight != 1).any()
@@ -198,28 +246,37 @@ def _sums(given: Constraint, problem: Problem, rows: RowPredictions, labelled: b
             for feature, column in zip(features, cells.T):
                 if text.startswith(feature.name) and feature.kind != NUMERIC and (column < 0).any():
                     return f"test rows have levels of {feature.name!r} that no training row has"
+    predicted = np.asarray(rows.predicted)
+    if by_leaf:
+        labels = np.array([leaf.label for leaf in tree.leaves()])
+        return given.module.leaf_proportions(rows.rowwise, given, predicted, tree.apply(data.X), labels)
     try:
-        for text in given.module.compared(given):
-            lacking = [name for name in _known(problem, rows, text) if name not in groups(rows.rowwise, text).names]
-            if lacking:
-                return f"no test row is of the group {' or '.join(map(repr, lacking))} of {text}"
-        return given.module.proportions(rows.rowwise, given, np.asarray(rows.predicted))
+        found = tuple(_groups_of_both(problem, data, text) for text in given.module.compared(given))
     except OdtcError as refused:
         return f"the test rows do not show its groups ({refused})"
+    return given.module.proportions(replace(rows.rowwise, groups=found), given, predicted)
 
 
-def _known(problem: Problem, rows: RowPredictions, text: str) -> list[str]:
-    """The groups of a text that the training rows or the levels of its column tell of."""
+def _groups_of_both(problem: Problem, data: Dataset, text: str) -> Groups:
+    """The groups of rows of this data set, and those that only the training rows, or the levels of the column, tell of:
+    no row shows their rates."""
+    of, names = members(data, text)
     known = list(groups(problem.encoded, text).names)
-    for feature in (*rows.dataset.features, *rows.dataset.aside):
+    for feature in (*data.features, *data.aside):
         if feature.name == text and feature.kind != NUMERIC:
-            known += [feature.show(level) for level in range(len(feature.levels))]
-    return list(dict.fromkeys(known))
+            known += map(feature.show, range(len(feature.levels)))
+    weight = {name: np.zeros(data.n_rows) for name in known}
+    for at, name in enumerate(names):
+        if (here := of == at).any():
+            weight[name] = here.astype(float)
+    return Groups(text, tuple(weight), np.stack(list(weight.values()), axis=1))
 
 
 def _assured(given: Constraint, sums: list[ShareSum] | str, alpha: float, n_rows: int) -> Assured:
     if isinstance(sums, str):
         return Assured(given, None, sums)
+    if unseen := dict.fromkeys(share.of for each in sums for share in each.shares if not share.among.any()):
+        return Assured(given, None, f"as there is no test row {' and none '.join(unseen)}", rows=n_rows)
 
     def assures(scale: float) -> bool:
         return all(sum(_bound(share, alpha, scale) for share in each.shares) <= each.upper + 1e-12 for each in sums)
@@ -229,9 +286,6 @@ def _assured(given: Constraint, sums: list[ShareSum] | str, alpha: float, n_rows
     figure, test = (abs(value) if given.op == ">=" else value for value in (reached, shown))
     if assures(1.0):
         return Assured(given, figure, "", test, n_rows, n_rows)
-    if empty := sum(not share.among.any() for share in {id(s): s for each in sums for s in each.shares}.values()):
-        parts = "a group or class that it speaks of" if empty > 1 or len(sums) > 1 else "what it is a share of"
-        return Assured(given, figure, f"as no test row is of {parts}", None, n_rows)
     if not assures(MOST_SCALE):
         if any(sum(share.coef * share.value for share in each.shares) > each.upper + 1e-12 for each in sums):
             return Assured(given, figure, "as the test rows themselves do not satisfy it", test, n_rows)

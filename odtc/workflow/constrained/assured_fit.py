@@ -15,15 +15,14 @@ from dataclasses import replace
 from math import ceil, floor
 from pathlib import Path
 
-import numpy as np
-
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read
 from odtc.errors import ChoiceError, NoSolutionError
 from odtc.model.solution import Termination
 from odtc.problem.constraints.constraint import Constraint
-from odtc.workflow.constrained.assurance import expect_share, tells_of_rows, widths
+from odtc.problem.constraints.groups import rarest
+from odtc.workflow.constrained.assurance import expect_share, seen_before, speaks_of_new_rows, widths
 from odtc.workflow.posing import held_out_rows, test_rows
 from odtc.workflow.reporting import Reporter
 from odtc.workflow.results import Fit
@@ -31,6 +30,7 @@ from odtc.workflow.run import run
 from odtc.workflow.sinks import Sink
 from odtc.workflow.specification import RunSpec
 
+RATE = "recall[{}] >= 0.7"
 HELD_OUT = 0.3  # of the rows, if no others are named
 FACTORS = (1.5, 1.0, 0.5)
 DIGITS = 1e4  # a number is tightened to a whole multiple of a ten-thousandth
@@ -91,17 +91,14 @@ def fit_assured(
     if first.proof.termination == Termination.INTERRUPTED:
         raise KeyboardInterrupt
     asked, posed = first.problem.constraints, first.problem
-    if not any(map(tells_of_rows, asked)):
+    if not any(map(speaks_of_new_rows, asked)):
         raise ChoiceError(
-            f"expected a --constraint that a confidence can be told of, got {', '.join(map(str, asked))}: these are of "
-            "the tree and its training rows; fit without --confidence, or ask for a rate, such as 'accuracy >= 0.7'"
+            f"expected a --constraint that speaks of new rows, such as {RATE.format(rarest(posed.encoded))!r}, got "
+            f"{', '.join(map(str, asked))}: that is of the tree itself, or of its training rows; leave out --confidence"
         )
     labelled = held_out_rows(posed) if test is None else test_rows(posed, test)
-    if np.array_equal(labelled.X, dataset.X, equal_nan=True) and np.array_equal(labelled.y, dataset.y):
-        raise ChoiceError(
-            "the test rows are the training rows, so that they had a part in the choice of the tree: name other rows "
-            "with --test, or leave it out (three of ten rows are set aside then)"
-        )
+    if test is not None and (seen := seen_before(dataset, labelled)):
+        reporter.say(seen)
     width = widths(posed, first.tree, labelled.n_rows, confidence)
     tried = set()
     for factor in (*FACTORS, 0.0):

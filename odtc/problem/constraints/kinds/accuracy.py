@@ -45,7 +45,7 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float
 
 
 def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
-    return [at_least(np.ones(encoded.n_rows, bool), predicted == encoded.y, given.bound)]
+    return [at_least(np.ones(encoded.n_rows, bool), predicted == encoded.y, given.bound, "at all")]
 
 
 def tries(encoded: Encoded) -> list[str]:

@@ -20,7 +20,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     values,
 )
 from odtc.problem.constraints.proportions import Share, ShareSum
-from odtc.problem.constraints.rates import share
+from odtc.problem.constraints.rates import class_words, share
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "balanced_accuracy"
@@ -57,9 +57,9 @@ def _totals(encoded: Encoded) -> np.ndarray:
 
 
 def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
-    """Of every class: new rows have those, too, of which these have none."""
-    right, K = predicted == encoded.y, len(encoded.classes)
-    return [ShareSum(tuple(Share(-1.0 / K, encoded.y == k, right) for k in range(K)), -given.bound)]
+    K, right = len(encoded.classes), predicted == encoded.y  # of a class without rows here new rows may have some
+    shares = (Share(-1.0 / K, encoded.y == k, right, class_words(encoded, k)) for k in range(K))
+    return [ShareSum(tuple(shares), -given.bound)]
 
 
 def tries(encoded: Encoded) -> list[str]:

@@ -56,7 +56,7 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float
 
 def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
     every = members_of(encoded, given.keyed("group")[0])
-    return [at_least(group, predicted == encoded.y, given.bound) for group in every]
+    return [at_least(group, predicted == encoded.y, given.bound, of) for of, group in every.items()]
 
 
 def tries(encoded: Encoded) -> list[str]:

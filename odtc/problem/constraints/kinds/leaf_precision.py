@@ -22,6 +22,7 @@ from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_leaves import NEEDS, early, ends, held, leaves_of, relabelled  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.proportions import ShareSum, at_least
 from odtc.problem.constraints.rates import klass, lacking, share
 from odtc.problem.constraints.search_units import whole
 from odtc.problem.constraints.terms import Terms
@@ -87,6 +88,17 @@ def terms(encoded: Encoded, given: Constraint) -> Terms:
 
 def _classes(encoded: Encoded, given: Constraint) -> list[int]:
     return [klass(encoded, name) for name in given.args] or list(range(len(encoded.classes)))
+
+
+def leaf_proportions(
+    encoded: Encoded, given: Constraint, predicted: np.ndarray, leaf: np.ndarray, labels: np.ndarray
+) -> list[ShareSum]:
+    named, right = _classes(encoded, given), predicted == encoded.y
+    return [
+        at_least(leaf == at, right, given.bound, f"in leaf {at + 1}, which predicts {encoded.classes[label]!r}")
+        for at, label in enumerate(labels)
+        if label in named
+    ]
 
 
 def tries(encoded: Encoded) -> list[str]:

@@ -47,7 +47,7 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float
 
 def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
     k = klass(encoded, given.args[0])
-    return [at_least(predicted == k, encoded.y == k, given.bound)]
+    return [at_least(predicted == k, encoded.y == k, given.bound, f"that is predicted {encoded.classes[k]!r}")]
 
 
 def tries(encoded: Encoded) -> list[str]:

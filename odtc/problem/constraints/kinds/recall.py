@@ -21,7 +21,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     values,
 )
 from odtc.problem.constraints.proportions import ShareSum, at_least
-from odtc.problem.constraints.rates import counting, klass, of_class, one_class, part
+from odtc.problem.constraints.rates import class_words, counting, klass, of_class, one_class, part
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "recall"
@@ -45,7 +45,7 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float
 
 def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
     k = klass(encoded, given.args[0])
-    return [at_least(encoded.y == k, predicted == k, given.bound)]
+    return [at_least(encoded.y == k, predicted == k, given.bound, class_words(encoded, k))]
 
 
 def tries(encoded: Encoded) -> list[str]:
