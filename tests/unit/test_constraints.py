@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import odtc
+from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.errors import ChoiceError, TreeError
 from odtc.heuristics.heuristic import grow
@@ -498,3 +499,12 @@ def test_a_kind_without_its_words_is_answered_by_an_example_that_is_taken(name, 
         parse(name, encoded)
     example = str(refused.value).split("write for example ")[1].strip("'\"")
     assert example.startswith(name) and parse(example, encoded).name == name
+
+
+@pytest.mark.parametrize("model", ["dpflow", "flowoct"])
+def test_more_rows_in_leaves_than_a_class_has_are_kept_by_trees_that_never_predict_it(model):
+    """It was refused, and with it every point of a frontier whose last number was too large."""
+    X, y = np.array([[0.0], [1], [2], [3], [4], [5]]), np.array([0, 0, 1, 1, 2, 1], np.int32)
+    data = Dataset("rare", X, y, (Feature("a", "numeric"),), ("p", "q", "z"), np.ones(6))
+    found = odtc.fit(data, model, 2, constraints=["leaf_class_rows[z] >= 2"])
+    assert found.facts["objective"] == 1 and found.facts["termination"] == "optimal"

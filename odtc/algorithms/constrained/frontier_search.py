@@ -133,10 +133,15 @@ class FrontierSearch:
                     self._locally(target)
         except Stopped:
             pass
-        self._raise_floors()
-        return [self._found(target) for target in range(len(self.bounds))]
+        return self.found
 
     # What is known.
+
+    @property
+    def found(self) -> list[Found]:
+        """What is known of each target, at any moment."""
+        self._raise_floors()
+        return [self._found(target) for target in range(len(self.bounds))]
 
     def bound(self) -> np.ndarray:
         """int64 (targets,): no tree that keeps a target costs less."""
@@ -187,7 +192,7 @@ class FrontierSearch:
         """A tree for all targets that it keeps; whether it is better for one of them."""
         better = (cost < self.upper) & (uses[self.rows] <= self.bounds).all(axis=1)
         for target in np.flatnonzero(better).tolist():
-            self.upper[target], self.best[target] = cost, (test.copy(), label.copy())
+            self.best[target], self.upper[target] = (test.copy(), label.copy()), cost
         return bool(better.any())
 
     def _measured(self, test: np.ndarray, label: np.ndarray) -> tuple[int, np.ndarray]:

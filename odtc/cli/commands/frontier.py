@@ -39,7 +39,7 @@ def frontier(
         _expect_writable(o)
     spec = replace(spec.with_model(model="dpflow"), fitting=True)
     problem = pose_run(spec, data, later=texts[:1])
-    facts = frontier_facts(problem, points_of(problem, texts, spec.solving.time_limit))
+    facts = frontier_facts(problem, points_of(problem, texts, spec.solving.time_limit, console.say))
     files = [] if o is None else [_written(o, problem.encoded.name, vary, spec.model, facts)]
     if as_json:
         head = {"data": problem.encoded.name, "depth": spec.model.depth}

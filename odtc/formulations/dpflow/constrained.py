@@ -235,7 +235,11 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
         engine = FrontierSearch(first, bounds, lambda: end is not None and time.monotonic() > end, uses=uses)
     except TooLarge:
         return None
-    unit = each[0].unit
+    unit, interrupted = each[0].unit, False
+    try:
+        targets = engine.run()
+    except KeyboardInterrupt:
+        targets, interrupted = engine.found, True
     return [
         Searched(
             None if found.test is None else one.tree(found.test, found.label),
@@ -244,8 +248,9 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
             found.open_cases,
             found.n_cases,
             proved=found.proved,
+            interrupted=interrupted,
         )
-        for one, found in zip(each, engine.run())
+        for one, found in zip(each, targets)
     ]
 
 

@@ -7,6 +7,7 @@ The tree of a tighter number is a start for a looser one, whose cost is a bound 
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 
@@ -76,8 +77,11 @@ def varied(text: str) -> list[str]:
     return [f"{found['head']} {first + step * place}" for place in range(count)]
 
 
-def frontier(problem: Problem, texts: list[str], time_limit: float | None = None) -> list[Point]:
-    """The points of a frontier, in the order of the texts.
+def frontier(
+    problem: Problem, texts: list[str], time_limit: float | None = None, say: Callable[[str], None] = lambda text: None
+) -> list[Point]:
+    """The points of a frontier, in the order of the texts; after Ctrl-C or SIGTERM, and at the time limit, what is then
+    known of each.
 
     Parameters
     ----------
@@ -87,6 +91,8 @@ def frontier(problem: Problem, texts: list[str], time_limit: float | None = None
         The same constraint with rising numbers.
     time_limit : float or None
         Seconds for all points together.
+    say : callable
+        Told if an interruption has ended the search.
     """
     until = None if time_limit is None else time.monotonic() + time_limit
     task = problem.encoded.task
@@ -100,11 +106,14 @@ def frontier(problem: Problem, texts: list[str], time_limit: float | None = None
         expect_classes(task, f"--vary {texts[0]}")
     loose_first = given if given[0].op == ">=" else given[::-1]
     points: dict[int, Point] = {}
+    stopped: list[int] = []  # where Ctrl-C has come
 
     with deadline.within(time_limit):
         together = problem.module.frontier(problem, loose_first)
     if together is not None:
         points = dict(enumerate(_told(problem, loose_first, together)))
+        if any(found.interrupted for found in together):
+            say("interrupted: each number has the tree and the bound that were known by then")
         return [points[loose_first.index(one)] for one in given]
 
     def search(place: int, floor: float, start: HeapTree | None) -> Point:
@@ -117,14 +126,14 @@ def frontier(problem: Problem, texts: list[str], time_limit: float | None = None
         with deadline.within(None if until is None else max(deadline.MOMENT, until - time.monotonic())):
             found = posed.module.search(posed, start, lambda *told: None, floor)
         if found.interrupted:  # of all points, not of this one
-            raise KeyboardInterrupt
+            stopped.append(place)
         paid = None if found.heap is None else problem.module.objective(problem, found.heap)
         points[place] = Point(loose_first[place], found.heap, paid, None if found.infeasible else found.bound, True)
         return points[place]
 
     def between(low: int, high: int) -> None:
         """Fills the places between two that are known, the looser first."""
-        if high - low < 2:
+        if high - low < 2 or stopped:
             return
         loose, tight = points[low], points[high]
         same = loose.ended == tight.ended == "infeasible"
@@ -140,10 +149,24 @@ def frontier(problem: Problem, texts: list[str], time_limit: float | None = None
 
     last = len(given) - 1
     search(last, 0.0, None)
-    if last:
+    if last and not stopped:
         search(0, 0.0, points[last].heap)
-    between(0, last)
-    return [points[loose_first.index(one)] for one in given]
+        between(0, last)
+    if stopped:
+        say("interrupted: the numbers that were not searched have what their neighbours tell")
+    return [_known(loose_first, points, loose_first.index(one)) for one in given]
+
+
+def _known(loose_first: list[Constraint], points: dict[int, Point], place: int) -> Point:
+    """A point; of a number that was not searched, the tree of the next tighter one, and the bound of a looser one."""
+    if place in points:
+        return points[place]
+    looser = max((at for at in points if at < place), default=None)
+    tighter = min((at for at in points if at > place and points[at].heap is not None), default=None)
+    bound = 0.0 if looser is None else points[looser].bound
+    best = None if tighter is None else points[tighter]
+    heap, paid = (None, None) if best is None else (best.heap, best.objective)
+    return Point(loose_first[place], heap, paid, bound, False)
 
 
 def _told(problem: Problem, given: list[Constraint], together: list) -> list[Point]:

@@ -46,10 +46,11 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
             f"expected {NAME}[CLASS] >= N, one of {', '.join(encoded.classes)}, got {str(given)!r}; write for example "
             f"'{NAME}[{rarest(encoded)}] >= 5'"
         )
-    rows = int(_measure(encoded, given).sum())
+    klass(encoded, given.args[0])
+    rows = int(encoded.copies.sum())  # more than the class has is kept by trees that never predict it
     if given.bound != int(given.bound) or not 0 <= given.bound <= rows:
         raise ChoiceError(
-            f"expected a whole number up to the {rows} rows of the class {given.args[0]!r} in {str(given)!r}"
+            f"expected a whole number up to the {rows:,} rows of the data in {str(given)!r}, got {given.bound:g}"
         )
     return given
 
@@ -57,7 +58,7 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
 def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     labels = leaves_of(encoded, heap)[1]
     found = held(encoded, heap, _measure(encoded, given))[labels == klass(encoded, given.args[0])]
-    return float(found.min()) if len(found) else float(_measure(encoded, given).sum())
+    return float(found.min()) if len(found) else max(given.bound, float(_measure(encoded, given).sum()))
 
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:

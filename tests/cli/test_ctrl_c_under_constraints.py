@@ -1,0 +1,99 @@
+"""Ctrl-C and SIGTERM under constraints, by real signals: what is known by then is handed in."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.command_line import Said, environment
+
+# A call of a function writes the file "begun", and waits there for the signal.
+WAITS = """
+import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from odtc.algorithms.constrained.{module} import {owner}
+run, calls = {owner}.{name}, []
+def waits(self, *given, **keywords):
+    calls.append(1)
+    if len(calls) == {call}:
+        open("begun", "w").close()
+        time.sleep(60)
+    return run(self, *given, **keywords)
+{owner}.{name} = waits
+from odtc.cli.app import main; main()
+"""
+FIRST = ("frontier_search", "FrontierSearch", "_globally", 2)
+EACH = ("constrained_search", "ConstrainedSearch", "run", 4)
+
+
+@pytest.fixture
+def table(tmp_path):
+    rows = [f"{i % 5},{(i * 7) % 4},{'yes' if (i % 5 > 2) != (i % 7 == 0) else 'no'}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *rows]) + "\n")
+    return tmp_path
+
+
+def interrupted(folder, where, sent, *words) -> Said:
+    """What a command says that gets a signal in a call of a function."""
+    module, owner, name, call = where
+    code = WAITS.format(module=module, owner=owner, name=name, call=call)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, words)],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        until = time.monotonic() + 60
+        while not (folder / "begun").exists() and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.02)
+        process.send_signal(sent)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    return Said(process.returncode, out, err)
+
+
+@pytest.mark.parametrize(
+    ("where", "vary", "sent"),
+    [
+        (FIRST, "recall[yes] >= 0.5:0.9:0.1", signal.SIGINT),
+        (EACH, "leaf_precision >= 0.5:0.9:0.1", signal.SIGTERM),
+    ],
+)
+def test_a_frontier_keeps_the_points_that_are_done(where, vary, sent, table):
+    said = interrupted(table, where, sent, "frontier", "t.csv", "--depth", 2, "--vary", vary, "--json")
+    assert said.code == 0 and "interrupted" in said.err, said.err
+    points = json.loads(said.out)["points"]
+    assert len(points) == 5 and any(point["objective"] is not None for point in points)
+    for point in points:
+        assert point["ended"] in ("optimal", "open", "infeasible")
+        if point["objective"] is not None:
+            assert point["bound"] <= point["objective"] and point["reached"] >= point["asked"] - 1e-9
+    bounds = [point["bound"] for point in points if point["bound"] is not None]
+    assert bounds == sorted(bounds)
+
+
+def test_a_model_is_whole_or_not_there(table):
+    where = ("constrained_search", "ConstrainedSearch", "_globally", 1)
+    words = ("--depth", 2, "--constraint", "recall[yes] >= 0.6")
+    said = interrupted(table, where, signal.SIGINT, "build", "t.csv", "--model", "dpflow", *words, "-o", "m")
+    files = {path.name for path in table.iterdir()} - {"t.csv", "begun"}
+    assert (said.code == 0 and "m.mps" in files and "m.odt.json" in files) or (said.code == 1 and not files), said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_solver_after_the_search_hands_in_the_tree(table):
+    where = ("constrained_search", "ConstrainedSearch", "_globally", 1)
+    words = ("--depth", 2, "--constraint", "recall[yes] >= 0.6", "--solver", "highs", "--json")
+    said = interrupted(table, where, signal.SIGTERM, "fit", "t.csv", "--model", "dpflow", *words)
+    assert said.code == 0, said.err
+    facts = json.loads(said.out)
+    assert facts["verified"] and facts["termination"] in ("interrupted", "optimal")
+    assert 0 <= facts["bound"] <= facts["objective"]
