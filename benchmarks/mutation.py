@@ -234,7 +234,7 @@ class Warm:
                 sys.settrace(None)
                 send((passed, seconds, dict(reached.lines), sorted(set(sys.modules) - before)))
 
-            found = kept[name][1] if name in kept and kept[name][0] == digest else in_child(work, 60)
+            found = kept[name][1] if name in kept and kept[name][0] == digest else in_child(work, 300)
             if not found or not found[0][0]:
                 self.send(("failed", name))
                 continue

@@ -67,8 +67,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class Fold:
-    """What one fit came to on the rows that it did not see; scores are None if the solver found no tree, `figure` also
-    for a classification."""
+    """What one fit came to on the rows that it did not see; scores are None if the solver found no tree, which `error`
+    explains, `figure` also for a classification."""
 
     setting: int
     fold: int
@@ -78,6 +78,7 @@ class Fold:
     proved: bool
     seconds: float | None
     figure: float | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True)
@@ -334,7 +335,9 @@ def best_setting(results: list[Result], rule: str = "best") -> int:
         raise ChoiceError(f"unknown rule {rule!r}; known: {', '.join(RULES)}")
     whole = [place for place, result in enumerate(results) if result.score is not None]
     if not whole:
-        raise ChoiceError("no setting has a tree in every fold; allow more time (--time-limit), or a smaller --depths")
+        why = next((fold.error for result in results for fold in result.folds if fold.error), None)
+        told = f": {why}" if why else "; allow more time (--time-limit), or a smaller --depths"
+        raise ChoiceError(f"no setting has a tree in every fold{told}")
     top = max(whole, key=lambda place: results[place].score)
     slack = results[top].deviation / np.sqrt(len(results[top].folds)) if rule == "1se" else 1e-12
     near = [place for place in whole if results[place].score >= results[top].score - slack]
@@ -355,8 +358,8 @@ def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int
     test = task.judged_by(test, train)
     try:
         done = run_spec(spec, train)
-    except NoSolutionError:
-        return Fold(number, k, None, None, None, False, None)
+    except NoSolutionError as problem:
+        return Fold(number, k, None, None, None, False, None, error=str(problem))
     if not task.CLASSES:
         told = task.figures(test.sums, done.tree.answers(test.X), train.classes).get(task.HEADLINE)
         figure = told if told is None or not task.LESS_IS_BETTER else -told

@@ -357,3 +357,25 @@ def test_without_a_model_no_tree_worse_than_cart_is_handed_in(model, end, tmp_pa
     assert facts["bound"] <= facts["objective"]
     if model == "oct_h" and end is TimeLimitReached:
         assert "less than the gap that oct_h asks for" in said.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("words", [("fit",), ("build",), ("certify",), ("tune",), ("select",), ("inspect",)], ids=str)
+@pytest.mark.parametrize("place", ["odtc.data.reading:_reader_of", "odtc.workflow.posing:encode"])
+def test_a_real_signal_in_reading_or_encoding_ends_in_one_sentence(number, words, place, wide, monkeypatch):
+    module, name = place.split(":")
+    own, sent = getattr(importlib.import_module(module), name), []
+
+    def signalled(*given, **named):
+        sent.append(name)
+        signal.raise_signal(number)
+        return own(*given, **named)
+
+    monkeypatch.setattr(importlib.import_module(module), name, signalled)
+    said = command(*words, "wide.csv", *(() if words == ("inspect",) else ("-o", "m")), folder=wide)
+    if not sent:  # it does not encode
+        assert words[0] in ("inspect", "select") and said.code == 0, said.err
+        return
+    assert said.code == 1 and "Traceback" not in said.err and "interrupted before there was a result" in said.err
+    assert said.err.count("\n") == 1 and not said.out.strip()
+    assert [file for file in contents(wide) if not file.endswith(".log")] == ["wide.csv"]

@@ -1,7 +1,7 @@
 """`odtc tune`: fair folds, scores as counted by hand, the choice by its rules, and a refitted tree that verifies."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -170,6 +170,9 @@ def test_the_best_is_the_smaller_of_equals_and_one_standard_error_away_by_the_ot
     assert cross_validation.best_setting(results) == 2 and cross_validation.best_setting(results, "1se") == 3
     with pytest.raises(ChoiceError, match="no setting has a tree in every fold"):
         cross_validation.best_setting([result(None, None)])
+    lost = replace(result(None, None), folds=(Fold(0, 0, None, None, None, False, None, error="the solver died"),))
+    with pytest.raises(ChoiceError, match="in every fold: the solver died"):
+        cross_validation.best_setting([result(None, None), lost])
     with pytest.raises(ChoiceError, match="unknown rule"):
         cross_validation.best_setting(results, "worst")
 

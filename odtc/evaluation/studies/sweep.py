@@ -108,7 +108,7 @@ class FitTask:
         except OdtcError as problem:
             done, error = Fold(0, self.fold, None, None, None, False, None), str(problem)
         if error is None and done.n_leaves is None:
-            error = "no tree within the limits"
+            error = done.error or "no tree within the limits"
         scores = {name: value for name, value in asdict(done).items() if name not in ("setting", "fold")}
         cpu = time.process_time() - began
         return {"n_train": train.n_rows, "n_test": test.n_rows} | scores | {"cpu_seconds": cpu, "error": error}
