@@ -81,7 +81,13 @@ ESTIMATOR = (
 # The quick tests of each folder or module: all whose names begin a module's path are its tests.
 TESTS = {
     "odtc/verification": (*CERTIFICATES, *VERIFICATION, *FILE, "tests/unit/test_objective_unit.py"),
-    "odtc/workflow/provenance": (*FILE, *VERIFICATION),
+    "odtc/workflow/provenance": (
+        *FILE,
+        *VERIFICATION,
+        "tests/cli/test_decode_as_recorded.py",
+        "tests/cli/test_verify_tree.py",
+        "tests/unit/test_edited_in_memory.py",
+    ),
     "odtc/workflow/decoding.py": (*DECODING, *VERIFICATION),
     "odtc/workflow/manifest.py": ("tests/laws/test_manifest.py", *VERIFICATION),
     "odtc/model": (*DECODING, *VERIFICATION, "tests/unit/test_claims.py"),

@@ -10,6 +10,11 @@ def show_number(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
+def of_any_bytes(name: str) -> str:
+    """A name as text that can be written as UTF-8: bytes of a file's name that are no text are told as escapes."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
 def some(names: Sequence[str]) -> str:
     """Ten of these names at most, quoted."""
     listed = [repr(name) for name in names[:10]]

@@ -3,6 +3,7 @@
 import io
 import warnings
 
+from odtc.base.text import of_any_bytes
 from odtc.data.task import TASKS
 from odtc.trees.exporting import need
 from odtc.trees.rendering import places, with_answers
@@ -86,7 +87,10 @@ def figure_bytes(figure, format: str, dpi: int) -> bytes:
     A sign that the font has not is drawn as a box, without matplotlib's warning for each.
     """
     import matplotlib
+    from matplotlib.text import Text
 
+    for text in figure.findobj(Text):
+        text.set_text(of_any_bytes(text.get_text()))
     buffer = io.BytesIO()
     with warnings.catch_warnings(), matplotlib.rc_context({"svg.hashsalt": "odtc"}):
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)

@@ -91,6 +91,24 @@ def test_any_name_of_a_file(tmp_path, stem):
     assert said.code == 0 and "9 of 9" in said.out, said.err
 
 
+def test_a_study_of_a_file_whose_name_is_no_text(tmp_path):
+    name = os.fsdecode(b"caf\xe9.csv")
+    shutil.copy(DATA, tmp_path / name)
+    words = ("--depths", 1, "--folds", 2, "--model", "cart", "-o", os.fsdecode(b"w\xff"))
+    said = odtc("sweep", name, *words, folder=tmp_path)
+    assert said.code == 0, said.err
+    table = pl.read_parquet((tmp_path / os.fsdecode(b"w\xff") / "results.parquet").read_bytes())
+    assert set(table["data"]) == {"caf\\udce9.csv"}
+
+
+def test_names_of_columns_command_no_terminal(tmp_path):
+    (tmp_path / "d.csv").write_text("a\x1b[31m\u202eb,y\n1,p\n2,q\n3,q\n", encoding="utf-8")
+    for words in (("inspect", "d.csv"), ("fit", "d.csv", "--depth", 1)):
+        said = odtc(*words, folder=tmp_path)
+        assert said.code == 0 and "\\x1b[31m\\u202eb" in said.out, said
+        assert not set("\x1b\u202e") & set(said.out + said.err)
+
+
 def test_a_name_that_is_too_long(tmp_path):
     assert "File name too long" in refused(odtc(*BUILD[:-1], "a" * 256, folder=tmp_path))
     assert contents(tmp_path) == {}

@@ -227,6 +227,16 @@ def test_a_record_whose_figures_contradict_each_other_is_refused(change, words):
     assert check.name == "run record" and words in check.text and check.passed == (not change)
 
 
+def test_what_a_record_leaves_to_the_solver_is_told():
+    whose = check_record(RECORD, 5.0).text
+    assert whose.endswith("are the word of X, and so is the bound, which no check contradicts")
+    nobody = check_record(RECORD | {"solver": None, "bound": None, "gap": None, "history": []}, 5.0)
+    assert nobody.passed and nobody.text.endswith("are the word of the solver")
+    rounded = RECORD | {"history": [[0.1, 7.0, 5.0004]]}  # five digits of a log
+    assert check_record(rounded, 5.0).passed and check_record(rounded, None).passed
+    assert not check_record(RECORD | {"history": [[0.1, 7.0, 5.01]]}, 5.0).passed
+
+
 NUMBERS = st.sampled_from(["0", "1", "2", "3", "-1", "0.1", "0.2", "0.3", "-0.7", "1e-9", "9007199254740993", "1e16"])
 SIDES = st.sampled_from(["0", "1", "0.3", "0.30000000000000004", "2.5", "9007199254740993", "1.000000001", "-0.6"])
 VALUES = st.sampled_from([0.0, 1.0, 2.0, 0.5, 0.1, 3.0, -1.0, 1 + 1e-9, 1 - 3e-9, 1e-12, 9007199254740992.0])

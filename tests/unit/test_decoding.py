@@ -383,6 +383,7 @@ def test_leaves_of_all_rows_are_joined_only_if_asked_and_without_constraints(mod
                 assert ("all rows" in {check.name for check in decoded.checks}) == (given is chosen)
                 assert len(joined) == (simplify and given is chosen and not constraints)
                 joined.clear()
+        assert decoding._decoded(problem, heap, heap, [], found, None, True).verified and not joined
 
 
 def test_no_tree_and_no_certificate_is_told_with_why(model):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from odtc import __version__
 from odtc.base.atomic_write import new_file, write_bytes, write_text
+from odtc.base.text import of_any_bytes
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
 from odtc.data.frames import write_parquet
@@ -266,7 +267,7 @@ def rows_of(study: Study, results: Sequence[dict]) -> list[dict]:
     for task, result in zip(study.tasks, results, strict=True):
         wanted = task.spec.model
         setting = {
-            "data": Path(task.data).name,
+            "data": of_any_bytes(Path(task.data).name),
             "model": wanted.model,
             "depth": wanted.depth,
             "params": " ".join(f"{key}={value}" for key, value in wanted.params.items()),
