@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
 
 from odtc.base.text import show_number
 from odtc.data.cost_matrix import cost_matrix
-from odtc.data.dataset import Dataset
+from odtc.data.dataset import Dataset, Feature
 from odtc.estimators import parameters
 from odtc.estimators.cost_complexity import Corner, envelope, price_of_branch_node
 from odtc.estimators.monotone import constraint_text, directions, keeps_order
@@ -121,7 +121,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         self.monotonic_cst = monotonic_cst
         self.robust = robust
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, aside=None):
         """Finds the best tree for these rows.
 
         Parameters
@@ -132,6 +132,9 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             Labels.
         sample_weight : float (rows,) or None
             Weights >= 0; a row of weight 0 counts as absent.
+        aside : data frame (rows, columns), series or None
+            Columns that no test asks and `predict` does without, but constraints may name: the groups of
+            `constraints="statistical_parity[group=sex,positive=yes] <= 0.1"`.
 
         Returns
         -------
@@ -161,7 +164,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         self.n_classes_ = len(self.classes_)
         if directions(self.monotonic_cst, self._names()) and self.n_classes_ > 2:
             raise ValueError(f"expected two classes for monotonic_cst, got {self.n_classes_}")
-        dataset = self._dataset(X, codes, self._weights(X, sample_weight))
+        dataset = self._dataset(X, codes, self._weights(X, sample_weight), self._set_aside(X, aside))
         cost = self._cost(dataset)
         if self._leaf_alone_is_best(dataset):
             problem, (tree, solution), smallest = None, _leaf_alone(dataset, cost), (True, True)
@@ -199,7 +202,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             self._ranges = np.nan_to_num(np.fmax.reduce(dataset.X) - np.fmin.reduce(dataset.X))
         return self
 
-    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+    def cost_complexity_pruning_path(self, X, y, sample_weight=None, aside=None):
         """The best trees for all values of `ccp_alpha`, with the exact values at which they change.
 
         Each tree is the best one for its values of `ccp_alpha`, while scikit-learn prunes one tree. A tree is fitted
@@ -207,7 +210,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, aside
             As of `fit`.
 
         Returns
@@ -224,8 +227,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         """
 
         def solve(alpha: float) -> Corner:
-            fitted = clone(self).set_params(ccp_alpha=alpha).fit(X, y, sample_weight)
-            dataset = fitted._training_rows(fitted._coded(X), y, sample_weight)
+            fitted = clone(self).set_params(ccp_alpha=alpha).fit(X, y, sample_weight, aside)
+            dataset = fitted._training_rows(fitted._coded(X), y, sample_weight, aside)
             weight = np.bincount(dataset.y, dataset.weight, fitted.n_classes_) @ fitted._class_weights(dataset)
             cost = fitted._cost(dataset)
             lost = sum(float(np.dot(leaf.counts, cost[:, leaf.label])) for leaf in fitted.tree_.leaves())
@@ -345,21 +348,42 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
     # What `fit` is made of.
 
-    def _training_rows(self, X, y, sample_weight) -> Dataset:
+    def _training_rows(self, X, y, sample_weight, aside=None) -> Dataset:
         """Rows in the codes of the fitted estimator as `fit` takes them; raises ValueError for other labels."""
         y = column_or_1d(y)
         codes = np.searchsorted(self.classes_, y).clip(max=self.n_classes_ - 1)
         if len(y) != len(X) or (self.classes_[codes] != y).any():
             raise ValueError("expected the rows and labels that the estimator was fitted on, got other ones")
-        return self._dataset(X, codes, self._weights(X, sample_weight))
+        return self._dataset(X, codes, self._weights(X, sample_weight), self._set_aside(X, aside))
 
-    def _dataset(self, X, codes, weight) -> Dataset:
+    def _set_aside(self, X, aside) -> tuple[np.ndarray, tuple[Feature, ...]]:
+        """(float64 (rows, columns), features) of columns that no test asks; ValueError if they do not fit."""
+        if aside is None:
+            return np.zeros((len(X), 0)), ()
+        from odtc.data import frames  # it loads polars
+
+        table = aside.to_frame() if hasattr(aside, "to_frame") else aside  # of a series
+        if not hasattr(table, "columns"):
+            raise ValueError(f"expected aside as a data frame or a series with a name, got {type(aside).__name__}")
+        frames.expect_names(table)
+        names = [str(name) for name in table.columns]
+        if len(table) != len(X):
+            raise ValueError(f"expected a row of aside for each row of X, got {len(table)} and {len(X)} rows")
+        if both := set(names) & set(self._names()):
+            raise ValueError(
+                f"expected columns of aside that are none of X, got {', '.join(sorted(map(repr, both)))} in both; drop "
+                "them from X, so that no test asks them"
+            )
+        return frames.learn_features(frames.series_of(table), names, set())
+
+    def _dataset(self, X, codes, weight, aside) -> Dataset:
         """The rows that weigh something, in an order of their own: so neither the order of the rows nor
         whether a row is repeated or weighs 2 makes any difference among trees that are equally good."""
         kept = np.flatnonzero(weight > 0)
         if not len(kept):
             raise ValueError("expected a sample weight above 0, got only zero-weight rows")
-        kept = kept[np.lexsort((codes[kept], *X[kept].T[::-1]))]
+        cells, features = aside
+        kept = kept[np.lexsort((*cells[kept].T[::-1], codes[kept], *X[kept].T[::-1]))]
         return Dataset(
             "X",
             np.ascontiguousarray(X[kept]) + 0.0,
@@ -369,6 +393,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             weight[kept],
             "y",
             missing="separate",
+            aside=features,
+            aside_X=np.ascontiguousarray(cells[kept]) + 0.0,
         )
 
     def _class_weights(self, dataset: Dataset) -> np.ndarray:

@@ -63,12 +63,12 @@ class InspectionMixin:
             write_text(Path(path), page)
         return page
 
-    def verify(self, X, y, sample_weight=None) -> list[Check]:
+    def verify(self, X, y, sample_weight=None, aside=None) -> list[Check]:
         """Computes anew, from the training rows, what `fit` has said.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, aside
             The training rows of `fit`.
 
         Returns
@@ -83,7 +83,7 @@ class InspectionMixin:
             If the rows do not fit the tree.
         """
         check_is_fitted(self)
-        dataset = self._training_rows(self._coded(X), y, sample_weight)
+        dataset = self._training_rows(self._coded(X), y, sample_weight, aside)
         if self.model_ is None:  # a leaf alone
             counts = np.bincount(dataset.y, dataset.weight, self.n_classes_)
             same = np.allclose(counts, self.tree_.root.counts, rtol=1e-9, atol=1e-9)
