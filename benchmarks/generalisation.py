@@ -29,22 +29,17 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from sklearn.linear_model import LogisticRegressionCV
-from sklearn.model_selection import GridSearchCV, train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.model_selection import train_test_split
 
+from benchmarks.beside import BESIDE, beside
 from benchmarks.constrained import had
 from benchmarks.data import data_folder, expect_data_folder
 from benchmarks.oblique import SETS as PRINTED
 from odtc import read
 from odtc.data.dataset import Dataset, Feature
-from odtc.data.linear_terms import LinearTerms
 from odtc.workflow import pipeline
 
 SETS = sorted({name.partition("@")[0] for name, paper in PRINTED.items() if paper.beta is None})
-BESIDE = ("majority", "cart", "cart_tuned", "logistic")
 OURS = "oblique_search"
 SECONDS = 120.0
 
@@ -126,24 +121,8 @@ def run(dataset: Dataset, depth: int, split: int) -> dict:
         np.arange(dataset.n_rows), test_size=0.25, stratify=dataset.y, random_state=split
     )
     train, test = dataset.taken(np.sort(inside)), dataset.taken(np.sort(outside))
-    terms = LinearTerms.of(dataset.X, dataset.features)
-    raw = terms.Z * terms.span + terms.low
-    X, y, X_test, y_test = raw[np.sort(inside)], train.y, raw[np.sort(outside)], test.y
-    folds = int(min(5, max(2, np.bincount(y)[np.bincount(y) > 0].min())))
-    grid = {
-        "criterion": ["gini", "entropy"],
-        "min_samples_leaf": [1, 5, 10],
-        "ccp_alpha": [0, 0.001, 0.003, 0.01, 0.03],
-    }
-    tuned = GridSearchCV(DecisionTreeClassifier(max_depth=depth, random_state=0), grid, cv=folds)
-    logistic = make_pipeline(StandardScaler(), LogisticRegressionCV(Cs=10, cv=folds, max_iter=1000))
-    facts = {"majority": float((y_test == np.bincount(y).argmax()).mean())}
-    for name, model in (
-        ("cart", DecisionTreeClassifier(max_depth=depth, random_state=0)),
-        ("cart_tuned", tuned),
-        ("logistic", logistic),
-    ):
-        facts[name] = float(model.fit(X, y).score(X_test, y_test))
+    facts = {name: test for name, (_, test) in beside(dataset, np.sort(inside), np.sort(outside), depth).items()}
+    y_test = test.y
     began = time.process_time()
     fit = pipeline.fit(train, OURS, depth, params={"seconds": SECONDS}, threads=1)
     return facts | {

@@ -25,6 +25,8 @@ right) is fitted to all training rows. Each fit has --cv-limit seconds in the fo
     dpflow          --encoding oblique, pool in {25, 100} x leaves of 1 row, or of 5 % of the rows, from --start
     local_search
     cart            nothing to choose: the greedy tree of the depth, on all rows
+    majority, cart_tuned, logistic
+                    as in benchmarks.beside, on all rows, with folds of their own
 
 svm1_odt and oct_h start from --start oblique, whose search has a quarter of the limit, as has that of the encoding;
 oblique_search has all of it. Where the folds chose another than the first point of oblique_search or svm1_odt, that
@@ -48,6 +50,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import train_test_split
 
+from benchmarks.beside import beside
 from benchmarks.constrained import had
 from benchmarks.data import data_folder, expect_data_folder
 from odtc import read
@@ -57,7 +60,8 @@ from odtc.workflow import pipeline
 from odtc.workflow.row_selection.selection import select_rows, take_rows
 
 FOLDS = 3
-MODELS = ("cart", "oblique_search", "dpflow", "svm1_odt", "oct_h")
+OTHERS = ("majority", "cart_tuned", "logistic")  # scikit-learn's, on all rows
+MODELS = ("cart", "oblique_search", "dpflow", "svm1_odt", "oct_h", *OTHERS)
 FREE = {
     "oblique_search": "leaves of 1 row",
     "svm1_odt": "hard margins and alpha2 = 0",
@@ -202,6 +206,12 @@ def run(key: dict, folder: Path) -> dict:
         )
     )
     inside, outside = train_test_split(np.arange(dataset.n_rows), test_size=0.25, stratify=dataset.y, random_state=seed)
+    if model in OTHERS:
+        began = time.monotonic()
+        ((on_train, on_test),) = beside(dataset, np.sort(inside), np.sort(outside), depth, (model,)).values()
+        spent = {"seconds": round(time.monotonic() - began, 2), "cv_seconds": 0.0}
+        rows = {"n_train": len(inside), "n_test": len(outside)}
+        return key | rows | spent | {"train": round(on_train, 6), "test": round(on_test, 6)}
     train, test = dataset.taken(np.sort(inside)), dataset.taken(np.sort(outside))
     large = SETS[name].beta is not None
     scheme = "convex_hull:beta1={:g},beta2={:g}".format(*SETS[name].beta) if large and model != "cart" else None
@@ -290,7 +300,8 @@ def tables(found: list[dict]) -> str:
     }
     names = [name for name in SETS if any(cells[name, model] for model in models)]
     lines = [
-        "Training / test accuracy, %, means over the seeds (how many, where not the same for all):",
+        "Training / test accuracy, %, means over the seeds (how many, if not the same for all), of the test ± the "
+        "standard error:",
         "",
         f"| set@depth | table | {' | '.join(models)} | paper S1O | paper OCT-H | paper CART |",
         "|---" * (5 + len(models)) + "|",
@@ -385,7 +396,9 @@ def accuracy(records: list[dict], most: int) -> str:
     having = [record for record in records if "test" in record]
     if not having:
         return "no tree" if records else "–"
-    return f"{100 * mean(having, 'train'):.1f} / {100 * mean(having, 'test'):.1f}" + (
+    test = [record["test"] for record in having]
+    error = f" ± {100 * np.std(test, ddof=1) / np.sqrt(len(test)):.1f}" if len(test) > 1 else ""
+    return f"{100 * mean(having, 'train'):.1f} / {100 * mean(having, 'test'):.1f}{error}" + (
         f" ({len(having)})" if len(having) < most else ""
     )
 

@@ -192,29 +192,29 @@ def select_in_rounds(
     the
     time limit is. Each round has an equal part of what is left of the limit, so what one does not need is the
     others'."""
-    best, least, began, most = None, (np.inf, np.inf), time.monotonic(), rounds_of(scheme)
+    best, least, began, most, made = None, (np.inf, np.inf), time.monotonic(), rounds_of(scheme), 0
     module, options = SELECTIONS.parse(scheme)
     part, bound, enough = None, 0.0, module.enough(**options) * dataset.weight.sum()
     for number in range(most):
         before = part.selected.rows if part is not None and module.GROWS else None
         part = select_rows(dataset, scheme, depth, best.tree if best else None, None, before, number + 1)
-        if before is not None and len(before) == part.n_rows:
-            tell(f"round {number + 1} would have the same rows: that tree is kept")
-            break
+        if before is not None and np.array_equal(before, part.selected.rows):
+            continue  # a later round may have more
+        made += 1
         left = deadline.limit_left(began, time_limit)
         if best is not None and left == deadline.MOMENT:
-            tell(f"the time limit came before round {number + 1}: the tree of round {number} is kept")
+            tell(f"the time limit came before round {made}: the tree of round {made - 1} is kept")
             break
         try:
             done = once(part, None if left is None else max(deadline.MOMENT, left / (most - number)))
         except (TimeLimitReached, NoSolutionError) as problem:
             if best is None:
                 raise
-            tell(f"round {number + 1}: {problem}; the tree of round {number} is kept")
+            tell(f"round {made}: {problem}; the tree of round {made - 1} is kept")
             break
         broken, lost = found = len(done.all_rows.breaks), done.all_rows.loss
         tell(
-            f"round {number + 1}: {part.n_rows} of {dataset.n_rows} rows selected; of all, {lost:.10g} "
+            f"round {made}: {part.n_rows} of {dataset.n_rows} rows selected; of all, {lost:.10g} "
             f"{'wrong' if done.size.cost is None else 'lost'}"
             + (f" and {broken} constraint{'s' * (broken > 1)} broken" if broken else "")
             + (
