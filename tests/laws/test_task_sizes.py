@@ -177,3 +177,18 @@ def test_the_single_action_beside_test_rows_is_that_of_the_training_rows(tmp_pat
     )
     told = said.facts["judged"]["test"]
     assert (told["best_action"], told["best_action_cost"]) == ("u", 24)
+
+
+@pytest.mark.parametrize("task", ["regression", "survival"])
+def test_a_frontier_holds_the_best_tree_of_each_number_of_leaves(tmp_path, task):
+    rng = np.random.default_rng(8)
+    a, b = rng.integers(0, 5, (2, 30))
+    data = written(tmp_path / "d.csv", "a,b,y,z", zip(a, b, a + rng.integers(1, 5, 30), rng.integers(0, 2, 30)))
+    words = ["--time", "y", "--event", "z"] if task == "survival" else ["--target", "y", "--aside", "z"]
+    told = run_cli("frontier", data, "--task", task, *words, "--depth", 2, "--vary", "leaves <= 1:4:1", "--json")
+    found = {point["asked"]: point for point in told.facts["points"]}
+    for leaves in (1, 2, 3, 4):
+        constraint = ["--constraint", f"leaves <= {leaves}"]
+        one = run_cli("fit", data, "--task", task, *words, "--depth", 2, *constraint, "--json", "-o", tmp_path / "t")
+        assert found[leaves]["objective"] == pytest.approx(one.facts["objective"])
+        assert found[leaves]["ended"] == "optimal" and found[leaves]["reached"] <= leaves

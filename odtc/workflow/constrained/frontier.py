@@ -19,6 +19,7 @@ from odtc.problem.constraints.constraint import Constraint, parse
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow.posing import OF_CLASSES
+from odtc.workflow.searching import ROUGHLY
 
 MOST_POINTS = 200
 RANGE = re.compile(r"(?P<head>.*(<=|>=))\s*(?P<first>[^:\s]+):(?P<last>[^:\s]+):(?P<step>[^:\s]+)\s*", re.DOTALL)
@@ -96,11 +97,6 @@ def frontier(
     """
     until = None if time_limit is None else time.monotonic() + time_limit
     task = problem.encoded.task
-    if TASKS.get(task).MOMENTS:
-        raise ChoiceError(
-            f"a frontier searches with prices of rows, which --task {task} has not: fit each number by itself with "
-            f"`odtc fit --task {task} --constraint`"
-        )
     given = [parse(text, problem.encoded) for text in texts]
     if given[0].module.SUBJECT in OF_CLASSES:
         expect_classes(task, f"--vary {texts[0]}")
@@ -109,7 +105,8 @@ def frontier(
     stopped: list[int] = []  # where Ctrl-C has come
 
     with deadline.within(time_limit):
-        together = problem.module.frontier(problem, loose_first)
+        # The search of one for all takes prices of rows, which leaves that cost sums have not.
+        together = None if TASKS.get(task).MOMENTS else problem.module.frontier(problem, loose_first)
     if together is not None:
         points = dict(enumerate(_told(problem, loose_first, together)))
         if any(found.interrupted for found in together):
@@ -128,7 +125,9 @@ def frontier(
         if found.interrupted:  # of all points, not of this one
             stopped.append(place)
         paid = None if found.heap is None else problem.module.objective(problem, found.heap)
-        points[place] = Point(loose_first[place], found.heap, paid, None if found.infeasible else found.bound, True)
+        off = found.off if found.off > ROUGHLY * abs(paid or 0.0) else 0.0  # of rounded sums
+        lower = None if found.infeasible else found.bound - off
+        points[place] = Point(loose_first[place], found.heap, paid, lower, True)
         return points[place]
 
     def between(low: int, high: int) -> None:
