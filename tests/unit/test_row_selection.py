@@ -233,7 +233,7 @@ def test_a_selection_in_rounds_makes_them_and_tells_accuracy_per_share(cloud, tm
 
 
 def test_a_round_with_as_many_rows_as_the_last_is_not_taken_for_the_same_rows():
-    """Of 60 rows without a pattern rounds 1 and 2 have ten each, others by the tree of round 1, and round 3 has more."""
+    """Of 60 rows without a pattern rounds 1 and 2 have ten each, but others; round 3 has more."""
     rng = np.random.default_rng(3)
     rows = data(rng.random((60, 3)), rng.integers(0, 2, 60))
     done = odtc.fit(rows, "cart", 2, select="coarse_to_fine:share=0.5")
