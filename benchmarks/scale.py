@@ -7,16 +7,25 @@ Reading: a file of 12 columns of up to 20 levels and 8 of numbers (cut into 8 in
 group-by, and from `odtc.read` and the encoding auto:bins=8, to the distinct rows. Models: literal FlowOCT of random
 binary data (rows, columns, depth), as MPS and MPS.gz, beside HiGHS and OR-tools, if it is there, given the same arrays,
 and one raw write of the bytes. Imports are not counted as seconds, but as memory.
+
+PuLP, Pyomo and linopy stand in an environment of their own, and each is asked by itself, as is a Dask cluster:
+
+    python -m venv PEERS && PEERS/bin/pip install polars scipy highspy jinja2 joblib typer linopy pulp pyomo
+    PYTHONPATH=. PEERS/bin/python -m benchmarks.scale --one write_linopy FILE.lp 5000,40,4
+    python -m benchmarks.scale --one workers_rows FILE.csv
 """
 
 import argparse
 import datetime
+import hashlib
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -59,12 +68,49 @@ def polars_rows(path: str) -> str:
 
 
 def odtc_rows(path: str) -> str:
+    began = time.process_time()
+    rows = distinct_rows(path)
+    return f"{time.process_time() - began} {rows}"
+
+
+def distinct_rows(path: str) -> str:
+    """The number of distinct rows, and what all of them come to."""
     from odtc.data.encoding import encode
     from odtc.data.reading import read
 
+    encoded = encode(read(path), "auto:bins=8")
+    cells = hashlib.sha256()
+    for part in (encoded.y, encoded.copies, encoded.weight, encoded.row_of, np.packbits(encoded.X[:PART], axis=1)):
+        cells.update(np.ascontiguousarray(part))
+    return f"{encoded.n_rows:,} rows, digest {cells.hexdigest()[:8]}"
+
+
+def workers_rows(path: str, kills: str = "0") -> str:
+    """The same, with the file read by two Dask workers, of which some are killed while they read; their CPU seconds and
+    the scheduler's are counted, from the start of the cluster on, and their peaks of memory told."""
+    from odtc.base.cluster import connected
+
     began = time.process_time()
-    n_rows = encode(read(path), "auto:bins=8").n_rows
-    return f"{time.process_time() - began} {n_rows:,} rows"
+    with connected("local", 2) as cluster, cluster.client() as client:
+        if kills != "0":
+            threading.Thread(target=kill_workers, args=(cluster, int(kills)), daemon=True).start()
+        rows = distinct_rows(path)
+        of = client.run(used)
+    peaks = " and ".join(f"{peak:,.0f}" for _, peak in of.values())
+    return f"{time.process_time() - began + sum(cpu for cpu, _ in of.values())} {rows}; workers {peaks} MiB"
+
+
+def used() -> tuple[float, float]:
+    """CPU seconds and peak MiB of this process."""
+    of = resource.getrusage(resource.RUSAGE_SELF)
+    return of.ru_utime + of.ru_stime, of.ru_maxrss / 1024
+
+
+def kill_workers(cluster, kills: int) -> None:
+    with cluster.client() as client:
+        for _ in range(kills):
+            time.sleep(4)
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
 
 
 def model_of(size: str):
@@ -135,6 +181,103 @@ def write_ortools(path: str, size: str) -> str:
         helper.set_var_integrality(j, True)
     helper.write_to_mps_file(path, MPModelExportOptions())
     return f"{time.process_time() - began} {os.path.getsize(path) / 1e6:,.0f} MB"
+
+
+def by_rows(size: str):
+    """The model, and its matrix by rows."""
+    module, problem = model_of(size)
+    model = module.build(problem)
+    return model, model.A.tocsr()
+
+
+def write_pulp(path: str, size: str) -> str:
+    """PuLP given the same rows as expressions of variables; the time from the matrix on."""
+    import pulp
+
+    model, matrix = by_rows(size)
+    names, row_names = model.column_names, model.row_names
+    began = time.process_time()
+    whole = pulp.LpProblem("m", pulp.LpMinimize)
+    kinds = [pulp.LpContinuous, pulp.LpInteger]
+    bounds = zip(names, model.col_lower.tolist(), model.col_upper.tolist(), model.integrality.tolist())
+    x = [pulp.LpVariable(name, low, None if np.isinf(high) else high, kinds[kind]) for name, low, high, kind in bounds]
+    whole += pulp.LpAffineExpression([(x[j], c) for j, c in enumerate(model.c.tolist()) if c])
+    for name, terms, low, high in rows_of(matrix, model, row_names):
+        left = pulp.LpAffineExpression([(x[j], value) for j, value in terms])
+        whole += (left == low if low == high else left <= high if np.isinf(low) else left >= low, name)
+    whole.writeMPS(path)
+    return f"{time.process_time() - began} {model.nnz:,} nonzeros, {os.path.getsize(path) / 1e6:,.0f} MB"
+
+
+def write_pyomo(path: str, size: str) -> str:
+    """Pyomo given the same rows as linear expressions, as an LP file, which it writes faster than MPS."""
+    import pyomo.environ as pyo
+    from pyomo.core.expr import LinearExpression
+
+    model, matrix = by_rows(size)
+    began = time.process_time()
+    whole = pyo.ConcreteModel()
+    lower, upper, kinds = model.col_lower.tolist(), model.col_upper.tolist(), model.integrality.tolist()
+    whole.x = pyo.Var(
+        range(model.n_cols),
+        domain=lambda _, j: pyo.Integers if kinds[j] else pyo.Reals,
+        bounds=lambda _, j: (lower[j], None if np.isinf(upper[j]) else upper[j]),
+    )
+    x = [whole.x[j] for j in range(model.n_cols)]
+    whole.objective = pyo.Objective(expr=sum(c * x[j] for j, c in enumerate(model.c.tolist()) if c))
+    whole.rows = pyo.ConstraintList()
+    for _, terms, low, high in rows_of(matrix, model, None):
+        left = LinearExpression(linear_coefs=[value for _, value in terms], linear_vars=[x[j] for j, _ in terms])
+        whole.rows.add((None if np.isinf(low) else low, left, None if np.isinf(high) else high))
+    whole.write(path, format="lp")
+    return f"{time.process_time() - began} {model.nnz:,} nonzeros, {os.path.getsize(path) / 1e6:,.0f} MB"
+
+
+def write_linopy(path: str, size: str) -> str:
+    """linopy given the same rows, those of one number of terms as one block of arrays, as an LP file."""
+    import linopy
+    import xarray as xr
+
+    model, matrix = by_rows(size)
+    began = time.process_time()
+    whole = linopy.Model()
+    columns = np.flatnonzero(model.integrality == 0), np.flatnonzero(model.integrality)
+    label = np.empty(model.n_cols, np.int64)
+    for name, which in zip(("x", "i"), columns):
+        if which.size:
+            low, high = (xr.DataArray(side[which], dims=name) for side in (model.col_lower, model.col_upper))
+            added = whole.add_variables(low, high, name=name, integer=bool(model.integrality[which[0]]))
+            label[which] = added.labels.values
+    priced = np.flatnonzero(model.c)
+    whole.add_objective(expression(linopy, xr, whole, model.c[None, priced], label[None, priced]).sum())
+    terms = np.diff(matrix.indptr)
+    equal, below = model.row_lower == model.row_upper, np.isinf(model.row_lower)
+    for many in np.unique(terms).tolist():
+        for sign, kind in (("==", equal), ("<=", below & ~equal), (">=", ~below & ~equal)):
+            rows = np.flatnonzero((terms == many) & kind)
+            if rows.size and many:
+                at = matrix.indptr[rows][:, None] + np.arange(many)
+                left = expression(linopy, xr, whole, matrix.data[at], label[matrix.indices[at]])
+                side = (model.row_lower if sign == ">=" else model.row_upper)[rows]
+                whole.add_constraints(
+                    left, sign, xr.DataArray(side, dims="row"), name=f"r{many}{'elg'['=<>'.find(sign[0])]}"
+                )
+    whole.to_file(Path(path), io_api="lp-polars", progress=False)
+    return f"{time.process_time() - began} {model.nnz:,} nonzeros, {os.path.getsize(path) / 1e6:,.0f} MB"
+
+
+def expression(linopy, xr, whole, coefficients, labels):
+    """Rows of as many terms each."""
+    dims = ("row", "_term")
+    return linopy.LinearExpression(xr.Dataset({"coeffs": (dims, coefficients), "vars": (dims, labels)}), whole)
+
+
+def rows_of(matrix, model, names):
+    """(name, [(column, value)], lower side, upper side) of each row."""
+    indices, data, begins = matrix.indices.tolist(), matrix.data.tolist(), matrix.indptr.tolist()
+    for i, (low, high) in enumerate(zip(model.row_lower.tolist(), model.row_upper.tolist())):
+        cells = slice(begins[i], begins[i + 1])
+        yield names and names[i], list(zip(indices[cells], data[cells])), low, high
 
 
 def write_raw(path: str, size: str) -> str:

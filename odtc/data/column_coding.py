@@ -60,13 +60,13 @@ class Column:
         """The column as numbers; raises DataError for a cell that is no finite number, or two that are one double."""
         if self.values is not None:
             return CodedColumn(self.values)
-        finite = column_types.finite_numbers(self.cells)
-        wrong = (finite.is_null() & self.cells.is_not_null()).to_numpy()
-        if wrong.any():
+        values = column_types.all_finite(self.cells)
+        if values is None:
+            finite = column_types.finite_numbers(self.cells)
+            wrong = (finite.is_null() & self.cells.is_not_null()).to_numpy()
             row = int(np.append(False, wrong)[self.code].argmax())
             cell = self.cells[int(self.code[row]) - 1]
             column_types.numbers(pl.Series([cell]), self.name, self.place, advice, first=row + 1)
-        values = column_types.numbers(self.cells, self.name, self.place, advice)
         large = np.flatnonzero(np.abs(values) >= column_types.EXACT)
         if large.size:
             first = np.array([int((self.code == at + 1).argmax()) for at in large.tolist()])
@@ -104,7 +104,8 @@ class ColumnCoder:
         held as numbers alone. Raises DataError for a type that holds no words."""
         self.name, self.dtype, self.place = series.name, series.dtype, place
         self._native = series.dtype.is_float() or series.dtype.is_integer() or series.dtype == pl.Boolean
-        empty = column_types.column_cells(series.head(1), place).head(0)
+        plain = self._native or series.dtype == pl.String
+        empty = (series if plain else column_types.column_cells(series.head(1), place)).head(0)
         self._raw, self._number = (series if self._native else empty).head(0), np.empty(0, np.uint32)
         self._clean_type, self._place_of, self._codes = empty.dtype, {}, []
         self._values: list[np.ndarray] | None = None
@@ -146,7 +147,7 @@ class ColumnCoder:
         return np.array(
             [
                 0 if cell is None else place.setdefault(cell, len(place)) + 1
-                for cell in column_types.column_cells(fresh, self.place).to_list()
+                for cell in column_types.words_of(fresh, self.place)
             ],
             dtype=np.uint32,
         )

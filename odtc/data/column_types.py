@@ -1,8 +1,11 @@
 """One column of a data file: its kind, its numbers, its levels and their codes."""
 
+import functools
 import math
 import re
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,6 +21,34 @@ PADDED = re.compile(r"[+-]?0[0-9]")
 
 # From here on neighbouring integers are the same double, so names are kept as they are written.
 EXACT = 2.0**53
+
+
+FEW, REMEMBERED = 16, 4096  # cells of a column, and columns, of which is remembered what was found
+
+
+def of_few_cells(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Remembers what a function of cells says of a few: a wide table has the same ones in thousands of columns. Beside
+    the cells it has arguments that have a hash."""
+    known: dict[Any, Any] = {}
+
+    @functools.wraps(function)
+    def remembered(cells: pl.Series, *given: Any) -> Any:
+        if len(cells) > FEW or cells.dtype.is_float():  # -0 and 0 would be one key
+            return function(cells, *given)
+        key = cells.dtype, *given, *cells.to_list()
+        if key not in known:
+            if len(known) >= REMEMBERED:
+                known.clear()
+            known[key] = function(cells, *given)
+        return known[key]
+
+    return remembered
+
+
+@of_few_cells
+def words_of(cells: pl.Series, place: str) -> list:
+    """The different cells of a column as of `column_cells`, in a list that is not to be changed."""
+    return column_cells(cells, place).to_list()
 
 
 def column_cells(series: pl.Series, place: str) -> pl.Series:
@@ -49,13 +80,17 @@ def kind_of(dtype: pl.DataType, column: pl.Series, categorical: bool, numeric: b
         return CATEGORICAL
     if numeric:
         return NUMERIC
+    # A category column of parquet, and a nominal one of ARFF, says itself that it is none of numbers.
+    return _kind(column, isinstance(dtype, (pl.Categorical, pl.Enum)))
+
+
+@of_few_cells
+def _kind(column: pl.Series, declared: bool) -> str:
     known = column.drop_nulls()
     if column.dtype != pl.String:
         return BOOLEAN if column.dtype == pl.Boolean else NUMERIC
     if len(known) and known.str.to_lowercase().is_in(["false", "true"]).all():
         return BOOLEAN
-    # A category column of parquet, and a nominal one of ARFF, says itself that it is none of numbers.
-    declared = isinstance(dtype, (pl.Categorical, pl.Enum))
     return CATEGORICAL if declared or known.cast(pl.Float64, strict=False).has_nulls() else NUMERIC
 
 
@@ -80,6 +115,13 @@ def finite_numbers(column: pl.Series) -> pl.Series:
     """The cells of a column that are finite numbers, as Float64; null if missing or no number."""
     values = _as_numbers(column)
     return values.set(~values.is_finite().fill_null(True), None)
+
+
+@of_few_cells
+def all_finite(column: pl.Series) -> np.ndarray | None:
+    """float64 (rows,), NaN if missing, not to be changed; None if a cell is no finite number."""
+    found = finite_numbers(column)
+    return None if found.null_count() > column.null_count() else found.to_numpy() + 0.0  # 0 of -0, as `numbers`
 
 
 def _as_numbers(column: pl.Series) -> pl.Series:

@@ -32,10 +32,11 @@ def _same(one, other):
         assert a.values is None or np.array_equal(a.values, b.values, equal_nan=True)
 
 
-def _in_parts(path, size, words):
+def _in_parts(path, size, words, many=99):
     """What the workers of a cluster do, in this process."""
     reader, place = READERS.get(path.suffix[1:]), repr(str(path))
-    parts = [partitions.coded(reader.NAME, path, part, place, words) for part in reader.parts(path, size)]
+    runs = partitions.runs(reader.parts(path, size), many)
+    parts = [partitions.coded(reader.NAME, path, run, place, words) for run in runs]
     return partitions.whole(partitions.reduced(parts, lambda a, b: partitions.joined(a, b, words)))
 
 
@@ -45,19 +46,24 @@ def test_parts_of_a_file_are_what_one_process_reads(ending, tmp_path, monkeypatc
     monkeypatch.setattr(partitions, "MOST_WORDS", 4)
     path = tmp_path / f"t.{ending}"
 
-    @given(table=tables(), size=st.integers(1, 200), line_end=st.sampled_from(["\n", "\r\n", "\n\n"]))
+    @given(
+        table=tables(),
+        size=st.integers(1, 200),
+        line_end=st.sampled_from(["\n", "\r\n", "\n\n"]),
+        many=st.integers(1, 5),
+    )
     @settings(max_examples=12, deadline=None)
-    def holds(table, size, line_end):
+    def holds(table, size, line_end, many):
         if ending == "csv":
             path.write_bytes(table.write_csv(quote_style="never").replace("\n", line_end).encode())
         else:
             table.with_columns(pl.col("n").cast(pl.Float64, strict=False)).write_parquet(path)
         words = {"y"}
         try:
-            parts = _in_parts(path, size, words)
+            parts = _in_parts(path, size, words, many)
         except column_coding.WordsNeeded as needed:
             words.add(needed.name)
-            parts = _in_parts(path, size, words)
+            parts = _in_parts(path, size, words, many)
         try:
             whole = column_coding.code_columns(reading.frames_of(path), "t", words)
         except column_coding.WordsNeeded as needed:  # what comes first in the file decides whether it is asked for
@@ -76,3 +82,9 @@ def test_a_quote_and_a_broken_row_are_left_to_one_process(text, tmp_path):
     if READERS.get("csv").parts(path, 2):
         with pytest.raises(partitions.Unread):
             _in_parts(path, 2, {"y"})
+
+
+def test_parts_are_dealt_out_in_runs_of_neighbours():
+    assert partitions.runs(range(7), 3) == [range(0, 2), range(2, 4), range(4, 6), range(6, 7)]
+    assert partitions.runs(range(3), 9) == [range(at, at + 1) for at in range(3)]
+    assert max(map(len, partitions.runs(range(100), 1))) == partitions.LONGEST

@@ -6,6 +6,7 @@ anew and tells what is wrong with it by its row.
 """
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +19,8 @@ from odtc.data.column_coding import MOST_WORDS, Column, WordsNeeded, code_column
 from odtc.errors import OdtcError
 
 RETRIES = 3  # of a part whose worker was lost
+EACH = 3  # runs of parts for a worker, at least: what is lost with one, and what the last one waits for
+LONGEST = 16  # parts of a run
 Made = TypeVar("Made")
 
 
@@ -50,11 +53,20 @@ def columns_of(cluster: Cluster, path: Path, reader: Any, words: Collection[str]
     try:
         with cluster.client() as client:
             once = {"pure": False, "retries": RETRIES}
-            read = [client.submit(coded, reader.NAME, full, part, place, words, **once) for part in parts]
+            read = [
+                client.submit(coded, reader.NAME, full, some, place, words, **once)
+                for some in runs(parts, EACH * sum(client.nthreads().values()))
+            ]
             found = reduced(read, lambda a, b: client.submit(joined, a, b, words, **once)).result()
     except lost() as problem:
         raise Unread(f"the cluster was lost: {problem}") from None
     return whole(found)
+
+
+def runs(parts: Sequence[Made], many: int) -> list[Sequence[Made]]:
+    """Neighbours in at least so many runs, if there are as many parts, of at most LONGEST each."""
+    length = max(1, min(LONGEST, len(parts) // max(1, many)))
+    return [parts[at : at + length] for at in range(0, len(parts), length)]
 
 
 def reduced(parts: Sequence[Made], join: Callable[[Made, Made], Made]) -> Made:
@@ -74,12 +86,16 @@ def whole(found: "list[Column] | str | None") -> list[Column]:
     return found
 
 
-def coded(reader: str, path: Path, part: Any, place: str, words: Collection[str]) -> "list[Column] | str | None":
-    """The columns of one part; the name of a column that needs its words; None if it cannot be read here."""
+def coded(
+    reader: str, path: Path, parts: Sequence[Any], place: str, words: Collection[str]
+) -> "list[Column] | str | None":
+    """The columns of parts that follow one another, one part in memory at a time; the name of a column that needs its
+    words; None if a part cannot be read here."""
     from odtc.data.reading import READERS  # it uses this module
 
     try:
-        return code_columns(READERS.get(reader).part(path, part), place, words)
+        read = READERS.get(reader).part
+        return code_columns(chain.from_iterable(read(path, part) for part in parts), place, words)
     except WordsNeeded as needed:
         return needed.name
     except (OdtcError, OSError, UnicodeDecodeError):

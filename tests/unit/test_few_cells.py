@@ -1,0 +1,42 @@
+"""Cells that many columns have: what is remembered of one column is true of the others, and mistakes name their own."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odtc.data import column_types
+from odtc.data.reading import read
+from odtc.errors import DataError
+
+WORDS = ["0", "1", "-0", "1.0", " 1", "true", "False", "NA", "", "x", "inf", "1e400", "9007199254740993"]
+
+
+@settings(max_examples=12)
+@given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), min_size=1, max_size=6))
+def test_what_is_remembered_is_what_is_found(columns):
+    for words in [*columns, *reversed(columns)]:
+        cells = column_types.column_cells(pl.Series("c", words), "t")
+        assert column_types.words_of(pl.Series("c", words), "t") == cells.to_list()
+        finite = column_types.finite_numbers(cells)
+        found = column_types.all_finite(cells)
+        assert (found is None) == (finite.null_count() > cells.null_count())
+        assert found is None or np.array_equal(found, column_types.numbers(cells, "c", "t"), equal_nan=True)
+        for dtype in (pl.String(), pl.Categorical()):
+            alone = column_types._kind.__wrapped__(cells, dtype == pl.Categorical())
+            assert column_types.kind_of(dtype, cells, False, False) == alone
+
+
+def test_a_mistake_names_its_own_column(tmp_path):
+    for column in "bc":
+        (tmp_path / "t.csv").write_text(f"a,{column},y\n0,0,p\n1,inf,q\n")
+        with pytest.raises(DataError, match=f"finite number in column '{column}' of .* row 2"):
+            read(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt64, pl.Float64, pl.Boolean])
+def test_equal_cells_of_other_types_are_told_apart(dtype):
+    cells = pl.Series("c", [0, 1]).cast(dtype)
+    assert column_types.words_of(cells, "t") == cells.to_list()
+    assert [type(cell) for cell in column_types.words_of(cells, "t")] == [type(cell) for cell in cells.to_list()]
