@@ -6,7 +6,9 @@ dtype is a category, booleans stay booleans; None, NaN, NA and the words for the
 """
 
 import io
-from typing import BinaryIO
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -71,6 +73,7 @@ def table_of_arrays(X, y) -> tuple[pl.DataFrame, str]:
         X = np.asarray(X)
         if X.ndim != 2:
             raise DataError(f"expected an array (rows, columns), got one of shape {X.shape}")
+        expect_apart(X)
         # Cells of an array of objects are looked at one by one; numbers are numbers.
         columns = series_of(X) if is_mixed(X) else [pl.Series(X[:, j].astype(float)) for j in range(X.shape[1])]
         table = pl.DataFrame([cells.alias(f"x{j}") for j, cells in enumerate(columns)])
@@ -146,7 +149,52 @@ def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
         return pl.Series([None if value is None else bool(value) for value in known], dtype=pl.Boolean)
     if any(hasattr(value, "isoformat") for value in there):
         return pl.Series([None if value is None else str(value) for value in known], dtype=pl.String)
-    return pl.Series([None if value is None else _number(value, place) for value in known], dtype=pl.Float64)
+    numbers = pl.Series([None if value is None else _number(value, place) for value in known], dtype=pl.Float64)
+    whole = [row for row, value in enumerate(known) if isinstance(value, Integral) and abs(value) >= column_types.EXACT]
+    _expect_apart([int(known[row]) for row in whole], whole, place)
+    return numbers
+
+
+def expect_apart(X) -> None:
+    """Raises DataError if two whole numbers of a column are one as doubles, as from 2^53 on neighbours are.
+
+    Parameters
+    ----------
+    X : array or data frame (rows, columns)
+        Of numbers.
+    """
+    for name, cells, values in _whole_columns(X):
+        rows = np.flatnonzero(np.abs(values) >= column_types.EXACT).tolist()
+        _expect_apart([int(cells[row]) for row in rows], rows, f"column {name} of {PLACE}")
+
+
+def _whole_columns(X) -> Iterator[tuple[str, Any, np.ndarray]]:
+    """(name, cells, float64 (rows,) the same as doubles) of each column whose type is one of whole numbers."""
+    if isinstance(X, pl.DataFrame):
+        for cells in X.get_columns():
+            if cells.dtype.is_integer():
+                yield repr(cells.name), cells, cells.cast(pl.Float64).to_numpy()
+    elif hasattr(X, "iloc"):
+        for j, kind in enumerate(X.dtypes):
+            if getattr(kind, "kind", "O") in "iu":
+                cells = X.iloc[:, j]
+                yield repr(str(X.columns[j])), cells.array, cells.to_numpy(dtype=float, na_value=np.nan)
+    else:
+        array = np.asarray(X)
+        for j in range(array.shape[1] if array.ndim == 2 and array.dtype.kind in "iu" else 0):
+            yield str(j), array[:, j], array[:, j].astype(float)
+
+
+def _expect_apart(whole: list[int], rows: list[int], place: str) -> None:
+    """Raises DataError if two of these whole numbers are one double; `rows` are their numbers, from 0."""
+    first: dict[float, int] = {}
+    for value, row in zip(whole, rows):
+        if first.setdefault(float(value), value) != value:
+            raise DataError(
+                f"expected numbers that a double tells apart in {place}, got {first[float(value)]} and, in row "
+                f"{row + 1}, {value}, beyond 2^53 = 9007199254740992; take a constant from them, give them as text if "
+                "they are names, or leave the column out"
+            )
 
 
 def _number(value, place: str) -> float:

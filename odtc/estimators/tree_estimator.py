@@ -116,6 +116,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
                 f'expected categorical_features as "from_dtype" or a list of names or places, got {given!r}'
             )
         frames.expect_names(X)
+        frames.expect_apart(X)
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         return X, tuple(Feature(name, NUMERIC) for name in self._names())
 
