@@ -29,7 +29,7 @@ from odtc.verification.constrained.constrained_certificate import (
     tree_cost,
     uncovered,
 )
-from odtc.verification.constrained.listed_cases import excluded
+from odtc.verification.constrained.listed_cases import MOST_ASKED, excluded
 from odtc.verification.constrained.multiplier_bound import surviving
 from odtc.verification.constrained.stated_constraints import readable
 
@@ -186,9 +186,14 @@ def certificate_of(
         As of certify_found.
     """
     depth, n_tests = problem.topology.depth, problem.encoded.n_tests
+    if n_tests > MOST_ASKED and any(given.name == "tests" for given in problem.constraints):
+        return None, (
+            f"the proof is that of the search alone: a certificate under a number of tests is over {MOST_ASKED} tests "
+            f"at most, got {n_tests:,}; fewer (--encoding auto:bins=8) have one"
+        )
     search = engine if isinstance(engine, ConstrainedSearch) else engine.whole
     if swept(depth, n_tests):
-        search = engine if engine.settled() is not None else None
+        search = engine if heap is None or engine.settled() is not None else None
     if search is not None and (make := certify_found(problem, search, heap, unit)) is not None:
         return make, ""
     alone = "the proof is that of the search alone"

@@ -17,6 +17,7 @@ from odtc.verification.constrained.multiplier_bound import Counted, Problem, Wei
 
 MOST_PAIRS = 3_000_000_000
 BLOCK = 4_000_000
+MOST_ASKED = 800  # tests of which each subtree says which it asks
 BITS = 50  # of pairs of rows in one whole number
 
 
@@ -41,6 +42,10 @@ class Marks:
         self.most_tests, column = problem.most_tests, problem.column[tests]
         if self.most_tests is not None and self.most_tests >= 2**problem.depth - 1:
             self.most_tests = None
+        if self.most_tests is not None and len(tests) > MOST_ASKED:
+            raise CertificateError(
+                f"a certificate of a number of different tests is over {MOST_ASKED} tests at most, got {len(tests):,}"
+            )
         n_labels = problem.cost.shape[1]
         self.label = np.eye(n_labels) if problem.together else np.zeros((n_labels, 0))
         asked = np.eye(len(tests)) if self.most_tests is not None else np.zeros((len(tests), 0))
