@@ -71,9 +71,10 @@ def violations(model: "Model", x: np.ndarray, tolerance: float = BROKEN) -> str:
     return "; ".join(f"{check.name} {check.text}" for check in check_point(model, x, tolerance) if not check.passed)
 
 
-def is_close(a: float, b: float, tolerance: float = TOLERANCE) -> bool:
-    """Whether two figures differ by rounding only; none that is not finite is close to another."""
-    return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
+def is_close(a: float, b: float, tolerance: float = TOLERANCE, unit: float = 1.0) -> bool:
+    """Whether two figures differ by rounding only, of themselves or of a `unit`; none that is not finite is close to
+    another."""
+    return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= tolerance * max(unit, abs(a), abs(b))
 
 
 def _largest(

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from odtc.data.encoding import Encoded
+from odtc.data.task import TASKS
 from odtc.errors import ModelError, TreeError
 from odtc.model.feasibility import is_close
 from odtc.model.milp import Model
@@ -34,7 +36,7 @@ def against_known(
         paid = _cost(problem, model, heap, bound)
         if paid is None:
             continue
-        if _is_below(paid, bound):
+        if is_below(problem, paid, bound):
             return True, f", but {name} costs {paid:.10g}"
         words += f", {name} {paid:.10g}"
     return False, words
@@ -45,7 +47,7 @@ def _cost(problem: Problem, model: Model | None, heap: HeapTree, bound: float) -
     nothing and is not made a point, which takes time, unless the objective may be edited."""
     try:
         paid = problem.module.objective(problem, heap)
-        if (model is None or model.edited is None) and not _is_below(paid, bound):
+        if (model is None or model.edited is None) and not is_below(problem, paid, bound):
             return paid
         if broken(problem, heap) or heap.fewest_rows(problem.encoded) < problem.module.least_rows(problem):
             return None
@@ -59,5 +61,13 @@ def _cost(problem: Problem, model: Model | None, heap: HeapTree, bound: float) -
     return None if point is None else solved.objective(point)
 
 
-def _is_below(paid: float, bound: float) -> bool:
-    return paid < bound and not is_close(paid, bound)
+def is_below(problem: Problem, paid: float, bound: float) -> bool:
+    """Whether a tree that costs `paid` costs less than a bound, by more than rounding of what one leaf would cost:
+    with costs far below 1, figures that solvers take for equal may be far apart."""
+    return paid < bound and not is_close(paid, bound, unit=min(1.0, leaf_cost(problem.encoded)))
+
+
+def leaf_cost(encoded: Encoded) -> float:
+    """About what one leaf for all rows costs: the unit of rounding."""
+    task = TASKS.get(encoded.task)
+    return float(task.leaf_costs(encoded.sums.sum(axis=0)) if task.MOMENTS else encoded.loss.sum())

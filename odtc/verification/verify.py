@@ -26,7 +26,7 @@ from odtc.trees.attack import is_robust
 from odtc.trees.boxes import Boxes
 from odtc.trees.heap_tree import HeapTree, blank_arrays
 from odtc.trees.tree import Branch, Leaf, Tree
-from odtc.verification.known_trees import against_known
+from odtc.verification.known_trees import against_known, is_below, leaf_cost
 
 
 def verify(
@@ -96,10 +96,10 @@ def verify_point(
     if solution.bound is not None:
         contradiction, others = against_known(problem, model, solution.bound, known)
         costs = paid if solution.scope_objective is None else solution.scope_objective
-        checks.append(_against_bound("bound", solution.bound, costs, contradiction, others))
+        checks.append(_against_bound(problem, "bound", solution.bound, costs, contradiction, others))
     if solution.overall is not None:
         contradiction, others = against_known(problem, None, solution.overall, known)
-        checks.append(_against_bound("bound of all trees", solution.overall, paid, contradiction, others))
+        checks.append(_against_bound(problem, "bound of all trees", solution.overall, paid, contradiction, others))
     return checks
 
 
@@ -118,16 +118,15 @@ def _against_recorded(
     if solution.bound is not None:
         # No tree is made a point of it: all that the problem allows count, if the file has no rows of its own.
         told = (False, "") if model.edited is not None else against_known(problem, None, solution.bound, known)
-        checks.append(_against_bound("bound", solution.bound, paid, *told))
+        checks.append(_against_bound(problem, "bound", solution.bound, paid, *told))
     return checks
 
 
-def _against_bound(name: str, bound: float, paid: float, contradiction: bool, others: str) -> Check:
+def _against_bound(problem: Problem, name: str, bound: float, paid: float, contradiction: bool, others: str) -> Check:
     """Whether a claimed bound is above a tree that costs `paid`, or contradicted by others."""
-    beyond = bound > paid and not is_close(bound, paid)
     return Check(
         name,
-        not beyond and not contradiction,
+        not is_below(problem, paid, bound) and not contradiction,
         f"no tree below {bound:.10g} is claimed, this one costs {paid:.10g}{others}",
     )
 
@@ -189,7 +188,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
         if again is not None:
             text = f"by the figures of its {encoded.task} the tree loses {again:.10g}, {loss:.10g} on the encoded rows"
             # What sums of decimals are off by: a part of what one leaf would cost.
-            total = float(task.leaf_costs(encoded.sums.sum(axis=0)) if task.MOMENTS else encoded.loss.sum())
+            total = leaf_cost(encoded)
             near = 1e-9 if task.MOMENTS else 1e-6  # estimated costs are rounded
             off = near * total
             if (numbers := task.numbers(rows.dataset.sums)) is not None:  # answers are rounded to their own digits

@@ -10,6 +10,7 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.model.solution import EDITED, Solution, Termination
 from odtc.trees.heap_tree import HeapTree, settle
+from odtc.verification.known_trees import against_known, is_below
 from odtc.verification.verify import (
     _goes_left,
     equivalent_points,
@@ -266,3 +267,17 @@ def test_equivalent_points_of_numbers(tmp_path):
     (tmp_path / "d.csv").write_text("a,y\n0,1\n0,2\n1,5\n1,9\n")
     encoded = pipeline.pose(odtc.read(tmp_path / "d.csv", task="regression"), "dpflow", 1).encoded
     assert equivalent_points(encoded) == pytest.approx(8.5, abs=1e-9)
+
+
+def test_a_bound_of_figures_far_below_one_is_held_against_trees_by_their_own_size(tmp_path):
+    """Solvers take costs that differ by 1e-6 for equal: of such costs a bound may be far above a tree in hand."""
+    rows = "".join(f"{x},{y}e-3\n" for x, y in enumerate([1, 2, 1, 5, 6, 5]))
+    (tmp_path / "d.csv").write_text("x,y\n" + rows)
+    problem = pipeline.pose(odtc.read(tmp_path / "d.csv", task="regression"), "dpflow", 1)
+    best = settle(np.array([-1, 2, -1, -1], np.int32), problem.encoded)
+    paid = problem.module.objective(problem, best)
+    assert 0 < paid < 1e-5
+    for above, contradiction in ((0.0, False), (1e-9, False), (0.1, True), (1.0, True)):
+        bound = paid * (1 + above)
+        assert against_known(problem, None, bound, [("CART", best)])[0] == contradiction
+        assert is_below(problem, paid, bound) == contradiction
