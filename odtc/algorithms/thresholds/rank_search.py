@@ -36,6 +36,7 @@ DIVED = 3  # trees of more height are first sought greedily
 CLIMB = 0.3  # of the effort so far, for better trees by dives before the search of a height
 PROBES = 64  # tests that are good for trees of less height, below which greater ones are sought
 COLUMNS = 8  # that a better tree may begin with, at each of its nodes
+FEW_CUTS = 8  # of a column, up to which its first bound looks at each
 WIDE = 5  # below two tests up to this height, below one in higher trees, as their number doubles with each
 
 
@@ -501,6 +502,10 @@ class RankSearch:
             if a <= z:
                 place = first[1] if column == first[0] and a <= first[1] <= z else 0
                 bound = price + max(0, 2 * below.lower - node.weight)
+                if z - a < FEW_CUTS and not place:
+                    # A side costs no less than the node without what the other one weighs. The first test comes first.
+                    cuts = weight[column, a : z + 1].tolist()
+                    bound = max(bound, price + below.lower - max(min(w, node.weight - w) for w in cuts))
                 heap.append((bound, -node.weight - (place > 0), self._number(), column, a, z, low, high, place))
         return heap
 

@@ -374,6 +374,29 @@ def test_the_words_at_an_interruption_are_those_of_the_tree(looks):
     )
 
 
+@pytest.mark.parametrize("least", [1, 2])
+def test_levels_of_few_rows_have_a_bound_before_their_sides_are_searched(monkeypatch, least):
+    """A test that takes few rows saves no more than these: the bound stayed 0 until each column had been looked at."""
+    monkeypatch.setenv(compiled.VARIABLE, "never")
+    random, looks = np.random.default_rng(3), []
+    level, label = np.repeat(np.arange(12), 5), random.integers(0, 2, 60)
+    rank = np.hstack([(one[:, None] == np.arange(12)).astype(int) for one in (level, random.permutation(level))])
+
+    def check():
+        looks.append(1)
+        if stop and len(looks) > stop:
+            raise InterruptedError
+
+    stop = 0
+    ranked = rank_rows(rank, 1 - np.eye(2)[label], least=least)
+    whole, search = RankSearch(ranked), RankSearch(ranked, check)
+    shallow, optimum = search.solve(2).upper, whole.solve(3).upper
+    stop = len(looks) + 2
+    with pytest.raises(InterruptedError):
+        search.solve(3)
+    assert 0 < shallow - 5 <= search.lower(3) <= optimum
+
+
 def best_pair(kernels, ranked, need):
     data = (ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride, ranked.price, ranked.least)
     return kernels.depth_two(ranked.order, *data, need, np.zeros(ranked.n, np.int32), np.zeros(4, np.int64))[0]
