@@ -61,6 +61,9 @@ def test_a_certificate_states_how_its_target_was_read(tmp_path, task):
     forged = [facts | {"of": facts["of"] | {"asked": {}}}, facts | {"of": facts["of"] | {"task": "median"}}]
     if task == "survival":
         forged.append(facts | {"claim": [facts["claim"][0], str(Fraction(facts["claim"][1]) * 10**24)]})
+        root = facts["tree"]["root"]
+        curved = root | {"left": root["left"] | {"curve": [[1.0, -5.0]]}}
+        forged.append(facts | {"tree": facts["tree"] | {"root": curved}})
     for one in forged:
         (tmp_path / "f.json").write_text(json.dumps(one))
         assert run_cli("verify", "--certificate", tmp_path / "f.json").code == 1

@@ -194,6 +194,8 @@ def _tree_cost(node, dataset: Dataset, how: tuple, rows: np.ndarray, left: int, 
     each leaf."""
     measure, price, end = how
     if "split" not in node:
+        if node.get("curve") or node["label"] not in dataset.classes:
+            raise CertificateError("a leaf of the tree of the certificate tells a label or a curve that no check is of")
         told = [*node["counts"], *node["rows"], *node["sums"]]
         held = dataset.sums[rows].sum(axis=0)
         found = [held[1], held[0], *held]

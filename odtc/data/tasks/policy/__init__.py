@@ -202,7 +202,8 @@ def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
 def beside(sums: np.ndarray, trained: np.ndarray, classes) -> dict:
     """The action that is best for all training rows, and what it costs these: nobody could choose one on them."""
     best = int(trained[:, 2:-1].sum(axis=0).argmin())
-    return {"best_action": classes[best], "best_action_cost": float(sums[:, 2 + best].sum())}
+    costs = sums[sums[:, 0] > 0, 2:-1].sum(axis=0)
+    return {"best_action": classes[best], "best_action_cost": float(costs[best])}
 
 
 def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
