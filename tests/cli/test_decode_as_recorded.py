@@ -1,9 +1,14 @@
 """A formulation that changed since the build: the tree comes from what the manifest records, and that is said."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from odtc import __version__ as version
+from odtc.problem.cuts.cut import CUTS
+from odtc.problem.formulation import FORMULATIONS
+from odtc.workflow.provenance.recorded import _makers
 from tests.command_line import CHECKOUT, MONKS, odtc
 
 SOURCE = (CHECKOUT / "examples" / "plug-ins" / "cut_based.py").read_text()
@@ -89,3 +94,34 @@ def test_the_same_file_with_a_manifest_of_another_model_is_refused(solved):
     path.write_text(text.replace(f'"n_rows": {rows},\n  "nnz"', f'"n_rows": {int(rows) + 1},\n  "nnz"'))
     said = odtc("decode", "m.sol", folder=folder)
     assert said.code == 1 and "cut_based 1.5 of cut_based.py" in said.err, said.err
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ({}, ("", "")),
+        ({"odtc": "0.0.1"}, ("flowoct of odtc 0.0.1", "")),
+        ({"model": {"version": "2"}}, ("flowoct 2 of odtc", "flowoct of odtc")),
+        ({"members": [(FORMULATIONS.kind, "flowoct", "a.py")]}, ("flowoct of a.py", "flowoct of odtc")),
+        ({"members": [(CUTS.kind, "subtree_value", "a.py")]}, ("subtree_value of a.py", "subtree_value of odtc")),
+        ({"members": [("encoding", "onehot", "a.py")]}, ("", "")),  # the manifest holds the tests
+        (
+            {"members": [(CUTS.kind, "subtree_value", "a.py")], "model": {"version": "2"}, "odtc": "0.0.1"},
+            ("flowoct 2 of odtc and subtree_value of a.py", "flowoct of odtc and subtree_value of odtc"),
+        ),
+    ],
+)
+def test_who_made_the_model_is_told_if_it_is_another_now(facts, told):
+    members = [dict(zip(("kind", "name", "of"), one)) for one in facts.get("members", ())]
+    known = {"odtc": version, "model": {}} | facts | {"members": members}
+    problem = SimpleNamespace(module=FORMULATIONS.get("flowoct"))
+    assert _makers(SimpleNamespace(facts=known, problem=problem)) == told
+
+
+def test_what_has_not_changed_needs_no_model_file(solved):
+    folder, before = solved
+    (folder / "m.mps").unlink()
+    said = odtc("decode", "m.sol", "--json", folder=folder)
+    assert said.code == 0, said.err
+    assert all(said.facts[name] == before[name] for name in ("termination", "objective", "bound", "verified"))
+    assert "built by" not in said.err
