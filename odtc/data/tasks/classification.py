@@ -32,5 +32,6 @@ def expect(cells, how, place: str) -> None:
     if n_rows >= 20 and 2 * len(classes) > n_rows and column_types.numbers_of(classes) is not None:
         raise DataError(
             f"expected a target with few classes in {place}, got {len(classes)} different numbers in {n_rows} rows of "
-            f"{target!r}, which looks like a regression target; name another with --target, or make classes of it"
+            f"{target!r}, which looks like a regression target; predict the number (--task regression), name another "
+            "with --target, or make classes of it"
         )
