@@ -2,6 +2,7 @@
 
 import io
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -152,6 +153,37 @@ def test_scikit_learn_cannot_have_categories_or_hyperplanes(split, instead):
         ChoiceError, match=f"compares numbers with thresholds, and this tree asks .*; train on {instead}, or"
     ):
         export(Tree(Branch(split, Leaf(0), Leaf(1)), features, ("a", "b")), "sklearn")
+
+
+@pytest.mark.parametrize("root", [Branch(Threshold(1, 0.5), Leaf(0), Leaf(1)), Leaf(1)])
+@pytest.mark.parametrize("of_numbers", [False, True])
+def test_scikit_learn_predicts_the_frame_with_text_that_no_test_asks(root, of_numbers):
+    import pandas as pd
+    import polars as pl
+
+    cells = {"target": ["?"] * 3, "flag": ["True", "?", "False"], "x": [0.0, 1.0, 0.5], "colour": ["b'lue", "red", "?"]}
+    features = (Feature("colour", "categorical", ("b'lue", "red")), X, Feature("flag", "boolean", ("false", "true")))
+    tree = Tree(root, features, ("no", "yes"))
+    if of_numbers:
+
+        def leaf(mean):
+            return Leaf(0, (1.0,), (1,), (1.0, 1.0, mean, 0.0, 0.0))
+
+        tree = Tree(Branch(root.split, leaf(-2.0), leaf(3.0)) if root != Leaf(1) else leaf(3.0), features, ("mean",))
+        tree = replace(tree, task="regression")
+    fitted = pickle.loads(export(tree, "sklearn"))
+    answers = tree.answers(np.array([[0, 0.0, 1], [1, 1.0, 0], [0, 0.5, 0]])).tolist()
+    expected = answers if of_numbers else [tree.classes[k] for k in answers]
+    frame = pd.DataFrame(cells)
+    assert fitted.predict(frame[list(fitted.feature_names_in_)]).tolist() == expected
+    # In another order, with the target.
+    assert fitted.predict(frame).tolist() == fitted.predict(pl.DataFrame(cells)).tolist() == expected
+
+
+def test_scikit_learn_takes_no_tree_without_a_column_of_numbers():
+    tree = Tree(Leaf(0), (Feature("colour", "categorical", ("blue", "red")),), ("a", "b"))
+    with pytest.raises(ChoiceError, match="a column of numbers"):
+        export(tree, "sklearn")
 
 
 def test_a_picture_shows_every_node():

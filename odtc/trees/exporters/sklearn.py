@@ -1,11 +1,12 @@
 """A tree over numbers as a fitted `DecisionTreeClassifier`, or `DecisionTreeRegressor` if its leaves answer numbers,
-pickled.
+pickled. If some columns of the data are no numbers, it stands behind the choice of the columns that it asks.
 
 scikit-learn rounds the cells to 32 bits and compares them with a threshold of 64 bits, so it predicts as
 this tree does on all cells that 32 bits hold. A set of numbers is a pair of thresholds around each.
 """
 
 import pickle
+from dataclasses import replace
 from math import inf, nextafter
 
 import numpy as np
@@ -32,7 +33,51 @@ def estimator(tree: Tree):
     """The fitted DecisionTreeClassifier; `classes_` are the class names. A leaf's shares are those of its training
     weights, unless its label is not their greatest (under costs): then they are 1 for its label. Of a tree whose leaves
     answer numbers it is a DecisionTreeRegressor. A missing cell goes right at a threshold, if this tree may refuse it.
-    Raises ChoiceError for other splits."""
+    With columns that are no numbers it is a Pipeline: a ColumnTransformer takes the columns asked from a data frame.
+    Raises ChoiceError for other splits, and if there is no column of numbers."""
+    if all(feature.kind == NUMERIC for feature in tree.features):
+        return _fitted(tree)
+    from sklearn.pipeline import Pipeline
+
+    for node, _ in tree.walk():
+        if isinstance(node, Branch):
+            _compared(node, tree)  # it refuses what is no question of a number
+    numeric = [place for place, feature in enumerate(tree.features) if feature.kind == NUMERIC]
+    asked = sorted(tree.used) or numeric[:1]  # scikit-learn expects one column or more
+    if not asked:
+        raise ChoiceError(
+            f"a tree of scikit-learn takes a column of numbers, and {tree.features[0].name!r} is none, nor any other "
+            "column; export to python, onnx or pmml"
+        )
+    fitted = _fitted(_over(tree, asked))
+    del fitted.feature_names_in_  # it gets an array
+    return Pipeline([("columns", _chosen(tree.features, asked)), ("tree", fitted)])
+
+
+def _over(tree: Tree, asked: list[int]) -> Tree:
+    """The tree over these columns alone."""
+
+    def node(part):
+        if isinstance(part, Leaf):
+            return part
+        split = replace(part.split, feature=asked.index(part.split.feature))
+        return Branch(split, node(part.left), node(part.right))
+
+    return replace(tree, root=node(tree.root), features=tuple(tree.features[place] for place in asked))
+
+
+def _chosen(features, asked: list[int]):
+    """A fitted ColumnTransformer from data frames with all these columns to those that are asked."""
+    import polars as pl
+    from sklearn.compose import ColumnTransformer
+
+    names = [features[place].name for place in asked]
+    chosen = ColumnTransformer([("asked", "passthrough", names)], verbose_feature_names_out=False)
+    return chosen.fit(pl.DataFrame({one.name: [0.0 if one.name in names else ""] for one in features}))
+
+
+def _fitted(tree: Tree):
+    """As `estimator`, of columns of numbers alone."""
     # A second's import, which a list of exporters does without.
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     from sklearn.tree._tree import NODE_DTYPE
