@@ -6,7 +6,7 @@ dtype is a category, booleans stay booleans; None, NaN, NA and the words for the
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any, BinaryIO
 
@@ -65,6 +65,11 @@ def table_of(X) -> pl.DataFrame:
     """A data frame of pandas or polars as polars' own. Raises DataError for columns of one name."""
     expect_names(X)
     return pl.DataFrame([cells.alias(str(name)) for name, cells in zip(X.columns, series_of(X))])
+
+
+def row_of(features: Iterable[Feature]) -> pl.DataFrame:
+    """One row with columns of these names and kinds: 0, or empty text."""
+    return pl.DataFrame({one.name: [0.0 if one.kind == NUMERIC else ""] for one in features})
 
 
 def table_of_arrays(X, y) -> tuple[pl.DataFrame, str]:

@@ -68,12 +68,13 @@ def _over(tree: Tree, asked: list[int]) -> Tree:
 
 def _chosen(features, asked: list[int]):
     """A fitted ColumnTransformer from data frames with all these columns to those that are asked."""
-    import polars as pl
     from sklearn.compose import ColumnTransformer
+
+    from odtc.data.frames import row_of  # it loads polars
 
     names = [features[place].name for place in asked]
     chosen = ColumnTransformer([("asked", "passthrough", names)], verbose_feature_names_out=False)
-    return chosen.fit(pl.DataFrame({one.name: [0.0 if one.name in names else ""] for one in features}))
+    return chosen.fit(row_of(features))
 
 
 def _fitted(tree: Tree):
