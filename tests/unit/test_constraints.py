@@ -508,3 +508,61 @@ def test_more_rows_in_leaves_than_a_class_has_are_kept_by_trees_that_never_predi
     data = Dataset("rare", X, y, (Feature("a", "numeric"),), ("p", "q", "z"), np.ones(6))
     found = odtc.fit(data, model, 2, constraints=["leaf_class_rows[z] >= 2"])
     assert found.facts["objective"] == 1 and found.facts["termination"] == "optimal"
+
+
+def encoded_odd_names() -> odtc.data.encoding.Encoded:
+    """Columns `x, y` (numbers), `g:h` (a level is `d, e`), `x` and `flag`; classes `a,b`, `true` and `c`."""
+    columns = Feature("x, y", "numeric"), Feature("g:h", "categorical", ("d, e", "f")), Feature("x", "numeric")
+    X = np.array([[0, 0, 1], [1, 1, 1], [2, 0, 0], [0, 1, 0], [1, 0, 1], [2, 1, 0.0]])
+    return encode(
+        Dataset("odd", X, np.array([0, 1, 2, 1, 0, 2], np.int32), columns, ("a,b", "true", "c"), np.ones(6)), "auto"
+    )
+
+
+@pytest.mark.parametrize(
+    "text, args",
+    [
+        ("recall['a,b'] >= 0.3", ("a,b",)),
+        ('recall["a,b"] >= 0.3', ("a,b",)),
+        ("recall[a,b] >= 0.3", ("a,b",)),
+        ("recall[True] >= 0.3", ("true",)),
+        ("recall['True'] >= 0.3", ("true",)),
+        ('statistical_parity[group=x,positive="a,b"] <= 1', ("group=x", "positive=a,b")),
+        ("statistical_parity[positive = 'a,b', group=x] <= 1", ("positive = a,b", "group=x")),
+        ('statistical_parity[group="g:h:d, e",positive=True] <= 1', ("group=g:h:d, e", "positive=true")),
+        ("statistical_parity[group=g:h:d, e,positive=a,b] <= 1", ("group=g:h:d, e", "positive=a,b")),
+        ("group_accuracy[group='x, y<=1'] >= 0.1", ("group=x, y<=1",)),
+        ("forbid_root[x, y]", ("x, y",)),
+        ("forbid_root[x, x, y]", ("x", "x, y")),
+        ("monotone[x, y,positive=c]", ("x, y", "positive=c")),
+    ],
+)
+def test_a_name_with_commas_is_taken_in_quotes_of_either_kind_and_as_it_is(text, args):
+    encoded = encoded_odd_names()
+    given = parse(text, encoded)
+    assert given.args == args and parse(str(given), encoded) == given
+
+
+@pytest.mark.parametrize(
+    "text, part",
+    [
+        ("recall['a,z'] >= 0.3", "got 'a,z'"),
+        ('statistical_parity[group=x,positive="a,z"] <= 1', "got 'a,z'"),
+        ("monotone[x, z,positive=c]", "write for example 'monotone["),
+        ("group_accuracy[g] >= 0.5", "write for example 'group_accuracy[group="),
+        ("forbid_root[x, z]", "write for example 'forbid_root["),
+    ],
+)
+def test_arguments_that_no_reading_takes_are_told_as_they_were_meant(text, part):
+    encoded = encoded_odd_names()
+    with pytest.raises(ChoiceError) as refused:
+        parse(text, encoded)
+    said = str(refused.value)
+    assert part in said and '""' not in said
+
+
+def test_many_commas_are_refused_in_a_moment():
+    """A text has 2^commas ways to be joined."""
+    for text in (f"recall[{'a,b,' * 2000}] >= 0.1", f"group_accuracy[{'group=x,' * 90}group=z] >= 0.1"):
+        with pytest.raises(ChoiceError):
+            parse(text, encoded_odd_names())

@@ -16,10 +16,12 @@ import numpy as np
 from odtc.base.contract import Member
 from odtc.base.text import show_number
 from odtc.data.encoding import Encoded
+from odtc.data.splits import Threshold
 from odtc.errors import ChoiceError, TreeError
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
+from odtc.problem.constraints.arguments import readings
 from odtc.problem.constraints.groups import carrying, example_of, rarest
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Repairs, Subject
 from odtc.problem.constraints.on_predictions import Knows
@@ -94,7 +96,8 @@ def speak_of_columns(texts: Iterable[str]) -> bool:
 
 
 def parse(text: str, encoded: Encoded) -> Constraint:
-    """The Constraint of a text, its arguments between commas, as in CSV; raises ChoiceError."""
+    """The Constraint of a text, its arguments between commas (odtc.problem.constraints.arguments); raises
+    ChoiceError."""
     found = GRAMMAR.fullmatch(text)
     if not found:
         raise ChoiceError(
@@ -114,16 +117,19 @@ def parse(text: str, encoded: Encoded) -> Constraint:
         raise ChoiceError(
             f"expected a finite number to the right of {found['op']}, got {found['bound']!r} in {text!r}{share}"
         )
+    refusals = []
     try:
-        cells = tuple(cell.strip() for cell in next(csv.reader([args], skipinitialspace=True), [])) if args else ()
+        for cells in readings(args, encoded) if args else [()]:
+            try:
+                return module.read(encoded, Constraint(name, cells, found["op"] or "", bound))
+            except ChoiceError as refused:
+                refusals.append(str(refused))
     except csv.Error as problem:
         raise ChoiceError(f"expected the arguments of a constraint on one line, got {text!r} ({problem})") from None
-    try:
-        return module.read(encoded, Constraint(name, cells, found["op"] or "", bound))
-    except ChoiceError as refused:
-        if cells or "for example" in str(refused):
-            raise
-        raise ChoiceError(f"{refused}; {example_text(name, encoded)}") from None
+    # Of arguments in quotes the second reading is the one that heeds them.
+    said = refusals[1] if args and set(args) & set("\"'") and len(refusals) > 1 else refusals[0]
+    unfit = not args or f"expected {name}[" in said or "to name a feature" in said
+    raise ChoiceError(f"{said}; {example_text(name, encoded)}" if unfit and "for example" not in said else said)
 
 
 def example_text(name: str, encoded: Encoded) -> str:
@@ -131,7 +137,9 @@ def example_text(name: str, encoded: Encoded) -> str:
     shape = GRAMMAR.fullmatch(CONSTRAINTS.get(name).SUMMARY.split(": ")[0])
     if not shape:
         return f"see `odtc info {name}`"
-    columns = iter([feature.name for feature in encoded.features] * 2)
+    numbers = {test.features[0] for test in encoded.tests if isinstance(test, Threshold) and len(test.features) == 1}
+    order = sorted(range(len(encoded.features)), key=lambda feature: feature not in numbers)
+    columns = iter([encoded.features[feature].name for feature in order] * 2)
     args = []
     for word in [word for word in (shape["args"] or "").split(",") if word.strip("…")]:
         key, _, value = word.rpartition("=")

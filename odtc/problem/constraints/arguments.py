@@ -1,0 +1,83 @@
+"""The arguments of a constraint's text, between commas, and the readings that a text allows.
+
+    a,b                       two arguments, as in CSV: "a,b" in quotes is one, and "" stands for a quote in it
+    'a,b'   positive="a,b"    quotes of either kind, around an argument or behind its "="
+    a,b                       one argument, if that is what a class or a column is called
+    True                      the label that tables have as true
+
+The first reading that fits the data is taken. A constraint writes its arguments by the first form alone.
+"""
+
+import csv
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from odtc.data.encoding import Encoded
+
+QUOTED = re.compile(
+    r"""\s*(?P<key>\w+\s*=\s*)?(?P<quote>["'])(?P<text>(?:(?!(?P=quote)).|(?P=quote){2})*)(?P=quote)\s*"""
+)
+PYTHONIC = re.compile(r"(?<![^=:|])(True|False)(?![^|])")  # a whole argument, value or level
+MOST_PIECES = 100  # between commas, of arguments that are joined to names
+MOST_WAYS = 50  # to join pieces to names: a text may have 2^commas of them
+KEYED = re.compile(r"\w+\s*=")
+
+
+def readings(text: str, encoded: Encoded) -> Iterator[tuple[str, ...]]:
+    """The arguments that a text may mean, the plainest reading first.
+
+    Parameters
+    ----------
+    text : str
+        What stands between the brackets.
+    encoded : Encoded
+        Whose classes and columns may be named without quotes.
+
+    Yields
+    ------
+    tuple of str
+        No reading twice.
+
+    Raises
+    ------
+    csv.Error
+        If the text is not on one line.
+    """
+    plain = tuple(cell.strip() for cell in next(csv.reader([text], skipinitialspace=True), []))
+    aside = encoded.dataset.aside if encoded.dataset is not None else ()
+    columns = {feature.name for feature in (*encoded.features, *aside)}
+    pieces = text.split(",")
+    whole = _whole(pieces, columns, columns | {*encoded.classes}) if len(pieces) <= MOST_PIECES else ()
+    found = [plain, *filter(None, [_quoted(text)]), *islice(whole, MOST_WAYS)]
+    found += [tuple(PYTHONIC.sub(lambda word: word[0].lower(), cell) for cell in cells) for cells in found]
+    yield from dict.fromkeys(found)
+
+
+def _quoted(text: str) -> tuple[str, ...] | None:
+    """The arguments, some of which stand in quotes of either kind, also behind "="; None if none does."""
+    cells, place, quotes = [], 0, False
+    while place <= len(text):
+        found = QUOTED.match(text, place)
+        if found and text[found.end() : found.end() + 1] in ("", ","):
+            quote, quotes, end = found["quote"], True, found.end()
+            cells.append((found["key"] or "") + found["text"].replace(2 * quote, quote))
+        else:
+            end = text.find(",", place) if "," in text[place:] else len(text)
+            cells.append(text[place:end].strip())
+        place = end + 1
+    return tuple(cells) if quotes else None
+
+
+def _whole(pieces: list[str], columns: set[str], names: set[str]) -> Iterator[tuple[str, ...]]:
+    """The ways to join neighbouring pieces to names of the data, or to KEY=NAME."""
+    if not pieces:
+        yield ()
+    for n in range(1, len(pieces) + 1):
+        cell = ",".join(pieces[:n]).strip()
+        key, _, value = cell.partition("=") if KEYED.match(cell) and cell not in names else ("", "", cell)
+        value = value.strip()
+        grouped = key.strip() == "group" and any(value.startswith(column) for column in columns)
+        if value in names or grouped:
+            for others in _whole(pieces[n:], columns, names):
+                yield (cell, *others)
