@@ -8,6 +8,7 @@ import odtc
 from odtc.errors import ChoiceError
 from odtc.formulations import dpflow
 from odtc.problem.constraints.constraint import parse
+from odtc.trees.tree import Tree
 from odtc.workflow import pipeline
 from odtc.workflow.constrained.frontier import frontier, frontier_facts, varied
 from tests.command_line import MONKS, refused
@@ -89,6 +90,27 @@ def test_the_curve_is_drawn_or_put_on_a_page(tmp_path, ending):
         assert text.lstrip().startswith("<?xml") and "<svg" in text
 
 
-def test_a_picture_of_another_format_is_refused_before_the_search(tmp_path):
-    words = ("frontier", MONKS_1, "--vary", "recall[1] >= 0.4:0.8:0.2", "-o", tmp_path / "curve.gif")
-    assert ".gif" in refused(command(*words))
+@pytest.mark.parametrize("given", ["curve", "curve.json", "curve.frontier.json"])
+def test_points_and_trees_are_written_under_a_stem(tmp_path, given):
+    """Every tree of the file is one that `odtc` reads, and misses as many rows as the file says."""
+    words = ("frontier", MONKS_1, "--vary", "recall[1] >= 0.4:1:0.2", "--encoding", "onehot", "--depth", 2)
+    facts = command(*words, "--constraint", "precision[1] >= 0.9", "-o", tmp_path / given, "--json").facts
+    file = tmp_path / "curve.frontier.json"
+    assert facts["files"] == [str(file)] and [path.name for path in tmp_path.iterdir()] == [file.name]
+    told = json.loads(file.read_text())
+    assert told["vary"] == words[3] and told["constraints"] == ["precision[1] >= 0.9"] and told["depth"] == 2
+    assert [{key: one[key] for key in one if key != "tree"} for one in told["points"]] == facts["points"]
+    data = odtc.read(MONKS_1)
+    for one in told["points"]:
+        assert (one["tree"] is None) == (one["ended"] == "infeasible")
+        if one["tree"] is not None:
+            tree = Tree.from_json(one["tree"])
+            assert (tree.predict(data.X) != data.y).sum() == one["objective"]
+    assert any(one["tree"] is not None for one in told["points"])
+
+
+@pytest.mark.parametrize("given", ["curve.gif", "curve.v2"])
+def test_another_ending_is_refused_before_the_search_with_all_that_are_allowed(tmp_path, given):
+    words = ("frontier", MONKS_1, "--vary", "recall[1] >= 0.4:0.8:0.2", "-o", tmp_path / given)
+    said = refused(command(*words))
+    assert all(part in said for part in (given, "STEM.frontier.json", ".html", ".png", ".svg", ".pdf"))

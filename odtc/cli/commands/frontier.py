@@ -8,6 +8,7 @@ import typer
 
 from odtc.cli import console
 from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes
+from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 
@@ -25,24 +26,36 @@ def frontier(
     ],
     o: Annotated[
         Path | None,
-        typer.Option("-o", metavar="FILE", help="A picture of the curve (.png, .svg, .pdf), or a page (.html)."),
+        typer.Option(
+            "-o",
+            metavar="STEM|FILE",
+            help="Write the points and their trees to STEM.frontier.json, or a page (.html), or a picture of the curve "
+            "(.png, .svg, .pdf).",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Find the best tree for each number of a constraint, each with its proof."""
+    from odtc.workflow.constrained.frontier import SUFFIX, frontier_facts, varied, write_frontier
     from odtc.workflow.constrained.frontier import frontier as points_of
-    from odtc.workflow.constrained.frontier import frontier_facts, varied
     from odtc.workflow.posing import pose_run
 
     texts = varied(vary)
     if o is not None:
-        _expect_writable(o)
+        o = _expect_writable(o)
     spec = replace(spec.with_model(model="dpflow"), fitting=True)
     problem = pose_run(spec, data, later=texts[:1])
-    facts = frontier_facts(problem, points_of(problem, texts, spec.solving.time_limit, console.say))
-    files = [] if o is None else [_written(o, problem.encoded.name, vary, spec.model, facts)]
+    points = points_of(problem, texts, spec.solving.time_limit, console.say)
+    facts = frontier_facts(problem, points)
+    head = {"data": problem.encoded.name, "depth": spec.model.depth}
+    files = []
+    if o is not None and o.name.endswith(SUFFIX):
+        files = [
+            str(write_frontier(problem, o, head | {"vary": vary, "constraints": list(spec.model.constraints)}, points))
+        ]
+    elif o is not None:
+        files = [_drawn(o, problem.encoded.name, vary, spec.model, facts)]
     if as_json:
-        head = {"data": problem.encoded.name, "depth": spec.model.depth}
         console.print_json(head | {"points": facts} | ({"files": files} if files else {}))
         return
     print(f"{'asked':>10}  {'reached':>10}  {'objective':>12}  {'price':>8}  ended")
@@ -54,17 +67,27 @@ def frontier(
         print(file)
 
 
-def _expect_writable(path: Path) -> None:
-    """Says before the search what would keep a picture or a page from there."""
+def _expect_writable(path: Path) -> Path:
+    """The file to write; raises before the search what would keep it from there: another ending, or no matplotlib."""
     from odtc.base.atomic_write import require_writable
-    from odtc.evaluation.plots import expect_format
+    from odtc.evaluation.plots import FORMATS, expect_format
+    from odtc.workflow.constrained.frontier import SUFFIX
 
     ending = path.suffix.lstrip(".").lower()
-    expect_format("svg" if ending == "html" else ending)
+    if ending in ("", "json"):
+        path = path.with_name(path.name.removesuffix(".json").removesuffix(SUFFIX.removesuffix(".json")) + SUFFIX)
+    elif ending == "html" or ending in FORMATS:
+        expect_format("svg" if ending == "html" else ending)
+    else:
+        raise ChoiceError(
+            f"expected -o STEM, for the points and trees in STEM{SUFFIX}, a page that ends in .html, or a picture that "
+            f"ends in .{', .'.join(FORMATS)}, got {path.name!r}"
+        )
     require_writable(path)
+    return path
 
 
-def _written(path: Path, name: str, vary: str, model: ModelSpec, points: list[dict]) -> str:
+def _drawn(path: Path, name: str, vary: str, model: ModelSpec, points: list[dict]) -> str:
     """Writes the picture or the page; returns its path."""
     from base64 import b64encode
 

@@ -5,13 +5,16 @@ numbers between two of the same cost, or between two without a tree, need no sea
 The tree of a tighter number is a start for a looser one, whose cost is a bound for all tighter ones.
 """
 
+import json
 import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 
 from odtc.base import deadline
+from odtc.base.atomic_write import write_text
 from odtc.data.task import TASKS, expect_classes
 from odtc.errors import ChoiceError
 from odtc.model.solution import is_proved
@@ -22,6 +25,8 @@ from odtc.workflow.posing import OF_CLASSES
 from odtc.workflow.searching import ROUGHLY
 
 MOST_POINTS = 200
+SCHEMA = "odtc.frontier/1"
+SUFFIX = ".frontier.json"
 RANGE = re.compile(r"(?P<head>.*(<=|>=))\s*(?P<first>[^:\s]+):(?P<last>[^:\s]+):(?P<step>[^:\s]+)\s*", re.DOTALL)
 
 
@@ -184,7 +189,7 @@ def _told(problem: Problem, given: list[Constraint], together: list) -> list[Poi
 def frontier_facts(problem: Problem, points: list[Point]) -> list[dict]:
     """The points as JSON: the number asked and reached, how it ended, the objective, its bound, and the price of the
     step from the next looser number (None if one of the two has no proved tree)."""
-    facts, loose_first = [], points if points[0].constraint.op == ">=" else points[::-1]
+    facts, loose_first = [], _loose_first(points)
     for place, point in enumerate(loose_first):
         before = loose_first[place - 1] if place else None
         proved = before is not None and before.ended == point.ended == "optimal"
@@ -202,3 +207,18 @@ def frontier_facts(problem: Problem, points: list[Point]) -> list[dict]:
             }
         )
     return facts
+
+
+def _loose_first(points: list[Point]) -> list[Point]:
+    return points if points[0].constraint.op == ">=" else points[::-1]
+
+
+def write_frontier(problem: Problem, path: Path, head: dict, points: list[Point]) -> Path:
+    """Writes STEM.frontier.json: what was asked, and the points in the order of `frontier_facts`, each with its tree in
+    the form of STEM.tree.json (None if there is none)."""
+    told = [
+        facts | {"tree": None if point.heap is None else point.heap.to_tree(problem.encoded).to_json()}
+        for facts, point in zip(frontier_facts(problem, points), _loose_first(points))
+    ]
+    write_text(path, json.dumps({"schema": SCHEMA, **head, "points": told}, ensure_ascii=False, indent=1) + "\n")
+    return path
