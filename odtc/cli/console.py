@@ -75,7 +75,7 @@ def _print_tree(done) -> None:
 
 def _print_figures(done) -> None:
     """How the tree does on its rows, and on those of --test, beside CART."""
-    from odtc.workflow.constrained.kept_constraints import kept_text
+    from odtc.workflow.constrained.kept_constraints import broken_text, kept_text
 
     size, training, cart, test = done.size, done.training, done.cart_training, done.test
     if done.judged is not None:
@@ -98,6 +98,8 @@ def _print_figures(done) -> None:
         _print_all_rows(done)
     for entry in done.kept:
         print(f"kept      {kept_text(entry)}")
+    if words := broken_text(done.problem, done.kept):
+        print(f"          CART breaks {words}")
     for name, line in done.robust_lines:
         print(f"{'robust' if name == 'training' else '  ' + name:<8}  {line}")
     if test is not None and test.test_accuracy is not None:

@@ -11,6 +11,7 @@ can still be written, column block by column block, and names are computed, neve
 The names are those of scipy.optimize.milp and HiGHS. A model is always a minimisation.
 """
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -156,6 +157,8 @@ class Model:
     built: Any = field(default=None, repr=False, compare=False)
     # Why it is not what its formulation builds today, but what a manifest records; "" if it is.
     recorded: str = field(default="", repr=False, compare=False)
+    # What was left out of it since no better tree needs that, in words; "" for nothing.
+    left_out: str = field(default="", repr=False, compare=False)
     # Whether nothing is known of it but its columns.
     rowless: bool = field(default=False, repr=False, compare=False)
 
@@ -297,6 +300,8 @@ class Model:
     ) -> "Model":
         """The model with rows of your own behind its own: what is proved then is proved of the edited model.
 
+        Warns if something that the rows could need was left out of the model (`left_out`).
+
         Parameters
         ----------
         rows : array or sparse (rows, columns), or list of dict
@@ -315,6 +320,8 @@ class Model:
         ModelError
             If a name, a coefficient or a side is none.
         """
+        if self.left_out:
+            warnings.warn(self.left_out, UserWarning, stacklevel=2)
         return own_parts.with_rows(self, rows, lower, upper, names)
 
     def add_columns(

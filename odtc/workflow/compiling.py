@@ -3,7 +3,7 @@
 import contextlib
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import relaxations
 
 MOMENT = 20_000_000  # rows x tests^depth: a tenth of a second
+LEFT_OUT = {"cases": "cases", "columns": "columns", "arcs": "arcs"}  # what notes of a model count, in words
 
 
 def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, rounds: Rounds | None = None) -> Model:
@@ -51,7 +52,20 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
     if broken:
         rounds = rounds or relaxations()
         model = separate_rows(model, broken, rounds.solve, rounds.tell)
-    return identified(model)
+    return identified(replace(model, left_out=left_out_text(model.problem)))
+
+
+def left_out_text(problem: Problem) -> str:
+    """What a search before the model left out of it, and by which bound; "" if there was none."""
+    fixed = problem.module.notes(problem).get("fixed", {})
+    of = next((name for name in LEFT_OUT if fixed.get(name)), None)
+    if of is None:
+        return ""
+    return (
+        f"{fixed[of]:,} of {fixed['of']:,} {LEFT_OUT[of]} are left out of the model, since the compiler's own search "
+        f"proves that no better tree needs them (bound {fixed['bound']:.10g}); a row of your own could: -p fix=false "
+        "writes all"
+    )
 
 
 def pricing(problem: Problem, text: str) -> Model:

@@ -80,18 +80,6 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
     return [note for note in notes if note]
 
 
-def left_out_text(problem: Problem) -> str:
-    """What a search before the model left out of it, and by which bound; "" if there was none."""
-    fixed = problem.module.notes(problem).get("fixed", {})
-    if "cases" not in fixed:
-        return ""
-    return (
-        f"{fixed['cases']:,} of {fixed['of']:,} cases are left out, since the compiler's own search proves that no "
-        f"tree of theirs has an objective below {fixed['bound']:.10g}; a row of your own could need them: -p fix=false "
-        "writes all"
-    )
-
-
 def needless_text(done: Fit) -> str:
     """That a tree has needless branch nodes, and how to be rid of them; "" if it has none."""
     heap = simplified(done.problem, done.decoded.heap)

@@ -60,8 +60,9 @@ class Decoded:
     @property
     def _told(self) -> str:
         ended = self.solution.termination.value.replace("_", " ")
+        of = f" for {self.solution.scope}" if self.solution.scope else ""
         passed = sum(check.passed for check in self.checks)
-        return f"{ended}, by {self.solution.solver}; {passed} of {len(self.checks)} checks passed"
+        return f"{ended}{of}, by {self.solution.solver}; {passed} of {len(self.checks)} checks passed"
 
 
 @dataclass(frozen=True, repr=False)
@@ -315,7 +316,8 @@ class Fit:
     @cached_property
     def kept(self) -> list[dict]:
         """What each constraint asks, and what the tree reaches on training and on test rows."""
-        return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled, self.asked)
+        cart = self.greedy if self._selected is None else None
+        return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled, self.asked, cart)
 
     def assured(self, confidence: float) -> list[Assured]:
         """Which constraints on predictions new rows satisfy with this confidence, by the rows to test on

@@ -1,6 +1,7 @@
 """Where a command writes: never over a file that it reads, and what cannot be written is said before the work."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from odtc.evaluation import cross_validation
 from tests.cli.test_commands import XOR
-from tests.command_line import command, contents, environment, odtc, refused, started
+from tests.command_line import MONKS, command, contents, environment, odtc, refused, started
 
 
 @pytest.fixture(scope="module")
@@ -166,3 +167,12 @@ def test_a_tree_without_a_model_leaves_no_older_solution_of_its_name(work, words
     assert json.loads((work / "m.run.json").read_text())["solver"] == "cart"
     facts = odtc("compare", "m", "m.tree.json", "--json", folder=work).facts["trees"]
     assert facts[0]["model"] == "cart" and facts[0]["n_leaves"] == facts[1]["n_leaves"]
+
+
+def test_what_cart_breaks_of_the_constraints_stands_beside_it(tmp_path):
+    """CART's accuracy stood there alone, greater than that of the best tree under the constraints."""
+    words = ["fit", MONKS / "monks-2.csv", "--depth", 2, "--encoding", "onehot", "--constraint", "recall[1] >= 0.75"]
+    said = odtc(*words, "--constraint", "leaves <= 4", "-o", tmp_path / "m")
+    assert re.search(r"\n +CART breaks recall\[1\] >= 0.75 \(0\)\n", said.out)
+    recall, leaves = odtc(*words, "--constraint", "leaves <= 4", "-o", tmp_path / "m", "--json").facts["kept"]
+    assert recall["cart"] < 0.75 <= recall["training"] and leaves["cart"] <= 4

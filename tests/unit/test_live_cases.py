@@ -1,6 +1,7 @@
 """The model of what a search under constraints leaves: it holds every better tree, and its optimum is the best one."""
 
 import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -152,4 +153,20 @@ def test_build_says_what_is_left_out(monkeypatch, tmp_path):
     words = ["build", str(MONKS / "monks-1.csv"), "--model", "dpflow", "--depth", "2", "--encoding", "onehot"]
     said = command_line.odtc(*words, "--constraint", "recall[1] >= 0.8", "-o", str(tmp_path / "m"))
     assert said.code == 0
-    assert re.search(r"cases are left out, .* -p fix=false writes", " ".join(said.err.split()))
+    assert re.search(r"cases are left out of the model, .* -p fix=false writes", " ".join(said.err.split()))
+
+
+def test_rows_of_ones_own_are_warned_of_where_trees_were_left_out():
+    """A row behind such a model gave 578 as its optimum, where all columns have 570, without a word."""
+    given = {"encoding": "onehot", "constraints": ["recall[1] >= 0.8"]}
+    reduced = odtc.build(MONKS / "monks-1.csv", "dpflow", depth=2, **given)
+    whole = odtc.build(MONKS / "monks-1.csv", "dpflow", depth=2, **given, params={"fix": False})
+    assert whole.n_cols > reduced.n_cols and not whole.left_out
+    assert reduced.left_out.startswith(f"{whole.n_cols - reduced.n_cols:,} of {whole.n_cols:,} columns are left out")
+    name = reduced.column_names[0]
+    with pytest.warns(UserWarning, match="a row of your own could: -p fix=false writes all"):
+        own = reduced.add_rows([{name: 1}], upper=1)
+    assert "optimal for the edited model, by HiGHS" in str(odtc.decode(own, odtc.solve(own)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        whole.add_rows([{name: 1}], upper=1)

@@ -71,7 +71,7 @@ def build(
     written += artifacts.write_pricing(priced, stem, format, gzip) if priced else []
     console.say_replaced(outdated)
     facts = ModelFacts.of_model(problem, compiled).to_json() | {"files": [str(f) for f in written]}
-    if words := messages.left_out_text(compiled.problem):
+    if words := compiled.left_out:
         console.say(words)
     if words := artifacts.cut_words(compiled, dialect):
         console.say(words)

@@ -2,7 +2,7 @@
 
 from odtc.data.dataset import Dataset
 from odtc.errors import OdtcError
-from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.constraint import Constraint, parse
 from odtc.problem.constraints.kind import OnPredictions
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -16,6 +16,7 @@ def kept_facts(
     tree: Tree,
     labelled: Dataset | None,
     asked: tuple[Constraint, ...] | None = None,
+    cart: HeapTree | None = None,
 ) -> list[dict]:
     """One entry for each constraint that was asked; None is those of the problem.
 
@@ -24,7 +25,8 @@ def kept_facts(
     list of dict
         `constraint` as typed, `asked` its number (None without one), `training` the figure of the tree, `test` that
         on labelled rows, `kept_on_test` whether it satisfies the constraint; both None if there are none, if the kind
-        does not speak of predictions, or if the rows lack a column.
+        does not speak of predictions, or if the rows lack a column; `cart` the figure of CART's tree on training rows,
+        if that is given.
     """
     unlabelled = labelled is None or (labelled.y < 0).any()
     rows = None if unlabelled else RowPredictions(problem.encoded, labelled, tree.predict(labelled.X))
@@ -45,8 +47,15 @@ def kept_facts(
                 "test": test,
                 "kept_on_test": None if test is None else bool(given.holds(test)),
             }
+            | ({} if cart is None else {"cart": given.module.value(problem.encoded, given, cart)})
         )
     return found
+
+
+def broken_text(problem: Problem, kept: list[dict]) -> str:
+    """Which of the constraints CART's tree breaks, with its figures; "" for none."""
+    given = ((parse(entry["constraint"], problem.encoded), entry) for entry in kept if "cart" in entry)
+    return ", ".join(f"{one} ({entry['cart']:.4g})" for one, entry in given if not one.holds(entry["cart"]))
 
 
 def kept_text(entry: dict) -> str:
