@@ -362,10 +362,11 @@ def _opened(path) -> tuple[pl.DataFrame, str, str, str | None]:
     return _load(path), repr(str(path)), _stem(path), str(path)
 
 
-def read_judged_rows(path, trained: Dataset) -> Dataset:
+def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
     """Rows of another file with their target, coded by the features of a data set whose task is no classification.
 
-    Rows without a target or a weight are left out. Raises DataError as `read_rows`, and for other actions.
+    Rows without a target or a weight are left out; if `numbered`, the one column aside is the place of each row in the
+    file, from 0. Raises DataError as `read_rows`, and for other actions.
     """
     frame, place, name, path = _opened(path)
     features = trained.features
@@ -397,6 +398,8 @@ def read_judged_rows(path, trained: Dataset) -> Dataset:
         n_dropped=int((~keep).sum()),
         source={"path": path, "weights": how.weights},
         task=trained.task,
+        aside=(Feature("place", NUMERIC),) if numbered else (),
+        aside_X=np.flatnonzero(keep)[:, None].astype(float) if numbered else None,
     )
     found = task.labelled(rows, {n: columns[n].kept(keep) for n in targets}, how, place)
     if found.classes != trained.classes and not task.NUMBERS:

@@ -139,6 +139,14 @@ class Task(Protocol):
         """The figures in words, one line each."""
         return []
 
+    def target_words(self, sums: Sequence[float], classes: Sequence[str]) -> str:
+        """The target of a row with these sums, as `odtc compare` shows it."""
+        return ""
+
+    def scored_words(self, how: ReadingSpec) -> str:
+        """What a tree's figures are counted by, if trees of one target may differ in it; else ""."""
+        return ""
+
 
 TASKS = Registry(
     "task",

@@ -5,16 +5,19 @@ from pathlib import Path
 
 import numpy as np
 
+from odtc.data.dataset import Dataset
 from odtc.data.reading import read_judged_rows, read_rows
+from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError
 from odtc.evaluation.html_report import Run, open_run, training_score
+from odtc.trees.tree import Tree
 from odtc.workflow import run_facts
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One tree: `predicted` are its class names for the rows compared on, None without rows."""
+    """One tree: `predicted` are its class names, actions or numbers for the rows compared on, None without rows."""
 
     name: str
     run: Run
@@ -24,21 +27,31 @@ class Entry:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`agreement` is float64 (trees, trees), the share of rows that two trees predict alike; `differing` the
-    rows (counted from 1) that not all predict alike, each with its label and the predictions."""
+    """`agreement` is float64 (trees, trees), the share of rows that two trees predict alike; `difference`, of trees
+    that answer numbers, the mean of |difference| of two answers; `differing` the rows (counted from 1) that not all
+    predict alike, each with its label and the predictions: numbers that are furthest apart first. `label` is what the
+    label of a row is called, `scored` by what the test figures of all trees are counted, `training_scored` by what the
+    training figure of each is, "" where there is but one way."""
 
     entries: tuple[Entry, ...]
     agreement: np.ndarray | None = None
     differing: tuple[tuple[int, str | None, tuple[str, ...]], ...] = ()
     n_rows: int = 0
+    difference: np.ndarray | None = None
+    label: str = "label"
+    scored: str = ""
+    training_scored: tuple[str, ...] = ()
 
     def to_json(self) -> dict:
         facts = {"trees": [{"name": entry.name, **entry.facts} for entry in self.entries]}
         if self.agreement is None:
             return facts
+        more: dict = {} if self.difference is None else {"difference": self.difference.tolist()}
+        more |= {"scored": self.scored} if self.scored else {}
         return facts | {
             "n_rows": self.n_rows,
             "agreement": self.agreement.tolist(),
+            **more,
             "differing": [
                 {"row": row, "label": label, "predicted": list(words)} for row, label, words in self.differing
             ],
@@ -56,18 +69,64 @@ def compare(given, data=None) -> Comparison:
     if len(tasks := sorted({run.tree.task for run in runs})) > 1:
         raise ChoiceError(f"expected trees of one task to compare, got {' and '.join(tasks)}")
     names = _names([str(one) for one in given], runs)
-    entries = [_entry(name, run, data) for name, run in zip(names, runs)]
+    task, judging = TASKS.get(runs[0].tree.task), None if data is None else _judging(runs, data)
+    entries = [_entry(name, run, data, judging) for name, run in zip(names, runs)]
+    training = tuple("" if run.fit is None else _scored(run.fit.dataset) for run in runs)
     if data is None:
-        return Comparison(tuple(entries))
+        return Comparison(tuple(entries), training_scored=training)
     table = np.stack([entry.predicted for entry in entries], axis=1)
-    agreement = (table[:, :, None] == table[:, None, :]).mean(axis=0)
-    labels = _labels(runs[0], data)
-    places = np.flatnonzero((table != table[:, :1]).any(axis=1))
-    differing = tuple((int(row) + 1, labels[row], tuple(table[row])) for row in places)
-    return Comparison(tuple(entries), agreement, differing, len(table))
+    apart, difference = (table != table[:, :1]).any(axis=1), None
+    places = np.flatnonzero(apart)
+    if task.NUMBERS:
+        difference = np.abs(table[:, :, None] - table[:, None, :]).mean(axis=0)
+        places = places[np.argsort(-np.ptp(table[places], axis=1), kind="stable")]
+    labels = _labels(runs[0], data) if task.CLASSES else _targets(judging, len(table))
+    words = [[f"{one:.10g}" if task.NUMBERS else one for one in table[row]] for row in places]
+    return Comparison(
+        tuple(entries),
+        (table[:, :, None] == table[:, None, :]).mean(axis=0),
+        tuple((int(row) + 1, labels[row], tuple(said)) for row, said in zip(places, words)),
+        len(table),
+        difference,
+        "label" if task.CLASSES else runs[0].tree.target if task.NUMBERS else "costs",
+        "" if judging is None else _scored(judging[1]),
+        training,
+    )
 
 
-def _entry(name: str, run: Run, data) -> Entry:
+def _judging(runs: list[Run], data) -> tuple[Dataset, Dataset] | None:
+    """The rows of a file with their target, as the first run reads them that has its data, and these; None if there is
+    none, or the file lacks the target. All trees are judged on them, for runs may weigh and estimate differently."""
+    for run in runs:
+        trained = None if run.fit is None or TASKS.get(run.tree.task).CLASSES else run.fit.dataset
+        if trained is not None:
+            try:
+                return read_judged_rows(data, trained, numbered=True), trained
+            except DataError:
+                continue
+    return None
+
+
+def _scored(trained: Dataset | None) -> str:
+    """By what the figures of a tree are counted, of its data."""
+    if trained is None or TASKS.get(trained.task).CLASSES:
+        return ""
+    how = {"target": trained.target, "missing": trained.missing} | trained.source
+    return TASKS.get(trained.task).scored_words(ReadingSpec.from_manifest(how))
+
+
+def _targets(judging: tuple[Dataset, Dataset] | None, n_rows: int) -> list[str | None]:
+    """The target of each row of a file in words; None for one without."""
+    labels: list[str | None] = [None] * n_rows
+    if judging is not None:
+        rows = judging[0]
+        for place, sums in zip(rows.aside_X[:, 0].astype(int), rows.sums):
+            if sums[0]:  # of a policy one of the votes of a row counts as the row
+                labels[place] = TASKS.get(rows.task).target_words(sums, rows.classes) or None
+    return labels
+
+
+def _entry(name: str, run: Run, data, judging: tuple[Dataset, Dataset] | None) -> Entry:
     tree = run.tree
     facts = {
         "n_leaves": tree.n_leaves,
@@ -99,9 +158,8 @@ def _entry(name: str, run: Run, data) -> Entry:
     rows = read_rows(data, tree.features, tree.classes, tree.target)
     if not task.CLASSES:
         answers = tree.answers(rows.X)
-        facts["test_figure"] = _figure(run, data)
-        words = [f"{one:.10g}" for one in answers] if task.NUMBERS else np.array(tree.classes, dtype=object)[answers]
-        return Entry(name, run, facts, np.array(words, dtype=object))
+        facts["test_figure"] = _figure(tree, answers, judging)
+        return Entry(name, run, facts, answers if task.NUMBERS else np.array(tree.classes, dtype=object)[answers])
     if (rows.y >= 0).any():
         scored = run_facts.score(tree, rows)
         facts |= {
@@ -112,16 +170,17 @@ def _entry(name: str, run: Run, data) -> Entry:
     return Entry(name, run, facts, np.array(tree.classes, dtype=object)[tree.predict(rows.X)])
 
 
-def _figure(run: Run, data) -> float | None:
-    """The headline of the tree's task on the rows of a file; None if the file lacks its target, or the run its data."""
-    if run.fit is None or run.fit.dataset is None:
+def _figure(tree: Tree, answers: np.ndarray, judging: tuple[Dataset, Dataset] | None) -> float | None:
+    """The headline of the tree's task, of its answers on all rows of a file; None if the rows cannot judge it."""
+    if judging is None:
         return None
-    try:
-        rows = read_judged_rows(data, run.fit.dataset)
-    except DataError:
+    task, rows = TASKS.get(tree.task), judging[0]
+    if tree.target != rows.target or not task.NUMBERS and set(tree.classes) != set(rows.classes):
         return None
-    task = TASKS.get(run.tree.task)
-    return task.figures(rows.sums, run.tree.answers(rows.X), run.tree.classes).get(task.HEADLINE)
+    answers = answers[rows.aside_X[:, 0].astype(int)]
+    if not task.NUMBERS:
+        answers = np.array([rows.classes.index(name) for name in tree.classes])[answers]
+    return task.figures(rows.sums, answers, rows.classes).get(task.HEADLINE)
 
 
 def _labels(run: Run, data) -> list[str | None]:

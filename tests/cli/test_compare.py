@@ -62,6 +62,96 @@ def test_runs_side_by_side(runs):
     assert "predicted alike" not in odtc("compare", "d1", "d2.tree.json", folder=runs).out
 
 
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """A number with its trees A and B, a policy of treatments with P and Q, times with S and T."""
+    folder, rng = tmp_path_factory.mktemp("tables"), np.random.default_rng(8)
+    x, z = rng.integers(0, 9, (2, 40))
+    drug = rng.random(40) < 0.5
+    y, time = np.round(x + rng.normal(size=40), 2), np.round(rng.exponential(1 + x), 1)
+    out = np.round(np.where(drug, x - 4, 0) + rng.normal(size=40), 2)
+    event = rng.integers(0, 2, 40)
+    rows = [*zip(x, z, ("drug" if one else "none" for one in drug), out, y, time, event)]
+    for name, places, header in (
+        ("y", (0, 1, 4), "x,z,y"),
+        ("o", (0, 1, 2, 3), "x,z,got,out"),
+        ("t", (0, 1, 5, 6), "x,z,t,e"),
+    ):
+        lines = [header + ",ps"] + [",".join(str(row[k]) for k in places) + ",0.5" for row in rows]
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    number, treated, timed = (
+        ("--task", "regression", "--target", "y"),
+        ("--task", "policy", "--treatment", "got", "--outcome", "out"),
+        ("--task", "survival", "--time", "t", "--event", "e"),
+    )
+    for stem, data, words in (
+        ("A", "y.csv", (*number, "--depth", 1)),
+        ("B", "y.csv", (*number, "--depth", 2)),
+        ("P", "o.csv", (*treated, "--propensity", "ps", "--scores", "ips", "--depth", 1)),
+        ("Q", "o.csv", (*treated, "--propensity", "ps", "--scores", "ips", "--goal", "min", "--depth", 1)),
+        ("S", "t.csv", (*timed, "--depth", 1)),
+        ("T", "t.csv", (*timed, "--depth", 2)),
+    ):
+        said = odtc("fit", data, *words, "-o", stem, folder=folder)
+        assert said.code == 0, said.err
+    return folder, rows
+
+
+def predicted(folder, stem, data):
+    return odtc("predict", f"{stem}.tree.json", data, folder=folder).out.split()[1:]
+
+
+def test_numbers_side_by_side_differ_by_so_much(tables):
+    folder, rows = tables
+    found = odtc("compare", "A", "B", "--data", "y.csv", "--json", folder=folder).facts
+    a, b = (np.array(predicted(folder, stem, "y.csv"), dtype=float) for stem in "AB")
+    assert found["difference"][0][1] == pytest.approx(np.abs(a - b).mean()) and found["difference"][1][1] == 0
+    assert found["differing"][0]["row"] == 1 + int(np.abs(a - b).argmax())
+    assert all(one["label"] == f"{rows[one['row'] - 1][4]:.10g}" for one in found["differing"])
+    said = odtc("compare", "A", "B", "--data", "y.csv", "--rows", 3, folder=folder).out
+    assert "mean difference of the answers on 40 rows" in said and "predicted alike" not in said
+    assert "the 3 furthest apart" in said and "label" not in said
+
+
+def test_rows_without_a_target_are_compared_but_not_judged(tables):
+    folder, rows = tables
+    lines = (folder / "y.csv").read_text().splitlines()
+    (folder / "some.csv").write_text("\n".join([lines[0], "1,1,,0.5", *lines[1:]]) + "\n")
+    found = odtc("compare", "A", "B", "--data", "some.csv", "--json", folder=folder).facts
+    whole = odtc("compare", "A", "B", "--data", "y.csv", "--json", folder=folder).facts
+    assert found["n_rows"] == 41
+    assert [one["test_figure"] for one in found["trees"]] == [one["test_figure"] for one in whole["trees"]]
+    label = {one["row"]: one["label"] for one in found["differing"]}
+    assert all(said == (None if row == 1 else f"{rows[row - 2][4]:.10g}") for row, said in label.items())
+
+
+def test_times_side_by_side_show_time_and_censoring(tables):
+    folder, rows = tables
+    found = odtc("compare", "S", "T", "--data", "t.csv", "--json", folder=folder).facts
+    assert found["differing"] and all(
+        one["label"] == f"{rows[one['row'] - 1][5]:.10g}" + ("" if rows[one["row"] - 1][6] else "+")
+        for one in found["differing"]
+    )
+
+
+def test_policies_are_judged_by_one_score(tables):
+    folder, rows = tables
+    found = odtc("compare", "P", "Q", "--data", "o.csv", "--json", folder=folder).facts
+    for stem, tree in zip("PQ", found["trees"]):
+        advised = predicted(folder, stem, "o.csv")
+        paid = [-row[3] / 0.5 if row[2] == action else 0.0 for row, action in zip(rows, advised)]
+        assert tree["test_figure"] == pytest.approx(np.mean(paid))
+    first = found["differing"][0]
+    drug, none = (
+        -rows[first["row"] - 1][3] / 0.5 if rows[first["row"] - 1][2] == one else 0 for one in ("drug", "none")
+    )
+    assert first["label"] == f"drug {drug:.4g}, none {none:.4g}"
+    said = odtc("compare", "P", "Q", "--data", "o.csv", folder=folder)
+    assert "test cost: ips scores of 'out' (max), propensity of 'ps', for all trees" in said.err
+    assert "the training costs are of different scores: P ips scores of 'out' (max)" in said.err
+    assert "different scores" not in odtc("compare", "P", "P.tree.json", "--data", "o.csv", folder=folder).err
+
+
 def test_one_tree_is_nothing_to_compare(runs):
     said = odtc("compare", "d1", folder=runs)
     assert said.code == 1 and "expected two trees or runs" in said.err

@@ -47,7 +47,15 @@ def compare(
     if as_json:
         console.print_json(found.to_json() | {"files": files})
         return
+    if len(set(filter(None, found.training_scored))) > 1:
+        told = "; ".join(f"{entry.name} {way}" for entry, way in zip(found.entries, found.training_scored) if way)
+        console.say(
+            f"note: the training costs are of different scores: {told}"
+            + ("" if data else "; --data FILE counts all by one")
+        )
     task = TASKS.get(found.entries[0].run.tree.task)
+    if found.scored:
+        console.say(f"note: test {task.HEADLINE_WORDS}: {found.scored}, for all trees")
     own = f" {task.HEADLINE_WORDS}" if not task.CLASSES else ""
     header = ["tree", "leaves", "depth", f"training{own}", f"test{own}", "objective", "bound", "model", "columns asked"]
     lines = [
@@ -66,19 +74,24 @@ def compare(
     ]
     _table([header, *lines], "lrrrrrrll")
     if found.agreement is not None:
-        print(f"\nshare of {found.n_rows} rows predicted alike")
+        numbers = found.difference is not None
+        print(
+            f"\nmean difference of the answers on {found.n_rows} rows"
+            if numbers
+            else f"\nshare of {found.n_rows} rows predicted alike"
+        )
         names = [entry.name for entry in found.entries]
+        pairs, shown = (found.difference, _number) if numbers else (found.agreement, _share)
         _table(
-            [["", *names], *([name, *map(_share, line)] for name, line in zip(names, found.agreement))],
+            [["", *names], *([name, *map(shown, line)] for name, line in zip(names, pairs))],
             "l" + "r" * len(names),
         )
         if found.differing:
-            print(
-                f"\n{len(found.differing)} rows differ" + (f", the first {rows}" if len(found.differing) > rows else "")
-            )
+            some = f"the {rows} furthest apart" if numbers else f"the first {rows}"
+            print(f"\n{len(found.differing)} rows differ" + (f", {some}" if len(found.differing) > rows else ""))
             _table(
                 [
-                    ["row", "label", *names],
+                    ["row", found.label, *names],
                     *([str(row), label or "-", *words] for row, label, words in found.differing[:rows]),
                 ],
                 "rl" + "l" * len(names),

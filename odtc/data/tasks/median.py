@@ -160,3 +160,6 @@ def told(facts) -> list[str]:
         f"absolute error {facts['absolute_error']:.10g}, {facts['mean_absolute_error']:.6g} a row of "
         f"{facts['n_rows']}; squared {facts['mean_squared_error']:.6g} a row{d2}"
     ]
+
+
+target_words = regression.target_words

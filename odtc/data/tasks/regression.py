@@ -141,3 +141,8 @@ def told(facts) -> list[str]:
         f"squared error {facts['squared_error']:.10g}, {facts['mean_squared_error']:.6g} a row of {facts['n_rows']}; "
         f"absolute {facts['mean_absolute_error']:.6g} a row{r2}"
     ]
+
+
+def target_words(sums, classes) -> str:
+    """The number of a row."""
+    return f"{sums[2] / sums[1]:.10g}"

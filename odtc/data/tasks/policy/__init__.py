@@ -172,7 +172,12 @@ def leaf_words(sums, classes, curve=()) -> str:
     """What each action costs a row of the leaf."""
     if not sums[1]:
         return ""
-    return "mean cost " + ", ".join(f"{name} {cost / sums[1]:.4g}" for name, cost in zip(classes, sums[2:-1]))
+    return "mean cost " + _each(classes, sums[2:-1], sums[1])
+
+
+def _each(classes, costs, weight: float) -> str:
+    """The costs of actions by the row, for rows of this weight."""
+    return ", ".join(f"{name} {cost / weight + 0.0:.4g}" for name, cost in zip(classes, costs))
 
 
 def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
@@ -224,3 +229,18 @@ def told(facts) -> list[str]:
         f"{facts['best_action']} for all {facts['best_action_cost']:.10g}, the best of each row "
         f"{facts['least_cost']:.10g}"
     ]
+
+
+def target_words(sums, classes) -> str:
+    """What each action costs a row; "" for one without weight."""
+    return _each(classes, sums[2:-1], sums[1]) if sums[1] else ""
+
+
+def scored_words(how) -> str:
+    """How the cost of an action is known."""
+    if how.actions:
+        return f"costs of the file ({how.goal or 'min'})"
+    chance = f"propensity {'of ' + some(how.propensity) if how.propensity else 'estimated'}"
+    return f"{how.scores} scores of {how.outcome!r} ({how.goal or 'max'})" + (
+        "" if how.scores == "direct" else f", {chance}"
+    )

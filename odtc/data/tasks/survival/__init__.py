@@ -248,3 +248,8 @@ def told(facts) -> list[str]:
     if math.isfinite(better):
         found.append(f"log-likelihood {better:+.6g} beside one risk for all")
     return [f"{', '.join(found)}; {facts['events']:.10g} events in {facts['n_rows']} rows"]
+
+
+def target_words(sums, classes) -> str:
+    """The time of a row, with a + if it was seen no longer."""
+    return f"{sums[4]:.10g}" + ("" if sums[3] > 0 else "+")
