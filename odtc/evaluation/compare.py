@@ -175,7 +175,7 @@ def _figure(tree: Tree, answers: np.ndarray, judging: tuple[Dataset, Dataset] | 
     if judging is None:
         return None
     task, rows = TASKS.get(tree.task), judging[0]
-    if tree.target != rows.target or not task.NUMBERS and set(tree.classes) != set(rows.classes):
+    if tree.target != rows.target or (not task.NUMBERS and set(tree.classes) != set(rows.classes)):
         return None
     answers = answers[rows.aside_X[:, 0].astype(int)]
     if not task.NUMBERS:
