@@ -116,7 +116,7 @@ def compiled():
     """`best_cut` by numba, which keeps what it has compiled; the plain one if it is not installed."""
     if os.environ.get("ODTC_COMPILED") == "never" or importlib.util.find_spec("numba") is None:
         return best_cut
-    return compile_loops(("add_at", "spread", "best_cut"), globals())
+    return compile_loops(("add_at", "spread", "best_cut"), dict(globals()))
 
 
 class MedianSearch(MomentSearch):
