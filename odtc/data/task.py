@@ -120,6 +120,10 @@ class Task(Protocol):
         """What is told of a leaf whose rows have these sums; "" for what counts of rows tell."""
         return ""
 
+    def mean_costs(self, sums: Sequence[float], classes: Sequence[str]) -> dict[str, float]:
+        """What each answer costs by the row, of rows with these sums; of a task whose rows have a cost for each."""
+        return {}
+
     def figures(self, sums: np.ndarray, answers: np.ndarray, classes: Sequence[str]) -> dict:
         """Figures of answers on rows with these sums, float64 (rows, sums), under the keys of `--json`; the answers are
         int (rows,), places in `classes`, or with NUMBERS numbers, float64 (rows,)."""

@@ -1,21 +1,25 @@
 """Why a tree predicts what it does for one row: the questions on its path, each with the row's own answer."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from odtc.data.dataset import NUMERIC, Feature
+from odtc.data.task import TASKS
 from odtc.trees.tree import Branch, Leaf, Tree
 
 
 @dataclass(frozen=True)
 class Step:
-    """One question: the cells it asks by column, the answer in words, and the training rows that gave the same one."""
+    """One question: the cells it asks by column, the answer in words, and the training rows that gave the same one; of
+    a policy, what each action costs these by the row, as `costs` of the leaf."""
 
     cells: tuple[tuple[str, str], ...]
     answer: str
     side: str
     rows: tuple[int, ...]
+    costs: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -23,17 +27,24 @@ class Path:
     prediction: str
     steps: tuple[Step, ...]
     leaf: Leaf
+    costs: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict:
         return {
             "prediction": self.prediction,
             "rows": list(self.leaf.rows),
             "counts": list(self.leaf.counts),
+            **_told(self.costs),
             "path": [
                 {"cells": dict(step.cells), "answer": step.answer, "side": step.side, "rows": list(step.rows)}
+                | _told(step.costs)
                 for step in self.steps
             ],
         }
+
+
+def _told(costs: Mapping[str, float]) -> dict:
+    return {"mean_cost": dict(costs)} if costs else {}
 
 
 def explain(tree: Tree, row: np.ndarray, number: int = 1) -> Path:
@@ -41,7 +52,7 @@ def explain(tree: Tree, row: np.ndarray, number: int = 1) -> Path:
     number, if the tree refuses it."""
     row = np.asarray(row, dtype=np.float64)
     tree.apply(row[None, :], number)
-    node, steps = tree.root, []
+    node, steps, task = tree.root, [], TASKS.get(tree.task)
     while isinstance(node, Branch):
         left = bool(node.split.left(row[None, :])[0])
         cells = tuple(
@@ -49,9 +60,12 @@ def explain(tree: Tree, row: np.ndarray, number: int = 1) -> Path:
         )
         answer = node.split.words(tree.features)[0 if left else 1]
         node = node.left if left else node.right
-        steps.append(Step(cells, answer, "left" if left else "right", node.rows))
+        steps.append(
+            Step(cells, answer, "left" if left else "right", node.rows, task.mean_costs(node.sums, tree.classes))
+        )
     answer = tree.answer(node)
-    return Path(answer if isinstance(answer, str) else f"{answer:.10g}", tuple(steps), node)
+    costs = task.mean_costs(node.sums, tree.classes)
+    return Path(answer if isinstance(answer, str) else f"{answer:.10g}", tuple(steps), node, costs)
 
 
 def show_cell(feature: Feature, value: float) -> str:

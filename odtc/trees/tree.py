@@ -51,6 +51,10 @@ class Branch:
     def rows(self) -> tuple[int, ...]:
         return tuple(a + b for a, b in zip(self.left.rows, self.right.rows))
 
+    @property
+    def sums(self) -> tuple[float, ...]:
+        return tuple(a + b for a, b in zip(self.left.sums, self.right.sums))
+
 
 Node = Branch | Leaf
 

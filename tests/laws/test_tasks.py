@@ -120,6 +120,17 @@ def test_a_policy_from_data_to_certificate_and_back(tmp_path):
     assert paid == pytest.approx(facts["judged"]["training"]["cost"])
     assert [tree.classes[k] for k in tree.predict(data.X[data.copies > 0])] == predicted
     assert "mean cost a" in said(tmp_path, "show", "m.tree.json")
+    path = json.loads(said(tmp_path, "explain", "m.tree.json", "p.csv", "--row", 3, "--json"))["rows"][0]
+    here, told = np.ones(len(data.X), bool), said(tmp_path, "explain", "m.tree.json", "p.csv", "--row", 3)
+    node, leaf = tree.root, path["mean_cost"]
+    for step in path["path"]:
+        left = node.split.left(data.X)
+        here, node = here & (left if step["side"] == "left" else ~left), getattr(node, step["side"])
+        mean = costs[here[data.copies > 0]].mean(axis=0)
+        assert step["mean_cost"] == pytest.approx(dict(zip("abc", mean)))
+        rows = int((here & (data.copies > 0)).sum())
+        assert f"here {rows} rows, mean cost " + ", ".join(f"{a} {m:.4g}" for a, m in zip("abc", mean)) in told
+    assert leaf == step["mean_cost"] and min(leaf, key=leaf.get) == path["prediction"] and "like it" not in told
     said(tmp_path, "build", "p.csv", *words, "--model", "flowoct", "--depth", "1", "-o", "b")
     said(tmp_path, "solve", "b.mps")
     assert "all" in said(tmp_path, "verify", "b.sol").splitlines()[-1]

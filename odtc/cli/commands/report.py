@@ -71,22 +71,24 @@ def explain(
     from odtc.trees.tree import read_tree
 
     loaded = read_tree(tree)
-    rows = read_rows(data, loaded.features, loaded.classes, loaded.target)
+    task, rows = TASKS.get(loaded.task), read_rows(data, loaded.features, loaded.classes, loaded.target)
     for number in row:
         if not 1 <= number <= rows.n_rows:
             raise ChoiceError(
                 f"--row: expected a number from 1 to {rows.n_rows}, the rows of {str(data)!r}, got {number}"
             )
 
-    def told(held) -> str:
-        """The training rows at a node: of numbers how many, else by class."""
-        return of(sum(held), "row") if TASKS.get(loaded.task).NUMBERS else tally(held, loaded.classes)
+    def told(step) -> str:
+        """The training rows at a node: of numbers how many, of a policy with what actions cost them, else by class."""
+        if step.costs:
+            costs = ", ".join(f"{one_line(name)} {cost:.4g}" for name, cost in step.costs.items())
+            return f"{of(sum(step.rows), 'row')}, mean cost {costs}"
+        return of(sum(step.rows), "row") if task.NUMBERS else tally(step.rows, loaded.classes)
 
     paths = [(number, path_of(loaded, rows.X[number - 1], number)) for number in row]
     if as_json:
         console.print_json({"rows": [{"row": number} | path.to_json() for number, path in paths]})
         return
-    task = TASKS.get(loaded.task)
     for number, path in paths:
         true = rows.y[number - 1] if task.CLASSES else -1  # of other tasks it would be no label
         print(
@@ -95,9 +97,9 @@ def explain(
         )
         for step in path.steps:
             cells = ", ".join(f"{one_line(name)} is {one_line(cell)}" for name, cell in step.cells)
-            print(f"  {one_line(step.answer)}, since {cells}" + (f"; here {told(step.rows)}" if sum(step.rows) else ""))
+            print(f"  {one_line(step.answer)}, since {cells}" + (f"; here {told(step)}" if sum(step.rows) else ""))
         leaf = path.leaf
-        if leaf.rows and task.NUMBERS:
+        if leaf.rows and not task.CLASSES:
             words = task.leaf_words(leaf.sums, loaded.classes, leaf.curve) if leaf.sums else ""
             print(f"  so {one_line(path.prediction)}: {of(sum(leaf.rows), 'training row')}{', ' * bool(words)}{words}")
         elif leaf.rows:

@@ -170,14 +170,17 @@ def _decimal(votes: np.ndarray, size: np.ndarray, digits: int) -> np.ndarray:
 
 def leaf_words(sums, classes, curve=()) -> str:
     """What each action costs a row of the leaf."""
-    if not sums[1]:
-        return ""
-    return "mean cost " + _each(classes, sums[2:-1], sums[1])
+    costs = _each(sums, classes)
+    return costs and f"mean cost {costs}"
 
 
-def _each(classes, costs, weight: float) -> str:
-    """The costs of actions by the row, for rows of this weight."""
-    return ", ".join(f"{name} {cost / weight + 0.0:.4g}" for name, cost in zip(classes, costs))
+def mean_costs(sums, classes) -> dict[str, float]:
+    """The mean cost of each action; none of rows without weight."""
+    return {name: cost / sums[1] + 0.0 for name, cost in zip(classes, sums[2:-1])} if len(sums) and sums[1] else {}
+
+
+def _each(sums, classes) -> str:
+    return ", ".join(f"{name} {cost:.4g}" for name, cost in mean_costs(sums, classes).items())
 
 
 def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
@@ -233,7 +236,7 @@ def told(facts) -> list[str]:
 
 def target_words(sums, classes) -> str:
     """What each action costs a row; "" for one without weight."""
-    return _each(classes, sums[2:-1], sums[1]) if sums[1] else ""
+    return _each(sums, classes)
 
 
 def scored_words(how) -> str:
