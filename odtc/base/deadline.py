@@ -57,11 +57,11 @@ def put_off() -> Iterator[None]:
         _until.reset(token)
 
 
-def end_soon() -> None:
-    """After Ctrl-C or SIGTERM: the rest inside of the innermost `within` has GRACE seconds; nothing happens outside."""
+def end_soon(seconds: float = GRACE) -> None:
+    """After Ctrl-C or SIGTERM: the rest of the innermost `within` has so many seconds; nothing happens outside."""
     if _interrupted.get() is None:
         return
-    end, soon = _until.get(), time.monotonic() + GRACE
+    end, soon = _until.get(), time.monotonic() + seconds
     _until.set(soon if end is None else min(end, soon))
     _interrupted.set(True)
 

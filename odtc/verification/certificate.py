@@ -27,7 +27,7 @@ that costs more is not proved the best, only bounded.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -197,15 +197,30 @@ def _scales(facts: dict) -> tuple[int, int, int, int, int]:
     return depth, price, claim, scale, weight_scale
 
 
-def _check_thresholds(facts: dict, dataset: Dataset, pause) -> Proof:
+def stated(facts: dict, dataset: Dataset) -> Proof:
+    """What a certificate over thresholds says, unchecked: for who was interrupted before the check had ended."""
+    return _stated(facts, dataset, rank_columns(facts["columns"], dataset, left_of))
+
+
+def _stated(facts: dict, dataset: Dataset, ranks) -> Proof:
     depth, price, claim, scale, weight_scale = _scales(facts)
+    least, bound = _whole(facts["least"], "least"), _whole(facts["bound"], "bound")
+    n_tests = int(ranks.size.sum())
+    n_splits, absent = count_left_out(dataset, ranks)
+    of = claim_of(dataset, depth, n_tests, not absent, [f"leaf_rows >= {least}"] if least > 1 else [])
+    said = _terms(facts, price, scale, weight_scale)
+    n_states = sum(text.count(";") + 1 for text in facts["states"])
+    n_rows = dataset.n_file_rows
+    return Proof(claim / scale, depth, n_tests, n_rows, n_states, said, n_splits, absent, of, bound / scale)
+
+
+def _check_thresholds(facts: dict, dataset: Dataset, pause) -> Proof:
+    depth, price, claim, scale, _ = _scales(facts)
     least, stated = _whole(facts["least"], "least"), _whole(facts["bound"], "bound")
     loss = _loss(facts, dataset)
     ranks = rank_columns(facts["columns"], dataset, left_of)
-    n_tests = int(ranks.size.sum())
-    n_splits, absent = count_left_out(dataset, ranks)
-    terms = claim_of(dataset, depth, n_tests, not absent, [f"leaf_rows >= {least}"] if least > 1 else [])
-    expect(facts["of"], terms)
+    proof = _stated(facts, dataset, ranks)
+    expect(facts["of"], proof.of)
     _expect_cost(facts, dataset, loss, least)
     # Rows of equal ranks are one row: no tree separates them. Above the cheapest label, some cost nothing at all.
     rank, kind = np.unique(ranks.rank, axis=0, return_inverse=True)
@@ -225,10 +240,7 @@ def _check_thresholds(facts: dict, dataset: Dataset, pause) -> Proof:
             f"the certificate bounds all trees by {bound / scale:.10g}, it states {stated / scale:.10g}, and its own "
             f"tree costs {claim / scale:.10g}"
         )
-    said = _terms(facts, price, scale, weight_scale)
-    return Proof(
-        claim / scale, depth, n_tests, dataset.n_file_rows, found.n_states, said, n_splits, absent, terms, bound / scale
-    )
+    return replace(proof, n_targets=found.n_states)
 
 
 def _expect_cost(facts: dict, dataset: Dataset, loss: np.ndarray, least: int = 1) -> None:

@@ -94,6 +94,8 @@ class Fit:
         If its rows were selected in rounds, the greatest bound on the loss of all rows that some round proved.
     rounds : tuple of RoundFacts
         If its rows were selected in rounds, those: accuracy per share of rows.
+    interrupted : bool
+        Whether Ctrl-C or SIGTERM came, also if the tree was proved by then: what follows has a moment.
 
     The figures are computed when they are first read.
     """
@@ -110,6 +112,7 @@ class Fit:
     asked: tuple[Constraint, ...] | None = None
     bound_of_all: float | None = None
     rounds: tuple[RoundFacts, ...] = ()
+    interrupted: bool = False
 
     @property
     def tree(self) -> Tree:

@@ -13,6 +13,7 @@ from odtc.base import deadline, threads
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read
 from odtc.errors import NoSolutionError
+from odtc.model.solution import Termination
 from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
 from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes
@@ -26,6 +27,8 @@ from odtc.workflow.searching import expect_feasible, raised, searched, searches
 from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import STOPPED, ChosenSolver, choose_solver, learns, relaxations, solve_or_loop
 from odtc.workflow.specification import RunSpec
+
+AFTER = 0.5  # seconds in which trees near the best are counted after an interruption
 
 
 def run(
@@ -147,7 +150,7 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
             share = None if left is None else sink.search_part * left
             done = searched(problem, labelled, share, spec.model.start, hearing.progress, spec.simplify, reporter.say)
         sink.no_model()
-        _say_if_any(reporter, sink.finished(problem, deadline.limit_left(began, limit), done.decoded.heap))
+        _finish(sink, reporter, done, deadline.limit_left(began, limit))
         return done
     with listening(reporter.solving(solver), sink.logs(solver)) as hearing:
         rounds = relaxations(left, hearing.progress, hearing.log, sink.keeper)
@@ -164,7 +167,7 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
     if ready.model is None:
         sink.no_model()
         done = unfinished(ready, labelled, simplify=spec.simplify)
-        _say_if_any(reporter, sink.finished(problem, 0, done.decoded.heap))
+        _finish(sink, reporter, done, 0)
         return done
     solution = by_own_splits(last, raised(ready, solution), ready.best_known)
     sink.solved(ready.model, last, solution, spec)
@@ -174,10 +177,15 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
         done = unfinished(ready, labelled, solution, spec.simplify)
     else:
         raise no_solution(Unsolved(last.problem, last, solution))
-    _say_if_any(reporter, sink.finished(problem, ready.left, done.decoded.heap))
+    _finish(sink, reporter, done, ready.left)
     return done
 
 
-def _say_if_any(reporter: Reporter, sentence: str) -> None:
-    if sentence:
-        reporter.say(sentence)
+def _finish(sink: Sink, reporter: Reporter, done: Fit, left: float | None) -> None:
+    """The last files of a run, in the seconds that are left; after Ctrl-C or SIGTERM in a moment."""
+    with deadline.within(left):
+        if done.interrupted or done.solution.termination == Termination.INTERRUPTED:
+            deadline.end_soon(AFTER)
+        words = sink.finished(done.problem, left, done.decoded.heap)
+    if words:
+        reporter.say(words)

@@ -55,31 +55,25 @@ def searched(
             progress(Progress(time.monotonic() - began, objective, bound, None, phase=phase))
 
     known = start_of(problem, start_from, say)
+    certified, rounded = Certified(None), ""
     with deadline.within(deadline.limit_left(began, time_limit)):
         found = problem.module.search(problem, known, tell)
-    heap = found.heap if found.heap is not None else known
-    paid = None if heap is None else problem.module.objective(problem, heap)
-    seconds = time.monotonic() - began
-    ended, bound = Termination.TIME_LIMIT, found.bound
-    if found.infeasible:
-        ended, bound = Termination.INFEASIBLE, None
-    elif is_proved(paid, bound):
-        ended, bound = Termination.OPTIMAL, paid
-    elif found.interrupted:
-        ended = Termination.INTERRUPTED
-    elif time_limit is None or seconds < time_limit:
-        ended = Termination.UNKNOWN  # lists of subtrees were too long
-    certified, rounded = Certified(None), ""
-    if ended in (Termination.OPTIMAL, Termination.INFEASIBLE):
-        with deadline.within(deadline.limit_left(began, time_limit)):
+        heap = found.heap if found.heap is not None else known
+        with deadline.put_off():
+            paid = None if heap is None else problem.module.objective(problem, heap)
+        seconds = time.monotonic() - began
+        ended, bound = _ended(found, paid, time_limit is not None and seconds >= time_limit)
+        if ended in (Termination.OPTIMAL, Termination.INFEASIBLE):
             least = np.inf if ended == Termination.INFEASIBLE else paid
             patience = PATIENCE if problem.constraints else 1
             certified = certify_run(problem, found.certificate, least, patience * seconds)
             certified = replace(certified, why=certified.why or found.uncertified)
-        seconds = time.monotonic() - began
-        if certified.accepted is False:
-            ended, bound = certified.ended, certified.bound
-        elif certified.accepted is None and found.off > ROUGHLY * abs(paid or 0.0) and not proves(problem, paid):
+            seconds = time.monotonic() - began
+        interrupted = found.interrupted or deadline.is_interrupted()
+    if certified.accepted is False:
+        ended, bound = certified.ended, certified.bound
+    elif ended == Termination.OPTIMAL and certified.accepted is None:
+        if found.off > ROUGHLY * abs(paid or 0.0) and not proves(problem, paid):
             ended, bound = Termination.UNKNOWN, paid - found.off
             rounded = f"{ROUNDED.format(found.off)}{certified.why and '; '}{certified.why}"
     solution = Solution(None, ended, paid, bound, seconds, COMPILER, message=certified.why)
@@ -94,7 +88,19 @@ def searched(
     solution = replace(solution, message=rounded or solution.message)
     done = without_model(problem, heap, raise_bound_to_floor(problem, solution), labelled, simplify)
     fewest = {"fewest_leaves": found.fewest.leaves, "fewest_columns": found.fewest.columns}
-    return replace(done, certified=certified.accepted, **fewest)
+    return replace(done, certified=certified.accepted, interrupted=interrupted, **fewest)
+
+
+def _ended(found, paid: float | None, limit_came: bool) -> tuple[Termination, float | None]:
+    """How a search has ended, and its bound."""
+    if found.infeasible:
+        return Termination.INFEASIBLE, None
+    if is_proved(paid, found.bound):
+        return Termination.OPTIMAL, paid
+    if found.interrupted:
+        return Termination.INTERRUPTED, found.bound
+    # Without either, lists of subtrees were too long.
+    return Termination.TIME_LIMIT if limit_came else Termination.UNKNOWN, found.bound
 
 
 def explained(problem: Problem, solution: Solution, time_limit: float | None) -> Solution:

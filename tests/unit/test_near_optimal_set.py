@@ -17,7 +17,9 @@ from odtc.base import deadline
 from odtc.data.reading import read_arrays
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
+from odtc.heuristics.heuristic import grow
 from odtc.testing.problems import problems
+from odtc.trees.heap_tree import blank_arrays, settle
 from odtc.workflow import near_optimal, pipeline
 from odtc.workflow.near_optimal_set import Within, near_optimal_set, read_near_optimal_set, reliance
 from tests.command_line import MONKS
@@ -235,6 +237,40 @@ def test_one_interruption_ends_the_whole_set(moment, monkeypatch):
     found = near_optimal_set(problem, 1)
     assert not found.complete and found.facts["stopped"] == "an interruption"
     assert deadline.seconds_left() is None
+
+
+@given(data=st.data(), form=st.sampled_from([{}, {"lambda": 0.25}]), calls=st.integers(0, 12))
+@settings(max_examples=12, deadline=None)
+def test_a_count_that_was_ended_has_the_trees_in_hand_and_none_beyond_the_set(data, form, calls):
+    """At a limit the tree of the run used to be missing in the set around itself."""
+    problem = data.draw(problems(("dpflow", form), depths=(1, 2, 3), most_rows=9))
+    test, _ = blank_arrays(problem.topology)
+    inner = len(test) // 2
+    test[1:inner] = data.draw(
+        st.lists(st.integers(-1, problem.encoded.n_tests - 1), min_size=inner - 1, max_size=inner - 1)
+    )
+    known = data.draw(
+        st.sampled_from([None, settle(test, problem.encoded), grow("cart", problem.encoded, problem.topology)])
+    )
+    whole, fill = near_optimal_set(problem, "50%"), TreeSet._fill
+
+    def ends(self, *given):
+        nonlocal calls
+        calls -= 1
+        if calls < 0:
+            raise KeyboardInterrupt
+        fill(self, *given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TreeSet, "_fill", ends)
+        found = near_optimal_set(problem, "50%", known=known)
+    every = dict(whole.facts["objectives"])
+    for cost, trees in found.facts["objectives"]:
+        assert trees <= next(many for value, many in every.items() if value == pytest.approx(cost, abs=1e-8))
+    assert found.complete or found.facts["objectives"][0][0] == pytest.approx(found.facts["best"], abs=1e-8)
+    drawn = {json.dumps(tree.to_json()) for tree in found.trees}
+    if whole.facts["sample"]["whole"]:
+        assert drawn <= {json.dumps(tree.to_json()) for tree in whole.trees}
 
 
 def test_what_cannot_be_counted_is_refused(tmp_path):

@@ -34,7 +34,7 @@ from odtc.base import deadline
 from odtc.base.memory import available, require_memory
 from odtc.errors import TimeLimitReached
 
-LARGE = 5_000_000  # cells of a kernel's call, beyond which it is made column by column
+LARGE = 1e8  # pairs of thresholds in a kernel's call, about, beyond which it is made column by column
 PART = 0.5  # of the free memory, for tables
 REMEMBERED = 500  # nodes of which it is remembered how trees go on that are drawn
 CELL = 1e-6  # seconds in numpy for a row in two columns
@@ -216,7 +216,7 @@ class TreeSet:
         b, x, _ = one.cells()[0]
         two = self._get(right, height - 1, table.budget - units.price - units.cost(b, x), arc.bounds[1]).table
         if two.total:
-            table.add_products(one, two, arc.high - arc.low, self.search.kernels.add_products)
+            table.add_products(one, two, arc.high - arc.low, self.search.chosen.counting().add_products)
             if arc.twins:
                 table.add(1, left.leaf + right.leaf + units.skew, arc.low - arc.high)
 
@@ -263,13 +263,14 @@ class TreeSet:
         per_cut = np.zeros((F, len(part.rows)), np.int64)
         work = len(part.rows) * len(self.columns) ** 2
         self.search.chosen.expect(work * CELL)
-        order, kernel = rows.ordered(part), self.search.kernels.pair_counts
-        if not self.search.kernels.compiled:
+        kernels = self.search.chosen.counting()
+        order, kernel = rows.ordered(part), kernels.pair_counts
+        if not kernels.compiled:
             known = {
                 (column, rank) for column, rank, *_ in self.search.tests_below(self._node(part), 2, table.budget + 1)
             }
             kernel = partial(kernel, tests=known)
-        for firsts in [self.columns] if work < LARGE else self.columns[:, None]:
+        for firsts in [self.columns] if len(part.rows) * work < LARGE else self.columns[:, None]:
             deadline.check()
             kernel(order, rows.rank, rows.loss, rows.count, self.columns, firsts, given, table.counts, per_cut)
         table.settle()

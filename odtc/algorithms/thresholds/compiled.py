@@ -35,7 +35,8 @@ VARIABLE = "ODTC_COMPILED"
 LOADING = 0.6  # CPU seconds in numpy, after which kernels are loaded that are on disk
 APART = 2.0  # CPU seconds in numpy, after which a process apart begins to compile them
 COMPILING = 6.0  # CPU seconds in numpy, after which they are compiled
-COMPILED_IN = {"best_pair": 2.0, "depth_two": 11.0, "height_three": 5.0, "height_four": 8.0}  # CPU seconds, about
+# CPU seconds, about
+COMPILED_IN = {"best_pair": 2.0, "depth_two": 11.0, "height_three": 5.0, "height_four": 8.0, "pair_counts": 5.0}
 AGAIN = 0.5  # seconds until a kernel is looked for again on disk
 REPAID = 2.3  # times that must be left: for the search as long as for compiling, and somewhat more
 
@@ -71,6 +72,15 @@ class Kernels:
         """Takes compiled kernels at once if so many CPU seconds of work in numpy, that lie ahead, are worth it."""
         self.began -= seconds
         self.renew()
+
+    def counting(self):
+        """The kernels that count trees: as `now`, but in numpy if no time is left to compile them."""
+        if not self.now.compiled or self.always or _ready:
+            return self.now
+        if not (all(on_disk(name) for name in COUNTING) or _time_to_compile(COUNTING[0])):
+            return plain()
+        _ready.append(True)
+        return self.now
 
     def tall(self, height: int) -> bool:
         """Whether there is a kernel for trees of this height, 3 or 4, over tests with two answers: each is compiled
@@ -123,6 +133,7 @@ def plain() -> SimpleNamespace:
 _looked: dict[str, tuple[bool, float]] = {}  # whether a kernel is on disk, and when to look again
 _loaded: list[bool] = []  # whether the compiled kernels were loaded in this process, so that they cost nothing more
 _tall: set[str] = set()  # those of TALL that were
+_ready: list[bool] = []  # whether those of COUNTING were
 
 
 @cache

@@ -10,6 +10,8 @@ from odtc.cli import console
 from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes
 from odtc.workflow.specification import ModelSpec
 
+IN_HAND = 0.5  # seconds for the check of a certificate, after an interruption
+
 
 @takes(Part(ModelSpec, only=("depth", "encoding", "class_weight", "cost", "constraints")), SPLITTING)
 def certify(
@@ -53,10 +55,10 @@ def certify(
     for file in (path, tree):
         require_writable(file, data)
     began = time.monotonic()
-    # What its checker would refuse is not written.
     with deadline.within(time_limit):
         facts = problem.module.certificate(problem)
-    proof = _checks()[facts["schema"]](facts, problem.encoded.dataset)
+        interrupted = deadline.is_interrupted()
+    proof, checked = _proof(facts, problem.encoded.dataset, interrupted)
     facts["data"]["path"] = os.path.relpath(data.resolve(), path.resolve().parent)
     if facts["tree"] is None:
         write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
@@ -76,19 +78,42 @@ def certify(
         write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     if as_json:
         console.print_json(
-            done.facts | _scope(proof) | {"certificate": str(path), "tree": str(tree), "files": [str(path), str(tree)]}
+            done.facts
+            | _scope(proof)
+            | {"checked": checked, "certificate": str(path), "tree": str(tree), "files": [str(path), str(tree)]}
         )
         return
     print(
-        f"no tree of depth {depth} over these {proof.n_tests} tests{_satisfying(proof)} costs less than "
-        f"{proof.bound:.10g}; "
+        f"{'' if checked else 'by the search, '}no tree of depth {depth} over these {proof.n_tests} tests"
+        f"{_satisfying(proof)} costs less than {proof.bound:.10g}; "
         f"{words(proof.n_splits, proof.left_out)}"
     )
     if not proof.optimal:
-        print(f"the best tree found costs {proof.objective:.10g}: the bound is proved, not the tree; allow more time")
+        but = ": the bound is proved, not the tree" if checked else ""
+        print(f"the best tree found costs {proof.objective:.10g}{but}; allow more time")
     right = f": {done.training.train_correct} of {done.size.n_rows} rows right" if done.judged is None else ""
     print(f"{tree}  {tree.stat().st_size:,} bytes{right}")
-    print(f"{path}  {path.stat().st_size:,} bytes, {_steps(proof)}; check it with `odtc verify --certificate {path}`")
+    unchecked = "" if checked else "; not checked here, as an interruption came first"
+    print(
+        f"{path}  {path.stat().st_size:,} bytes, {_steps(proof)}{unchecked}; check it with "
+        f"`odtc verify --certificate {path}`"
+    )
+
+
+def _proof(facts: dict, dataset, interrupted: bool):
+    """(what a certificate proves, True): what its check would refuse is not written. After an interruption, or if one
+    ends the check, (what it states, False)."""
+    from odtc.base import deadline
+    from odtc.errors import TimeLimitReached
+    from odtc.verification import certificate
+
+    if facts["schema"] != certificate.OF_THRESHOLDS:
+        return _checks()[facts["schema"]](facts, dataset), True
+    try:
+        with deadline.within(IN_HAND if interrupted else None):
+            return certificate.check(facts, dataset, deadline.check), True
+    except (TimeLimitReached, KeyboardInterrupt):
+        return certificate.stated(facts, dataset), False
 
 
 def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:

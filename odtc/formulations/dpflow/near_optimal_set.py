@@ -106,11 +106,12 @@ class DpflowNearOptimalTrees:
             self.trees.count()
         if self.stopped == "an interruption":
             deadline.end_soon()
+        self._in_hand = [] if self.complete else self._uncounted(search, known, near)
 
     @property
     def count(self) -> int:
-        """The trees that were counted."""
-        return self.trees.table.total
+        """The trees that were counted, or are in hand."""
+        return self.trees.table.total + len(self._in_hand)
 
     @property
     def complete(self) -> bool:
@@ -126,7 +127,8 @@ class DpflowNearOptimalTrees:
         """(objective, leaves, trees), the best first, of the trees that test these columns only (None: any). Raises
         TimeLimitReached if they are not all counted."""
         if columns is None:
-            return self._cells(self.trees.table)
+            counted = self._cells(self.trees.table)
+            return sorted([*counted, *((cost, heap.n_branch_nodes + 1, 1) for cost, heap in self._in_hand)])
         stored = self.__dict__.get("_graph")  # if it was made: it counts sooner
         if stored is not None:
             return self._cells(stored.count(columns))
@@ -141,15 +143,34 @@ class DpflowNearOptimalTrees:
 
     def sample(self, number: int, seed: int = 0) -> list[tuple[float, HeapTree]]:
         """Trees with their objectives, each as likely as any other; all trees, the best first, if they are no more.
-        At the deadline, or if the memory comes to an end, those that were drawn."""
-        if self.count <= number:
+        At the deadline, or if the memory comes to an end, those that were drawn. Trees in hand that were not counted
+        come before the others."""
+        found = self._in_hand[:number]
+        number -= len(found)
+        if self.trees.table.total <= number:
             drawn = islice(self.trees.trees(), number)
         else:
             drawn = (self.trees.sample(1, seed + at)[0] for at in range(number))
-        found = []
         with deadline.cut_short():
             found.extend((self._objective(cost), self._heap(tree)) for cost, tree in drawn)
         return found
+
+    def _uncounted(self, search: RankSearch, known: HeapTree | None, near: float) -> list[tuple[float, HeapTree]]:
+        """Of the tree that is known and the best that the search has met, as trees of the set, those that cannot have
+        been counted: no tree of their objective and number of leaves was."""
+        heaps = [] if known is None or known.beyond is not None else [known]
+        with deadline.put_off(), deadline.cut_short():
+            heaps.append(self._heap(search.tree(self.problem.topology.depth)))
+        counted = self._cells(self.trees.table)
+        found: list[tuple[float, HeapTree]] = []
+        for heap in (_without_twins(heap, self.problem) for heap in heaps):
+            cost = round(objective(self.problem, heap), 9)
+            equal = near - self.limit
+            if cost > near or any(abs(c - cost) <= equal and n == heap.n_branch_nodes + 1 for c, n, _ in counted):
+                continue
+            if not any(np.array_equal(heap.test, other.test) for _, other in found):
+                found.append((cost, heap))
+        return sorted(found, key=lambda one: one[0])
 
     def graph(self) -> dict | None:
         """The states and their arcs in JSON; None if there are many, or the count did not end."""
@@ -199,3 +220,20 @@ class DpflowNearOptimalTrees:
                 test[node] = self._scales.test(scale, np.unique(self._scales.rank[:, scale])[rank])
                 stack += [(2 * node + side, sub) for side, sub in enumerate(below)]
         return settle(test, self.problem.encoded)
+
+
+def _without_twins(heap: HeapTree, problem: Problem) -> HeapTree:
+    """A tree with the labels that cost least, without splits of no use: of two leaves that as one leaf cost the same,
+    or without rows on a side."""
+    encoded, heap = problem.encoded, settle(heap.test, problem.encoded)
+    test = heap.test.copy()
+    loss = np.zeros((len(test), encoded.loss.shape[1]))
+    np.add.at(loss, heap.reach(encoded.X), encoded.loss)
+    for t in range(len(test) - 1, 1, -1):
+        loss[t // 2] += loss[t]
+    least, rounding = loss.min(axis=1), ROUNDING * max(1.0, float(loss[1].max()))
+    for t in np.flatnonzero(test >= 0)[::-1].tolist():
+        sides = [2 * t, 2 * t + 1]
+        if (test[sides] < 0).all() and least[sides].sum() >= least[t] - rounding:
+            test[t] = -1
+    return settle(test, encoded)

@@ -40,6 +40,7 @@ SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leave
 LOOKS = 1e7  # entries of evaluated tests for the fewest columns, at least
 SOON = 5.0  # CPU seconds of work that is expected, at most, for the choice of kernels at the beginning
 OFTEN = 0.05  # seconds between two reports
+IN_HAND = 0.5  # seconds for the certificate of a tree that is proved, after an interruption
 
 
 def searches(problem: Problem) -> bool:
@@ -165,6 +166,8 @@ class ThresholdSearch:
         except KeyboardInterrupt:
             interrupted = True
         heap, paid = self._best(depth)
+        if interrupted:
+            deadline.end_soon()  # what comes next has a moment
         self.start = heap  # it may cost less than was noted of it: a subtree became better just before the end
         return self._certified(Searched(heap, min(paid, self.bound), False, 1, 1, self.phase, interrupted))
 
@@ -213,8 +216,11 @@ class ThresholdSearch:
         need, leaves, columns = self._units(paid) * scale + heap.n_branch_nodes, True, False
         try:
             search.solve(depth, need)
-        except (TimeLimitReached, KeyboardInterrupt):
+        except TimeLimitReached:
             leaves = False
+        except KeyboardInterrupt:
+            leaves = False
+            deadline.end_soon(IN_HAND)
         if search.known(depth).upper < need:
             found = tests.tree(search, problem.topology)
             if objective(problem, found) <= paid and found.n_branch_nodes < heap.n_branch_nodes:
@@ -225,8 +231,10 @@ class ThresholdSearch:
                 found = tests.heap_tree(_fewest_columns(tests, search, depth, heap, need), problem.topology)
                 columns = objective(problem, found) <= paid and found.n_branch_nodes == heap.n_branch_nodes
                 heap = found if columns else heap
-            except (TimeLimitReached, KeyboardInterrupt, MemoryError, TooMany):
+            except (TimeLimitReached, MemoryError, TooMany):
                 pass
+            except KeyboardInterrupt:
+                deadline.end_soon(IN_HAND)
         return Searched(heap, paid, False, 0, 1, self.phase, fewest=Fewest(leaves, columns))
 
     def _expected(self) -> float:

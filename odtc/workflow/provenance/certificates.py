@@ -103,6 +103,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
             None, why=f"the proof is that of the search; its certificate was not checked, for want of time, {CERTIFY}"
         )
     except KeyboardInterrupt:
+        deadline.end_soon()
         return Certified(None, why=f"the proof is that of the search; an interruption ended the check, {CERTIFY}")
     # Sums that are no whole numbers of a unit may have trees that differ by less than any proof tells apart.
     near = sums and is_proved(proof.objective, proof.bound)

@@ -1,0 +1,88 @@
+"""Ctrl-C and SIGTERM, wherever they come: what is in hand is handed in, and nothing more is begun that lasts."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from odtc.algorithms.thresholds import compiled
+from odtc.algorithms.thresholds.rank_search import RankSearch
+from odtc.base import deadline
+from odtc.formulations.dpflow.threshold_search import ThresholdSearch
+from odtc.verification import certificate
+from odtc.workflow import near_optimal_set
+from odtc.workflow.provenance import certificates
+from tests.command_line import odtc as command
+
+
+def interrupted(*given, **keywords):
+    raise KeyboardInterrupt
+
+
+def lasts(facts, dataset, pause):
+    """A check that would look at its deadline for ever."""
+    for _ in range(400):
+        pause()
+        deadline.time.sleep(0.005)
+    raise AssertionError("it was given more than 2 s")
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(3)
+    rows = [f"{a:.2f},{b:.2f},{'pq'[int(a * b > 0.2)]}" for a, b in rng.random((60, 2))]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *rows]) + "\n")
+    return tmp_path
+
+
+def interrupt(moment, monkeypatch):
+    """Ctrl-C in the search, or after the proof: as trees of fewer leaves are sought, or the certificate is checked."""
+    if moment == "search":
+        monkeypatch.setattr(ThresholdSearch, "_phases", interrupted)
+    elif moment == "fewest leaves":
+        solve = RankSearch.solve
+        monkeypatch.setattr(RankSearch, "solve", lambda self, *of: interrupted() if self.coarse else solve(self, *of))
+    else:
+        monkeypatch.setattr(certificates, "check", interrupted)
+
+
+@pytest.mark.parametrize("moment", ["search", "fewest leaves", "certificate"])
+def test_after_an_interruption_trees_near_the_best_have_a_moment(moment, table, monkeypatch):
+    interrupt(moment, monkeypatch)
+    left, count = [], near_optimal_set.near_optimal_set
+
+    def noted(*given):
+        left.append(deadline.seconds_left())
+        return count(*given)
+
+    monkeypatch.setattr(near_optimal_set, "near_optimal_set", noted)
+    said = command("fit", "t.csv", "--depth", 3, "--within", 1, "-o", "m", "--json", folder=table)
+    assert said.code == 0 and said.facts["verified"]
+    assert said.facts["termination"] == ("interrupted" if moment == "search" else "optimal")
+    assert left != [None] and left[0] < 1
+
+
+@pytest.mark.parametrize("moment", ["fewest leaves", "search", "check"])
+def test_an_interrupted_certify_writes_what_it_has(moment, table, monkeypatch):
+    words = ("certify", "t.csv", "--depth", 3, "-o", "c.json")
+    with monkeypatch.context() as during:
+        during.setattr(certificate, "check", interrupted if moment == "check" else lasts)
+        if moment != "check":
+            interrupt(moment, during)
+        said = command(*words, folder=table)
+    assert said.code == 0 and "by the search, no tree" in said.out and "not checked here" in said.out
+    checked = command("verify", "--certificate", "c.json", folder=table)
+    assert checked.code == 0 and "proved: no tree of depth 3" in checked.out
+    assert "not checked" not in command(*words, folder=table).out
+
+
+def test_no_kernel_is_compiled_for_a_count_without_the_time(monkeypatch):
+    kernels = compiled.Kernels()
+    kernels.now, kernels.always = SimpleNamespace(compiled=True), False
+    monkeypatch.setattr(compiled, "on_disk", lambda name="": False)
+    monkeypatch.setattr(compiled, "_ready", [])
+    with deadline.within(0.5):
+        assert not kernels.counting().compiled
+    assert kernels.counting() is kernels.now
+    with deadline.within(0.5):
+        assert kernels.counting() is kernels.now  # it was compiled
