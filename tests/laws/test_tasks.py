@@ -1,6 +1,7 @@
 """Laws over tasks: the optimum is that of trying every tree on the rows themselves, for policies by any formulation."""
 
 import json
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -485,6 +486,42 @@ def test_what_roots_of_two_levels_cost_is_the_same_in_numpy_and_in_loops(law, li
     plain = [bound._root_costs(np.arange(2, 18), column, 2, Limit(*limit)) for column in range(3)]
     assert found[1].tolist() == [cut for cuts, _ in plain for cut in cuts]
     assert found[2] == pytest.approx([cost for _, costs in plain for cost in costs], rel=1e-12)
+
+
+def tried_at_random(rng: np.random.Generator, rank: np.ndarray) -> list:
+    """Cuts that a certificate could have tried on some rows, of which some sides are not bounded."""
+    cuts = [(g, int(cut)) for g, column in enumerate(rank.T) for cut in np.unique(column)[:-1]]
+    kept = rng.permutation(len(cuts))[: rng.integers(len(cuts) + 1)]
+    return [[*cuts[k], *(None if rng.random() < 0.1 else 0 for _ in range(2))] for k in kept.tolist()]
+
+
+@pytest.mark.parametrize("law", ["squares", "likelihood"])
+def test_the_sides_of_all_tried_cuts_are_bounded_at_once_as_one_by_one(monkeypatch, law):
+    """Of columns with many ranks, with alike cuts, and of rows that no column tells apart."""
+    from fractions import Fraction
+
+    from odtc.verification import leaf_sums
+
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        _, data = of_nested_tests(seed, 1)
+        rank, scales = rng.integers(0, 4, (30, 3)), {"number_scale": 10, "weight_scale": 1}
+        rank = np.column_stack([rank, rank[:, 0] > 1, 3 - rank[:, 1]])
+        if law == "likelihood":
+            time, one = rng.exponential(size=30) + 0.1, np.ones(30)
+            data = replace(data, sums=np.column_stack([one, one, one, rng.integers(0, 2, 30), time]))
+        measure = getattr(leaf_sums, law).MEASURE(scales, data)
+        rows = np.flatnonzero(rank[:, 0] <= rng.integers(1, 4))
+        tried, price, bounds = tried_at_random(rng, rank[rows]), Fraction(int(rng.integers(3)), 2) * measure.unit, []
+        for compiled in ("never", "always"):
+            monkeypatch.setenv("ODTC_COMPILED", compiled)
+            found = leaf_sums.LeafSumsBound(rank, measure, price, law == "likelihood")
+            bounds.append(found.least(rows, 3, tried, Fraction(0), exact=False))
+            assert (found._at_once is None) == (compiled == "never")
+        assert bounds[1] == pytest.approx(max(bounds[0], 0.0), rel=1e-9, abs=1e3 * measure.near)
+        for wrong in ([-1, 0, 0, 0], [0, 99, 0, 0], [0, -1, 0, 0], [0, 0], [9, 0, 0, 0], *tried[:1]):
+            with pytest.raises((ValueError, IndexError)):
+                found.least(rows, 3, [*tried, wrong], Fraction(0), exact=False)
 
 
 def test_at_a_limit_a_certificate_bounds_all_trees_of_a_regression():

@@ -66,6 +66,7 @@ CHECKER = {
         "leaf_sums/squares",
         "leaf_sums/likelihood",
         "leaf_sums/two_levels",
+        "leaf_sums/tried_cuts",
     )
 }
 CHECKER_MAY = {"base", "data", "errors", "trees", "verification"}

@@ -251,9 +251,7 @@ class MomentSearch:
         entry = self.known.get(key)
         if entry is not None and (entry.lower >= limit or entry.upper - entry.lower <= self.near):
             return entry
-        if depth == 1 or (
-            depth == 2 and self.limits.alike(place) and (self.narrow or self._pairs(len(rows)) <= WIDEST)
-        ):
+        if self.is_shallow(len(rows), depth, place):
             entry = self._shallow(rows, depth, place)
         else:
             entry = self._deep(rows, depth, limit, entry, place, root)
@@ -261,6 +259,12 @@ class MomentSearch:
             self.known.clear()
         self.known[key] = entry
         return entry
+
+    def is_shallow(self, n_rows: int, depth: int, place: Place) -> bool:
+        """Whether the best tree of so many rows is found at once, of one or two levels, and no cuts are tried."""
+        if depth != 2:
+            return depth < 2
+        return self.limits.alike(place) and (self.narrow or self._pairs(n_rows) <= WIDEST)
 
     def _pairs(self, n_rows: int) -> float:
         """No more pairs of cuts separate so many rows."""

@@ -36,6 +36,7 @@ from odtc.verification.certificate import Proof, left_of
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.claim import claim_of, expect
 from odtc.verification.leaf_sums import likelihood, squares
+from odtc.verification.leaf_sums.tried_cuts import Sides, TriedCuts
 from odtc.verification.leaf_sums.two_levels import kernel
 from odtc.verification.threshold_columns import count_left_out, cut_groups, rank_columns
 
@@ -238,6 +239,7 @@ class LeafSumsBound:
         # By column the cuts that separate the rows as one of another column does: {rank: number of the group}, less
         # than 0 if the left side of the one is the right side of the other.
         self.alike: list[dict[int, int]] = []
+        self._at_once: TriedCuts | None = None
         self._known: dict[tuple[int, Limit, bytes], float] = {}  # what `best` found in rounded numbers
         for column, group in zip(rank.T, groups):
             own, values = np.abs(group), np.unique(column)
@@ -294,14 +296,20 @@ class LeafSumsBound:
             if exact:
                 return self.best(rows, depth, need + floor, limit) - floor
             return self._rounded(rows, depth, limit) - floor
+        sides = self._sides(rows, depth, tried, limit)
+        if sides is not None and not exact:
+            self.n_states += sides.bounded
+            leaf = self._leaf(rows, False) - self.floor(rows, False)
+            return min(leaf, float(self.price) + sides.least)
         by_column: dict[tuple[int, int], dict[int, _Cut]] = {}
-        for column, cut, *below in tried:
+        for number, (column, cut, *below) in enumerate(tried):
             share, *below = below if limit.leaves else (0, *below)
             cut = self._stands_for(rows, column, cut)
             cuts = by_column.setdefault((column, share), {})
             if cut in cuts:
                 raise ValueError("it tries a cut twice")
-            cuts[cut] = self._cut(rows, column, cut, below, depth - 1, limit.of_sides(share))
+            known = (None, None) if sides is None else sides.found[number]
+            cuts[cut] = self._cut(rows, column, cut, below, depth - 1, limit.of_sides(share), known)
         found = self._leaf(rows, exact) - self.floor(rows, exact)
         alike: dict[tuple[int, int], Fraction | float] = {}
         price = self.price if exact else float(self.price)
@@ -319,16 +327,34 @@ class LeafSumsBound:
             raise ValueError("it tries cuts of columns that it has not")
         return min([found, *(price + cost for cost in alike.values())])
 
-    def _cut(self, rows: np.ndarray, column: int, cut: int, below: list, depth: int, limits) -> "_Cut":
-        """What the sides of a tried cut cost at least."""
+    def _sides(self, rows: np.ndarray, depth: int, tried: list, limit: Limit) -> Sides | None:
+        """The sides of two levels of all tried cuts at once, None if they are found one by one."""
+        if depth != 3 or limit != NO_LIMIT or type(tried) is not list or self._kernel(len(rows)) is None:
+            return None
+        if self._at_once is None:
+            marks = [(column, cut, abs(group)) for column, own in enumerate(self.alike) for cut, group in own.items()]
+            shared, floors = np.array(marks, np.int64).reshape(-1, 3).T, (self.floors, 0.5**self.shift)
+            price = float(self.price)
+            self._at_once = TriedCuts(self.rank, self.measure, floors, price, self.near, np.ascontiguousarray(shared))
+        return self._at_once.bound(rows, tried)
+
+    def _kernel(self, n_rows: int):
+        if self.compiled is None:
+            self.compiled = kernel(float(n_rows * self.rank.shape[1]) ** 2)
+        return self.compiled
+
+    def _cut(self, rows: np.ndarray, column: int, cut: int, below: list, depth: int, limits, known) -> "_Cut":
+        """What the sides of a tried cut cost at least, of which rounded numbers may be known."""
         left = self.rank[rows, column] <= cut
         parts, free = (rows[left], rows[~left]), limits[0].rows > 1
         if len(below) != (4 if free else 2):
             raise ValueError("a cut that it tries has not two sides")
-        own = tuple(map(_Side, (self, self), parts, below[:2], (depth, depth), limits))
+        own = tuple(map(_Side, (self, self), parts, below[:2], (depth, depth), limits, known))
         if not free:
             return _Cut(own, own)
-        return _Cut(own, tuple(map(_Side, (self, self), parts, below[2:], (depth, depth), map(_any_rows, limits))))
+        return _Cut(
+            own, tuple(map(_Side, (self, self), parts, below[2:], (depth, depth), map(_any_rows, limits), known))
+        )
 
     def _stands_for(self, rows: np.ndarray, column: int, cut: int) -> int:
         """The rank of these rows whose cut separates them as `cut` does; raises ValueError if it leaves one side
@@ -432,12 +458,10 @@ class LeafSumsBound:
     def _roots(self, rows: np.ndarray, depth: int, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(column, cut, cost as a float) of each cut of these rows, with the best tree of depth - 1 on either side."""
         measure = self.measure
-        if depth == 2 and self.compiled is None:
-            self.compiled = kernel(float(len(rows) * self.rank.shape[1]) ** 2)
-        if depth == 2 and self.compiled is not None:
+        if depth == 2 and (compiled := self._kernel(len(rows))) is not None:
             law, unit = measure.LAW, measure.root_unit
             told = float(measure.rounded[measure.TOLD, rows].sum())
-            return self.compiled(self.rank, self.moments, rows, told, (law, unit), float(self.price), *limit)
+            return compiled(self.rank, self.moments, rows, told, (law, unit), float(self.price), *limit)
         found = [self._root_costs(rows, column, depth, limit) for column in range(self.rank.shape[1])]
         columns = np.repeat(np.arange(len(found)), [len(cuts) for cuts, _ in found])
         return columns, *(np.concatenate(part) for part in zip(*found))
@@ -495,9 +519,9 @@ def _any_rows(limit: Limit) -> Limit:
 class _Side:
     """What a side of a tried cut costs at least: rounded at first, and again if that decides."""
 
-    def __init__(self, bound: LeafSumsBound, rows: np.ndarray, below, depth: int, limit: Limit):
+    def __init__(self, bound: LeafSumsBound, rows: np.ndarray, below, depth: int, limit: Limit, known: float | None):
         self.bound, self.rows, self.below, self.depth, self.limit = bound, rows, below, depth, limit
-        self.found = self._least(Fraction(0), False)
+        self.found = self._least(Fraction(0), False) if known is None else known
         self.need: Fraction | None = None  # what a bound in whole numbers was asked for
 
     def _least(self, need: Fraction, exact: bool) -> Fraction | float:

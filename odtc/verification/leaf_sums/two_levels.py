@@ -159,9 +159,10 @@ def kernel(work: float):
     wish = os.environ.get("ODTC_COMPILED", "")
     if wish == "never" or importlib.util.find_spec("numba") is None:
         return None
-    return _compiled() if wish == "always" or work > SOON or "numba" in sys.modules else None
+    return compiled_roots() if wish == "always" or work > SOON or "numba" in sys.modules else None
 
 
 @cache
-def _compiled():
+def compiled_roots():
+    """`root_costs` compiled."""
     return compile_loops(("part_gain", "dense_ranks", "root_costs"), dict(globals()))

@@ -56,8 +56,10 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
 
     def listed(rows: np.ndarray, depth: int, place: Place = engine.limits.root, search: MomentSearch = engine):
         place, depth = fitted(place, depth)
+        if depth < 2 or search.is_shallow(len(rows), depth, place):
+            return 0
         tried = search.tried.get(engine.key_of(rows, depth, place))
-        if depth < 2 or tried is None:
+        if tried is None:
             return 0
         found = []
         for column, cut, solved, share in tried:
