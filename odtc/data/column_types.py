@@ -21,6 +21,7 @@ PADDED = re.compile(r"[+-]?0[0-9]")
 
 # From here on neighbouring integers are the same double, so names are kept as they are written.
 EXACT = 2.0**53
+DECIMAL_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+(e[-+]?\d+)?\s*", re.IGNORECASE)
 
 
 FEW, REMEMBERED = 16, 4096  # cells of a column, and columns, of which is remembered what was found
@@ -103,6 +104,8 @@ def numbers(column: pl.Series, name: str, place: str, advice: str = "correct it"
     wrong = column.is_not_null() & ~values.is_finite().fill_null(False)
     if wrong.any():
         row = wrong.arg_max()
+        if DECIMAL_COMMA.fullmatch(str(column[row])):
+            advice = "write decimals with a point, and no comma between thousands"
         raise DataError(
             f"expected a finite number in column {name!r} of {place}, got {_short(column[row])} in row "
             f"{row + first}; {advice}"

@@ -16,15 +16,12 @@ from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import TASKS, expect_classes
 from odtc.errors import ChoiceError, DataError
 from odtc.problem.constraints import constraint
-from odtc.problem.constraints.kind import Subject
 from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import able_models, parse_params
 from odtc.problem.problem import Choice, Problem
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.row_selection.selection import select_rows
 from odtc.workflow.specification import RunSpec
-
-OF_CLASSES = (Subject.RIGHT, Subject.RIGHT_OF_TWO, Subject.PREDICTIONS, Subject.LEAVES)  # of constraints
 
 
 def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, fitting: bool = False, **keywords):
@@ -100,9 +97,6 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True, l
         of_class = np.bincount(counted.y, counted.weight, len(encoded.classes))
         encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, wanted.class_weight, wanted.cost))
     problem = constraint.posed(Problem(encoded, topology, model, settings, choice=choice), wanted.constraints)
-    for given in problem.constraints:
-        if given.module.SUBJECT in OF_CLASSES:
-            expect_classes(encoded.task, f"--constraint {given}")
     if problem.module.prices_answers(problem):
         expect_classes(encoded.task, f"--model {problem.formulation} with these parameters")
     with _part_of_limit(spec, began):

@@ -328,6 +328,7 @@ def test_two_tasks_of_one_table_keep_their_files(tmp_path):
         (["--model", "flowoct"], "use --model dpflow"),
         (["--target", "colour"], "expected a finite number in column 'colour'"),
         (["--constraint", "accuracy >= 0.5"], "about classes"),
+        (["--constraint", "recall[1] >= 0.5"], "the constraint 'recall[1] >= 0.5' is about classes"),
         (["--constraint", "tests <= 2"], "counts the thresholds of a column one by one; leave it out, or bound"),
         (["--constraint", "together[x0,x1]"], "no search over sums tells which trees satisfy it"),
         (["--constraint", "leaves <= 2", "--format", "lp"], "`odtc fit` without a solver and without --format"),

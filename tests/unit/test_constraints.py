@@ -489,6 +489,14 @@ def test_rows_that_other_columns_tell_apart_too_do_not_rise():
         parse("monotone[a1,positive=1]", monks())
 
 
+@pytest.mark.parametrize("text", ["leaf_rows >= 3", "leaf_rows <= 2"])
+def test_no_example_is_one_that_is_refused(text, tmp_path):
+    (tmp_path / "t.csv").write_text("x,class\n1,no\n2,yes\n")
+    encoded = encode(odtc.read(tmp_path / "t.csv"), "auto")
+    with pytest.raises(ChoiceError, match=r"; write for example 'leaf_rows >= 1'$"):
+        parse(text, encoded)
+
+
 @pytest.mark.parametrize("name", CONSTRAINTS.names())
 def test_a_kind_without_its_words_is_answered_by_an_example_that_is_taken(name, tmp_path):
     """The example is in the columns and levels of the data."""

@@ -17,6 +17,7 @@ from odtc.base.contract import Member
 from odtc.base.text import show_number
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Threshold
+from odtc.data.task import expect_classes
 from odtc.errors import ChoiceError, TreeError
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
@@ -38,6 +39,7 @@ BY_SEARCH = (
     "`odtc fit --model dpflow`, with fewer tests (--encoding auto:bins=8) or a smaller --depth if it is refused"
 )
 EXAMPLES = {"N": 3.0, "R": 0.6, "D": 0.05, "C": 100.0}  # numbers of an example, by their letter in the summary
+OF_CLASSES = (Subject.RIGHT, Subject.RIGHT_OF_TWO, Subject.PREDICTIONS, Subject.LEAVES)
 SLACK = 1e-9  # of the bound: sums of weights are rounded
 
 
@@ -105,6 +107,8 @@ def parse(text: str, encoded: Encoded) -> Constraint:
         )
     name, args = found["name"], found["args"]
     module = CONSTRAINTS.get(name)
+    if module.SUBJECT in OF_CLASSES:
+        expect_classes(encoded.task, f"the constraint {text!r}")
     if (found["op"] or "") not in (module.OPS or ("",)):
         wanted = f"takes {' or '.join(module.OPS)}, as NAME OP NUMBER" if module.OPS else "takes no number"
         raise ChoiceError(f"constraint {name!r} {wanted}, got {text!r}; {example_text(name, encoded)}")
@@ -133,7 +137,8 @@ def parse(text: str, encoded: Encoded) -> Constraint:
 
 
 def example_text(name: str, encoded: Encoded) -> str:
-    """An example of a kind in the columns and levels of the data, by the first words of its summary."""
+    """An example of a kind in the columns and levels of the data, by the first words of its summary: one that is not
+    refused itself."""
     shape = GRAMMAR.fullmatch(CONSTRAINTS.get(name).SUMMARY.split(": ")[0])
     if not shape:
         return f"see `odtc info {name}`"
@@ -146,8 +151,12 @@ def example_text(name: str, encoded: Encoded) -> str:
         own = {"CLASS": lambda: rarest(encoded), "G": lambda: example_of(encoded)}
         value = own[value]() if value in own and (key or value == "CLASS") else next(columns, "COLUMN")
         args.append(f"{key}={value}" if key else value)
-    number = EXAMPLES.get(shape["bound"] or "", 0)
-    return f"write for example {str(Constraint(name, tuple(args), shape['op'] or '', number))!r}"
+    for number in (EXAMPLES.get(shape["bound"] or "", 0.0), 1.0, 0.0):
+        example = Constraint(name, tuple(args), shape["op"] or "", number)
+        with contextlib.suppress(ChoiceError):
+            example.module.read(encoded, example)
+            return f"write for example {str(example)!r}"
+    return f"see `odtc info {name}`"
 
 
 def expect_no_arguments(given: Constraint) -> None:

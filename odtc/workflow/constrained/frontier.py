@@ -15,13 +15,12 @@ from pathlib import Path
 
 from odtc.base import deadline
 from odtc.base.atomic_write import write_text
-from odtc.data.task import TASKS, expect_classes
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.model.solution import is_proved
 from odtc.problem.constraints.constraint import Constraint, parse
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
-from odtc.workflow.posing import OF_CLASSES
 from odtc.workflow.searching import ROUGHLY
 
 MOST_POINTS = 200
@@ -103,8 +102,6 @@ def frontier(
     until = None if time_limit is None else time.monotonic() + time_limit
     task = problem.encoded.task
     given = [parse(text, problem.encoded) for text in texts]
-    if given[0].module.SUBJECT in OF_CLASSES:
-        expect_classes(task, f"--vary {texts[0]}")
     loose_first = given if given[0].op == ">=" else given[::-1]
     points: dict[int, Point] = {}
     stopped: list[int] = []  # where Ctrl-C has come
