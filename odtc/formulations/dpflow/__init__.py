@@ -174,6 +174,7 @@ def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.
     if _under_constraints(problem) and not threshold_search.by_ranks(problem):
         from odtc.formulations.dpflow import constrained
 
+        start = constrained.first(problem, start)
         if constrained.needs_floor(problem):
             start, floor = _without_sums(problem, start, floor)
         return constrained.search(problem, start, progress, floor)

@@ -16,6 +16,7 @@ from odtc.algorithms.constrained.all_thresholds import CoarseSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
 from odtc.algorithms.constrained.constrained_search import Found
 from odtc.algorithms.constrained.engines import DEEP, Engine, engine_of, over_all_tests
+from odtc.algorithms.constrained.first_trees import first_tree
 from odtc.algorithms.constrained.frontier_search import FrontierSearch
 from odtc.algorithms.constrained.subtree_search import improved
 from odtc.base import deadline
@@ -27,6 +28,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 MOST_BEFORE = 2e10  # sums of one pass over all roots before a model: some seconds
+FIRST = 0.4  # of the time that is left, for a tree over a few tests of each column
 LOW = 0.05  # of the time that is left, for the trees of a depth below DEEP over very many tests
 IMPROVED = 0.15  # of the time that is left, for subtrees of such a tree
 SHALLOWER = 0.5  # of the time that is left, for the trees of one such depth
@@ -90,6 +92,24 @@ def needs_floor(problem: Problem) -> bool:
         return True
     long = engines.sums(problem.encoded.n_tests, problem.topology.depth) > MOST_FREE
     return type(engine) is CoarseSearch and long
+
+
+def first(problem: Problem, start: HeapTree | None) -> HeapTree | None:
+    """A tree over a few tests of each column where there are so many that a good one would come late, in a part of the
+    time; `start` if that costs no more, or where there are few."""
+    engine, posed = problem.derived(Posed).search, problem.derived(Posed).problem
+    few = not isinstance(engine, CoarseSearch) or not (engine.long or posed.arrays.depth > DEEP)
+    if few or posed.arrays.accepts is not None or not posed.arrays.depth:
+        return start
+    left = deadline.seconds_left()
+    tick = _after(None if left is None else time.monotonic() + left, FIRST)
+    with deadline.cut_short():
+        found = first_tree(posed.arrays, engine.tests, tick, exactly=left is not None)
+        if found is not None:
+            heap = posed.tree(*found)
+            objective = problem.module.objective
+            return heap if start is None or objective(problem, heap) < objective(problem, start) else start
+    return start
 
 
 def search(

@@ -1,0 +1,65 @@
+"""A good tree at once where a problem has very many ordered tests: the best trees over a few quantiles of each scale.
+
+The depths rise, so that a tree is there soon and none of more depth is worse. Over 8 tests of each scale, fewer where
+these are too many, a search takes a moment, and its tests are some of all.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.algorithms.constrained.all_thresholds import named, only, spread
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+
+EACH = 8  # tests of a scale
+MOST = 2e9  # rows times tests to the power of the depth
+
+
+def first_tree(
+    problem: ConstrainedProblem, scales: list[np.ndarray], tick: Callable[[], bool], exactly: bool
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """A tree that keeps the constraints, (test, label) on the heap of the problem's depth.
+
+    Parameters
+    ----------
+    problem : ConstrainedProblem
+        Without `accepts`.
+    scales : list of int (tests,)
+        Of each scale its tests, nested in this order.
+    tick : Callable[[], bool]
+        Whether the search has to end; asked often.
+    exactly : bool
+        Whether the best tree over these tests is wanted, however long it takes until `tick` says stop; else what
+        multipliers of all cases together find.
+
+    Returns
+    -------
+    tuple of int32 (2^(depth + 1),), or None
+        None if none was met.
+    """
+    best, cost = None, problem.most_cost + 1
+    for depth in range(1, problem.depth + 1):
+        tests = _some(problem, scales, depth)
+        if not len(tests) or tick():
+            break
+        search = ConstrainedSearch(only(replace(problem, depth=depth, allowed=problem.allowed[:depth]), tests), tick)
+        search.begun = True
+        if best is not None:
+            search.want_below(cost)
+        found = search.run(exactly)
+        if found.test is not None and found.cost < cost:
+            fill = np.full(2 ** (problem.depth + 1) - len(found.test), -1, np.int32)
+            heaps = named(found.test, tests), found.label
+            best, cost = tuple(np.concatenate([heap, fill]).astype(np.int32) for heap in heaps), found.cost
+    return best
+
+
+def _some(problem: ConstrainedProblem, scales: list[np.ndarray], depth: int) -> np.ndarray:
+    """int (tests,): as many quantiles of each scale as this depth allows, at most EACH; none if one is too many."""
+    for few in range(EACH, 0, -1):
+        n = sum(min(few, len(mine)) for mine in scales)
+        if len(problem.X) * float(n) ** max(2, depth) <= MOST:
+            return np.sort(np.concatenate([spread(mine, few) for mine in scales]))
+    return np.zeros(0, int)
