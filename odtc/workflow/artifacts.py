@@ -15,7 +15,7 @@ from odtc.base.staging import remove, rename
 from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read
 from odtc.data.reading_spec import ReadingSpec
-from odtc.errors import ChoiceError, ManifestError, ModelError, OdtcError, SolutionError
+from odtc.errors import ChoiceError, DataError, ManifestError, ModelError, OdtcError, SolutionError
 from odtc.fileformats.model_files import FORMATS, read_model, write_model
 from odtc.fileformats.solution_files import RawPoint, read_point, write_point
 from odtc.model.milp import Model
@@ -358,16 +358,32 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
 
 
 def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
-    """`original_data` of a model of selected rows, whose tree is filled by all; (None, "") of another, unless it is
-    asked for."""
+    """`original_data` of a model of selected rows, whose tree is filled by all; of another None, unless it is asked
+    for, and a word if the file has changed."""
     if data_path is None and "selection" not in manifest.facts["data"]:
-        return None, ""
+        return None, _change(manifest)
     try:
         return original_data(manifest, data_path)
     except ManifestError as problem:
         if data_path is not None:
             raise
         return None, f"{problem}; the tree's leaves hold and predict by the selected rows alone"
+
+
+def _change(manifest: Manifest) -> str:
+    """A sentence if the data file that a manifest names is there and is another now; "" if not, or if none can tell."""
+    facts = manifest.facts["data"]
+    if facts.get("sha256") is None or not isinstance(facts.get("path"), str):
+        return ""
+    path = manifest.path.resolve().parent / facts["path"]
+    try:
+        changed = path.is_file() and fingerprint(path) != facts["sha256"]
+    except (DataError, OSError, ValueError):
+        return ""
+    return changed * (
+        f"the data file {str(path)!r} has changed since the model was built (its SHA-256 is not the manifest's): the "
+        "counts are of the rows in the manifest"
+    )
 
 
 def selection_facts(manifest: Manifest) -> dict:

@@ -11,6 +11,7 @@ from odtc.errors import ChoiceError, ContradictionError
 from odtc.model.milp import Model
 from odtc.model.solution import Solution
 from odtc.problem.problem import Problem
+from odtc.solvers.log_buffer import LogFile
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow import artifacts
 from odtc.workflow.compiling import separates
@@ -233,18 +234,16 @@ def open_logs(stem: str | None, racers: tuple[str, ...], files: list):
     with ExitStack() as stack:
         stream, *others = [stack.enter_context(new_file(path)) for path in paths]
         files.extend(paths)
-        heard = dict(zip(racers, others))
-
-        def log(text: str) -> None:
-            stream.write(text.encode("utf-8"))
-            stream.flush()  # who follows it sees what the solver says now
+        log, heard = LogFile(stream), {name: LogFile(other) for name, other in zip(racers, others)}
 
         def logs(name: str, text: str) -> None:
-            heard[name].write(text.encode("utf-8"))
+            heard[name].add(text)
 
         try:
-            yield Hearing(None, log, logs if racers else None)
+            yield Hearing(None, log.add, logs if racers else None)
         except ContradictionError as problem:
             crossed = problem
+        for one in (log, *heard.values()):
+            one.end()
     if crossed is not None:
         raise crossed

@@ -52,6 +52,22 @@ def test_a_solution_of_the_model_that_was_replaced_is_removed_or_refused(tmp_pat
     assert refused.code == 1 and "is of another model" in refused.err and "Traceback" not in refused.err
 
 
+def test_a_data_file_that_has_changed_since_is_told(tmp_path):
+    """`decode` said "verified" of rows that were no longer those of the file, without a word."""
+    shutil.copy(MONKS / "monks-1.csv", tmp_path / "d.csv")
+    words = ("--model", "flowoct", "--depth", 1, "--encoding", "onehot", "-o", "m")
+    assert odtc("build", "d.csv", *words, folder=tmp_path).code == 0
+    solve(tmp_path)
+    assert "has changed" not in odtc("decode", "m.sol", folder=tmp_path).err
+    with (tmp_path / "d.csv").open("a") as data:
+        data.write((MONKS / "monks-1.csv").read_text().splitlines()[1] + "\n")
+    said = odtc("decode", "m.sol", folder=tmp_path)
+    assert said.code == 0 and said.err.count("has changed since the model was built") == 1
+    assert "the counts are of the rows in the manifest" in said.err
+    (tmp_path / "d.csv").unlink()
+    assert "has changed" not in odtc("decode", "m.sol", folder=tmp_path).err
+
+
 def test_built_again_the_same_everything_stays(tmp_path):
     build(tmp_path)
     solve(tmp_path)

@@ -16,6 +16,7 @@ from odtc.model.solution import Options
 from odtc.solvers import child_process, log_buffer
 from odtc.solvers.child_process import Child, attend, quick_output
 from odtc.solvers.solve import solve
+from odtc.workflow.sinks import open_logs
 from tests.command_line import MONKS, environment
 from tests.solvers.test_solver import model
 
@@ -97,6 +98,26 @@ def test_of_a_long_log_the_beginning_and_the_end_are_kept(monkeypatch):
     for text in ("a" * 1000, "b" * 250, "the end"):
         log.add(text)
     assert log.text().endswith("b" * 93 + "the end")
+
+
+def test_a_log_file_has_the_beginning_and_the_end_of_a_flood(tmp_path, monkeypatch):
+    """A solver that floods used to leave a log of its full length: 114 MB in 6 s."""
+    monkeypatch.setattr(log_buffer, "TALK", 100)
+    flood = [f"{at:09d}\n" for at in range(1000)]
+    for length in (7, 11, 25, 1000):
+        lines, files = flood[:length], []
+        with open_logs(str(tmp_path / "m"), ("one",), files) as hearing:
+            for line in lines:
+                hearing.log(line)
+                hearing.logs("one", line)
+        for file in files:
+            text = file.read_text()
+            assert text.startswith("".join(lines)[:100]) and text.endswith("".join(lines)[-100:])
+            assert len(text) < 500
+            kept = "".join(line for line in text.splitlines(True) if "left out" not in line).replace("\n\n", "\n")
+            missing = 10 * length - len(kept)
+            assert ("left out" in text) == (missing > 0)
+            assert not missing or f"[odtc: {missing:,} characters of this log are left out here]\n" in text
 
 
 def test_what_nobody_fetches_is_held_back_in_the_pipe(tmp_path):
