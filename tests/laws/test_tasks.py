@@ -487,6 +487,12 @@ def test_what_roots_of_two_levels_cost_is_the_same_in_numpy_and_in_loops(law, li
     plain = [bound._root_costs(np.arange(2, 18), column, 2, Limit(*limit)) for column in range(3)]
     assert found[1].tolist() == [cut for cuts, _ in plain for cut in cuts]
     assert found[2] == pytest.approx([cost for _, costs in plain for cost in costs], rel=1e-12)
+    least = Limit(limit[0])
+    stumps = bound._roots(np.arange(2, 18), 1, least)
+    plain = [bound._root_costs(np.arange(2, 18), column, 1, least) for column in range(3)]
+    assert stumps[0].tolist() == [column for column, (cuts, _) in enumerate(plain) for _ in cuts]
+    assert stumps[1].tolist() == [cut for cuts, _ in plain for cut in cuts]
+    assert stumps[2] == pytest.approx([cost for _, costs in plain for cost in costs], rel=1e-12)
 
 
 def tried_at_random(rng: np.random.Generator, rank: np.ndarray) -> list:

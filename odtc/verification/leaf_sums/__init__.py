@@ -42,6 +42,7 @@ from odtc.verification.threshold_columns import count_left_out, cut_groups, rank
 
 DEEPEST = 8
 OFF = 0.01  # of what rounded sums of a check may be off by: what those of one tree are
+SMALL = 10_000  # sums of ranks that are told in one table, at any number of rows
 WIDTH = 1e-10  # of the ends of a cost that is rounded: trees nearer than that are not told apart
 SHAPE = {"depth": WHOLE, "price": TEXT, "tree": {}, "of": CLAIM_SHAPE, "least?": WHOLE, "leaves?": WHOLE}
 MEASURES = {one.SCHEMA: one for one in (squares, likelihood)}
@@ -229,6 +230,7 @@ class LeafSumsBound:
 
     def __init__(self, rank: np.ndarray, measure, price: Fraction, single: bool):
         self.rank, self.measure, self.moments, self.price, self.n_states = rank, measure, measure.moments, price, 1
+        self.widest = int(rank.max()) + 1
         self.near = 2 * measure.near  # of rounded numbers: what they and a few sums of them are off by, and more
         self.slack = 64 * self.near  # no bound of rounded numbers misses the exact one by more
         self.floors = self._floors(single)
@@ -462,9 +464,25 @@ class LeafSumsBound:
             law, unit = measure.LAW, measure.root_unit
             told = float(measure.rounded[measure.TOLD, rows].sum())
             return compiled(self.rank, self.moments, rows, told, (law, unit), float(self.price), *limit)
+        if depth == 1 and self.rank.shape[1] * self.widest <= max(SMALL, self.rank.shape[1] * len(rows)):
+            return self._stump_costs(rows, limit)
         found = [self._root_costs(rows, column, depth, limit) for column in range(self.rank.shape[1])]
         columns = np.repeat(np.arange(len(found)), [len(cuts) for cuts, _ in found])
         return columns, *(np.concatenate(part) for part in zip(*found))
+
+    def _stump_costs(self, rows: np.ndarray, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`_roots` of one level, of all columns at once."""
+        deadline.check()
+        size = self.rank.shape[1], self.widest
+        at = (self.rank[rows] + np.arange(size[0]) * size[1]).ravel()
+        moments = np.vstack([self.measure.rounded[:, rows], np.ones(len(rows))])
+        each = np.stack([np.bincount(at, np.repeat(told, size[0]), math.prod(size)) for told in moments])
+        each = each.reshape(4, *size)
+        below = each.cumsum(axis=2)
+        above = below[:, :, -1:] - below
+        columns, cuts = np.nonzero((each[3] > 0) & (np.minimum(below[3], above[3]) >= max(1, limit.rows)))
+        costs = sum(self.measure.costs(*sums[:3, columns, cuts]) for sums in (below, above))
+        return columns, cuts, float(self.price) + costs
 
     def _root_costs(
         self, rows: np.ndarray, column: int, depth: int, limit: Limit = NO_LIMIT

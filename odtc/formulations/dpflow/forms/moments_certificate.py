@@ -1,6 +1,7 @@
 """The certificate of a tree whose leaves cost sums (odtc.verification.leaf_sums), of what its search has tried."""
 
 from fractions import Fraction
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -52,6 +53,11 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
         SimpleNamespace(problem=problem, scales=scales, ranked=SimpleNamespace(columns=np.arange(scales.n)))
     )
     values = [np.unique(line)[:-1] for line in scales.rank.T]
+
+    @cache
+    def place_of(column: int, cut: int) -> tuple:
+        return columns.place(column, int(np.searchsorted(values[column], cut)))
+
     ranks = rank_columns(columns.facts, dataset, left_of)
 
     def listed(rows: np.ndarray, depth: int, place: Place = engine.limits.root, search: MomentSearch = engine):
@@ -61,10 +67,15 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
         tried = search.tried.get(engine.key_of(rows, depth, place))
         if tried is None:
             return 0
-        found = []
+        # No side has cuts of its own, or a limit.
+        flat = search.is_shallow(len(rows), depth - 1, place) and search.free is None and engine.limits.leaves is None
+        found: list[list] = []
         for column, cut, solved, share in tried:
+            at, own, turned = place_of(column, cut)
+            if flat:
+                found.append([at, own, *(0 if solved[side] else None for side in ((1, 0) if turned else (0, 1)))])
+                continue
             parts, places = engine.sides(rows, column, cut), engine.limits.sides(place, column, share)
-            at, own, turned = columns.place(column, int(np.searchsorted(values[column], cut)))
             order = (1, 0) if turned else (0, 1)
             entry = [at, own] if share is None else [at, own, places[order[0]].leaves]
             entry += [listed(parts[side], depth - 1, places[side], search) if solved[side] else None for side in order]
