@@ -9,6 +9,8 @@ from odtc.base import compiled_loops
 
 def module(path, text: str):
     path.write_text(text)
+    for stale in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):  # of a text as long, of the same second
+        stale.unlink()
     spec = importlib.util.spec_from_file_location(path.stem, path)
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)

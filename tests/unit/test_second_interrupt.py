@@ -1,6 +1,7 @@
 """The wait for a child process: what the first and the second Ctrl-C do, and the end of each limit."""
 
 import queue
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ class Scripted:
 
     def __init__(self, *script):
         self.script, self.events = list(script), self
+        self.process = SimpleNamespace(returncode=0, poll=lambda: None)  # whoever asks whether it has ended hears: no
 
     def get(self, timeout):
         event = self.script.pop(0) if self.script else pytest.fail("it was waited for what never comes")
