@@ -285,6 +285,9 @@ class SearchesItself(Protocol):
         search for all of them together."""
         return None
 
+    def inherit(self, problem: Problem, looser: Problem) -> None:
+        """Takes over what the search of a problem with looser constraints, and else the same, has proved."""
+
 
 class Estimates(Protocol):
     """A formulation that can say how large a problem is for it (odtc.formulations.auto)."""

@@ -2,9 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import odtc
+from odtc.algorithms.constrained.lagrangian_pass import Pass
+from odtc.data.dataset import Dataset, Feature
 from odtc.errors import ChoiceError
 from odtc.formulations import dpflow
 from odtc.problem.constraints.constraint import parse
@@ -114,3 +117,53 @@ def test_another_ending_is_refused_before_the_search_with_all_that_are_allowed(t
     words = ("frontier", MONKS_1, "--vary", "recall[1] >= 0.4:0.8:0.2", "-o", tmp_path / given)
     said = refused(command(*words))
     assert all(part in said for part in (given, "STEM.frontier.json", ".html", ".png", ".svg", ".pdf"))
+
+
+VARIED = (
+    "leaf_precision >= 0.5:0.8:0.05",
+    "leaf_class_rows[b] >= 1:19:3",
+    "leaf_rows >= 1:16:3",
+    "class_leaves[a] <= 0:3:1",
+    "together[x0,x1]",
+)
+
+
+def random_table(seed: int) -> Dataset:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, (60, 3)).astype(float)
+    y = ((X[:, 0] > 1) ^ (X[:, 1] > rng.integers(0, 3)) ^ (rng.random(60) < 0.25)).astype(np.int32)
+    return Dataset("t", X, y, tuple(Feature(f"x{j}", "numeric") for j in range(3)), ("a", "b"), np.ones(60))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_of_looser_numbers_lose_no_optimum(seed):
+    """Searches that are told the bounds of a looser one, with sums beside them or not, against a search alone."""
+    data, varying = random_table(seed), VARIED[seed % 4]
+    others = [(), ("recall[b] >= 0.6",), (VARIED[4],)][seed % 3]
+    problem = pipeline.pose(data, "dpflow", 2, constraints=others, fitting=True)
+    for one, given in zip(frontier(problem, varied(varying)), varied(varying)):
+        alone = pipeline.pose(data, "dpflow", 2, constraints=(*others, given), fitting=True)
+        found = alone.module.search(alone, None, lambda *told: None)
+        assert (one.ended == "infeasible") == found.infeasible, given
+        assert found.infeasible or one.ended == "optimal"
+        paid = None if found.infeasible else alone.module.objective(alone, found.heap)
+        assert one.objective == paid, given
+
+
+def test_what_a_looser_number_excludes_is_not_searched_again(monkeypatch):
+    asked = []
+    roots = Pass.roots
+
+    def counted(self, root, weights, segments):
+        asked.append(root)
+        return roots(self, root, weights, segments)
+
+    def curve() -> list:
+        asked.clear()
+        problem = pipeline.pose(random_table(2), "dpflow", 2, fitting=True)
+        return [(point.ended, point.objective) for point in frontier(problem, varied("leaf_precision >= 0.5:0.7:0.02"))]
+
+    monkeypatch.setattr(Pass, "roots", counted)
+    told, passes = curve(), len(asked)
+    monkeypatch.setattr(dpflow, "inherit", lambda *of: None)
+    assert curve() == told and passes < 0.8 * len(asked)

@@ -84,15 +84,23 @@ class Cases:
         The number of the multipliers that gave the bound.
     listed : bool (cases,)
         Whether its trees were listed, so that none costs less than the cheapest known.
+    told : float64 (cases,)
+        A bound that another search has told.
     """
 
     subsets: np.ndarray
     bound: np.ndarray = field(default=None)
     multipliers: np.ndarray = field(default=None)
     listed: np.ndarray = field(default=None)
+    told: np.ndarray = field(default=None)
+
+    @property
+    def least(self) -> np.ndarray:
+        """float64 (cases,): no tree of a case costs less."""
+        return np.maximum(self.bound, self.told)
 
     def __post_init__(self):
-        self.bound = np.full(len(self.subsets), -np.inf)
+        self.bound, self.told = (np.full(len(self.subsets), -np.inf) for _ in range(2))
         self.multipliers = np.zeros(len(self.subsets), int)
         self.listed = np.zeros(len(self.subsets), bool)
 
@@ -177,6 +185,7 @@ class ConstrainedSearch:
         self.floor = 0  # known from elsewhere: no feasible tree costs less
         self.begun = False  # whether trees of less depth were searched before
         self.elsewhere = False  # whether a feasible tree is known elsewhere
+        self.inherited = False  # whether another search has told bounds of cases
         self.swept: Swept | None = None  # in place of tables, if there is one subset
         self.tried: list[np.ndarray] = []
         self._known, self._cases, self._segments = {}, {}, {}
@@ -191,13 +200,23 @@ class ConstrainedSearch:
         """Another clock and another listener, for the run that comes."""
         self._tick, self.progress = tick, progress
 
+    def inherit(self, looser: "ConstrainedSearch") -> None:
+        """Takes over the bounds of cases of a search that every tree of this one belongs to."""
+        if self._cases.keys() != looser._cases.keys() or not np.array_equal(self.order, looser.order):
+            return
+        for root, cases in self._cases.items():
+            other = looser._cases[root]
+            if np.array_equal(cases.subsets, other.subsets):
+                cases.told = np.where(other.listed, np.maximum(other.least, looser.upper), other.least)
+                self.inherited = True
+
     # What is known.
 
     @property
     def bound(self) -> int:
         """No feasible tree costs less."""
         least = min(
-            (float(cases.bound[~cases.listed].min(initial=np.inf)) for cases in self._cases.values()), default=np.inf
+            (float(cases.least[~cases.listed].min(initial=np.inf)) for cases in self._cases.values()), default=np.inf
         )
         return int(min(self.upper, max(0.0, float(self.floor), least)))
 
@@ -392,7 +411,7 @@ class ConstrainedSearch:
             )
 
     def _alive(self, cases: Cases) -> np.ndarray:
-        return ~cases.listed & (cases.bound < self.upper) & (self.upper > self.floor)
+        return ~cases.listed & (cases.least < self.upper) & (self.upper > self.floor)
 
     def _weights(self, multipliers: np.ndarray) -> tuple[Weights, int]:
         """(weights, number) of multipliers, float64 (constraints,)."""

@@ -189,6 +189,14 @@ def frontier(problem: Problem, varied) -> list[Searched] | None:
     return constrained.frontier(problem, varied)
 
 
+def inherit(problem: Problem, looser: Problem) -> None:
+    """Bounds of the cases of a search with looser constraints."""
+    if _under_constraints(problem) and _under_constraints(looser):
+        from odtc.formulations.dpflow import constrained
+
+        constrained.inherit(problem, looser)
+
+
 def _without_sums(problem: Problem, start: HeapTree | None, floor: float) -> tuple[HeapTree | None, float]:
     """(a tree to start from, what no tree costs less than) by a part of the time without the constraints but that on
     the rows of leaves: the best tree may keep them, and its bound holds."""

@@ -14,7 +14,7 @@ import numpy as np
 from odtc.algorithms.constrained import engines
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
-from odtc.algorithms.constrained.constrained_search import Found
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.engines import DEEP, Engine, engine_of, over_all_tests
 from odtc.algorithms.constrained.first_trees import first_tree
 from odtc.algorithms.constrained.frontier_search import FrontierSearch
@@ -142,8 +142,9 @@ def search(
 
     engine, shallower = problem.derived(Posed).search, problem.derived(Posed).shallower(end is not None)
     engine.watch(lambda: end is not None and time.monotonic() > end, told)
+    inherited = isinstance(engine, ConstrainedSearch) and engine.inherited
     if start is not None and (heaps := posed.heaps(start)) is not None:
-        engine.start(*heaps)
+        engine.begun = (engine.start(*heaps) and inherited) or engine.begun  # a neighbour's tree is a better start
     at_least = engine.floor = ceil(floor / posed.unit - 1e-6)
     interrupted = deadline.is_interrupted()
     try:
@@ -161,7 +162,7 @@ def search(
         phases = "; ".join([*before[-1:], some])
     heap = None if found.test is None else posed.tree(found.test, found.label)
     make, why = None, ""
-    if (heap is not None or found.infeasible) and found.proved:
+    if (heap is not None or found.infeasible) and found.proved and not inherited:
         from odtc.formulations.dpflow.write_constrained_certificate import certificate_of  # most runs never need it
 
         make, why = certificate_of(problem, engine, heap, posed.unit)
@@ -219,6 +220,15 @@ def _after(end: float | None, part: float) -> Callable[[], bool]:
     """Whether a part of the time until `end`, from now on, has passed; never without an end."""
     until = None if end is None else time.monotonic() + part * (end - time.monotonic())
     return lambda: until is not None and time.monotonic() > until
+
+
+def inherit(problem: Problem, looser: Problem) -> None:
+    """The bounds of the cases of a search that has ended, of a problem that differs by looser constraints alone; of no
+    use for a certificate, as no multipliers of this search tell them."""
+    mine, other = problem.derived(Posed), looser.derived(Posed)
+    plain = type(mine.search) is type(other.search) is ConstrainedSearch
+    if plain and mine.problem.unit == other.problem.unit:
+        mine.search.inherit(other.search)
 
 
 def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | None:

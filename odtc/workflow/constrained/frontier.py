@@ -115,13 +115,18 @@ def frontier(
             say("interrupted: each number has the tree and the bound that were known by then")
         return [points[loose_first.index(one)] for one in given]
 
+    searched: dict[int, Problem] = {}
+
     def search(place: int, floor: float, start: HeapTree | None) -> Point:
-        posed = replace(problem, constraints=(*problem.constraints, loose_first[place]))
+        posed = searched[place] = replace(problem, constraints=(*problem.constraints, loose_first[place]))
         if not posed.module.searches(posed):
             raise ChoiceError(
                 "a frontier needs the compiler's own search: take fewer tests (--encoding auto:bins=8) "
                 "or a smaller --depth"
             )
+        looser = max((at for at in searched if at < place), default=None)
+        if looser is not None:
+            posed.module.inherit(posed, searched[looser])
         with deadline.within(None if until is None else max(deadline.MOMENT, until - time.monotonic())):
             found = posed.module.search(posed, start, lambda *told: None, floor)
         if found.interrupted:  # of all points, not of this one
