@@ -219,3 +219,10 @@ def test_decimal_commas_are_told_of(tmp_path):
     (tmp_path / "d.csv").write_text("a;b;y\n1,5;2,25;p\n2,5;1,25;q\n3,5;0,25;p\n1,0;3,5;q\n")
     said = odtc("fit", "d.csv", "--model", "cart", "--depth", 1, folder=tmp_path)
     assert said.code == 0 and "decimal comma" in said.err and "'a'" in said.err
+
+
+@pytest.mark.parametrize("cell", ["2,5", "-1,250", "1.234,5"])
+def test_decimal_commas_of_a_target_are_refused_with_the_way_out(tmp_path, cell):
+    (tmp_path / "c.csv").write_text(f'a,y\n1,3\n2,"{cell}"\n')
+    said = odtc("fit", "c.csv", "--task", "regression", "-o", "m", folder=tmp_path)
+    assert said.code == 1 and f"got '{cell}' in row 2; write decimals with a point" in said.err
