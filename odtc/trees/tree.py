@@ -1,6 +1,7 @@
 """A decision tree in the words and units of the data file: what every formulation decodes to."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -118,6 +119,17 @@ class Tree:
     def used(self) -> set[int]:
         """The places of the features that its splits ask for."""
         return {feature for node, _ in self.walk() if isinstance(node, Branch) for feature in node.split.features}
+
+    def with_curves(self, curves: Iterable[tuple[tuple[float, float], ...]]) -> "Tree":
+        """The tree with these curves in its leaves, left to right."""
+        given = iter(curves)
+
+        def node(part: Node) -> Node:
+            if isinstance(part, Branch):
+                return Branch(part.split, node(part.left), node(part.right))
+            return replace(part, curve=next(given))
+
+        return replace(self, root=node(self.root))
 
     def apply(self, X: np.ndarray, first: int = 1, on_missing: str = "refuse") -> np.ndarray:
         """The leaf of each row.

@@ -14,7 +14,8 @@ from odtc.base.commit import together
 from odtc.base.staging import remove, rename
 from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read
-from odtc.data.reading_spec import ReadingSpec
+from odtc.data.reading_spec import CLASSIFICATION, ReadingSpec
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, ManifestError, ModelError, OdtcError, SolutionError
 from odtc.fileformats.model_files import FORMATS, read_model, write_model
 from odtc.fileformats.solution_files import RawPoint, read_point, write_point
@@ -358,16 +359,24 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
 
 
 def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
-    """`original_data` of a model of selected rows, whose tree is filled by all; of another None, unless it is asked
-    for, and a word if the file has changed."""
-    if data_path is None and "selection" not in manifest.facts["data"]:
+    """`original_data` of a model of selected rows, whose tree is filled by all, and of a task whose figures need each
+    row, for a model holds equal rows together; of another None, unless it is asked for, and a word if the file has
+    changed."""
+    facts = manifest.facts["data"]
+    selected, merged = "selection" in facts, not TASKS.get(facts.get("task", CLASSIFICATION)).CLASSES
+    if data_path is None and not (selected or merged):
         return None, _change(manifest)
     try:
         return original_data(manifest, data_path)
     except ManifestError as problem:
         if data_path is not None:
             raise
-        return None, f"{problem}; the tree's leaves hold and predict by the selected rows alone"
+        left = (
+            "the tree's leaves hold and predict by the selected rows alone"
+            if selected
+            else "figures that need each row are left out"
+        )
+        return None, f"{problem}; {left}"
 
 
 def _change(manifest: Manifest) -> str:

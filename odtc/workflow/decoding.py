@@ -9,6 +9,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, ManifestError, NoSolutionError, OdtcError, SolutionError, TreeError
 from odtc.model.feasibility import Check, check_point, is_close
 from odtc.model.milp import Model
@@ -237,6 +238,10 @@ def _decoded(
         tree = fill_leaves(tree, problem, dataset.selected.whole)
         tree = simplify_tree(tree) if simplify and not problem.constraints else tree
         checks = [*checks, verify_filled(problem, tree, dataset.selected.whole)]
+    task = TASKS.get(tree.task)
+    if dataset is not None and problem.encoded.dataset is None and not task.CLASSES:
+        at = tree.apply(dataset.X)  # a recorded model holds equal rows together, and a curve needs each row
+        tree = tree.with_curves(task.curve(dataset.sums[at == leaf]) for leaf in range(tree.n_leaves))
     return Decoded(heap, tree, checks, solution, point_heap)
 
 

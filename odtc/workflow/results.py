@@ -271,13 +271,14 @@ class Fit:
         if task.CLASSES:
             return None
 
-        def of_rows(heap: HeapTree) -> dict:
-            found = heap.answers(encoded)
-            if encoded.dataset is None:
-                return task.figures(encoded.sums, found, encoded.classes)
-            return task.figures(encoded.dataset.sums, found[encoded.row_of], encoded.classes)
+        def of_rows(heap: HeapTree, tree: Tree) -> dict:
+            if encoded.dataset is not None:
+                return task.figures(encoded.dataset.sums, heap.answers(encoded)[encoded.row_of], encoded.classes)
+            if self.dataset is not None:  # of a recorded model, whose rows are held together: the file read anew
+                return task.figures(self.dataset.sums, tree.answers(self.dataset.X), encoded.classes)
+            return task.figures(encoded.sums, heap.answers(encoded), encoded.classes)
 
-        found = {"training": of_rows(self.decoded.heap), "cart": of_rows(self.greedy)}
+        found = {"training": of_rows(self.decoded.heap, self.tree), "cart": of_rows(self.greedy, self.cart)}
         if labelled is not None:
             found["test"] = task.figures(labelled.sums, self.tree.answers(labelled.X), encoded.classes)
             if encoded.dataset is not None and found["test"]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import odtc
 from benchmarks.streed_survival import survival_thetas
 from odtc.data.reading import read
+from odtc.data.task import TASKS
 from odtc.data.tasks.survival import curves
 from odtc.evaluation.cross_validation import score_fold
 from odtc.evaluation.leaf_curves import TICKS, leaf_curves, round_times
@@ -21,6 +22,7 @@ from odtc.workflow.specification import RunSpec
 from tests.command_line import odtc as command
 from tests.laws.test_tasks import columns_of, corruptions, every_tree_costs, said, table, write
 
+HOW = {"task": "survival", "time": "t", "event": "d", "weights": "w"}
 WORDS = ["--task", "survival", "--time", "t", "--event", "d"]
 
 
@@ -171,7 +173,19 @@ def test_a_model_of_survival_is_built_solved_and_decoded_by_the_commands(tmp_pat
     said(tmp_path, "solve", "b.mps")
     decoded = json.loads(said(tmp_path, "decode", "b.sol", "--json"))
     assert decoded["objective"] == pytest.approx(facts["objective"], rel=1e-7)
-    assert "all" in said(tmp_path, "verify", "b.sol").splitlines()[-1]
+    tree, data = odtc.read_tree(tmp_path / "b.tree.json"), read(tmp_path / "s.csv", **HOW)
+    trained = decoded["judged"]["training"]
+    assert trained == pytest.approx(TASKS.get("survival").figures(data.sums, tree.answers(data.X), ("risk",)))
+    assert trained["concordance"] is not None and all(leaf.curve for leaf in tree.leaves())
+    for file in ("b.sol", "b.tree.json"):
+        assert "all" in said(tmp_path, "verify", file).splitlines()[-1]
+    (tmp_path / "s.csv").rename(tmp_path / "moved.csv")
+    assert "all" in said(tmp_path, "verify", "b.tree.json").splitlines()[-1]
+    without = command("decode", "b.sol", "-o", "c.tree.json", folder=tmp_path)
+    assert without.code == 0 and "is not there" in without.err and "log-likelihood" in without.out
+    (tmp_path / "s.csv").write_text((tmp_path / "moved.csv").read_text() + "\n")
+    changed = command("decode", "b.sol", "-o", "c.tree.json", folder=tmp_path)
+    assert changed.code == 0 and "figures that need each row are left out" in changed.err
 
 
 @pytest.mark.parametrize(
