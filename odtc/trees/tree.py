@@ -121,7 +121,17 @@ class Tree:
         return {feature for node, _ in self.walk() if isinstance(node, Branch) for feature in node.split.features}
 
     def with_curves(self, curves: Iterable[tuple[tuple[float, float], ...]]) -> "Tree":
-        """The tree with these curves in its leaves, left to right."""
+        """The tree with these curves in its leaves.
+
+        Parameters
+        ----------
+        curves : iterable of ((float, float), …)
+            The points of the curve of each leaf, left to right.
+
+        Returns
+        -------
+        Tree
+        """
         given = iter(curves)
 
         def node(part: Node) -> Node:

@@ -368,7 +368,7 @@ def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
         return None, _change(manifest)
     try:
         return original_data(manifest, data_path)
-    except ManifestError as problem:
+    except (ManifestError, DataError) as problem:
         if data_path is not None:
             raise
         left = (
