@@ -35,8 +35,16 @@ from odtc.workflow.provenance.recorded import described
 from odtc.workflow.run_facts import ProblemFacts
 from odtc.workflow.run_record import read_run, rename_run, write_run
 
+OF_A_START = ".start.tree.json"  # the tree of a start that is left of a run whose solver failed
 NEAR_BEST = (".pool.json", ".near.json")  # trees near the best
-OF_A_MODEL = (".sol", ".run.json", ".tree.json", *NEAR_BEST, ".html")  # what a run of a model leaves beside it
+OF_A_MODEL = (
+    ".sol",
+    ".run.json",
+    ".tree.json",
+    OF_A_START,
+    *NEAR_BEST,
+    ".html",
+)  # what a run of a model leaves beside it
 
 
 def write_build(

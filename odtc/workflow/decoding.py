@@ -284,8 +284,8 @@ def unfinished(
     return without_model(ready.problem, heap, raise_bound_to_floor(ready.problem, known), labelled, simplify)
 
 
-def no_solution(outcome: Unsolved) -> NoSolutionError:
-    """The error of a run without a tree; its `outcome` says what is known."""
+def no_solution(outcome: Unsolved, in_hand: str = "") -> NoSolutionError:
+    """The error of a run without a tree; its `outcome` says what is known, `in_hand` where a start's tree is."""
     problem, dataset = outcome.problem, outcome.problem.encoded.dataset
     selected = dataset is not None and dataset.selected is not None
     constraints = tuple(map(str, problem.constraints))
@@ -295,7 +295,7 @@ def no_solution(outcome: Unsolved) -> NoSolutionError:
     text = no_solution_text(outcome.solution, True, constraints, selected, own_rows)
     checked = "; the proof was checked on the data in whole numbers" if outcome.certified else ""
     checked = f"; {outcome.uncertified}" if outcome.uncertified else checked
-    error = NoSolutionError(text + checked)
+    error = NoSolutionError(text + checked + (in_hand and f"; {in_hand}"))
     error.outcome = outcome
     return error
 

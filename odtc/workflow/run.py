@@ -28,6 +28,7 @@ from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import STOPPED, ChosenSolver, choose_solver, learns, relaxations, solve_or_loop
 from odtc.workflow.specification import RunSpec
 
+FAILED = (Termination.ERROR, Termination.UNKNOWN)  # ends that say nothing of the model: a start is as good as before
 AFTER = 0.5  # seconds in which trees near the best are counted after an interruption
 
 
@@ -176,7 +177,10 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
     elif solution.termination in STOPPED:
         done = unfinished(ready, labelled, solution, spec.simplify)
     else:
-        raise no_solution(Unsolved(last.problem, last, solution))
+        start = ready.best_known if solution.termination in FAILED else None
+        raise no_solution(
+            Unsolved(last.problem, last, solution), "" if start is None else sink.unsolved(problem, start)
+        )
     _finish(sink, reporter, done, ready.left)
     return done
 

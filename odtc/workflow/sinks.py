@@ -48,6 +48,10 @@ class Sink:
     def solved(self, first: Model, last: Model, solution: Solution, spec: RunSpec) -> None:
         """How the solver ended: the model of the first round and of the last, the same without a loop."""
 
+    def unsolved(self, problem: Problem, start: HeapTree) -> str:
+        """The solver failed, and this tree was its start; where that is, in words, or ""."""
+        return ""
+
     def no_model(self) -> None:
         """There is no model: the formulation learns, or the time limit came first."""
 
@@ -179,6 +183,12 @@ class FileSink(Sink):
             solution_files = artifacts.write_solution(last, solution, of, named, spec.model.start)
         rounds = self.keeper.files if self.keeper else ()
         self.files = [*self._built, *beside, *self._logs, *rounds, *solution_files]
+
+    def unsolved(self, problem: Problem, start: HeapTree) -> str:
+        path = artifacts.write_tree(start.to_tree(problem.encoded), f"{self.stem}{artifacts.OF_A_START}")
+        self.files.append(path)
+        paid = problem.module.objective(problem, start)
+        return f"the tree of the start, of which nothing is proved, is in {path} (objective {paid:.10g})"
 
     def no_model(self) -> None:
         self._modelless = True  # an older solution goes when the tree comes: if that cannot be written, nothing is lost

@@ -84,3 +84,23 @@ def test_a_solver_that_lies_of_its_bound_proves_nothing(tmp_path):
     assert said.code == 1, said.out
     assert "proved optimal" not in said.out + said.err
     assert not (tmp_path / "m.tree.json").exists() or '"verified": true' not in said.out
+
+
+def test_a_solver_that_fails_leaves_the_tree_of_the_start(tmp_path):
+    """At a time limit the tree of the start was handed in, after an error it was lost. Nothing is called solved."""
+    (tmp_path / "fails.py").write_text("print('all done')\n")
+    (tmp_path / "fails.toml").write_text(
+        'name = "fails"\ncommand = ["{{ python }}", "{{ here }}/fails.py", "{{ model }}", "{{ solution }}"]\n'
+        'model = "lp"\nsolution = "file"\npattern = "^(?P<name>\\\\w+) := (?P<value>\\\\S+)$"\n'
+        '[status]\n"all done" = "optimal"\n'
+    )
+    words = (MONKS / "monks-1.csv", "--model", "flowoct", "--depth", 1, "--encoding", "onehot", "-o", "m", "--json")
+    said = odtc("fit", *words, "--solver-template", "fails.toml", folder=tmp_path)
+    assert said.code == 3 and said.facts["termination"] == "error" and not said.facts["has_solution"]
+    assert "the tree of the start, of which nothing is proved, is in m.start.tree.json (objective " in said.err
+    assert "m.start.tree.json" in said.facts["files"] and not (tmp_path / "m.tree.json").exists()
+    assert odtc("predict", "m.start.tree.json", MONKS / "monks-1.csv", folder=tmp_path).code == 0
+    again = odtc("fit", *words, "--start", "m.start.tree.json", "--solver", "highs", folder=tmp_path)
+    assert again.code == 0 and again.facts["termination"] == "optimal"
+    none = odtc("fit", *words, "--start", "none", "--solver-template", "fails.toml", folder=tmp_path)
+    assert none.code == 3 and "the tree of the start" not in none.err
