@@ -234,3 +234,18 @@ def test_weighted_rows_are_told_by_number_and_by_weight(tmp_path):
     said = run("fit", "w.csv", "--weights", "w", "--depth", 1, "-o", "m", folder=tmp_path).out
     assert "training  3 of 5 rows right (60.00 %, by weight 84.21 %), CART 3 (60.00 %, by weight 84.21 %)" in said
     assert "by weight" not in run("fit", "w.csv", "--depth", 1, "-o", "m", folder=tmp_path).out
+
+
+def test_errors_that_cost_less_than_solvers_tell_apart_are_refused(tmp_path):
+    """With weights of 1e-9 a leaf was proved optimal where a test makes no error."""
+    for weight in ("1e-9", "0.001"):
+        lines = [f"{x},{weight},{'ab'[x > 3]}" for x in range(1, 7)]
+        (tmp_path / f"{weight}.csv").write_text("\n".join(["x,w,y", *lines]) + "\n")
+    words = ["--weights", "w", "--target", "y", "--depth", 1, "-o", tmp_path / "m"]
+    for model in ("auto", "flowoct", "oct"):
+        said = refused(run("fit", tmp_path / "1e-9.csv", *words, "--model", model))
+        assert "got 1e-09 at most" in said and "multiply the weights or prices by 1e+09" in said
+        facts = run("fit", tmp_path / "0.001.csv", *words, "--model", model, "--json").facts
+        assert facts["objective"] == 0 and facts["n_leaves"] == 2
+    prices = ["--cost", "a:b=1e-7,b:a=2e-7", "--depth", 1, "--target", "y", "--aside", "w"]
+    assert "2e-07 at most" in refused(run("fit", tmp_path / "0.001.csv", *prices, "-o", tmp_path / "m"))
