@@ -63,6 +63,25 @@ def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, co
     return _checked(matrix * rows[:, None], classes)
 
 
+def expect_told_apart(weight: np.ndarray, cost: np.ndarray, least: float) -> None:
+    """Raises ChoiceError if no error costs so much that trees which make it are told from those that do not.
+
+    Parameters
+    ----------
+    weight : float64 (rows,)
+    cost : float64 (classes, classes)
+    least : float
+        What the dearest error has to cost.
+    """
+    most = float(weight.max(initial=0.0) * cost.max(initial=0.0))
+    if 0 < most < least:
+        raise ChoiceError(
+            f"expected an error that costs {least:g} or more, its weight times price, got {most:.4g} at most: what "
+            f"differs by a tenth of that counts as equal here; multiply the weights or prices by "
+            f"{10.0 ** -math.floor(math.log10(most)):g}"
+        )
+
+
 def _is_file(cost) -> bool:
     text = str(cost)
     if isinstance(cost, Path) or "=" not in text:

@@ -12,6 +12,8 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.text import some
+from odtc.data.cost_matrix import expect_told_apart
+from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.heuristics.heuristic import grow
 from odtc.model.milp import Model
@@ -29,6 +31,7 @@ from odtc.trees.tree import Tree, read_tree
 from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import relaxations
 
+TOLD = 1e-5  # ten times what solvers take for equal
 MOMENT = 20_000_000  # rows x tests^depth: a tenth of a second
 LEFT_OUT = {"cases": "cases", "columns": "columns", "arcs": "arcs"}  # what notes of a model count, in words
 
@@ -42,6 +45,8 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
         raise ChoiceError(
             f"{problem.formulation!r} learns its tree without a model: use `odtc fit`, or another --model"
         )
+    if problem.encoded.task == CLASSIFICATION:
+        expect_told_apart(problem.encoded.weight, problem.encoded.cost, TOLD)
     problem, _ = problem.module.limited(problem)
     names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
     require_room(problem, names)

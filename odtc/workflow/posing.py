@@ -3,15 +3,14 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from math import floor, log10
 from pathlib import Path
 
 import numpy as np
 
 from odtc.base import deadline
-from odtc.data.cost_matrix import cost_matrix
+from odtc.data.cost_matrix import cost_matrix, expect_told_apart
 from odtc.data.dataset import Dataset
-from odtc.data.encoding import Encoded, encode
+from odtc.data.encoding import encode
 from odtc.data.reading import read, read_judged_rows, read_rows
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import TASKS, expect_classes
@@ -24,7 +23,7 @@ from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.row_selection.selection import select_rows
 from odtc.workflow.specification import RunSpec
 
-LEAST_PRICE = 1e-5  # ten times what solvers take for equal
+SEEN = 1e-8  # ten times what counts as equal where a bound is held against an objective
 
 
 def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, fitting: bool = False, **keywords):
@@ -100,24 +99,12 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True, l
         of_class = np.bincount(counted.y, counted.weight, len(encoded.classes))
         encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, wanted.class_weight, wanted.cost))
     if dataset.task == CLASSIFICATION:
-        _expect_prices_told_apart(encoded)
+        expect_told_apart(encoded.weight, encoded.cost, SEEN)
     problem = constraint.posed(Problem(encoded, topology, model, settings, choice=choice), wanted.constraints)
     if problem.module.prices_answers(problem):
         expect_classes(encoded.task, f"--model {problem.formulation} with these parameters")
     with _part_of_limit(spec, began):
         return problem.module.prepared(problem) if prepared else problem
-
-
-def _expect_prices_told_apart(encoded: Encoded) -> None:
-    """Raises ChoiceError if no error costs so much that a solver, which takes what differs by 1e-6 for equal, tells a
-    tree that makes it from one that does not."""
-    most = float(encoded.weight.max(initial=0.0) * encoded.cost.max(initial=0.0))
-    if 0 < most < LEAST_PRICE:
-        raise ChoiceError(
-            f"expected an error that costs {LEAST_PRICE:g} or more, its weight times price, got {most:.4g} at most: "
-            "solvers take what differs by 1e-6 for equal; multiply the weights or prices by "
-            f"{10.0 ** -floor(log10(most)):g}"
-        )
 
 
 def _part_of_limit(spec: RunSpec, began: float):

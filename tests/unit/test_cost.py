@@ -238,7 +238,7 @@ def test_weighted_rows_are_told_by_number_and_by_weight(tmp_path):
 
 def test_errors_that_cost_less_than_solvers_tell_apart_are_refused(tmp_path):
     """With weights of 1e-9 a leaf was proved optimal where a test makes no error."""
-    for weight in ("1e-9", "0.001"):
+    for weight in ("1e-9", "1e-6", "0.001"):
         lines = [f"{x},{weight},{'ab'[x > 3]}" for x in range(1, 7)]
         (tmp_path / f"{weight}.csv").write_text("\n".join(["x,w,y", *lines]) + "\n")
     words = ["--weights", "w", "--target", "y", "--depth", 1, "-o", tmp_path / "m"]
@@ -247,5 +247,8 @@ def test_errors_that_cost_less_than_solvers_tell_apart_are_refused(tmp_path):
         assert "got 1e-09 at most" in said and "multiply the weights or prices by 1e+09" in said
         facts = run("fit", tmp_path / "0.001.csv", *words, "--model", model, "--json").facts
         assert facts["objective"] == 0 and facts["n_leaves"] == 2
-    prices = ["--cost", "a:b=1e-7,b:a=2e-7", "--depth", 1, "--target", "y", "--aside", "w"]
+    assert "got 1e-06 at most" in refused(run("fit", tmp_path / "1e-6.csv", *words, "--model", "flowoct"))
+    searched = run("fit", tmp_path / "1e-6.csv", *words, "--json").facts  # no solver has to tell these apart
+    assert (searched["objective"], searched["termination"], searched["n_leaves"]) == (0, "optimal", 2)
+    prices = ["--model", "oct", "--cost", "a:b=1e-7,b:a=2e-7", "--depth", 1, "--target", "y", "--aside", "w"]
     assert "2e-07 at most" in refused(run("fit", tmp_path / "0.001.csv", *prices, "-o", tmp_path / "m"))
