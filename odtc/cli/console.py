@@ -364,6 +364,7 @@ def print_assured(done, confidence: float) -> None:
 
 def priced(done, time_limit: float | None) -> list:
     """What one more percent of each constraint on a share costs; nothing if the tree is not proved."""
+    from odtc.data.task import TASKS
     from odtc.errors import ChoiceError
     from odtc.workflow.constrained.prices import prices
 
@@ -372,7 +373,12 @@ def priced(done, time_limit: float | None) -> list:
         say("note: no price is told beside a tree that is not proved")
         return []
     try:
-        return prices(done.problem, done.decoded.heap, proof["objective"], time_limit)
+        found = prices(done.problem, done.decoded.heap, proof["objective"], time_limit)
+        if not found:
+            task = done.problem.encoded.task
+            none = "" if TASKS.get(task).CLASSES else f", which --task {task} has not"
+            say(f"note: no price: --price is of a --constraint on a share of predictions, as accuracy >= 0.8{none}")
+        return found
     except ChoiceError as refused:
         say(f"note: {refused}")
         return []

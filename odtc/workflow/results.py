@@ -345,7 +345,9 @@ class Fit:
             facts["simplified"] = self.simplified
         if self.robust is not None:
             facts["robust"] = self.robust
-        if self.judged is not None:
+        if self.judged is not None:  # none of its rows is right or wrong
+            facts = {key: value for key, value in facts.items() if key not in OF_CLASSES}
+            facts["loss"] = self.decoded.heap.loss(self.problem.encoded)
             facts |= {"task": self.problem.encoded.task, "judged": self.judged}
         told = {
             "fewest_leaves": self.fewest_leaves,
@@ -361,6 +363,13 @@ class Fit:
     def facts(self) -> dict:
         """`to_json()`, made once."""
         return self.to_json()
+
+
+OF_CLASSES = frozenset(  # the figures that count rows which are right
+    f"{tree}train_{figure}"
+    for tree in ("", "cart_")
+    for figure in ("correct", "accuracy", "balanced_accuracy", "weighted_accuracy")
+)
 
 
 def _size(tree: Tree) -> str:

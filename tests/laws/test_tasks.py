@@ -747,10 +747,18 @@ def test_trees_of_a_task_are_compared_by_its_own_figure(fitted_tasks, name):
     for depth, one in zip((1, 2), facts["trees"]):
         run = json.loads(said(fitted_tasks, "fit", data_of(name), *TABLES[name], "--depth", depth, "--json"))
         assert one["train_figure"] == pytest.approx(run["judged"]["training"][FIGURES[name]])
+        assert run["loss"] == pytest.approx(run["objective"]) and not [key for key in run if "train_" in key]
         assert one["test_figure"] == pytest.approx(one["train_figure"]) and "train_accuracy" not in one
     assert "%" not in said(fitted_tasks, *words).split("share of")[0]
     other = command("compare", "policy1", "median1", folder=fitted_tasks)
     assert other.code == 1 and "trees of one task" in other.err
+
+
+def test_a_price_where_no_share_is_bounded_is_told_as_none(fitted_tasks):
+    words = ("fit", "r.csv", *TABLES["regression"], "--depth", 1, "--constraint", "leaf_rows >= 2", "--price")
+    found = command(*words, folder=fitted_tasks)
+    assert found.code == 0 and "note: no price: --price is of a --constraint on a share" in found.err
+    assert "which --task regression has not" in found.err
 
 
 @pytest.mark.parametrize("name", TABLES)
