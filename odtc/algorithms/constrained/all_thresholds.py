@@ -147,7 +147,7 @@ class CoarseSearch:
 
     def _some(self, few: int) -> np.ndarray:
         """int (tests,): some quantiles of each scale."""
-        return np.sort(np.concatenate([spread(mine, few) for mine in self.tests]))
+        return np.sort(np.concatenate([_spread(mine, few) for mine in self.tests]))
 
     def _inside(self, columns: np.ndarray) -> None:
         """Searches the thresholds of some columns, bool (columns,), together: as many quantiles as may be."""
@@ -156,7 +156,7 @@ class CoarseSearch:
             return
         few = self.inside // len(tests)
         if few > 1:
-            self._search(np.sort(np.concatenate([spread(mine, few) for mine in tests])), self.upper)
+            self._search(np.sort(np.concatenate([_spread(mine, few) for mine in tests])), self.upper)
 
     def _columns_of_best(self) -> None:
         """Searches the columns that the best tree tests."""
@@ -397,7 +397,7 @@ class ThresholdSearch(CoarseSearch):
         self.bound = self.upper
 
 
-def spread(tests: np.ndarray, few: int) -> np.ndarray:
+def _spread(tests: np.ndarray, few: int) -> np.ndarray:
     """int (tests,): some quantiles of the tests of a scale."""
     return tests[np.unique(np.linspace(0, len(tests) - 1, few).round().astype(int))]
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import named, only, spread
+from odtc.algorithms.constrained.all_thresholds import named, only
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 
@@ -61,5 +61,11 @@ def _some(problem: ConstrainedProblem, scales: list[np.ndarray], depth: int) -> 
     for few in range(EACH, 0, -1):
         n = sum(min(few, len(mine)) for mine in scales)
         if len(problem.X) * float(n) ** max(2, depth) <= MOST:
-            return np.sort(np.concatenate([spread(mine, few) for mine in scales]))
+            return np.sort(np.concatenate([_inner(mine, few) for mine in scales]))
     return np.zeros(0, int)
+
+
+def _inner(tests: np.ndarray, few: int) -> np.ndarray:
+    """int (tests,): quantiles of the tests of a scale without its ends, which part few rows from the others."""
+    places = np.linspace(0, len(tests) - 1, few + 2)[1:-1] if few < len(tests) else np.arange(len(tests))
+    return tests[np.unique(places.round().astype(int))]

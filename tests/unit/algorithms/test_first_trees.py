@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import odtc
+from odtc.algorithms.constrained import first_trees
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch
 from odtc.algorithms.constrained.constrained_problem import cost_of, keeps
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
@@ -88,3 +89,16 @@ def test_an_interruption_of_the_first_search_ends_the_whole(table, monkeypatch):
     monkeypatch.setattr(ConstrainedSearch, "run", ended)
     found = odtc.fit(table, "dpflow", 2, constraints=[f"recall[high] >= {RECALL}"]).facts
     assert found["termination"] == "interrupted" and found["objective"] > found["bound"] and len(runs) <= 2
+
+
+def test_few_tests_of_many_columns_are_not_their_ends(monkeypatch):
+    """Of each column two tests are searched; the least and the greatest threshold part single rows."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 20))
+    y = ((X[:, 0] > 0.4) ^ (rng.random(400) < 0.1)).astype(np.int32)
+    columns = tuple(Feature(f"c{j}", "numeric") for j in range(20))
+    data = Dataset("wide", X, y, columns, ("a", "b"), np.ones(400))
+    monkeypatch.setattr(first_trees, "MOST", 400 * 40**2)
+    search = pipeline.pose(data, "dpflow", 2, constraints=("recall[b] >= 0.5",), fitting=True).derived(Posed)
+    tree = first_tree(search.problem.arrays, search.search.tests, lambda: False, False)
+    assert cost_of(search.problem.arrays, *tree) < 0.7 * min(y.sum(), (1 - y).sum())
