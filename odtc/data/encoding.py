@@ -47,6 +47,7 @@ ENCODINGS = Registry(
 BINS = (int, "at most this many intervals per numeric column, cut at quantiles (2 or more)")
 _POWERS = np.array([float(10**k) for k in range(23)])  # all exact as doubles
 MANY = 8  # tests per scale, on average, from which on ranks are held instead of a column for each test
+SORTED = 10_000  # thresholds and values of a column, from which on the values are sorted before they are looked up
 LARGE = 2_000_000  # cells of a dense table, from which on it is not made unless it is needed
 
 
@@ -453,7 +454,7 @@ def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[
             by_cut = np.argsort(cuts, kind="stable")
             place[mine[by_cut]] = np.arange(len(cuts))
             # A missing number sorts behind all others: it goes right at every threshold.
-            rank[:, scale] = np.searchsorted(cuts[by_cut], dataset.X[:, split.feature], side="left")
+            rank[:, scale] = _places(cuts[by_cut], dataset.X[:, split.feature])
         else:
             rank[:, scale] = split.left(dataset.X) == ones_left
     row_of, first = merge_rows(np.column_stack([dataset.y, rank]))
@@ -478,6 +479,16 @@ def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[
         return None, row_of, first, kept, stands_for
     X = RankedAnswers(np.stack(counted, axis=1), number[scales[kept]], new_place[kept])
     return X, row_of, first, kept, stands_for
+
+
+def _places(cuts: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """How many of the rising cuts each value is above. Many values are sorted first: in their order the search finds
+    each beside the last."""
+    if min(len(cuts), len(values)) < SORTED:
+        return np.searchsorted(cuts, values, side="left")
+    order, found = np.argsort(values), np.empty(len(values), np.int64)
+    found[order] = np.searchsorted(cuts, values[order], side="left")
+    return found
 
 
 def _merged_nested(asked, X: RankedAnswers, of: Sequence[Hashable]):

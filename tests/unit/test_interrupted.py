@@ -8,9 +8,13 @@ import pytest
 from odtc.algorithms.thresholds import compiled
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.base import deadline
+from odtc.data import encoding
+from odtc.data.reading import read_arrays
+from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
+from odtc.heuristics.heuristic import grow
 from odtc.verification import certificate
-from odtc.workflow import near_optimal_set
+from odtc.workflow import near_optimal_set, pipeline
 from odtc.workflow.provenance import certificates
 from tests.command_line import odtc as command
 
@@ -86,3 +90,27 @@ def test_no_kernel_is_compiled_for_a_count_without_the_time(monkeypatch):
     assert kernels.counting() is kernels.now
     with deadline.within(0.5):
         assert kernels.counting() is kernels.now  # it was compiled
+
+
+def test_no_search_of_a_large_table_begins_when_the_limit_has_passed(monkeypatch):
+    """Its rows used to be ranked first: on a million rows that took 2 s of those that the limit did not leave."""
+    rng = np.random.default_rng(1)
+    X = rng.random((80, 3))
+    problem = pipeline.pose(read_arrays(X, X[:, 0] * X[:, 1] > 0.3), "dpflow", 3, encoding="thresholds")
+    start = grow("cart", problem.encoded, problem.topology)
+    monkeypatch.setattr(threshold_search, "RANKED", 0)
+    monkeypatch.setattr(threshold_search, "ThresholdSearch", interrupted)
+    with deadline.within(5), pytest.raises(KeyboardInterrupt):  # one begins
+        threshold_search.search(problem, start)
+    with deadline.within(deadline.MOMENT):
+        found = threshold_search.search(problem, start)
+    assert found.heap is start and found.bound == 0 and not found.interrupted
+
+
+def test_values_are_looked_up_sorted_as_they_are_one_by_one(monkeypatch):
+    rng = np.random.default_rng(2)
+    cuts = np.unique(rng.integers(0, 50, 40) / 8)
+    values = np.concatenate([rng.integers(-3, 60, 500) / 8, cuts, [np.nan, -np.inf, np.inf, -0.0, 0.0]])
+    monkeypatch.setattr(encoding, "SORTED", 1)
+    expected = [len(cuts) if np.isnan(value) else int((cuts < value).sum()) for value in values]
+    assert encoding._places(cuts, values).tolist() == expected

@@ -40,6 +40,7 @@ SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leave
 LOOKS = 1e7  # entries of evaluated tests for the fewest columns, at least
 SOON = 5.0  # CPU seconds of work that is expected, at most, for the choice of kernels at the beginning
 OFTEN = 0.05  # seconds between two reports
+RANKED = 2e6  # rows times columns of a large table: to rank its rows for a search takes longer than a moment
 IN_HAND = 0.5  # seconds for the certificate of a tree that is proved, after an interruption
 
 
@@ -348,6 +349,9 @@ def search(
     -------
     Searched
     """
+    left, cells = deadline.seconds_left(), problem.encoded.n_rows * len(problem.encoded.features)
+    if start is not None and left is not None and left <= deadline.MOMENT and cells > RANKED:
+        return Searched(start, 0.0, False, 1, 1, "no search was begun")
     if _by_program(problem):
         if (quick := _by_kernels(problem, start, tell)) is not None:
             return quick
