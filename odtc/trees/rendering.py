@@ -19,6 +19,8 @@ What every tree template is given:
     shares    per leaf the share of each class in its training weight
     numbers   of a tree whose leaves answer numbers these, by label; else ()
     answer    of such a tree what the numbers are, in words
+    word      what a leaf answers: class, action or number
+    share_name, share_words  what one of the shares is called, and what they are: of a policy no probabilities
     remarks   per leaf what its task tells of its rows, "" of a classification
 """
 
@@ -35,6 +37,12 @@ from odtc.data.splits import Oblique, Split, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.trees.tree import Branch, Leaf, Node, Tree, tree_of
+
+# By whether leaves answer classes: the name of a share, and what the shares of a leaf are.
+SHARES = {
+    True: ("probability", "share of each class in the training rows"),
+    False: ("share of votes", "share of each action in the votes of the training rows"),
+}
 
 
 @dataclass(frozen=True)
@@ -141,7 +149,7 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         If the template fails.
     """
     path, tree = _exporter_file(to, templates), tree_of(tree)
-    own, (tree, numbers) = tree, with_answers(tree)
+    own, task, (tree, numbers) = tree, TASKS.get(tree.task), with_answers(tree)
     leaves, found = tree.leaves(), places(tree)
     counted = all(leaf.rows for leaf in leaves) and not numbers
     parts = [part for place in found if place.question for part in place.question.parts]
@@ -157,7 +165,10 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         "weighted": counted and any(leaf.counts and leaf.counts != leaf.rows for leaf in leaves),
         "remarks": [_remark(own, leaf) for leaf in own.leaves()],
         "numbers": numbers,
-        "answer": TASKS.get(own.task).ANSWER,
+        "answer": task.ANSWER,
+        "word": "number" if task.NUMBERS else "class" if task.CLASSES else "action",
+        "share_name": SHARES[task.CLASSES][0],
+        "share_words": SHARES[task.CLASSES][1],
     }
     return render(f"tree/{path.name}", templates, **facts)
 

@@ -1,6 +1,7 @@
 """Laws over tasks: the optimum is that of trying every tree on the rows themselves, for policies by any formulation."""
 
 import json
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -759,6 +760,19 @@ def test_a_price_where_no_share_is_bounded_is_told_as_none(fitted_tasks):
     found = command(*words, folder=fitted_tasks)
     assert found.code == 0 and "note: no price: --price is of a --constraint on a share" in found.err
     assert "which --task regression has not" in found.err
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("to", ["python", "javascript", "java", "r", "sql", "excel"])
+def test_exports_speak_of_what_leaves_answer(fitted_tasks, name, to):
+    tree = odtc.read_tree(fitted_tasks / f"{name}1.tree.json")
+    made = odtc.export(tree, to)
+    text = made.decode("utf-8-sig") if isinstance(made, bytes) else made
+    assert not re.search(r"(the|one|each) class\b|probability|probabilities are", text)
+    if to in ("sql", "excel"):
+        assert ("share of votes a" in text) == (name == "policy")
+    else:
+        assert re.search(f"the {'action' if name == 'policy' else 'number'} (of|that)", text)
 
 
 @pytest.mark.parametrize("name", TABLES)

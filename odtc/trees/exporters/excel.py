@@ -11,8 +11,9 @@ import io
 import math
 
 from odtc.base.templates import MISSING_WORDS
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
-from odtc.trees.rendering import Place, Question, places, with_answers
+from odtc.trees.rendering import SHARES, Place, Question, places, with_answers
 from odtc.trees.tree import Tree
 
 NAME = "excel"
@@ -42,7 +43,7 @@ def write(tree: Tree) -> bytes:
     ChoiceError
         If a formula is longer than Excel takes.
     """
-    tree, numbers = with_answers(tree)
+    task, (tree, numbers) = TASKS.get(tree.task), with_answers(tree)
     found = places(tree)
     ends = [place for place in found if place.is_leaf]
     letters = {feature.name: f"{column(at)}2" for at, feature in enumerate(tree.features)}
@@ -67,7 +68,8 @@ def write(tree: Tree) -> bytes:
             f"of {len(ends)} leaves and {longest:,} signs; export a smaller tree, or to sql or python"
         )
     header = [feature.name for feature in tree.features]
-    header += ["odtc_leaf", "prediction", "reason", *(f"probability {name}" for name in tree.classes if not numbers)]
+    share = SHARES[task.CLASSES][0]
+    header += ["odtc_leaf", "prediction", "reason", *(f"{share} {name}" for name in tree.classes if not numbers)]
     out = io.StringIO()
     csv.writer(out, lineterminator="\r\n").writerows([header, [""] * len(tree.features) + formulas])
     return out.getvalue().encode("utf-8-sig")
