@@ -18,6 +18,12 @@ CELLS = (
     ("compas_6172", 3, "recall[1] >= 0.5:0.88:0.02"),
     ("compas_6172", 3, "equal_opportunity[group=race:African-American,positive=0] <= 0.01:0.2:0.01"),
     ("adult", 3, "recall[>50K] >= 0.4:0.78:0.02"),
+    # Numbers that change the sums, or what a leaf must hold.
+    ("german-credit", 3, "precision[2] >= 0.5:0.69:0.01"),
+    ("german-credit", 3, "f1[2] >= 0.4:0.59:0.01"),
+    ("compas_6172", 3, "precision[1] >= 0.6:0.79:0.01"),
+    ("compas_6172", 3, "f1[1] >= 0.55:0.74:0.01"),
+    ("german-credit", 3, "leaf_precision >= 0.5:0.69:0.01"),
 )
 ALONE = (0, 5, 10, 15, 19)
 

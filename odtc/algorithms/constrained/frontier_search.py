@@ -347,7 +347,9 @@ class FrontierSearch:
                 branch_cost=0,
                 bound=self.bounds[middle],
             )
-            found = ConstrainedSearch(problem, self._tick, counts=self.tables[middle].counts).run()
+            search = ConstrainedSearch(problem, self._tick, counts=self.tables[middle].counts)
+            search.begun = True  # trees of less depth were tried for all targets
+            found = search.run()
             self.tick()
             if found.infeasible:
                 self.infeasible[middle:] = True
