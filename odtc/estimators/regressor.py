@@ -3,14 +3,14 @@
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from odtc.data.dataset import Dataset
 from odtc.data.tasks import median, regression
 from odtc.estimators import parameters
 from odtc.estimators.leaf_sums import LeafSumsEstimator
 from odtc.model.solution import Solution, Termination
-from odtc.trees.tree import Leaf, Tree
+from odtc.trees.tree import Branch, Leaf, Node, Tree
 
 CRITERIA = {"squared_error": regression, "absolute_error": median}
 
@@ -30,6 +30,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
     tree_ : odtc.Tree, whose leaves hold the sums of their rows (odtc.data.tasks.regression, odtc.data.tasks.median)
     objective_, bound_, gap_ : float, in units of the error; status_, is_optimal_ : as of OptimalTreeClassifier
     leaf_values_ : float64 (leaves,), the mean or median of each leaf; leaf_rows_ : int64 (leaves,), its training rows
+    feature_importances_ : float64 (features,), the share of each in the error that goes at the splits
     n_features_in_, feature_names_in_, features_
     """
 
@@ -69,6 +70,25 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
     @property
     def TASK(self):
         return CRITERIA[self.criterion]
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """float64 (features,): how much of the error around one answer goes at the splits of each feature, as shares of
+        all that goes, as in scikit-learn; 0 without a split."""
+        check_is_fitted(self)
+        gone = np.zeros(self.n_features_in_)
+        for node, _ in self.tree_.walk():
+            if isinstance(node, Branch):
+                lost = self._error(node) - self._error(node.left) - self._error(node.right)
+                asked = sorted(node.split.features)
+                gone[asked] += max(0.0, lost) / len(asked)
+        return gone / gone.sum() if gone.sum() > 0 else gone
+
+    def _error(self, node: Node) -> float:
+        """What the rows of a node lose around their one best answer."""
+        if self.TASK is regression:
+            return float(regression.leaf_costs(np.array(node.sums)))
+        return float((np.array(node.counts) @ median.prices(self.tree_.classes)).min())
 
     def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:
         if y is None:

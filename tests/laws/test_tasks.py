@@ -713,6 +713,34 @@ def test_estimators_of_tasks_are_verified_and_compared_in_their_own_figures():
     assert beside.mean_absolute_error[1] <= beside.mean_absolute_error[0]
 
 
+@pytest.mark.parametrize(
+    ("criterion", "error"),
+    [
+        ("squared_error", lambda y, w: (w * (y - np.average(y, weights=w)) ** 2).sum()),
+        ("absolute_error", lambda y, w: min((w * np.abs(y - one)).sum() for one in y)),
+    ],
+)
+def test_importances_are_the_error_that_goes_at_the_splits_of_a_column(criterion, error):
+    rng = np.random.default_rng(12)
+    X, w = rng.integers(0, 5, (60, 4)).astype(float), rng.integers(1, 4, 60).astype(float)
+    y = (X[:, 0] + 2 * (X[:, 2] > 2) + rng.random(60)).round(1)
+    fitted = odtc.OptimalTreeRegressor(2, criterion=criterion).fit(X, y, sample_weight=w)
+    gone = np.zeros(4)
+
+    def add(node, here):
+        if hasattr(node, "split"):
+            left = node.split.left(X)
+            parts = here & left, here & ~left
+            gone[node.split.feature] += error(y[here], w[here]) - sum(error(y[part], w[part]) for part in parts)
+            add(node.left, parts[0])
+            add(node.right, parts[1])
+
+    add(fitted.tree_.root, np.ones(60, bool))
+    assert (gone > 0).sum() > 1
+    assert fitted.feature_importances_ == pytest.approx(gone / gone.sum())
+    assert odtc.OptimalTreeRegressor(0).fit(X, y).feature_importances_.tolist() == [0.0] * 4
+
+
 TABLES = {
     "regression": ("--task", "regression"),
     "median": ("--task", "median"),
