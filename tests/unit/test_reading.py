@@ -181,6 +181,13 @@ def test_whole_numbers_that_a_double_does_not_tell_apart_are_refused(tmp_path, k
     np.testing.assert_array_equal(data.X[:, 0], [2.0**53, 2.0**53 + 2, 2.0**53])
 
 
+def test_an_attribute_without_a_blank_behind_the_word_is_counted(tmp_path):
+    """Found by fuzzing: the reader takes it for a declaration, and the search for large numbers did not."""
+    path = tmp_path / "a.arff"
+    path.write_text("@relation r\n@attribute y {p,q}\n@attributex b real\n@data\np,1e300\nq,3\n")
+    assert [feature.name for feature in read(path, target="y").features] == ["b"]
+
+
 def test_one_large_number_written_in_two_ways_is_one(tmp_path):
     data = read(
         written(tmp_path, "a,y\n1e16,p\n10000000000000000.0,q\n12345678901234567890.5,p\n12345678901234567890.25,q\n")

@@ -59,8 +59,9 @@ def _loads(path, text: str) -> dict:
 
 
 def _as_text(text: str, which: list[int]) -> str:
-    """The text of a file with these attributes declared as STRING."""
-    heads = list(re.finditer(r"(?im)^([ \t]*@attribute\b.*?)\S+[ \t]*$", text))
+    """The text of a file with these attributes declared as STRING. As for the reader, a line that begins with
+    @attribute declares one, whatever follows without a blank."""
+    heads = list(re.finditer(r"(?im)^([ \t]*@attribute.*?)\S+[ \t]*$", text))
     for j in reversed(which):
         text = text[: heads[j].start()] + heads[j][1] + "STRING" + text[heads[j].end() :]
     return text
