@@ -532,6 +532,15 @@ def test_the_sides_of_all_tried_cuts_are_bounded_at_once_as_one_by_one(monkeypat
                 found.least(rows, 3, [*tried, wrong], Fraction(0), exact=False)
 
 
+@pytest.mark.parametrize("seed", [0, 4, 10])
+def test_trees_of_five_levels_are_proved_and_certified(seed):
+    """A subtree that was left at a limit is searched again under a higher one."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, rng.integers(3, 5), (70, rng.integers(3, 5))).astype(float)
+    fitted = odtc.OptimalTreeRegressor(5).fit(X, np.round(10 * rng.normal(size=70) + X[:, 0], 2))
+    assert fitted.is_optimal_
+
+
 def test_at_a_limit_a_certificate_bounds_all_trees_of_a_regression():
     from odtc.base import deadline
     from odtc.verification.leaf_sums import check_leaf_sums

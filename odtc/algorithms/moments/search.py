@@ -309,7 +309,7 @@ class MomentSearch:
             for share in shares(place, depth) if len(cuts) else ():
                 heap.append((0.0, len(heap), column, cuts, -1, len(cuts), 0.0, 0.0, share))
         heapq.heapify(heap)
-        number, lower = len(heap), entry.upper
+        number, lower, least = len(heap), entry.upper, np.inf  # what cuts that were tried cost at least
         tried = self.tried[self.key_of(rows, depth, place)] = []
         while heap:
             bound, _, column, cuts, low, high, before, behind, share = heapq.heappop(heap)
@@ -328,6 +328,7 @@ class MomentSearch:
                 two = self._solve(sides[1], depth - 1, most - one.lower, places[1])
             tried.append((column, int(cuts[middle]), (True, two.upper < np.inf), share))
             ends = one.lower, two.lower
+            least = min(least, sum(ends) + self.price)
             if self.free is not None:
                 ends = tuple(self.free._solve(*state).lower for state in self._freed(sides, depth - 1, most, places))
             if one.upper + two.upper + self.price < entry.upper:
@@ -341,7 +342,7 @@ class MomentSearch:
                 number += 1
                 value = max(bound, ends[0] + behind)
                 heapq.heappush(heap, (value, number, column, cuts, middle, high, ends[0], behind, share))
-        lower = min(lower, entry.upper)
+        lower = min(lower, least, entry.upper)  # a side that reached the limit was left there
         return Known(entry.upper if entry.upper - lower <= self.near else lower, entry.upper, entry.tree)
 
     @staticmethod
