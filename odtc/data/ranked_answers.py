@@ -115,7 +115,7 @@ def require_cells(rows: int, tests: int) -> None:
     if rows * tests > MOST_CELLS:
         raise DataError(
             f"expected at most {MOST_CELLS:,} binary cells, got {tests:,} tests on {rows:,} rows; take fewer "
-            "thresholds, as in --encoding auto:bins=16, or --model auto, which needs no column for each threshold"
+            "thresholds, as in --encoding auto:bins=16; --model auto without constraints needs no column for each of them"
         )
 
 
