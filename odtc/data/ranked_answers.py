@@ -114,8 +114,8 @@ def require_cells(rows: int, tests: int) -> None:
     """Raises DataError if a dense table of so many rows and tests is too large."""
     if rows * tests > MOST_CELLS:
         raise DataError(
-            f"expected at most {MOST_CELLS:,} binary cells, got {tests:,} tests on {rows:,} rows; take fewer thresholds, "
-            "as in --encoding auto:bins=16; --model auto without constraints needs no column for each of them"
+            f"expected at most {MOST_CELLS:,} binary cells, got {tests:,} tests on {rows:,} rows; take fewer "
+            "thresholds (--encoding auto:bins=16); --model auto without constraints needs no column for each of them"
         )
 
 
