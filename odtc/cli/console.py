@@ -98,7 +98,7 @@ def _print_figures(done) -> None:
         _print_all_rows(done)
     for entry in done.kept:
         print(f"kept      {kept_text(entry)}")
-    if words := broken_text(done.problem, done.kept):
+    if words := broken_text(done.asked or done.problem.constraints, done.kept):
         print(f"          CART breaks {words}")
     for name, line in done.robust_lines:
         print(f"{'robust' if name == 'training' else '  ' + name:<8}  {line}")

@@ -72,7 +72,8 @@ class Column:
             first = np.array([int((self.code == at + 1).argmax()) for at in large.tolist()])
             order = np.argsort(first)
             rows, large = first[order], large[order]
-            column_types.expect_apart(self.cells[large.tolist()], values[large], self.name, self.place, rows)
+            where = f"column {self.name!r} of {self.place}"
+            column_types.expect_apart(self.cells[large.tolist()], values[large], where, rows.tolist())
         return CodedColumn(np.append(np.nan, values), self.code)
 
     def kept(self, keep: np.ndarray | None) -> "Column":

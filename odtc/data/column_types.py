@@ -3,7 +3,7 @@
 import functools
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -20,6 +20,7 @@ MISSING_CELLS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 PADDED = re.compile(r"[+-]?0[0-9]")
 
 # From here on neighbouring integers are the same double, so names are kept as they are written.
+AS_NAMES = "name the column in --categorical, or leave it out"
 EXACT = 2.0**53
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+(e[-+]?\d+)?\s*", re.IGNORECASE)
 
@@ -132,20 +133,25 @@ def _as_numbers(column: pl.Series) -> pl.Series:
     return text.cast(pl.Float64, strict=False)
 
 
-def expect_apart(column: pl.Series, values: np.ndarray, name: str, place: str, rows: np.ndarray) -> None:
-    """Raises DataError if two different whole numbers of a column are the same double in `values`,
-    as from 2^53 on neighbours are: they would be one value to every test. `rows` are the numbers of the rows of these
-    cells, rising from 0."""
-    large = np.flatnonzero(np.abs(values) >= EXACT)
+def expect_apart(cells, values: np.ndarray, where: str, rows: Iterable[int], advice: str = AS_NAMES) -> None:
+    """Raises DataError if two different whole numbers among some cells are the same double in `values`, as from 2^53 on
+    neighbours are: they would be one value to every test.
+
+    Parameters
+    ----------
+    cells : sequence (cells,), of numbers or of their texts
+    values : float64 (cells,)
+    where : str, the column in words
+    rows : int (cells,), the rows of these cells, rising from 0
+    advice : str
+    """
     first: dict[float, object] = {}
-    for at, row in zip(large.tolist(), rows[large].tolist()):
-        cell = column[at]
+    for cell, value, row in zip(cells, values.tolist(), rows):
         exact = cell if isinstance(cell, int) else _whole(cell)
-        if exact is not None and first.setdefault(values[at], exact) != exact:
+        if abs(value) >= EXACT and exact is not None and first.setdefault(value, exact) != exact:
             raise DataError(
-                f"expected numbers that a double tells apart in column {name!r} of {place}, got {first[values[at]]} "
-                f"and, in row "
-                f"{row + 1}, {exact}, beyond 2^53 = 9007199254740992; name the column in --categorical, or leave it out"
+                f"expected numbers that a double tells apart in {where}, got {first[value]} and, in row {row + 1}, "
+                f"{exact}, beyond 2^53 = 9007199254740992; {advice}"
             )
 
 

@@ -63,7 +63,7 @@ def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, co
     return _checked(matrix * rows[:, None], classes)
 
 
-def expect_told_apart(weight: np.ndarray, cost: np.ndarray, least: float) -> None:
+def expect_telling_prices(weight: np.ndarray, cost: np.ndarray, least: float) -> None:
     """Raises ChoiceError if no error costs so much that trees which make it are told from those that do not.
 
     Parameters

@@ -18,6 +18,7 @@ from odtc.data.dataset import BOOLEAN, NUMERIC, Feature
 from odtc.errors import DataError
 
 PLACE = "X"  # what messages call the rows
+SHIFTED = "take a constant from them, give them as text if they are names, or leave the column out"
 
 
 def is_mixed(X) -> bool:
@@ -156,7 +157,7 @@ def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
         return pl.Series([None if value is None else str(value) for value in known], dtype=pl.String)
     numbers = pl.Series([None if value is None else _number(value, place) for value in known], dtype=pl.Float64)
     whole = [row for row, value in enumerate(known) if isinstance(value, Integral) and abs(value) >= column_types.EXACT]
-    _expect_apart([int(known[row]) for row in whole], whole, place)
+    _expect_apart(known, numbers.gather(whole).to_numpy(), whole, place)
     return numbers
 
 
@@ -169,8 +170,13 @@ def expect_apart(X) -> None:
         Of numbers.
     """
     for name, cells, values in _whole_columns(X):
-        rows = np.flatnonzero(np.abs(values) >= column_types.EXACT).tolist()
-        _expect_apart([int(cells[row]) for row in rows], rows, f"column {name} of {PLACE}")
+        rows = np.flatnonzero(np.abs(values) >= column_types.EXACT)
+        _expect_apart(cells, values[rows], rows.tolist(), f"column {name} of {PLACE}")
+
+
+def _expect_apart(cells, values: np.ndarray, rows: list[int], where: str) -> None:
+    """The check of a file (column_types.expect_apart) for some rows of a column."""
+    column_types.expect_apart([int(cells[row]) for row in rows], values, where, rows, SHIFTED)
 
 
 def _whole_columns(X) -> Iterator[tuple[str, Any, np.ndarray]]:
@@ -188,18 +194,6 @@ def _whole_columns(X) -> Iterator[tuple[str, Any, np.ndarray]]:
         array = np.asarray(X)
         for j in range(array.shape[1] if array.ndim == 2 and array.dtype.kind in "iu" else 0):
             yield str(j), array[:, j], array[:, j].astype(float)
-
-
-def _expect_apart(whole: list[int], rows: list[int], place: str) -> None:
-    """Raises DataError if two of these whole numbers are one double; `rows` are their numbers, from 0."""
-    first: dict[float, int] = {}
-    for value, row in zip(whole, rows):
-        if first.setdefault(float(value), value) != value:
-            raise DataError(
-                f"expected numbers that a double tells apart in {place}, got {first[float(value)]} and, in row "
-                f"{row + 1}, {value}, beyond 2^53 = 9007199254740992; take a constant from them, give them as text if "
-                "they are names, or leave the column out"
-            )
 
 
 def _number(value, place: str) -> float:

@@ -148,8 +148,8 @@ class _Sides:
     def keys(self, token: np.ndarray) -> np.ndarray:
         """Of each side the exclusive or of the tokens of its rows."""
         order = np.argsort(self.cells, kind="stable")
-        first = np.searchsorted(self.cells[order], self.values, side="left")
-        last = np.searchsorted(self.cells[order], self.values, side="right")
+        cells = self.cells[order]
+        first, last = (np.searchsorted(cells, self.values, side=side) for side in ("left", "right"))
         sums = np.concatenate([[np.uint64(0)], np.bitwise_xor.accumulate(token[order])])
         return sums[last] if self.nested else sums[last] ^ sums[first]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.text import some
-from odtc.data.cost_matrix import expect_told_apart
+from odtc.data.cost_matrix import expect_telling_prices
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.heuristics.heuristic import grow
@@ -33,7 +33,7 @@ from odtc.workflow.solving import relaxations
 
 TOLD = 1e-5  # ten times what solvers take for equal
 MOMENT = 20_000_000  # rows x tests^depth: a tenth of a second
-LEFT_OUT = {"cases": "cases", "columns": "columns", "arcs": "arcs"}  # what notes of a model count, in words
+LEFT_OUT = "cases", "columns", "arcs"  # what notes of a model count
 
 
 def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, rounds: Rounds | None = None) -> Model:
@@ -46,7 +46,7 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
             f"{problem.formulation!r} learns its tree without a model: use `odtc fit`, or another --model"
         )
     if problem.encoded.task == CLASSIFICATION:
-        expect_told_apart(problem.encoded.weight, problem.encoded.cost, TOLD)
+        expect_telling_prices(problem.encoded.weight, problem.encoded.cost, TOLD)
     problem, _ = problem.module.limited(problem)
     names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
     require_room(problem, names)
@@ -67,7 +67,7 @@ def left_out_text(problem: Problem) -> str:
     if of is None:
         return ""
     return (
-        f"{fixed[of]:,} of {fixed['of']:,} {LEFT_OUT[of]} are left out of the model, since the compiler's own search "
+        f"{fixed[of]:,} of {fixed['of']:,} {of} are left out of the model, since the compiler's own search "
         f"proves that no better tree needs them (bound {fixed['bound']:.10g}); a row of your own could: -p fix=false "
         "writes all"
     )

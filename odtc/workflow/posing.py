@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base import deadline
-from odtc.data.cost_matrix import cost_matrix, expect_told_apart
+from odtc.data.cost_matrix import cost_matrix, expect_telling_prices
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import encode
 from odtc.data.reading import read, read_judged_rows, read_rows
@@ -99,7 +99,7 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True, l
         of_class = np.bincount(counted.y, counted.weight, len(encoded.classes))
         encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, wanted.class_weight, wanted.cost))
     if dataset.task == CLASSIFICATION:
-        expect_told_apart(encoded.weight, encoded.cost, SEEN)
+        expect_telling_prices(encoded.weight, encoded.cost, SEEN)
     problem = constraint.posed(Problem(encoded, topology, model, settings, choice=choice), wanted.constraints)
     if problem.module.prices_answers(problem):
         expect_classes(encoded.task, f"--model {problem.formulation} with these parameters")

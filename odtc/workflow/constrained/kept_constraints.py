@@ -2,7 +2,7 @@
 
 from odtc.data.dataset import Dataset
 from odtc.errors import OdtcError
-from odtc.problem.constraints.constraint import Constraint, parse
+from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import OnPredictions
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -52,10 +52,10 @@ def kept_facts(
     return found
 
 
-def broken_text(problem: Problem, kept: list[dict]) -> str:
-    """Which of the constraints CART's tree breaks, with its figures; "" for none."""
-    given = ((parse(entry["constraint"], problem.encoded), entry) for entry in kept if "cart" in entry)
-    return ", ".join(f"{one} ({entry['cart']:.4g})" for one, entry in given if not one.holds(entry["cart"]))
+def broken_text(asked: tuple[Constraint, ...], kept: list[dict]) -> str:
+    """Which of the constraints CART's tree breaks, with its figures (`kept_facts` of these); "" for none."""
+    told = [(given, entry["cart"]) for given, entry in zip(asked, kept, strict=True) if "cart" in entry]
+    return ", ".join(f"{given} ({value:.4g})" for given, value in told if not given.holds(value))
 
 
 def kept_text(entry: dict) -> str:
