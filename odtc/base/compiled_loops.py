@@ -1,11 +1,25 @@
 """Plain loops over arrays, compiled by numba, which keeps what it has compiled on disk."""
 
 import hashlib
+import importlib.util
+import os
 import types
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+VARIABLE = "ODTC_COMPILED"  # of the environment: "never" or "always" settles what is compiled
+
+
+def wish() -> str:
+    """ "never", "always", or "" if each user of loops is to choose."""
+    return os.environ.get(VARIABLE, "")
+
+
+def may_compile() -> bool:
+    """Whether numba is installed, and the environment does not say never."""
+    return wish() != "never" and importlib.util.find_spec("numba") is not None
 
 
 def compile_loops(names: Sequence[str], among: dict[str, Any]) -> Any:

@@ -5,14 +5,12 @@ search is (odtc.algorithms.thresholds.compiled), of which nothing is used here. 
 settles the choice: "never" or "always".
 """
 
-import importlib.util
-import os
 import time
 from functools import cache
 
 import numpy as np
 
-from odtc.base.compiled_loops import compile_loops
+from odtc.base.compiled_loops import compile_loops, may_compile, wish
 from odtc.errors import CertificateError
 from odtc.verification import pair_kernel
 from odtc.verification.node_cuts import Rows
@@ -33,9 +31,8 @@ class PairCheck:
     """
 
     def __init__(self, rows: Rows, free: Rows):
-        wish = os.environ.get("ODTC_COMPILED", "")
-        self.can = wish != "never" and importlib.util.find_spec("numba") is not None
-        self.kernel = kernel() if self.can and (wish == "always" or _loaded) else None
+        self.can = may_compile()
+        self.kernel = kernel() if self.can and (wish() == "always" or _loaded) else None
         self.spent, self._arrays = 0.0, {}
 
     def require(self, rows: Rows, members: np.ndarray, target: float) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from odtc.algorithms.thresholds import common_rows, compiled
 from odtc.algorithms.thresholds.common_rows import CommonRows
-from odtc.base import deadline
+from odtc.base import compiled_loops, deadline
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError, TimeLimitReached
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
@@ -195,7 +195,7 @@ def test_a_tree_of_depth_two_over_many_rows_is_checked_by_the_kernel_at_once(mon
     monkeypatch.setattr(compiled_pairs, "_loaded", [])
     monkeypatch.setattr(compiled_pairs, "on_disk", lambda: True)
     monkeypatch.setattr(compiled_pairs, "kernel", kernel)
-    monkeypatch.setattr(compiled_pairs.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(compiled_loops.importlib.util, "find_spec", lambda name: name)
     assert check(facts, problem.encoded.dataset).optimal and not taken  # few rows
     monkeypatch.setattr(compiled_pairs, "EACH", 1.0)
     monkeypatch.setattr(compiled_pairs, "require_pair", lambda *given: pytest.fail("in numpy"))

@@ -9,15 +9,13 @@ branch nodes.
 Two levels are plain loops, compiled by numba if it is installed (`compiled`): the same numbers with and without.
 """
 
-import importlib.util
-import os
 from functools import cache
 
 import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.laws import gain, gains
-from odtc.base.compiled_loops import compile_loops
+from odtc.base.compiled_loops import compile_loops, may_compile
 
 
 def dense_ranks(code, size, rows):
@@ -215,7 +213,7 @@ def sums_below(dense, begin, moments, rows):
 @cache
 def compiled():
     """`depth_two` by numba, which keeps what it has compiled; the plain one if it is not installed."""
-    if os.environ.get("ODTC_COMPILED") == "never" or importlib.util.find_spec("numba") is None:
+    if not may_compile():
         return depth_two
     names = ("gain", "dense_ranks", "by_rank", "of_pairs", "sums_below", "depth_two")
     return compile_loops(names, vars(laws) | globals())

@@ -7,8 +7,6 @@ the order of the column: of either side a Fenwick tree (1994) holds W and Σ w y
 and what it costs in log n steps. Trees of two levels are found by intervals of cuts.
 """
 
-import importlib.util
-import os
 from functools import cache
 
 import numpy as np
@@ -16,7 +14,7 @@ import numpy as np
 from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.search import NO_LIMITS, MomentSearch
 from odtc.algorithms.moments.tree_limits import Place
-from odtc.base.compiled_loops import compile_loops
+from odtc.base.compiled_loops import compile_loops, may_compile
 
 
 def add_at(tree, place, weight, value):
@@ -114,7 +112,7 @@ def best_cut(code, size, w, y, count, rows, least, price):
 @cache
 def compiled():
     """`best_cut` by numba, which keeps what it has compiled; the plain one if it is not installed."""
-    if os.environ.get("ODTC_COMPILED") == "never" or importlib.util.find_spec("numba") is None:
+    if not may_compile():
         return best_cut
     return compile_loops(("add_at", "spread", "best_cut"), dict(globals()))
 

@@ -8,7 +8,6 @@ The environment variable ODTC_COMPILED settles the choice: "never" or "always".
 """
 
 import importlib.util
-import os
 import time
 import types
 from functools import cache
@@ -25,13 +24,12 @@ from odtc.algorithms.thresholds import (
     depth_two_numpy,
 )
 from odtc.base import deadline
-from odtc.base.compiled_loops import for_numba, keep_on_disk
+from odtc.base.compiled_loops import VARIABLE, for_numba, keep_on_disk, wish  # noqa: F401
 
 NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called from Python
 BINARY = ("pair_sums", "best_pair")  # which numpy code does without (odtc.algorithms.thresholds.binary_nodes)
 COUNTING = ("pair_counts", "add_products")  # of trees near the best (odtc.algorithms.near_optimal)
 TALL = ("height_three", "height_four")  # which nothing in numpy replaces: the search goes test by test without them
-VARIABLE = "ODTC_COMPILED"
 LOADING = 0.6  # CPU seconds in numpy, after which kernels are loaded that are on disk
 APART = 2.0  # CPU seconds in numpy, after which a process apart begins to compile them
 COMPILING = 6.0  # CPU seconds in numpy, after which they are compiled
@@ -49,11 +47,11 @@ class Kernels:
     def __init__(self, binary: bool = False):
         self.first = "best_pair" if binary else "depth_two"
         self.began = time.process_time()
-        wish = os.environ.get(VARIABLE, "")
-        self.always = wish == "always"
-        self.settled = wish == "never" or not available()
+        asked = wish()
+        self.always = asked == "always"
+        self.settled = asked == "never" or not available()
         self.now = plain()
-        if not self.settled and (wish == "always" or _loaded):
+        if not self.settled and (asked == "always" or _loaded):
             self.now, self.settled = compiled(), True
 
     def renew(self) -> None:

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.base.compiled_loops import may_compile
 from odtc.base.json_schema import NOT_WHOLE, NUMBER, TEXT, WHOLE, explain_error, validate
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.claim import claim_of, expect
-from odtc.verification.constrained import sweep_kernel
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import EXACT, MOST_SUMS, WIDE, Problem, surviving
 from odtc.verification.constrained.stated_constraints import Stated, stated_constraints
@@ -129,14 +129,14 @@ def small_enough(depth: int, n_tests: int) -> bool:
     """Whether a certificate can be of this depth over so many tests."""
     return n_tests >= 1 and (
         (1 <= depth <= MOST_DEPTH and _counted(depth, n_tests))
-        or (1 <= depth <= DEEPEST_SWEPT and n_tests <= MOST_SWEPT and (depth < 3 or sweep_kernel.compiles()))
+        or (1 <= depth <= DEEPEST_SWEPT and n_tests <= MOST_SWEPT and (depth < 3 or may_compile()))
     )
 
 
 def swept(depth: int, n_tests: int) -> bool:
     """Whether the tests are so many that those of a column are swept, rather than pairs of them counted."""
     wide = depth <= DEEPEST_SWEPT and n_tests >= WIDE
-    return wide and (depth < 3 or sweep_kernel.compiles() or not _counted(depth, n_tests))
+    return wide and (depth < 3 or may_compile() or not _counted(depth, n_tests))
 
 
 def _counted(depth: int, n_tests: int) -> bool:

@@ -6,13 +6,11 @@ sums of their codes, and one pass over these sums tells the two leaves of every 
 whole numbers in float64. Nothing of the search is used.
 """
 
-import importlib.util
-import os
 from functools import cache
 
 import numpy as np
 
-from odtc.base.compiled_loops import compile_loops
+from odtc.base.compiled_loops import compile_loops, may_compile
 
 
 def leaf_of(whole, part, beside, least):
@@ -168,14 +166,9 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
                         each[0, begin[a] + f], each[1, begin[a] + f] = one, two
 
 
-def compiles() -> bool:
-    """Whether numba is installed."""
-    return os.environ.get("ODTC_COMPILED") != "never" and importlib.util.find_spec("numba") is not None
-
-
 def kernel():
     """`two_levels`, compiled if numba is installed."""
-    return _compiled() if compiles() else two_levels
+    return _compiled() if may_compile() else two_levels
 
 
 @cache

@@ -5,15 +5,13 @@ parts are told that a cut of either makes. Sums are whole numbers, so that only 
 the search is used.
 """
 
-import importlib.util
 import math
-import os
 import sys
 from functools import cache
 
 import numpy as np
 
-from odtc.base.compiled_loops import compile_loops
+from odtc.base.compiled_loops import compile_loops, may_compile, wish
 
 SQUARE, LIKELIHOOD = 0, 1
 SOON = 2e7  # sums of a check that is made in numpy, unless numba is loaded anyway
@@ -156,10 +154,9 @@ def dense_ranks(rank, rows):
 
 def kernel(work: float):
     """`root_costs` compiled, or None if numpy is to do this much work (sums)."""
-    wish = os.environ.get("ODTC_COMPILED", "")
-    if wish == "never" or importlib.util.find_spec("numba") is None:
+    if not may_compile():
         return None
-    return compiled_roots() if wish == "always" or work > SOON or "numba" in sys.modules else None
+    return compiled_roots() if wish() == "always" or work > SOON or "numba" in sys.modules else None
 
 
 @cache
