@@ -55,7 +55,7 @@ def sections(text: Text) -> Found:
             raise text.error(place, f"expected a section that odtc reads ({', '.join(KNOWN)})", word)
         if section in found:
             raise text.error(place, f"expected one section {section}, got a second one")
-        if rest and section not in ("NAME", "OBJSENSE", "OBJNAME", "ENDATA"):
+        if rest and section not in ("NAME", "OBJSENSE", "OBJNAME"):
             raise text.error(
                 place, f"expected {section} alone on its line, and cards that begin with a blank", " ".join(rest)
             )

@@ -1,9 +1,11 @@
 """A model file as HiGHS reads it, against ours: where they differ, and which differences are known and why.
 
-HiGHS reads in a process of its own: of some damaged files its reader never comes back, or ends the process.
+HiGHS reads in a process of its own: of some damaged files its reader never comes back, or ends the process. What it
+may take is CPU time, so that a run with one seed finds the same on a busy machine.
 """
 
 import multiprocessing
+import signal
 
 import numpy as np
 
@@ -35,7 +37,8 @@ def difference(ours, theirs) -> str:
 class HighsReader:
     """A process in which HiGHS reads one file after another; a new one after it did not answer."""
 
-    PATIENCE = 1.0  # seconds for a file of some kilobytes
+    CPU_SECONDS = 1.0  # for a file of some kilobytes
+    PATIENCE = 60.0  # seconds of the clock, if it waits
 
     def __init__(self):
         self.process = self.ours = None
@@ -78,10 +81,13 @@ def _serve(theirs) -> None:
             path = theirs.recv()
         except (EOFError, OSError):
             return
+        signal.setitimer(signal.ITIMER_PROF, HighsReader.CPU_SECONDS)  # SIGPROF ends the process
         try:
-            theirs.send(highs_reader.read_model(path))
+            answer = highs_reader.read_model(path)
         except (ModelError, UnicodeDecodeError):  # it takes any bytes for names
-            theirs.send(None)
+            answer = None
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        theirs.send(answer)
 
 
 HIGHS = HighsReader()

@@ -28,6 +28,7 @@ from tests.command_line import MONKS
 from tests.fuzz.second_reader import HIGHS, difference
 
 LONE_RETURN = re.compile(rb"\r(?!\n)")
+SENSE_BESIDE = re.compile(rb"^OBJSENSE[ \t]+\S", re.MULTILINE | re.IGNORECASE)
 FREE_ROW = re.compile(rb"^[ \t]*N[ \t]", re.MULTILINE)
 CORPUS = Path(__file__).parent / "corpus"
 MEMORY = Path("/dev/shm")  # files that are written a million times, on systems that have it
@@ -75,10 +76,11 @@ def same_as_highs(path) -> None:
     """A model file that both readers take is one model. Raises AssertionError if it is two.
 
     A carriage return within a line is to HiGHS part of a word, or hides the line, and the right side of any row N it
-    takes for the constant of the objective: such files, and those with two rows N, are only read.
+    takes for the constant of the objective. A sense on the line of OBJSENSE it takes before ROWS alone, and as MAX
+    alone. Such files, and those with two rows N, are only read.
     """
     ours, data = read_model(path), path.read_bytes()
-    alike = not LONE_RETURN.search(data) and len(FREE_ROW.findall(data)) < 2
+    alike = not LONE_RETURN.search(data) and not SENSE_BESIDE.search(data) and len(FREE_ROW.findall(data)) < 2
     theirs = HIGHS.read(path) if alike else None
     if theirs is not None:
         said = difference(ours, theirs)
