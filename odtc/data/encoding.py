@@ -19,7 +19,7 @@ from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.ranked_answers import MOST_CELLS, RankedAnswers, require_cells
 from odtc.data.reading_spec import CLASSIFICATION
-from odtc.data.splits import Missing, Split, Subset, TestList, Threshold
+from odtc.data.splits import Missing, Split, Splits, Subset, TestList, Threshold
 from odtc.errors import ChoiceError, DataError
 
 
@@ -249,6 +249,16 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False) -> E
     return _encoded(dataset, (scheme, by_column), asked, _turned(answers), row_of, first, kept, stands_for)
 
 
+def answers_of(encoded: Encoded, dataset: Dataset) -> np.ndarray | RankedAnswers:
+    """bool (data rows, tests): what each row of a data set, by itself, answers to the tests of an encoding; held as the
+    encoding holds its own."""
+    asked = TestList(Splits.of(encoded.tests), encoded.ones_left)
+    if isinstance(encoded.X, RankedAnswers):
+        rank, place = _ranks(dataset, asked, asked.scales)
+        return RankedAnswers(rank, asked.scales, place)
+    return np.stack([test.left(dataset.X) == ones_left for test, ones_left in asked], axis=1)
+
+
 def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded:
     scheme, by_column = how
     if not len(kept):
@@ -444,19 +454,8 @@ def _merged_columns(asked, answers: np.ndarray, of: Sequence[Hashable]):
 
 def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[Hashable]):
     """(X, row_of, first, kept, stands_for), as of the dense table, by the ranks of rows on scales."""
-    n_scales = int(scales.max()) + 1
-    rank, place = np.empty((dataset.n_rows, n_scales), np.uint32), np.zeros(len(asked), np.int64)
-    by_scale = np.split(np.argsort(scales, kind="stable"), np.cumsum(np.bincount(scales))[:-1])
-    for scale, mine in enumerate(by_scale):
-        split, ones_left = asked[int(mine[0])]
-        if isinstance(split, Threshold) and not ones_left:
-            cuts = asked.splits.cut[mine]
-            by_cut = np.argsort(cuts, kind="stable")
-            place[mine[by_cut]] = np.arange(len(cuts))
-            # A missing number sorts behind all others: it goes right at every threshold.
-            rank[:, scale] = _places(cuts[by_cut], dataset.X[:, split.feature])
-        else:
-            rank[:, scale] = split.left(dataset.X) == ones_left
+    rank, place = _ranks(dataset, asked, scales)
+    n_scales, by_scale = rank.shape[1], _by_scale(scales)
     row_of, first = merge_rows(np.column_stack([dataset.y, rank]))
     rank = rank[first]
     kept, stands_for = _merged_nested(asked, RankedAnswers(rank, scales, place), of)
@@ -479,6 +478,27 @@ def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[
         return None, row_of, first, kept, stands_for
     X = RankedAnswers(np.stack(counted, axis=1), number[scales[kept]], new_place[kept])
     return X, row_of, first, kept, stands_for
+
+
+def _by_scale(scales: np.ndarray) -> list[np.ndarray]:
+    """The tests of each scale, int64, in their order."""
+    return np.split(np.argsort(scales, kind="stable"), np.cumsum(np.bincount(scales))[:-1])
+
+
+def _ranks(dataset: Dataset, asked: TestList, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(rank uint32 (rows, scales), place int64 (tests,)), as of RankedAnswers, of all rows of a data set."""
+    rank, place = np.empty((dataset.n_rows, int(scales.max()) + 1), np.uint32), np.zeros(len(asked), np.int64)
+    for scale, mine in enumerate(_by_scale(scales)):
+        split, ones_left = asked[int(mine[0])]
+        if isinstance(split, Threshold) and not ones_left:
+            cuts = asked.splits.cut[mine]
+            by_cut = np.argsort(cuts, kind="stable")
+            place[mine[by_cut]] = np.arange(len(cuts))
+            # A missing number sorts behind all others: it goes right at every threshold.
+            rank[:, scale] = _places(cuts[by_cut], dataset.X[:, split.feature])
+        else:
+            rank[:, scale] = split.left(dataset.X) == ones_left
+    return rank, place
 
 
 def _places(cuts: np.ndarray, values: np.ndarray) -> np.ndarray:

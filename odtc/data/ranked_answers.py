@@ -97,6 +97,31 @@ class RankedAnswers:
 
     __hash__ = None
 
+    def taken(self, rows: np.ndarray) -> "RankedAnswers":
+        """The answers of some rows, int or bool (rows,), as ranks."""
+        return RankedAnswers(self.rank[rows], self.scale, self.place)
+
+    def ones(self, rows: np.ndarray | None = None) -> np.ndarray:
+        """int64 (tests,): how many rows, of all or of some, int or bool (rows,), answer each test with 1."""
+        rank, found = self.rank if rows is None else self.rank[rows], np.empty(self.shape[1], np.int64)
+        order = np.argsort(self.scale, kind="stable")
+        ends = np.cumsum(np.bincount(self.scale, minlength=self.rank.shape[1]))
+        for scale, mine in enumerate(np.split(order, ends[:-1])):
+            most = int(max(rank[:, scale].max(initial=0), self.place[mine].max(initial=0)))
+            above = len(rank) - np.bincount(rank[:, scale], minlength=most + 1).cumsum()
+            found[mine] = above[self.place[mine]]
+        return found
+
+    def codes(self, tests: np.ndarray) -> np.ndarray:
+        """int64 (rows,): how many of some tests, int (tests,), each row answers with 1."""
+        found = np.zeros(len(self), np.int64)
+        for scale in np.unique(self.scale[tests]):
+            places = np.sort(self.place[tests[self.scale[tests] == scale]])
+            found += np.searchsorted(places, np.arange(int(self.rank[:, scale].max(initial=0)) + 1))[
+                self.rank[:, scale]
+            ]
+        return found
+
     def find(self, column: np.ndarray) -> int | None:
         """The test that answers this column, bool (rows,), or its complement; None if there is none."""
         for ones in (column, ~column):
@@ -108,6 +133,11 @@ class RankedAnswers:
             if len(at):
                 return int(at[0])
         return None
+
+
+def rows_of(X: "np.ndarray | RankedAnswers", rows: np.ndarray) -> "np.ndarray | RankedAnswers":
+    """The answers of some rows, int (rows,), held as they were."""
+    return X.taken(rows) if isinstance(X, RankedAnswers) else X[rows]
 
 
 def require_cells(rows: int, tests: int) -> None:

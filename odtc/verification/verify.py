@@ -13,7 +13,7 @@ import numpy as np
 
 from odtc.data.coded_columns import alike_rows
 from odtc.data.dataset import Dataset
-from odtc.data.encoding import Encoded
+from odtc.data.encoding import Encoded, answers_of
 from odtc.data.task import TASKS
 from odtc.errors import TreeError
 from odtc.model.feasibility import TOLERANCE, Check, check_claim, check_point, is_close
@@ -229,12 +229,9 @@ class RowPredictions:
     def rowwise(self) -> Encoded:
         """The encoding with a row for each row of the file."""
         encoded, dataset, n = self._encoded, self.dataset, self.dataset.n_rows
-        X = np.stack(
-            [test.left(dataset.X) == ones_left for test, ones_left in zip(encoded.tests, encoded.ones_left)], axis=1
-        )
         return replace(
             encoded,
-            X=X,
+            X=answers_of(encoded, dataset),
             y=dataset.y,
             weight=dataset.weight,
             copies=np.ones(n, np.int64),

@@ -20,7 +20,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, fixed_point, keeps
+from odtc.algorithms.constrained.constrained_problem import (
+    ConstrainedProblem,
+    codes_of,
+    cost_of,
+    fixed_point,
+    keeps,
+    ones_of,
+    with_tests,
+)
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found, Settled
 from odtc.algorithms.constrained.swept_trees import SweptTrees
 from odtc.algorithms.constrained.threshold_kernel import kernel
@@ -32,6 +40,7 @@ AGAIN = 4  # such searches at most
 MANY = 300  # tests from which on this is quicker than all of them at once
 LONG = 3000  # tests from which on all of them may take minutes, so that more is done for a good tree first
 COARSEST = 4  # tests of a scale that are searched before the first ones of so many
+MOST_SWEPT = 50_000  # tests; the sweep of one side takes steps as the square of them, here seconds
 MANY_SWEPT = 50  # tests from which on a sweep finds the best tree of a root sooner than counts of pairs
 INSIDE = 150  # quantiles of the columns of one tree that are searched together
 OTHERS = 8  # subsets of columns beside that of the best tree
@@ -39,7 +48,7 @@ OTHERS = 8  # subsets of columns beside that of the best tree
 
 def takes(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
     """Whether this search is one for a problem with these scales, int (tests,), and numba is here."""
-    if problem.depth != 3 or problem.n_labels != 2 or len(scale) < MANY or kernel() is None:
+    if problem.depth != 3 or problem.n_labels != 2 or not MANY <= len(scale) <= MOST_SWEPT or kernel() is None:
         return False
     plain = problem.below is None and problem.allowed.all() and problem.accepts is None
     one = len(problem.measures) == 0 or (len(problem.measures) == 1 and (problem.least == problem.least[:, :1]).all())
@@ -87,7 +96,7 @@ class CoarseSearch:
         self.floor, self.begun = 0, False  # as of ConstrainedSearch
         self.whole: ConstrainedSearch | None = None  # the search over all tests, if there was one
         # Of each scale its tests, from the one with the most ones on; a row answers 1 to the first `code` of them.
-        ones = problem.X.sum(axis=0)
+        ones = ones_of(problem.X)
         order = np.lexsort((-ones, scale))
         self.tests = np.split(order, np.flatnonzero(np.diff(scale[order])) + 1)
 
@@ -283,7 +292,7 @@ class ThresholdSearch(CoarseSearch):
         super().__init__(problem, scale, few)
         self._settled: dict[tuple[int, int], np.ndarray] = {}  # the multipliers of a root with a subset of columns
         self._first, self._sweeps = None, takes(problem, scale)  # a search of another depth has other sides
-        self.codes = np.ascontiguousarray([problem.X[:, mine].sum(axis=1) for mine in self.tests], np.int32)
+        self.codes = np.ascontiguousarray([codes_of(problem.X, mine) for mine in self.tests], np.int32)
 
     def settled(self) -> Settled | None:
         """Those of the sweep over all roots settled all cases but those that have their own."""
@@ -360,7 +369,7 @@ class ThresholdSearch(CoarseSearch):
         place[tests] = np.argsort(search.order)
         inside = [mine[place[mine] >= 0] for mine in self.tests]
         inside = [mine for mine in inside if len(mine)]
-        codes = np.array([self.problem.X[:, mine].sum(axis=1) for mine in inside], np.int32)
+        codes = np.array([codes_of(self.problem.X, mine) for mine in inside], np.int32)
         return SweptTrees(search, codes, [place[mine] for mine in inside])
 
     def _made(self, tests: np.ndarray) -> ConstrainedSearch:
@@ -411,7 +420,7 @@ def only(problem: ConstrainedProblem, tests: np.ndarray, roots=None) -> Constrai
     subsets = np.unique(problem.subsets[:, columns], axis=0)
     inside = (subsets[:, None, :] <= subsets[None, :, :]).all(axis=2) & ~np.eye(len(subsets), dtype=bool)
     accepts = problem.accepts
-    return replace(
+    return with_tests(
         problem,
         X=problem.X[:, tests],
         column=column.reshape(-1),

@@ -11,9 +11,13 @@ All numbers are whole, held in float64, which is exact below 2^53.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+
+from odtc.algorithms.thresholds.ranks import merge_rows
 
 EXACT = 2.0**52  # whole numbers up to here, and their differences, are exact in float64
 FINEST = 26  # bits behind the point of a multiplier
@@ -32,7 +36,8 @@ class ConstrainedProblem:
     Parameters
     ----------
     X : bool (rows, tests)
-        Answers. No column is constant.
+        Answers. No column is constant. It may be what is indexed like an array and counts its ones by itself
+        (`ones_of`, `codes_of`), so that no table of all answers is made.
     cost : int64 (rows, labels)
         What it costs to predict this label for this row; at least 0.
     depth : int
@@ -113,10 +118,40 @@ class ConstrainedProblem:
     def n_constraints(self) -> int:
         return len(self.bound)
 
+    @cached_property
+    def kinds(self) -> tuple[np.ndarray, np.ndarray]:
+        """(factor int64 (rows, kinds), kinds int64 (kinds, columns)): their product is the table of what each row costs
+        by label, uses by constraint and label, and measures."""
+        uses = self.uses.transpose(1, 0, 2).reshape(len(self.X), -1)
+        return _kinds(np.concatenate([self.cost, uses, self.measures.T], axis=1).astype(np.int64))
+
     @property
     def most_cost(self) -> int:
         """No tree costs more than this."""
         return int(self.cost.max(axis=1, initial=0).sum()) + self.branch_cost * (2**self.depth - 1)
+
+
+def with_tests(problem: ConstrainedProblem, **changed: Any) -> ConstrainedProblem:
+    """The problem of the same rows, costs and sums, in which what is said of tests or of the depth has changed; the
+    kinds of rows are worked out once for all of these."""
+    found = replace(problem, **changed)
+    if found.measures is problem.measures:
+        vars(found)["kinds"] = problem.kinds
+    return found
+
+
+def ones_of(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """int64 (tests,): how many rows, of all or of some, bool (rows,), answer each test with 1."""
+    own = getattr(X, "ones", None)
+    if own is not None:
+        return own(rows)
+    return (X if rows is None else X[rows]).sum(axis=0)
+
+
+def codes_of(X: np.ndarray, tests: np.ndarray) -> np.ndarray:
+    """int (rows,): how many of some tests, int (tests,), each row answers with 1."""
+    own = getattr(X, "codes", None)
+    return X[:, tests].sum(axis=1) if own is None else own(tests)
 
 
 def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
@@ -184,3 +219,29 @@ def keeps(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) -> b
         )
         and (problem.accepts is None or problem.accepts(test, label))
     )
+
+
+def _kinds(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(factor int64 (rows, kinds), kinds int64 (kinds, columns)): the table is their product."""
+    divisor = np.maximum(1, np.gcd.reduce(table, axis=1)) if len(table) else np.ones(0, np.int64)
+    of, first = merge_rows(_ranked(table // divisor[:, None]))
+    kinds = table[first] // divisor[first, None]
+    number: dict[bytes, int] = {}  # of each different column
+    where = np.array([number.setdefault(column.tobytes(), len(number)) for column in table.T], int)
+    columns = table[:, np.unique(where, return_index=True)[1]]
+    used = columns.any(axis=0)
+    if len(kinds) <= max(1, used.sum()):  # one kind of all zeros, if nothing is used
+        factor = np.zeros((len(table), len(kinds)), np.int64)
+        factor[np.arange(len(table)), of] = divisor
+        return factor, kinds
+    place = np.cumsum(used) - 1
+    unit = np.eye(int(used.sum()), dtype=np.int64)
+    return columns[:, used], np.where(used[where][None, :], unit[:, np.where(used[where], place[where], 0)], 0)
+
+
+def _ranked(table: np.ndarray) -> np.ndarray:
+    """int64, as the table: its columns by their ranks, so that equal numbers are equal ranks from 0."""
+    ranks = np.zeros(table.shape, np.int64)
+    for j, column in enumerate(table.T):
+        ranks[:, j] = np.unique(column, return_inverse=True)[1]
+    return ranks

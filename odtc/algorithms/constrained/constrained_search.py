@@ -25,6 +25,7 @@ from odtc.algorithms.constrained.constrained_problem import (
     fixed_point,
     keeps,
     leaves_of,
+    with_tests,
 )
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Segments, Weights
@@ -590,7 +591,7 @@ def _sorted(problem: ConstrainedProblem, order: np.ndarray) -> ConstrainedProble
     def again(test, label):
         return accepts(np.where(test >= 0, place[np.maximum(test, 0)], -1).astype(np.int32), label)
 
-    return replace(
+    return with_tests(
         problem,
         X=problem.X[:, order],
         column=problem.column[order],

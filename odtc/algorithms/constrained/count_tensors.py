@@ -28,11 +28,8 @@ class Counts:
     """
 
     def __init__(self, problem: ConstrainedProblem):
-        n, K, R = len(problem.X), problem.n_labels, problem.n_constraints
-        table = np.concatenate(
-            [problem.cost, problem.uses.transpose(1, 0, 2).reshape(n, R * K), problem.measures.T], axis=1
-        )
-        factor, kinds = _kinds(table.astype(np.int64))
+        K, R = problem.n_labels, problem.n_constraints
+        factor, kinds = problem.kinds
         self.problem, self.factor = problem, factor
         self.cost = kinds[:, :K].astype(float)
         self.uses = kinds[:, K : K + R * K].reshape(len(kinds), R, K).transpose(1, 0, 2).astype(float)
@@ -99,19 +96,3 @@ class Counts:
             X, factor = self._answers[here], self.factor[here, kind]
             out[kind] = (X if (factor == 1).all() else X * factor[:, None].astype(self.dtype)).T @ X
         return out
-
-
-def _kinds(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(factor int64 (rows, kinds), kinds int64 (kinds, columns)): the table is their product."""
-    divisor = np.maximum(1, np.gcd.reduce(table, axis=1)) if len(table) else np.ones(0, np.int64)
-    kinds, of = np.unique(table // divisor[:, None], axis=0, return_inverse=True)
-    columns, where = np.unique(table, axis=1, return_inverse=True)
-    used = columns.any(axis=0)
-    if len(kinds) <= max(1, used.sum()):  # one kind of all zeros, if nothing is used
-        factor = np.zeros((len(table), len(kinds)), np.int64)
-        factor[np.arange(len(table)), of.reshape(-1)] = divisor
-        return factor, kinds
-    place = np.cumsum(used) - 1
-    unit = np.eye(int(used.sum()), dtype=np.int64)
-    where = where.reshape(-1)
-    return columns[:, used], np.where(used[where][None, :], unit[:, np.where(used[where], place[where], 0)], 0)

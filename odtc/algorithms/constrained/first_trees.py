@@ -5,12 +5,11 @@ these are too many, a search takes a moment, and its tests are some of all.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from odtc.algorithms.constrained.all_thresholds import named, only
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, with_tests
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 
 EACH = 8  # tests of a scale
@@ -44,7 +43,7 @@ def first_tree(
         tests = _some(problem, scales, depth)
         if not len(tests) or tick():
             break
-        search = ConstrainedSearch(only(replace(problem, depth=depth, allowed=problem.allowed[:depth]), tests), tick)
+        search = ConstrainedSearch(only(with_tests(problem, depth=depth, allowed=problem.allowed[:depth]), tests), tick)
         search.begun = True
         if best is not None:
             search.want_below(cost)

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.algorithms.constrained.all_thresholds import named
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps, leaves_of
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps, leaves_of, ones_of
 from odtc.algorithms.constrained.engines import engine_of
 
 HEIGHT = 2  # of the subtrees
@@ -111,7 +111,7 @@ class _Below:
     def _tests(self, columns: np.ndarray) -> np.ndarray:
         """int (tests,): those of some columns that part the rows, and may be asked below the tests above."""
         problem, n = self.problem, int(self.rows.sum())
-        ones = problem.X[self.rows].sum(axis=0)
+        ones = ones_of(problem.X, self.rows)
         may = columns[problem.column] & (ones > 0) & (ones < n)
         if problem.below is not None:
             above = [self.tree[0][self.node >> up] for up in range(1, self.level + 1)]

@@ -13,7 +13,7 @@ import numpy as np
 
 from odtc.algorithms.constrained import engines
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch, takes
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, with_tests
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.engines import DEEP, Engine, engine_of, over_all_tests
 from odtc.algorithms.constrained.first_trees import first_tree
@@ -58,7 +58,7 @@ class Posed:
         depths = range(1 if every else DEEP, arrays.depth)
         for less in depths:
             if less not in self._shallower:
-                lower = replace(arrays, depth=less, allowed=arrays.allowed[:less], accepts=None)
+                lower = with_tests(arrays, depth=less, allowed=arrays.allowed[:less], accepts=None)
                 self._shallower[less] = engine_of(lower, self.problem.scale)
         return [self._shallower[less] for less in depths]
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
 from odtc.data.encoding import Encoded
-from odtc.data.splits import Threshold
+from odtc.data.ranked_answers import rows_of
+from odtc.data.splits import Splits, TestList
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import members, regrouped
 from odtc.problem.constraints.kind import BarsPaths, OnPredictions
@@ -135,11 +136,7 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
 
 def nested(encoded: Encoded) -> np.ndarray:
     """int (tests,): one number for the thresholds of each column of numbers, one for each other test."""
-    keys = [
-        ("scale", test.scale) if isinstance(test, Threshold) else ("test", f) for f, test in enumerate(encoded.tests)
-    ]
-    number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    return np.array([number[key] for key in keys])
+    return TestList(Splits.of(encoded.tests), np.zeros(encoded.n_tests, bool)).scales
 
 
 def _most_tests(found: list[Terms], n_tests: int, depth: int) -> int | None:
@@ -175,7 +172,7 @@ def refined(encoded: Encoded, constraints: tuple[Constraint, ...]) -> Encoded:
     row_of, source = row_of.reshape(-1), encoded.row_of[first]
     finer = replace(
         encoded,
-        X=encoded.X[source],
+        X=rows_of(encoded.X, source),
         y=encoded.y[source],
         weight=np.bincount(row_of, encoded.dataset.weight, len(first)),
         copies=np.bincount(row_of, minlength=len(first)),
