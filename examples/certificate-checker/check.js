@@ -94,11 +94,11 @@ function readData(file, source) {
     if (numeric) {
       const values = words.map((cell) => (cell === null ? NaN : Number(cell) + 0));
       expect(values.every((v, i) => words[i] === null || Number.isFinite(v)), `the column ${names[j]} holds no numbers`);
-      return { name: names[j], numeric, cells: values };
+      return { name: names[j], kind: "numeric", numeric, cells: values };
     }
     const low = flag ? words.map((w) => w && w.toLowerCase()) : words;
     const { key, keys } = levels(flag ? ["false", "true"] : low.filter((w) => w !== null));
-    return { name: names[j], numeric, key, keys, cells: low.map((w) => (w === null ? NaN : keys.indexOf(key(w)))) };
+    return { name: names[j], kind: flag ? "boolean" : "categorical", numeric, key, keys, cells: low.map((w) => (w === null ? NaN : keys.indexOf(key(w)))) };
   };
   const features = used.filter((j) => !aside.has(j)).map(featureOf);
   const label = levels(kept.map((row) => row[target]));
@@ -200,18 +200,39 @@ function expectTerms(facts, data, nTests, allTests, constraints) {
     expect(JSON.stringify(facts.of[key]) === JSON.stringify(found[key]), `it states ${key} as ${JSON.stringify(facts.of[key])}, but of this data it is ${JSON.stringify(found[key])}`);
 }
 
+// What the tree of a certificate says of the data beside splits and labels: whoever takes it out of there believes that.
+function expectTree(facts, data) {
+  const { tree } = facts, levelsOf = (f, told) => told && JSON.stringify(told.map(f.key)) === JSON.stringify(f.keys);
+  const alike = (f, told) => told && f.name === told.name && f.kind === told.kind && (f.numeric || levelsOf(f, told.levels));
+  const found = { schema: "odtc.tree/1", task: "classification", target: facts.data.target, classes: facts.classes, missing: data.missing };
+  for (const key of Object.keys(found))
+    expect(!(key in tree) || JSON.stringify(tree[key]) === JSON.stringify(found[key]), `its tree states ${key} as ${JSON.stringify(tree[key])}, but of this data it is ${JSON.stringify(found[key])}`);
+  expect(!("features" in tree) || (tree.features.length === data.features.length && data.features.every((f, j) => alike(f, tree.features[j]))), "its tree states other columns than those of the data");
+}
+
+function expectLeaf(node, data, rows) {
+  for (const [key, each] of [["counts", (i) => data.weight[i]], ["rows", () => 1]]) {
+    if (!(key in node)) continue;
+    const found = data.classes.map((_, k) => rows.reduce((sum, i) => sum + (data.y[i] === k ? each(i) : 0), 0));
+    const near = (a, b) => Math.abs(a - b) <= 1e-9 + 1e-9 * Math.abs(b);
+    expect(node[key].length === found.length && found.every((v, k) => near(node[key][k], v)), `a leaf of its tree has the ${key} ${node[key]}, on the data they are ${found}`);
+  }
+}
+
 function treeCost(facts, data, loss, { depth, price }, least) {
   const cost = (node, rows, levelsLeft) => {
     if ("label" in node) {
       const k = data.classes.indexOf(data.classKey(node.label));
       expect(k >= 0, "the tree predicts no class of the data");
       expect(rows.length >= least || least <= 1, `a leaf of the tree has fewer than ${least} rows`);
+      expectLeaf(node, data, rows);
       return rows.reduce((sum, i) => sum + loss[i][k], 0);
     }
     expect(levelsLeft > 0, `the tree is deeper than ${depth}`);
     const goes = leftOf(node.split, data);
     return price + cost(node.left, rows.filter((i) => goes[i]), levelsLeft - 1) + cost(node.right, rows.filter((i) => !goes[i]), levelsLeft - 1);
   };
+  expectTree(facts, data);
   return cost(facts.tree.root, data.y.map((_, i) => i), depth);
 }
 
@@ -488,7 +509,7 @@ function thresholdBound(facts, columns, loss, price, depth, least) {
   return floor + levels[0][0].target;
 }
 
-const checkConstrained = require("./constrained.js")({ expect, refuse, whole, leftOf, allSplits, bits, same, expectTerms });
+const checkConstrained = require("./constrained.js")({ expect, refuse, whole, leftOf, allSplits, bits, same, expectTerms, expectTree, expectLeaf });
 
 function main([file, given]) {
   if (!file) { console.error("usage: node check.js PROOF.certificate.json [DATA.csv]"); return 2; }

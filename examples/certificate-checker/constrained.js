@@ -10,7 +10,7 @@ const sweeps = require("./sweeps.js");
 const WIDE = 300, MOST_SWEPT = 50000; // tests from which on, and up to which, those of a column are swept
 const MOST_SUMS = 2e9, MOST_SETS = 20000, MOST_LISTED = 5e7;
 
-module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expectTerms }) => {
+module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expectTerms, expectTree, expectLeaf }) => {
   // ---- constraints in words ----
 
   function fraction(text) {
@@ -414,6 +414,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       if ("label" in node) {
         const k = data.classes.indexOf(node.label);
         expect(k >= 0, "the tree predicts no class of the data");
+        expectLeaf(node, data, rows);
         told.sums.forEach(({ line, leaf }, s) => { uses[s] += rows.reduce((sum, i) => sum + line[i][k], leaf[k]); });
         expect(told.held.every(({ measure, least }) => rows.reduce((sum, i) => sum + measure[i], 0) >= least[k]), "a leaf of the tree does not satisfy its constraints on leaves");
         rows.forEach((i) => predicted[problem.rowOf[i]].add(k));
@@ -427,6 +428,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       expect(!together.length || !("label" in node.left && node.left.label === node.right.label), "a node of the tree has two leaves of one class");
       return problem.price + cost(node.left, rows.filter((i) => goes[i]), [...path, name]) + cost(node.right, rows.filter((i) => !goes[i]), [...path, name]);
     };
+    expectTree(facts, data);
     const paid = cost(facts.tree.root, data.y.map((_, i) => i), []), columns = new Set(asked.values());
     const shared = (names) => [...names].filter((name) => columns.has(name)).length;
     const satisfied = uses.every((use, s) => use <= told.sums[s].bound) && (mostColumns === null || columns.size <= mostColumns) && (mostTests === null || asked.size <= mostTests) && apart.every((names) => shared(names) < 2) && together.every((names) => [0, names.size].includes(shared(names)));

@@ -44,8 +44,8 @@ from odtc.base.json_schema import (
 )
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
+from odtc.verification.claim import OF_LEAF, OF_TREE, claim_of, expect, expect_leaf, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
-from odtc.verification.claim import claim_of, expect
 from odtc.verification.coverage import count_uncovered
 from odtc.verification.interval_bound import IntervalBound
 from odtc.verification.lower_bound import LowerBound, read_test
@@ -95,7 +95,7 @@ def _test_shape(value, place):
 
 def _node_shape(value, place):
     if isinstance(value, dict) and "label" in value:
-        return {"label": TEXT}
+        return {"label": TEXT} | OF_LEAF
     return {"split": _test_shape, "left": _node_shape, "right": _node_shape}
 
 
@@ -114,7 +114,7 @@ TERMS = {
     "price": WHOLE,
     "scale": WHOLE,
     "claim": WHOLE,
-    "tree": {"root": _node_shape},
+    "tree": {"root": _node_shape} | OF_TREE,
 }
 SHAPE = TERMS | {
     "tests": [lambda value, place: _test_shape(value, place) | {"same?": [_test_shape], "complement?": [_test_shape]}],
@@ -245,6 +245,7 @@ def _check_thresholds(facts: dict, dataset: Dataset, pause) -> Proof:
 
 def _expect_cost(facts: dict, dataset: Dataset, loss: np.ndarray, least: int = 1) -> None:
     """Raises CertificateError if the tree of a certificate costs something else than it claims."""
+    expect_tree(facts["tree"], dataset)
     cost, claim, scale = _tree_cost(facts, dataset, loss, least), facts["claim"], facts["scale"]
     if cost != claim:
         raise CertificateError(
@@ -376,6 +377,7 @@ def _tree_cost(facts, dataset, loss, least) -> int:
                 raise CertificateError(
                     f"a leaf of the tree of the certificate has {held} rows, expected {least} or more"
                 )
+            expect_leaf(node, dataset, rows)
             return float(loss[rows, classes.index(node["label"])].sum())
         if not left:
             raise CertificateError(f"the tree of the certificate is deeper than {depth}")

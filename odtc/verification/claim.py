@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from odtc.base.json_schema import FLAG, TEXT, WHOLE
-from odtc.data.dataset import Dataset
+from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE
+from odtc.data.dataset import Dataset, feature_shape
 from odtc.errors import CertificateError
 
 # The shape of the terms (odtc.base.json_schema).
@@ -31,6 +31,17 @@ SHAPE = {
     "task?": TEXT,
     "asked?": {},
 }
+# The shapes of what its tree and a leaf of that say beside splits and labels.
+OF_TREE = {
+    "schema?": TEXT,
+    "task?": TEXT,
+    "target?": TEXT,
+    "classes?": [TEXT],
+    "features?": [feature_shape],
+    "missing?": TEXT,
+}
+OF_LEAF = {"counts?": [NUMBER], "rows?": [WHOLE]}
+TREE_SCHEMA = "odtc.tree/1"
 CLASSES = ("classification",)  # the tasks of which the cost is the weight of the errors
 COSTS = {
     "regression": "the squared error around the mean of each leaf",
@@ -102,6 +113,37 @@ def expect(stated: dict, found: dict) -> None:
             raise CertificateError(
                 f"the certificate states {NAMES.get(key, f'the {key}')} as {_short(stated.get(key))}, "
                 f"but of this data it is {_short(value)}"
+            )
+
+
+def expect_tree(tree: dict, dataset: Dataset) -> None:
+    """Raises CertificateError if the tree of a certificate says something else of the data than they are: who takes the
+    tree out of the certificate believes that, too."""
+    found = {
+        "schema": TREE_SCHEMA,
+        "task": dataset.task,
+        "target": dataset.target,
+        "classes": list(dataset.classes),
+        "features": [feature.to_json() for feature in dataset.features],
+        "missing": dataset.missing,
+    }
+    for key in found.keys() & tree.keys():
+        if tree[key] != found[key]:
+            raise CertificateError(
+                f"the tree of the certificate states its {key} as {_short(tree[key])}, but of this data it is "
+                f"{_short(found[key])}"
+            )
+
+
+def expect_leaf(leaf: dict, dataset: Dataset, rows: np.ndarray) -> None:
+    """Raises CertificateError if a leaf of the tree of a certificate tells other counts than `rows`, the numbers of its
+    rows, have."""
+    for key, each in (("counts", dataset.weight), ("rows", dataset.copies)):
+        found = np.bincount(dataset.y[rows], each[rows], len(dataset.classes))
+        if key in leaf and not (len(leaf[key]) == len(found) and np.allclose(leaf[key], found, rtol=1e-9, atol=1e-9)):
+            raise CertificateError(
+                f"a leaf of the tree of the certificate has the {key} {_short(leaf[key])}, on the data they are "
+                f"{_short(found.tolist())}"
             )
 
 

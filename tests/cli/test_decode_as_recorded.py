@@ -118,6 +118,24 @@ def test_who_made_the_model_is_told_if_it_is_another_now(facts, told):
     assert _makers(SimpleNamespace(facts=known, problem=problem)) == told
 
 
+@pytest.mark.parametrize(
+    ("facts", "origin", "version_now", "told"),
+    [
+        ({}, "a.py", "", ("flowoct of odtc", "flowoct of a.py")),
+        ({}, "", "2", ("flowoct of odtc", "flowoct 2 of odtc")),
+        ({"members": [(FORMULATIONS.kind, "flowoct", "a.py")], "odtc": "0.0.1"}, "a.py", "", ("", "flowoct of a.py")),
+        ({"members": [(FORMULATIONS.kind, "flowoct", "a.py")]}, "b.py", "", ("flowoct of a.py", "flowoct of b.py")),
+        ({"model": {"version": "2"}, "odtc": "0.0.1"}, "", "2", ("", "flowoct 2 of odtc")),
+    ],
+)
+def test_who_makes_the_model_now_is_told(facts, origin, version_now, told, monkeypatch):
+    monkeypatch.setattr(type(FORMULATIONS), "origin", lambda registry, name: origin)
+    members = [dict(zip(("kind", "name", "of"), one)) for one in facts.get("members", ())]
+    known = {"odtc": version, "model": {}} | facts | {"members": members}
+    module = SimpleNamespace(name="flowoct", VERSION=version_now)
+    assert _makers(SimpleNamespace(facts=known, problem=SimpleNamespace(module=module))) == told
+
+
 def test_what_has_not_changed_needs_no_model_file(solved):
     folder, before = solved
     (folder / "m.mps").unlink()

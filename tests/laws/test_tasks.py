@@ -573,6 +573,17 @@ def corruptions(facts: dict, seed: int, count: int):
         yield changed, corrupted
 
 
+def test_what_the_tree_of_a_certificate_says_of_the_data_is_bound(tmp_path):
+    from odtc.errors import CertificateError
+    from odtc.verification.leaf_sums import check_leaf_sums
+
+    facts, data = certified(tmp_path, 1)
+    for changed in ({"target": "z"}, {"features": facts["tree"]["features"][:-1]}, {"task": "policy"}, {"schema": "x"}):
+        with pytest.raises(CertificateError, match="the tree of the certificate states its"):
+            check_leaf_sums(facts | {"tree": facts["tree"] | changed}, data)
+    assert check_leaf_sums(facts, data).optimal
+
+
 def test_no_corrupted_certificate_of_a_regression_proves_more_than_is_true(tmp_path):
     """Whatever is changed in it, it is refused, or states no bound above the optimum and no tree below it."""
     from odtc.errors import CertificateError

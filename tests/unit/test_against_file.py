@@ -219,6 +219,7 @@ RECORD |= {"history": [[0.1, 7.0, 1.0], [0.2, 5.0, 4.0]]}
         ({"nodes": -1}, "its nodes are -1"),
         ({"seconds": float("nan")}, "its seconds are nan"),
         ({"history": [[0.2, 7.0, 1.0], [0.1, 5.0, 4.0]]}, "do not rise"),
+        ({"history": [[None, 7.0, 1.0]]}, "do not rise"),
         ({"history": [[0.2, 7.0, 6.0]]}, "history has the bound 6"),
     ],
 )
@@ -235,6 +236,16 @@ def test_what_a_record_leaves_to_the_solver_is_told():
     rounded = RECORD | {"history": [[0.1, 7.0, 5.0004]]}  # five digits of a log
     assert check_record(rounded, 5.0).passed and check_record(rounded, None).passed
     assert not check_record(RECORD | {"history": [[0.1, 7.0, 5.01]]}, 5.0).passed
+
+
+def test_figures_of_a_record_at_their_edges_are_no_contradiction():
+    for change in (
+        {"gap": 0.2 * (1 + 1e-12)},
+        {"nodes": None, "seconds": 0.0},
+        {"nodes": 0, "seconds": None},
+        {"history": [[0.0, 7.0, 1.0], [0.0, 6.0, 5.0], [0.3, 5.0, 5.0]]},
+    ):
+        assert check_record(RECORD | change, 5.0).passed, change
 
 
 NUMBERS = st.sampled_from(["0", "1", "2", "3", "-1", "0.1", "0.2", "0.3", "-0.7", "1e-9", "9007199254740993", "1e16"])

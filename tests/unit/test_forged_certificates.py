@@ -99,10 +99,34 @@ def with_terms(facts: dict, **changed) -> dict:
     return facts | {"of": facts["of"] | changed}
 
 
+def of_tree(kind: str, **changed) -> Callable:
+    """The check of a certificate whose tree says something else of the data."""
+    facts = true(kind, texts=("features <= 2",) if kind == "constraints" else ())
+    facts["tree"] |= changed
+    return lambda _: (check_constrained if kind == "constraints" else check)(facts, rows(HARD))
+
+
+def of_leaf(kind: str, key: str, changed: Callable) -> Callable:
+    """The same where the first count of its last leaf is another."""
+    facts = true(kind, texts=("features <= 2",) if kind == "constraints" else ())
+    leaf = facts["tree"]["root"]
+    while "split" in leaf:
+        leaf = leaf["right"]
+    leaf[key][0] = changed(leaf[key][0])
+    return lambda _: (check_constrained if kind == "constraints" else check)(facts, rows(HARD))
+
+
+def untold(node: dict) -> dict:
+    """A tree whose leaves tell their labels alone."""
+    if "label" in node:
+        return {"label": node["label"]}
+    return node | {side: untold(node[side]) for side in ("left", "right")}
+
+
 def below_a_leaf(node: dict) -> dict:
     """A tree with one more branch node, whose right side is as the left one."""
     if "label" in node:
-        return {"split": B, "left": node, "right": node}
+        return {"split": B, "left": untold(node), "right": untold(node)}
     return node | {"left": below_a_leaf(node["left"])}
 
 
@@ -316,7 +340,9 @@ FORGERIES = {
     ),
     "certificate._loss: the certificate is of the classes": lambda: listed(classes=["p", "n"]),
     "certificate._loss: its losses are no square table": lambda: listed(loss=[[0, 1, 1], [1, 0, 1]]),
-    "certificate._loss: the weights of the data are": lambda: listed(weight=[1.25] + [1] * 11),
+    "certificate._loss: the weights of the data are": lambda: listed(
+        weight=[1.25] + [1] * 11, tree={"root": untold(true("tests")["tree"]["root"])}
+    ),
     "certificate._loss: its numbers are too large to": lambda: listed(EASY, 1, loss=[[0, 2**52], [2**52, 0]]),
     "certificate.left_of: the certificate asks the column": lambda: listed(
         tests=[A | {"feature": "z"}, *true("tests")["tests"][1:]]
@@ -340,6 +366,8 @@ FORGERIES = {
         },
     ),
     "claim.expect: the certificate states": lambda: lambda _: check(with_terms(true("tests"), n_rows=13), rows(HARD)),
+    "claim.expect_tree: the tree of the certificate states": lambda: of_tree("tests", target="z"),
+    "claim.expect_leaf: a leaf of the tree of": lambda: of_leaf("tests", "counts", lambda value: value + 1),
     "lower_bound.__init__: it has targets below the last": lambda: listed(targets=["2", ""]),
     "lower_bound.of_root: a state of level": lambda: listed(
         depth=3, targets=[*true("tests", depth=3)["targets"][:1], true("tests", depth=3)["targets"][1] + ";0,0,2"]
@@ -484,3 +512,37 @@ def test_a_forgery_breaks_one_rule_alone(rule, tmp_path):
             return
         with pytest.raises((CertificateError, ValueError)):
             forgery(tmp_path)
+
+
+WORDS = {
+    "schema": "odtc.tree/2",
+    "task": "regression",
+    "target": "z",
+    "classes": ["p", "n"],
+    "features": [Feature("a", "numeric").to_json()] * 3,
+    "missing": "error",
+}
+
+
+@pytest.mark.parametrize("kind", ["tests", "thresholds", "constraints"])
+def test_all_that_the_tree_says_of_the_data_is_bound(kind):
+    for key, value in WORDS.items():
+        with pytest.raises(CertificateError, match=f"the tree of the certificate states its {key} as"):
+            of_tree(kind, **{key: value})("")
+    for key in ("counts", "rows"):
+        with pytest.raises(CertificateError, match=f"a leaf of the tree of the certificate has the {key} "):
+            of_leaf(kind, key, lambda value: value + 1)("")
+        assert of_leaf(kind, key, lambda value: value)("").optimal
+
+
+def test_a_leaf_of_other_classes_tells_nothing():
+    facts = true("tests")
+    leaf = facts["tree"]["root"]
+    while "split" in leaf:
+        leaf = leaf["right"]
+    for counts in ([], [*leaf["counts"], 0]):
+        leaf["counts"] = counts
+        with pytest.raises(CertificateError, match="has the counts"):
+            check(facts, rows(HARD))
+    del leaf["counts"]  # what says nothing says nothing false
+    assert check(facts, rows(HARD)).optimal

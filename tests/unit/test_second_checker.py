@@ -183,6 +183,40 @@ def test_both_refuse_the_same_forgeries(case):
             assert second.startswith("refused"), (kind, second)
 
 
+def told_otherwise(facts):
+    """Certificates whose tree says one thing of the data that is not so."""
+    for key, value in (("schema", "odtc.tree/9"), ("target", "z"), ("missing", "?"), ("task", "policy")):
+        yield facts | {"tree": facts["tree"] | {key: value}}
+    yield facts | {"tree": facts["tree"] | {"classes": facts["classes"][::-1]}}
+    features = facts["tree"]["features"]
+    for at, feature in enumerate(features):
+        for changed in ({"name": "other"}, {"kind": "numeric" if feature["kind"] != "numeric" else "categorical"}):
+            others = [*features[:at], feature | changed | {"levels": ["0"]}, *features[at + 1 :]]
+            yield facts | {"tree": facts["tree"] | {"features": others}}
+        if len(levels := feature.get("levels", ())) > 1:
+            others = [*features[:at], feature | {"levels": levels[::-1]}, *features[at + 1 :]]
+            yield facts | {"tree": facts["tree"] | {"features": others}}
+    for key in ("counts", "rows"):
+        forged = copy.deepcopy(facts)
+        leaf = forged["tree"]["root"]
+        while "split" in leaf:
+            leaf = leaf["left"]
+        leaf[key][-1] += 1
+        yield forged
+
+
+@pytest.mark.slow
+def test_both_refuse_a_tree_that_tells_other_things_of_the_data(case):
+    facts, file = case
+    made = list(told_otherwise(facts))
+    said = asked([facts, *made], file)
+    assert said[0].startswith("proved") and len(said) == len(made) + 1
+    for forged, second in zip(made, said[1:]):
+        first = ours(forged, file)
+        assert (first.split()[0], second.split()[0]) == ("refused", "refused"), (first, second)
+        assert "tree" in first and "tree" in second, (first, second)
+
+
 def test_it_reads_a_file_as_a_user_calls_it(tmp_path):
     shutil.copy(CHECKOUT / "examples/monks/monks-1.csv", tmp_path / "d.csv")
     dataset = odtc.read(tmp_path / "d.csv")

@@ -24,8 +24,8 @@ from odtc.base.compiled_loops import may_compile
 from odtc.base.json_schema import NOT_WHOLE, NUMBER, TEXT, WHOLE, explain_error, validate
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
+from odtc.verification.claim import OF_LEAF, OF_TREE, claim_of, expect, expect_leaf, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
-from odtc.verification.claim import claim_of, expect
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import EXACT, MOST_SUMS, WIDE, Problem, surviving
 from odtc.verification.constrained.stated_constraints import Stated, stated_constraints
@@ -83,7 +83,7 @@ def _test_shape(value, place):
 
 def _node_shape(value, place):
     if isinstance(value, dict) and "label" in value:
-        return {"label": TEXT}
+        return {"label": TEXT} | OF_LEAF
     return {"split": _test_shape, "left": _node_shape, "right": _node_shape}
 
 
@@ -97,7 +97,7 @@ SHAPE = {
     "scale": WHOLE,
     "claim": (WHOLE, None),
     "tests": [lambda value, place: _test_shape(value, place) | {"same?": [_test_shape], "complement?": [_test_shape]}],
-    "tree": (None, {"root": _node_shape}),
+    "tree": (None, {"root": _node_shape} | OF_TREE),
     "multiplier_scale": WHOLE,
     "passes": [[WHOLE]],
     "cases": [{"root": WHOLE, "columns": [TEXT], "multipliers": [WHOLE]}],
@@ -314,6 +314,7 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
     def cost(node: dict, rows: np.ndarray, path: tuple[str, ...]) -> int:
         nonlocal uses
         if "label" in node:
+            expect_leaf(node, dataset, rows)
             k = classes.index(node["label"])
             uses = uses + stated.uses[:, rows, k].sum(axis=1) + stated.leaf_uses[:, k]
             said[0, found.row[rows], k] = True
@@ -336,6 +337,7 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
         sides = ((node["left"], rows[goes[rows]]), (node["right"], rows[~goes[rows]]))
         return problem.price + sum(cost(side, here, path) for side, here in sides)
 
+    expect_tree(tree, dataset)
     paid = cost(tree["root"], np.arange(dataset.n_rows), ())
     if any(use > bound for use, bound in zip(uses, stated.bound)):
         raise CertificateError("the tree of the certificate does not satisfy its constraints")

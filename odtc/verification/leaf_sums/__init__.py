@@ -33,8 +33,8 @@ from odtc.base.json_schema import NOT_WHOLE, TEXT, WHOLE, explain_error, validat
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError, OdtcError, TimeLimitReached
 from odtc.verification.certificate import Proof, left_of
+from odtc.verification.claim import OF_TREE, claim_of, expect, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
-from odtc.verification.claim import claim_of, expect
 from odtc.verification.leaf_sums import likelihood, squares
 from odtc.verification.leaf_sums.tried_cuts import Sides, TriedCuts
 from odtc.verification.leaf_sums.two_levels import kernel
@@ -44,7 +44,7 @@ DEEPEST = 8
 OFF = 0.01  # of what rounded sums of a check may be off by: what those of one tree are
 SMALL = 10_000  # sums of ranks that are told in one table, at any number of rows
 WIDTH = 1e-10  # of the ends of a cost that is rounded: trees nearer than that are not told apart
-SHAPE = {"depth": WHOLE, "price": TEXT, "tree": {}, "of": CLAIM_SHAPE, "least?": WHOLE, "leaves?": WHOLE}
+SHAPE = {"depth": WHOLE, "price": TEXT, "tree": OF_TREE, "of": CLAIM_SHAPE, "least?": WHOLE, "leaves?": WHOLE}
 MEASURES = {one.SCHEMA: one for one in (squares, likelihood)}
 
 
@@ -128,6 +128,7 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
     absent = count_left_out(dataset, ranks)
     terms = claim_of(dataset, depth, int(ranks.size.sum()), not absent[1], limit.words)
     expect(facts["of"], terms)
+    expect_tree(facts["tree"], dataset)
     every = np.arange(dataset.n_rows)
     leaves: list[int] = []
     low, high = (
