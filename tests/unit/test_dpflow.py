@@ -92,6 +92,28 @@ def test_numbers_of_every_size_count_alike(scale, classes):
     )
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("digits", [1, 3, 9])
+def test_decimals_are_counted_like_whole_numbers(classes, digits):
+    """Costs of few decimals are whole numbers times a power of ten, of more digits than are scaled floats."""
+    random = np.random.default_rng(digits)
+    X = random.random((50, 6)) < 0.4
+    loss = np.round(random.random((50, classes)) * 5, digits)
+    found = build_graph(Rows.of(X, loss, np.ones(50)), 3, 0.25, tail=2).values[0][0]
+    assert found == pytest.approx(_least_cost(X, loss, 3, 0.25), abs=1e-9)
+
+
+def _least_cost(X, loss, depth, price):
+    """The cost of the best tree, one test after another."""
+    leaf = loss.sum(axis=0).min()
+    below = [
+        price + sum(_least_cost(X[side], loss[side], depth - 1, price) for side in (f, ~f))
+        for f in (X.T if depth else ())
+        if 0 < f.sum() < len(f)
+    ]
+    return min([leaf, *below])
+
+
 def test_what_the_model_cannot_say_is_refused():
     """A start whose folded part is not the best is another tree than the model's; trimmed makes it so."""
     model = pipeline.build("examples/monks/monks-1.csv", "dpflow", 4)

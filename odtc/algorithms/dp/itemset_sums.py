@@ -21,6 +21,9 @@ MOST_BYTES = 2**30  # of the tables held at once; beyond it the sums come from p
 BLOCK = 700_000  # bytes of a table that stays in the cache
 PIECE = 20_000_000  # numbers of one product that is held at once
 SMALL = 2_000_000  # numbers of one product, below which a loop over prefixes costs more than it saves
+DIGITS = 6  # decimals of losses that are counted as whole numbers
+MOST_WHOLE = 2**29  # sums of whole losses that int32 holds, and thrice as much
+ROUNDING = 64 * float(np.finfo(float).eps)  # of the largest loss, that a sum of decimals is off by
 
 
 class Itemsets:
@@ -106,16 +109,30 @@ class Signed:
         return np.flatnonzero(held)
 
 
+def decimal_scale(loss: np.ndarray) -> int:
+    """The least power of ten that makes all losses whole but for rounding, if integers hold their sums; else 1."""
+    for digits in range(DIGITS + 1):
+        scaled = loss * 10**digits
+        if np.abs(scaled).sum() >= MOST_WHOLE:
+            break
+        if np.abs(scaled - np.rint(scaled)).max(initial=0.0) <= ROUNDING * np.abs(scaled).max(initial=0.0):
+            return 10**digits
+    return 1
+
+
 class Stumps:
     """Sums of the loss over the four sides of every pair of tests below each signed itemset, made into
     the cost of the best test, or none, on either side of each test.
 
     Of two classes only the difference d = loss_0 - loss_1 matters, as min(a, b) = (a + b - |a - b|) / 2;
-    of more, every class has a table. Whole numbers are held in the shortest type that is exact.
-    The first columns of `signed` are the loss, then its largest over the classes of each row.
+    of more, every class has a table. Whole numbers, and decimals times a power of ten, are held in the shortest type
+    that is exact. The first columns of `signed` are the loss, then its largest over the classes of each row.
     """
 
     def __init__(self, signed: Signed, loss: np.ndarray, price: float):
+        self.scale = decimal_scale(loss)
+        if self.scale > 1:
+            loss, price = np.rint(loss * self.scale), price * self.scale
         self.signed, self.price, self.loss = signed, price, loss
         self.two = loss.shape[1] == 2
         # What a class gains over the worst one, row by row; of two classes, their difference.
@@ -123,7 +140,7 @@ class Stumps:
         total = float(np.abs(self.worth).sum())
         whole = np.array_equal(loss, np.rint(loss))
         self.dtype = np.dtype(
-            np.int16 if whole and total < 10_000 else np.int32 if whole and total < 2**29 else np.float64
+            np.int16 if whole and total < 10_000 else np.int32 if whole and total < MOST_WHOLE else np.float64
         )
         self.real = np.float32 if whole and total < 2**24 else np.float64
         self.F, self.K = signed.X.shape[1], self.worth.shape[1]
@@ -226,8 +243,10 @@ class Stumps:
 
     def _cost(self, D, size, which) -> np.ndarray:
         """D (g, k, f, signs, itemsets) to the cost of each first test f, (f, signs, itemsets)."""
-        loss = self.signed.table(size)[:, which, : self.loss.shape[1]]
-        F = self.F
+        sums, F = self.signed.table(size)[:, which, : self.loss.shape[1] + 1], self.F
+        if self.scale > 1:
+            sums = np.rint(sums * self.scale)
+        loss, worst = sums[..., :-1], sums[..., -1]
         diagonal = D[np.arange(F), :, np.arange(F)]  # (f, k, signs, itemsets): the rows that have f
         E = diagonal[:, :, None] - D  # those that have g but not f
         if self.two:
@@ -239,15 +258,14 @@ class Stumps:
                 most, fewest = table[:, 0].max(axis=0), table[:, 0].min(axis=0)
                 stump = np.maximum(2 * most - own, own - 2 * fewest)
                 sides.append(np.maximum(np.abs(own), stump - 2 * self.price))
-            return self.price + (loss.sum(axis=-1) - sides[0] - sides[1]) / 2
-        worst = self.signed.table(size)[:, which, self.loss.shape[1]]
+            return (self.price + (loss.sum(axis=-1) - sides[0] - sides[1]) / 2) / self.scale
         gain = (worst - np.moveaxis(loss, -1, 0)).astype(self.dtype)  # (k, signs, itemsets)
         ones = diagonal.transpose(1, 0, 2, 3)  # (k, f, signs, itemsets)
         sides = []
         for table, own in ((D, ones), (E, gain[:, None] - ones)):
             stump = (table.max(axis=1) + (own - table).max(axis=1)).max(axis=0)
             sides.append(np.maximum(own.max(axis=0), stump - self.price))
-        return self.price + worst - sides[0] - sides[1]
+        return (self.price + worst - sides[0] - sides[1]) / self.scale
 
 
 def _cut(labels: np.ndarray, part: slice):

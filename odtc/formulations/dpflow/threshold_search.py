@@ -117,14 +117,18 @@ class ThresholdSearch:
     problem : Problem
     start : HeapTree or None, a tree that is known
     tell : called with (bound, objective, phase in words) now and then
+    tests : RankedTests or None, those of the problem, if they are made already
     """
 
     def __init__(
-        self, problem: Problem, start: HeapTree | None = None, tell: Callable[[float, float, str], None] | None = None
+        self,
+        problem: Problem,
+        start: HeapTree | None = None,
+        tell: Callable[[float, float, str], None] | None = None,
+        tests: RankedTests | None = None,
     ):
         self.problem, self.start, self.tell = problem, start, tell
-        encoded = problem.encoded
-        self.tests = RankedTests(encoded, branch_price(problem), least_rows(problem))
+        self.tests = tests or RankedTests(problem.encoded, branch_price(problem), least_rows(problem))
         self.scales, self.ranked = self.tests.scales, self.tests.ranked
         self.search = RankSearch(self.ranked, self._check, self._found)
         # It lasts about as long as the dynamic program would; if a dive ends it, no kernel is worth compiling.
@@ -213,7 +217,8 @@ class ThresholdSearch:
         scale = 2**depth
         tests = self.tests.counting(scale)
         counted = _Counted(self.search)
-        search = counted.search = RankSearch(tests.ranked, counted.look).after(self.search, scale)
+        search = RankSearch(tests.ranked, counted.look, room=self.search.room).after(self.search, scale)
+        counted.search = search
         need, leaves, columns = self._units(paid) * scale + heap.n_branch_nodes, True, False
         try:
             search.solve(depth, need)
@@ -318,10 +323,10 @@ def search_bound(problem: Problem) -> Searched:
     return ThresholdSearch(problem).run_for_bound()
 
 
-def _by_kernels(problem, start, tell) -> Searched | None:
+def _by_kernels(search: ThresholdSearch) -> Searched | None:
     """What the search finds in place of the dynamic program, with a certificate of the latter; None if no kernel is
     worth loading."""
-    search = ThresholdSearch(problem, start, tell)
+    problem = search.problem
     search.search.chosen.expect(max(0.0, search._expected() - SOON))
     if not search.search.nodes.solves(3):
         return None
@@ -353,12 +358,13 @@ def search(
     if start is not None and left is not None and left <= deadline.MOMENT and cells > RANKED:
         return Searched(start, 0.0, False, 1, 1, "no search was begun")
     if _by_program(problem):
-        if (quick := _by_kernels(problem, start, tell)) is not None:
+        searched = ThresholdSearch(problem, start, tell)
+        if (quick := _by_kernels(searched)) is not None:
             return quick
         try:
             with deadline.within(deadline.time_share(PROGRAM, 0.5)):
                 heap = problem.derived(Program).optimal()
-            found = ThresholdSearch(problem, heap, tell).smallest(heap)
+            found = ThresholdSearch(problem, heap, tell, searched.tests).smallest(heap)
             from odtc.formulations.dpflow.write_certificate import certify_program  # it uses this module
 
             return replace(found, certificate=lambda: certify_program(problem, found.heap))
