@@ -16,7 +16,7 @@ from odtc.base.text import show_number
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Dataset, Feature
 from odtc.estimators import parameters
-from odtc.estimators.cost_complexity import Corner, envelope, price_of_branch_node
+from odtc.estimators.cost_complexity import Corner, envelope
 from odtc.estimators.monotone import constraint_text, directions, keeps_order
 from odtc.estimators.tree_estimator import TreeEstimator
 from odtc.model.solution import Solution, Termination
@@ -25,7 +25,7 @@ from odtc.trees.boxes import Boxes
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
 from odtc.trees.tree import Branch, Leaf, Tree
-from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
+from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
 
 @parameters.document
@@ -435,19 +435,11 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         return self.max_depth == 0 or len(np.unique(dataset.y)) < 2 or same.all()
 
     def _model_spec(self, cost: np.ndarray, dataset: Dataset) -> ModelSpec:
-        given = self._given
-        if self.min_samples_leaf > 1:
-            given += (short_constraint("min_leaf_rows", self.min_samples_leaf),)
-        if self.max_leaf_nodes is not None:
-            given += (short_constraint("max_branch_nodes", self.max_leaf_nodes - 1),)
+        given = self._limits(self.min_samples_leaf)
         for name, sign in directions(self.monotonic_cst, self._names()):
             given += (constraint_text(name, dataset.classes[1 if sign > 0 else 0]),)
-        params = self.params
-        if self.ccp_alpha > 0:
-            if "lambda_" in (params or {}):
-                raise ValueError("expected ccp_alpha or the parameter lambda_, which both price branch nodes, got both")
-            weight = float(np.bincount(dataset.y, dataset.weight, self.n_classes_) @ self._class_weights(dataset))
-            params = {**(params or {}), "lambda_": price_of_branch_node(float(self.ccp_alpha), weight)}
+        weights = np.bincount(dataset.y, dataset.weight, self.n_classes_)
+        params = self._priced(float(weights @ self._class_weights(dataset)))
         if self.robust is not None:
             params = {**(params or {}), "robust": Boxes.text_of(self.robust)}
         return ModelSpec(

@@ -25,6 +25,9 @@ class LeafSumsEstimator(TreeEstimator):
         max_depth=2,
         *,
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_leaf_nodes=None,
+        ccp_alpha=0.0,
         model="auto",
         solver=None,
         time_limit=None,
@@ -38,6 +41,9 @@ class LeafSumsEstimator(TreeEstimator):
     ):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.ccp_alpha = ccp_alpha
         self.model = model
         self.solver = solver
         self.time_limit = time_limit
@@ -92,7 +98,7 @@ class LeafSumsEstimator(TreeEstimator):
             self.model_ = None
             self._ended(*self._leaf_alone(rows, self._sums(targets, rows.weight)))
         else:
-            problem, tree, solution, _ = self._run(self._run_spec(), self._measured(rows, targets))
+            problem, tree, solution, _ = self._run(self._run_spec(rows.weight), self._measured(rows, targets))
             self.model_ = problem.formulation
             self._ended(tree, solution)
         self.leaf_values_ = np.array([self.tree_.answer(leaf) for leaf in self.tree_.leaves()], dtype=float)
@@ -132,7 +138,7 @@ class LeafSumsEstimator(TreeEstimator):
             again = self._answer_alone(self._sums(targets, rows.weight))
             near = abs(said - again) <= 1e-9 * max(1.0, float(np.abs(targets).max()))
             return [Check("answer", near, f"the leaf answers {said:.10g}, {again:.10g} by these rows")]
-        return self._checks(RunSpec(model=self._asked_model()), self._measured(rows, targets))
+        return self._checks(RunSpec(model=self._asked_model(rows.weight)), self._measured(rows, targets))
 
     def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:
         return {"score": None if y is None else np.array([one.score(X, y) for one in every.values()])}

@@ -111,18 +111,20 @@ TYPES = {
 # What is to be said beside the help of a field, or without one.
 TEXTS = {
     "min_samples_leaf": 'Fewest training rows in a leaf; above 1 it is the constraint "leaf_rows >= N".',
-    "min_weight_fraction_leaf": "Least share of the weight (sample and class weights) in a leaf. The best tree without "
-    "this limit is pruned until it satisfies it: then `bound_` still holds, and `is_optimal_` is only true if nothing "
-    "was lost.",
+    "min_weight_fraction_leaf": "Least share of the weight (sample and class weights) in a leaf. The best tree of a "
+    "classifier without this limit is pruned until it satisfies it: then `bound_` still holds, and `is_optimal_` is "
+    "only true if nothing was lost. Of other trees the rows must have one weight, and it is a constraint on their "
+    "number.",
     "categorical_features": "Columns that are categories whatever their type is; text and categorical dtypes are so by "
     "themselves.",
     "time_limit": "If they end without a proof the best tree so far is kept, with a ConvergenceWarning; `is_optimal_` "
     "is then False.",
     "encoding": 'auto takes each column by its type; "auto:bins=16" takes fewer thresholds.',
     "max_leaf_nodes": 'Most leaves; N is the constraint "branch_nodes <= N - 1".',
-    "ccp_alpha": "Price of a leaf on scikit-learn's scale: the tree minimises (weight of wrong rows) / (weight of all "
-    "rows) + ccp_alpha * leaves, with class weights in both weights. It is given to the formulation as lambda_, of "
-    "which lambda_ / (1 - lambda_) = ccp_alpha * (weight of all rows), so the optimum is the same; `objective_` and "
+    "ccp_alpha": "Price of a leaf on scikit-learn's scale: the tree minimises loss / (weight of all rows) + ccp_alpha "
+    "* leaves, where the loss is the weight of wrong rows, with class weights in both weights, or what the leaves of "
+    "other trees lose (squared or absolute error, cost). It is given to the formulation as lambda_, of which "
+    "lambda_ / (1 - lambda_) = ccp_alpha * (weight of all rows), so the optimum is the same; `objective_` and "
     "`bound_` are on the scale of the formulation. Models without lambda_ refuse it.",
     "monotonic_cst": "For two classes: 1 if the second of `classes_` is to become more likely as the column grows, -1 "
     "if less, 0 for no constraint. It is the constraint monotone[COLUMN,positive=CLASS], which holds among training "

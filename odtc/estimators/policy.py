@@ -8,10 +8,12 @@ from odtc.base.text import show_number
 from odtc.data.dataset import Dataset
 from odtc.data.reading_spec import GOALS, SCORES
 from odtc.data.tasks import policy
-from odtc.data.tasks.policy.causal_scores import design, scores_of
+from odtc.data.tasks.policy.causal_scores import design, expect_enough, scores_of
 from odtc.estimators import parameters
 from odtc.estimators.tree_estimator import TreeEstimator
 from odtc.model.feasibility import Check, is_close
+from odtc.model.solution import Solution, Termination
+from odtc.trees.tree import Leaf, Tree
 from odtc.workflow.specification import RunSpec
 
 
@@ -39,6 +41,9 @@ class OptimalPolicyTree(TreeEstimator):
         max_depth=2,
         *,
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_leaf_nodes=None,
+        ccp_alpha=0.0,
         scores="doubly-robust",
         goal=None,
         model="auto",
@@ -54,6 +59,9 @@ class OptimalPolicyTree(TreeEstimator):
     ):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.ccp_alpha = ccp_alpha
         self.scores = scores
         self.goal = goal
         self.model = model
@@ -98,10 +106,16 @@ class OptimalPolicyTree(TreeEstimator):
             )
         X, self.features_ = self._learnt(X)
         weight = self._weights(X, sample_weight)
-        dataset, self.costs_, self.actions_ = self._votes(X, y, outcome, propensity, weight)
-        problem, tree, solution, _ = self._run(self._run_spec(), dataset)
+        rows, self.costs_, self.actions_, digits = self._priced_rows(X, y, outcome, propensity, weight)
+        same, names = (X == X[0]) | (np.isnan(X) & np.isnan(X[0])), _names(self.actions_)
+        if self.max_depth == 0 or same.all() or (self.costs_ == self.costs_[:, :1]).all():
+            self.model_ = None
+            tree, solution = _leaf_alone(policy.cast(rows, names, self.costs_, "the costs", digits))
+        else:
+            dataset = policy.voting(rows, names, self.costs_, "the costs", digits)
+            problem, tree, solution, _ = self._run(self._run_spec(weight), dataset)
+            self.model_ = problem.formulation
         self._ended(tree, solution)
-        self.model_ = problem.formulation
         self.cost_ = self._paid(tree.predict(X), self.costs_, weight)
         return self
 
@@ -127,13 +141,18 @@ class OptimalPolicyTree(TreeEstimator):
         check_is_fitted(self)
         X = self._coded(X)
         weight = self._weights(X, sample_weight)
-        dataset, costs, actions = self._votes(X, y, outcome, propensity, weight)
+        rows, costs, actions, digits = self._priced_rows(X, y, outcome, propensity, weight)
         if actions.tolist() != self.actions_.tolist():
             raise ValueError(f"expected the actions of fit, {self.actions_.tolist()}, got {actions.tolist()}")
         paid = self._paid(self.tree_.predict(X), costs, weight)
         text = f"the policy costs {paid:.10g}, {self.cost_:.10g} was said"
-        checks = self._checks(RunSpec(model=self._asked_model()), dataset)
-        return [*checks, Check("policy cost", is_close(paid, self.cost_), text)]
+        cost = Check("policy cost", is_close(paid, self.cost_), text)
+        if self.model_ is None:
+            best = policy.cast(rows, _names(actions), costs, "the costs", digits)
+            said, again = self.tree_.root.label, _leaf_alone(best)[0].root.label
+            return [Check("answer", said == again, f"the leaf answers {actions[said]}, {actions[again]} is best"), cost]
+        dataset = policy.voting(rows, _names(actions), costs, "the costs", digits)
+        return [*self._checks(RunSpec(model=self._asked_model(weight)), dataset), cost]
 
     def predict(self, X) -> np.ndarray:
         """The action for each row.
@@ -216,17 +235,13 @@ class OptimalPolicyTree(TreeEstimator):
         told = [policy.figures(sums, column, names) for column in taken.T]
         return {name: np.array([one[name] for one in told], float) for name in ("mean_cost", "standard_error")}
 
-    def _votes(self, X, y, outcome, propensity, weight) -> tuple[Dataset, np.ndarray, np.ndarray]:
-        """(the data set of the votes, what each action costs each row, the actions) of rows in the codes of the
-        features."""
+    def _priced_rows(self, X, y, outcome, propensity, weight) -> tuple[Dataset, np.ndarray, np.ndarray, int]:
+        """(rows in the codes of the features, what each action costs each row, the actions, digits of the costs)."""
         rows = self._rows(X, weight)
-        if outcome is None:
-            costs, actions = _table(y, len(X))
-            costs, digits = -costs if self.goal == "max" else costs, policy.DIGITS
-        else:
-            (costs, actions), digits = self._estimated(rows, y, outcome, propensity), policy.ESTIMATED
-        names = tuple(show_number(one) if isinstance(one, float) else str(one) for one in actions.tolist())
-        return policy.voting(rows, names, costs, "the costs", digits), costs, actions
+        if outcome is not None:
+            return rows, *self._estimated(rows, y, outcome, propensity), policy.ESTIMATED
+        costs, actions = _table(y, len(X))
+        return rows, -costs if self.goal == "max" else costs, actions, policy.DIGITS
 
     def _rows(self, X, weight) -> Dataset:
         """Rows in the codes of the features, without a target."""
@@ -247,6 +262,8 @@ class OptimalPolicyTree(TreeEstimator):
         if len(actions) < 2 or not np.isfinite(outcome).all():
             raise ValueError("expected two treatments or more and finite outcomes")
         known = None if propensity is None else np.asarray(propensity, float)
+        if self.scores != "ips" or known is None:
+            expect_enough(taken, rows.weight, _names(actions), "the treatments")
         shapes = (rows.n_rows,), (rows.n_rows, len(actions))
         if known is not None and (known.shape not in shapes or not ((known > 0) & (known <= 1)).all()):
             raise ValueError("expected propensities above 0 and at most 1, one for each row or for each row and action")
@@ -256,6 +273,23 @@ class OptimalPolicyTree(TreeEstimator):
     @staticmethod
     def _paid(label: np.ndarray, costs: np.ndarray, weight: np.ndarray) -> float:
         return float((weight * costs[np.arange(len(costs)), label]).sum())
+
+
+def _names(actions: np.ndarray) -> tuple[str, ...]:
+    """The actions as they are written."""
+    return tuple(show_number(one) if isinstance(one, float) else str(one) for one in actions.tolist())
+
+
+def _leaf_alone(votes: Dataset) -> tuple[Tree, Solution]:
+    """The best tree without a branch node."""
+    K = len(votes.classes)
+    counts, rows = (np.bincount(votes.y, told, K) for told in (votes.weight, votes.copies))
+    held = tuple(counts.tolist()), tuple(rows.astype(int).tolist()), tuple(votes.sums.sum(axis=0).tolist())
+    tree = Tree(
+        Leaf(int(counts.argmax()), *held), votes.features, votes.classes, votes.target, votes.missing, policy.NAME
+    )
+    paid = float(counts.sum() - counts.max())
+    return tree, Solution(None, Termination.OPTIMAL, paid, paid, 0.0, "odtc")
 
 
 def _table(costs, n_rows: int) -> tuple[np.ndarray, np.ndarray]:

@@ -40,6 +40,9 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         *,
         criterion="squared_error",
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_leaf_nodes=None,
+        ccp_alpha=0.0,
         model="auto",
         solver=None,
         time_limit=None,
@@ -54,6 +57,9 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         super().__init__(
             max_depth,
             min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_leaf_nodes=max_leaf_nodes,
+            ccp_alpha=ccp_alpha,
             model=model,
             solver=solver,
             time_limit=time_limit,
@@ -117,7 +123,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
     def _leaf_alone(self, rows: Dataset, sums: np.ndarray) -> tuple[Tree, Solution]:
         if self.TASK is regression:
             return super()._leaf_alone(rows, sums)
-        dataset = median.measured(rows, sums[:, 2] / sums[:, 1], "y")
+        dataset = median.as_classes(rows, sums[:, 2] / sums[:, 1])
         K = len(dataset.classes)
         held = np.bincount(dataset.y, dataset.weight, K), np.bincount(dataset.y, minlength=K)
         paid = held[0] @ median.prices(dataset.classes)

@@ -1,5 +1,6 @@
 """What all estimators of trees have in common: how rows are coded, where they end, and how a run is made."""
 
+import math
 import warnings
 from dataclasses import replace
 from numbers import Integral
@@ -12,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import SolverError
+from odtc.estimators.cost_complexity import price_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
 from odtc.model.solution import Termination, is_proved
 from odtc.trees.tree import Leaf
@@ -164,15 +166,35 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         """The constraints of the parameters; one may be a text alone."""
         return (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
 
-    def _asked_model(self) -> ModelSpec:
-        """The model of the parameters, under their constraints and that of `min_samples_leaf`."""
-        least = self.min_samples_leaf
+    def _limits(self, least: int) -> tuple[str, ...]:
+        """The constraints of the parameters, and those of `max_leaf_nodes` and of so many rows in a leaf."""
         given = self._given + ((short_constraint("min_leaf_rows", least),) if least > 1 else ())
-        return ModelSpec(self.model, int(self.max_depth), self.params, self.encoding, constraints=given)
+        most = self.max_leaf_nodes
+        return given if most is None else (*given, short_constraint("max_branch_nodes", most - 1))
 
-    def _run_spec(self) -> RunSpec:
+    def _priced(self, weight: float):
+        """`params` with the price of a branch node that `ccp_alpha` is, of rows of this weight in all."""
+        if not self.ccp_alpha:
+            return self.params
+        if "lambda_" in (self.params or {}):
+            raise ValueError("expected ccp_alpha or the parameter lambda_, which both price branch nodes, got both")
+        return {**(self.params or {}), "lambda_": price_of_branch_node(float(self.ccp_alpha), weight)}
+
+    def _asked_model(self, weight: np.ndarray) -> ModelSpec:
+        """The model of the parameters for rows of these weights."""
+        share = self.min_weight_fraction_leaf
+        if share and (weight != weight[0]).any():
+            raise ValueError(
+                "expected min_weight_fraction_leaf with rows of one weight, which it counts, got weights from "
+                f"{weight.min():g} to {weight.max():g}; use min_samples_leaf"
+            )
+        least = max(self.min_samples_leaf, math.ceil(share * len(weight) * (1 - 1e-12)))
+        params = self._priced(float(weight.sum()))
+        return ModelSpec(self.model, int(self.max_depth), params, self.encoding, constraints=self._limits(least))
+
+    def _run_spec(self, weight: np.ndarray) -> RunSpec:
         solving = SolvingSpec(self.time_limit, self.threads, self._seed(), solver=self.solver)
-        return RunSpec(model=self._asked_model(), solving=solving, simplify=self.simplify)
+        return RunSpec(model=self._asked_model(weight), solving=solving, simplify=self.simplify)
 
     def _run(self, spec: RunSpec, dataset: Dataset):
         """(problem, tree, what was proved of it, whether it has the fewest leaves and columns) of a run; warns if the

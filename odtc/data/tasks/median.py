@@ -50,23 +50,31 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
     DataError
         For numbers that do not differ, that are too large to be added up, or of which too many differ.
     """
+    kept = as_classes(rows, y)
+    n, values = kept.n_rows, values_of(kept.classes)
+    if len(values) == 1:
+        raise DataError(f"expected numbers that differ in {place}, got {values[0]:.10g} in all {n} rows of weight")
+    if len(values) * max(len(values), n) > MOST:
+        raise DataError(
+            f"expected fewer different numbers for --task median in {place}, got {len(values):,} in {n:,} rows; "
+            "round them, or use --task regression"
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = float(kept.weight.sum()) * (values[-1] - values[0])
+        if not np.isfinite(spread) or not np.isfinite(kept.sums.sum(axis=0)).all():
+            raise DataError(f"expected numbers whose differences can be added up in {place}; scale them down")
+    expect_told_apart(spread, "numbers of which the range times the weight of the rows is", place)
+    return kept
+
+
+def as_classes(rows: Dataset, y: np.ndarray) -> Dataset:
+    """The rows of weight with their numbers, float64 (rows,), as classes."""
     held = rows.weight > 0
     kept = rows if held.all() else rows.taken(held)
     y = y[held] + 0.0
     values, code = np.unique(y, return_inverse=True)
-    if len(values) == 1:
-        raise DataError(f"expected numbers that differ in {place}, got {values[0]:.10g} in all {len(y)} rows of weight")
-    if len(values) * max(len(values), len(y)) > MOST:
-        raise DataError(
-            f"expected fewer different numbers for --task median in {place}, got {len(values):,} in {len(y):,} rows; "
-            "round them, or use --task regression"
-        )
     with np.errstate(over="ignore", invalid="ignore"):
         sums = sums_of(y, kept.weight)
-        spread = float(kept.weight.sum()) * (values[-1] - values[0])
-        if not np.isfinite(spread) or not np.isfinite(sums.sum(axis=0)).all():
-            raise DataError(f"expected numbers whose differences can be added up in {place}; scale them down")
-    expect_told_apart(spread, "numbers of which the range times the weight of the rows is", place)
     return replace(kept, y=code.astype(np.int32), classes=tuple(map(show_number, values)), sums=sums)
 
 

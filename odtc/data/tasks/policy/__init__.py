@@ -105,25 +105,27 @@ def voting(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: st
     digits : int
         That votes are rounded to: DIGITS of the largest cost of the row, or ESTIMATED of the largest vote of all.
     """
-    n = rows.n_rows
-    with np.errstate(over="ignore", invalid="ignore"):
-        votes = _votes(costs, rows.weight)
-    if not np.isfinite(votes).all():
-        raise DataError(f"expected costs whose differences are finite numbers in {place}; scale them down")
+    votes = _finite_votes(costs, rows.weight, place)
     if not votes.any():
         raise DataError(
             f"expected costs that differ between the actions {', '.join(actions)} in some row of {place}, got the same "
             "for all: every policy would cost the same"
         )
+    expect_told_apart(float(votes.sum()), "costs between whose actions the differences are", place)
+    return cast(rows, actions, costs, place, digits)
+
+
+def cast(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: str, digits: int = DIGITS) -> Dataset:
+    """The same of costs that may not differ."""
     # Of costs that are known each row is rounded by itself: only the digits that a difference of decimals leaves go. Of
     # estimates all are, so that a certificate can count them.
+    n, votes = rows.n_rows, _finite_votes(costs, rows.weight, place)
     size = rows.weight * np.abs(costs).max(axis=1) if digits == DIGITS else np.full(n, votes.max())
-    expect_told_apart(float(votes.sum()), "costs between whose actions the differences are", place)
     votes = _decimal(votes, size, digits)
     best = votes.argmax(axis=1)
-    cast = votes > 0
-    cast[np.arange(n), best] = True  # a row without a vote stays as a row of weight 0
-    of, action = np.nonzero(cast)
+    voted = votes > 0
+    voted[np.arange(n), best] = True  # a row without a vote stays as a row of weight 0
+    of, action = np.nonzero(voted)
     copies = action == best[of]
     sums = sums_of(costs, rows.weight)
     return replace(
@@ -136,6 +138,15 @@ def voting(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: st
         sums=np.where(copies[:, None], sums[of], 0.0),
         copies=copies.astype(np.int64),
     )
+
+
+def _finite_votes(costs: np.ndarray, weight: np.ndarray, place: str) -> np.ndarray:
+    """`_votes`; raises DataError if they are too large."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        votes = _votes(costs, weight)
+    if not np.isfinite(votes).all():
+        raise DataError(f"expected costs whose differences are finite numbers in {place}; scale them down")
+    return votes
 
 
 def sums_of(costs: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -38,18 +38,24 @@ def estimated(
         )
     taken = given.level_codes(actions, CATEGORICAL).cells().astype(int)
     outcome = cells[how.outcome].numbers().cells()
-    least = np.bincount(taken, rows.weight > 0, len(actions))
-    if (how.scores != "ips" or not how.propensity) and least.min() < 2 * FOLDS:
-        few = int(least.argmin())
-        raise DataError(
-            f"expected {2 * FOLDS} rows or more of each action to estimate what it does, got {int(least[few])} of "
-            f"{actions[few]!r} in the column {how.treatment!r} of {place}; --scores ips with --propensity estimates "
-            "nothing, else leave the action out, or take more rows"
-        )
+    if how.scores != "ips" or not how.propensity:
+        expect_enough(taken, rows.weight, actions, f"the column {how.treatment!r} of {place}")
     columns = [cells[name].numbers().cells() for name in how.propensity]
     scores = scores_of(design(rows), taken, outcome, rows.weight, how.scores, _known(columns, how, actions, place))
     more_is_better = (how.goal or "max") == "max"
     return actions, -scores if more_is_better else scores
+
+
+def expect_enough(taken: np.ndarray, weight: np.ndarray, actions: tuple[str, ...], place: str) -> None:
+    """Raises DataError if an action has too few rows to estimate from."""
+    least = np.bincount(taken, weight > 0, len(actions))
+    if least.min() < 2 * FOLDS:
+        few = int(least.argmin())
+        raise DataError(
+            f"expected {2 * FOLDS} rows or more of each action to estimate what it does, got {int(least[few])} of "
+            f"{actions[few]!r} in {place}; scores of ips with a known propensity estimate nothing, else leave the "
+            "action out, or take more rows"
+        )
 
 
 def _known(columns: list[np.ndarray], how: ReadingSpec, actions: tuple[str, ...], place: str) -> np.ndarray | None:

@@ -1,0 +1,92 @@
+"""Parameters of scikit-learn's trees at the estimators of other tasks, against all trees of tiny data, and what is left
+to one leaf."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import odtc
+
+
+def least_costs(X, cost, depth, least=1):
+    """{leaves: least cost of a tree with so many leaves}, of `cost` of rows."""
+
+    def of(rows, depth):
+        found = {1: cost(rows)}
+        for column in X.T if depth else ():
+            for below, above in pairwise(np.unique(column[rows])):
+                left = column[rows] < (below + above) / 2
+                if min(left.sum(), (~left).sum()) < least:
+                    continue
+                sides = of(rows[left], depth - 1), of(rows[~left], depth - 1)
+                for one, paid in sides[0].items():
+                    for two, more in sides[1].items():
+                        found[one + two] = min(found.get(one + two, np.inf), paid + more)
+        return found
+
+    return of(np.arange(len(X)), depth)
+
+
+def tasks():
+    """(estimator, arguments of fit, cost of rows, cost of a fitted tree) of each task, 24 rows."""
+    random = np.random.default_rng(5)
+    X = random.integers(0, 4, (24, 2)).astype(float)
+    y, costs = np.round(random.normal(size=24), 2), random.integers(0, 9, (24, 3)).astype(float)
+
+    def squared(rows):
+        return ((y[rows] - y[rows].mean()) ** 2).sum()
+
+    def absolute(rows):
+        return np.abs(y[rows] - np.median(y[rows])).sum()
+
+    def paid(rows):
+        return costs[rows].sum(axis=0).min()
+
+    def fitted(model, cost):
+        leaves = model.apply(X)
+        return sum(cost(np.flatnonzero(leaves == leaf)) for leaf in np.unique(leaves))
+
+    yield odtc.OptimalTreeRegressor, {}, (X, y), squared, fitted
+    yield odtc.OptimalTreeRegressor, {"criterion": "absolute_error"}, (X, y), absolute, fitted
+    yield odtc.OptimalPolicyTree, {}, (X, costs), paid, fitted
+
+
+@pytest.mark.parametrize("make, words, given, cost, fitted", list(tasks()))
+def test_the_words_of_scikit_learn_limit_trees_of_all_tasks(make, words, given, cost, fitted):
+    best = least_costs(given[0], cost, 2)
+    model = make(2, max_leaf_nodes=3, **words).fit(*given)
+    assert model.is_optimal_ and model.get_n_leaves() <= 3
+    assert fitted(model, cost) == pytest.approx(min(paid for k, paid in best.items() if k <= 3))
+    for alpha in (0.02, 0.3):
+        model = make(2, ccp_alpha=alpha, **words).fit(*given)
+        priced = min(paid / 24 + alpha * k for k, paid in best.items())
+        assert fitted(model, cost) / 24 + alpha * model.get_n_leaves() == pytest.approx(priced)
+    model = make(2, min_weight_fraction_leaf=0.25, **words).fit(*given)
+    assert np.bincount(model.apply(given[0])).min() >= 6
+    assert fitted(model, cost) == pytest.approx(min(least_costs(given[0], cost, 2, 6).values()))
+    assert all(check.passed for check in model.verify(*given))
+    with pytest.raises(ValueError, match="rows of one weight"):
+        make(2, min_weight_fraction_leaf=0.1, **words).fit(*given, sample_weight=np.arange(1, 25))
+    with pytest.raises(ValueError, match="ccp_alpha or the parameter lambda_"):
+        make(2, ccp_alpha=0.1, params={"lambda_": 0.1}, **words).fit(*given)
+
+
+def test_what_no_test_betters_is_one_leaf():
+    rows = np.arange(6.0)
+    X, costs, same = rows[:, None], np.c_[rows, 4 - rows], np.ones((6, 2))
+    for model, given, said in (
+        (odtc.OptimalPolicyTree(0), (X, costs), 1),
+        (odtc.OptimalPolicyTree(2), (same, costs), 1),
+        (odtc.OptimalPolicyTree(2), (X, same), 0),
+        (odtc.OptimalTreeRegressor(2, criterion="absolute_error"), (X, np.full(6, 0.1)), 0.1),
+    ):
+        model.fit(*given)
+        assert model.is_optimal_ and model.get_n_leaves() == 1 and (model.predict(given[0]) == said).all()
+        assert all(check.passed for check in model.verify(*given))
+    assert odtc.OptimalPolicyTree(0).fit(X, costs).cost_ == 4 * 6 - 15
+
+
+def test_too_few_rows_of_a_treatment_are_told():
+    with pytest.raises(ValueError, match="expected 10 rows or more of each action .* got 3 of '0' in the treatments"):
+        odtc.OptimalPolicyTree(1).fit(np.arange(6.0)[:, None], [0, 1, 0, 1, 1, 0], np.arange(6.0))
