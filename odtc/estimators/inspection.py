@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from odtc.base.atomic_write import write_text
 from odtc.data.dataset import Dataset
+from odtc.estimators.units import in_unit
 from odtc.model.feasibility import Check, is_close
 from odtc.trees.explanation import Path as RowPath
 from odtc.trees.explanation import explain as explain_row
@@ -91,24 +92,25 @@ class InspectionMixin:
         spec = self._model_spec(self._cost(dataset), dataset)
         return self._checks(RunSpec(model=spec), dataset)
 
-    def _checks(self, spec: RunSpec, dataset: Dataset) -> list[Check]:
-        """The checks of the tree on these rows, with its objective and its bound."""
+    def _checks(self, spec: RunSpec, dataset: Dataset, unit: float = 1.0, power: int = 1) -> list[Check]:
+        """The checks of the tree on these rows, with its objective and its bound; of a data set in units of numbers of
+        which this power is a cost."""
         # With the compiler, which an import of an estimator does without.
         from odtc.verification.verify import verify_tree
         from odtc.workflow.posing import pose_run
 
         problem = pose_run(spec.with_model(model=self.model_), dataset)
-        heap = HeapTree.from_tree(self.tree_, problem.encoded, problem.topology, True)
-        paid, claimed = problem.module.objective(problem, heap), self.objective_
-        checks = verify_tree(problem, heap, self.tree_, dataset)
+        tree = in_unit(self.tree_, 1 / unit)
+        claimed, bound = (cost if cost is None else cost / unit**power for cost in (self.objective_, self.bound_))
+        heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, True)
+        paid = problem.module.objective(problem, heap)
+        checks = verify_tree(problem, heap, tree, dataset)
         checks.append(
             Check("objective", is_close(paid, claimed), f"the tree costs {paid:.10g}, {claimed:.10g} was said")
         )
-        if self.bound_ is not None:
-            fits = self.bound_ <= paid or is_close(self.bound_, paid)
-            checks.append(
-                Check("bound", bool(fits), f"no tree below {self.bound_:.10g} is claimed, this costs {paid:.10g}")
-            )
+        if bound is not None:
+            fits = bound <= paid or is_close(bound, paid)
+            checks.append(Check("bound", bool(fits), f"no tree below {bound:.10g} is claimed, this costs {paid:.10g}"))
         return checks
 
     def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:

@@ -55,6 +55,12 @@ class LeafSumsEstimator(TreeEstimator):
         self.simplify = simplify
         self.constraints = constraints
 
+    _power = 1  # of the targets, that a cost is
+
+    def _in_units(self, targets: np.ndarray) -> tuple[np.ndarray, float]:
+        """The targets in a unit of their own, and that unit."""
+        return targets, 1.0
+
     @abstractmethod
     def _targets(self, y, n_rows: int) -> np.ndarray:
         """float64 (rows, columns): what a row tells; raises ValueError for what does not fit."""
@@ -94,13 +100,15 @@ class LeafSumsEstimator(TreeEstimator):
         X, self.features_ = self._learnt(X)
         rows, targets = self._rows(X, y, sample_weight)
         same = (rows.X == rows.X[0]) | (np.isnan(rows.X) & np.isnan(rows.X[0]))
+        targets, unit = self._in_units(targets)
         if self.max_depth == 0 or (targets == targets[0]).all() or same.all():
             self.model_ = None
-            self._ended(*self._leaf_alone(rows, self._sums(targets, rows.weight)))
+            tree, solution = self._leaf_alone(rows, self._sums(targets, rows.weight))
         else:
-            problem, tree, solution, _ = self._run(self._run_spec(rows.weight), self._measured(rows, targets))
+            spec = self._run_spec(rows.weight, unit**self._power)
+            problem, tree, solution, _ = self._run(spec, self._measured(rows, targets))
             self.model_ = problem.formulation
-            self._ended(tree, solution)
+        self._ended(tree, solution, unit, self._power)
         self.leaf_values_ = np.array([self.tree_.answer(leaf) for leaf in self.tree_.leaves()], dtype=float)
         self.leaf_rows_ = np.array([sum(leaf.rows) for leaf in self.tree_.leaves()], dtype=np.int64)
         return self
@@ -138,7 +146,9 @@ class LeafSumsEstimator(TreeEstimator):
             again = self._answer_alone(self._sums(targets, rows.weight))
             near = abs(said - again) <= 1e-9 * max(1.0, float(np.abs(targets).max()))
             return [Check("answer", near, f"the leaf answers {said:.10g}, {again:.10g} by these rows")]
-        return self._checks(RunSpec(model=self._asked_model(rows.weight)), self._measured(rows, targets))
+        targets, unit = self._in_units(targets)
+        spec = RunSpec(model=self._asked_model(rows.weight, unit**self._power))
+        return self._checks(spec, self._measured(rows, targets), unit, self._power)
 
     def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:
         return {"score": None if y is None else np.array([one.score(X, y) for one in every.values()])}

@@ -108,14 +108,15 @@ class OptimalPolicyTree(TreeEstimator):
         weight = self._weights(X, sample_weight)
         rows, self.costs_, self.actions_, digits = self._priced_rows(X, y, outcome, propensity, weight)
         same, names = (X == X[0]) | (np.isnan(X) & np.isnan(X[0])), _names(self.actions_)
-        if self.max_depth == 0 or same.all() or (self.costs_ == self.costs_[:, :1]).all():
+        costs, unit = self._in_units(self.costs_)
+        if self.max_depth == 0 or same.all() or (costs == costs[:, :1]).all():
             self.model_ = None
-            tree, solution = _leaf_alone(policy.cast(rows, names, self.costs_, "the costs", digits))
+            tree, solution = _leaf_alone(policy.cast(rows, names, costs, "the costs", digits))
         else:
-            dataset = policy.voting(rows, names, self.costs_, "the costs", digits)
-            problem, tree, solution, _ = self._run(self._run_spec(weight), dataset)
+            dataset = policy.voting(rows, names, costs, "the costs", digits)
+            problem, tree, solution, _ = self._run(self._run_spec(weight, unit), dataset)
             self.model_ = problem.formulation
-        self._ended(tree, solution)
+        self._ended(tree, solution, unit)
         self.cost_ = self._paid(tree.predict(X), self.costs_, weight)
         return self
 
@@ -151,8 +152,14 @@ class OptimalPolicyTree(TreeEstimator):
             best = policy.cast(rows, _names(actions), costs, "the costs", digits)
             said, again = self.tree_.root.label, _leaf_alone(best)[0].root.label
             return [Check("answer", said == again, f"the leaf answers {actions[said]}, {actions[again]} is best"), cost]
+        costs, unit = self._in_units(costs)
         dataset = policy.voting(rows, _names(actions), costs, "the costs", digits)
-        return [*self._checks(RunSpec(model=self._asked_model(weight)), dataset), cost]
+        return [*self._checks(RunSpec(model=self._asked_model(weight, unit)), dataset, unit), cost]
+
+    def _in_units(self, costs: np.ndarray) -> tuple[np.ndarray, float]:
+        """The costs in a unit of their own, and that unit."""
+        unit = self._unit(float((costs.max(axis=1) / 2 - costs.min(axis=1) / 2).max() * 2))
+        return costs / unit, unit
 
     def predict(self, X) -> np.ndarray:
         """The action for each row.

@@ -109,6 +109,14 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         assert_all_finite(y, input_name="y")
         return np.asarray(y, dtype=float)[:, None]
 
+    @property
+    def _power(self) -> int:
+        return 2 if self.TASK is regression else 1
+
+    def _in_units(self, targets: np.ndarray) -> tuple[np.ndarray, float]:
+        unit = self._unit(float(targets.max() / 2 - targets.min() / 2) * 2, self._power)
+        return targets / unit, unit
+
     def _sums(self, targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return self.TASK.sums_of(targets[:, 0], weight)
 

@@ -15,6 +15,7 @@ from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import SolverError
 from odtc.estimators.cost_complexity import price_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
+from odtc.estimators.units import in_unit, unit_of
 from odtc.model.solution import Termination, is_proved
 from odtc.trees.tree import Leaf
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
@@ -147,14 +148,12 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
                 raise ValueError(f"expected categorical_features to hold names or places of columns, got {item!r}")
         return found
 
-    def _ended(self, tree, solution) -> None:
-        """Takes the tree and what is proved of it."""
-        self.tree_ = tree
-        self.status_, self.objective_, self.bound_, self.gap_ = (
-            str(solution.termination),
-            solution.objective,
-            solution.bound,
-            solution.gap,
+    def _ended(self, tree, solution, unit: float = 1.0, power: int = 1) -> None:
+        """Takes the tree and what is proved of it, in units of numbers of which this power is a cost."""
+        self.tree_ = in_unit(tree, unit)
+        self.status_, self.gap_ = str(solution.termination), solution.gap
+        self.objective_, self.bound_ = (
+            cost if cost is None else cost * unit**power for cost in (solution.objective, solution.bound)
         )
         self.is_optimal_ = is_proved(solution.objective, solution.bound)
         self.message_ = solution.message
@@ -166,6 +165,10 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         """The constraints of the parameters; one may be a text alone."""
         return (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
 
+    def _unit(self, spread: float, power: int = 1) -> float:
+        """The unit of numbers of this spread, of which this power is a cost; 1 if a price is given in units of cost."""
+        return 1.0 if {"lambda", "lambda_"} & set(self.params or {}) else unit_of(spread, power)
+
     def _limits(self, least: int) -> tuple[str, ...]:
         """The constraints of the parameters, and those of `max_leaf_nodes` and of so many rows in a leaf."""
         given = self._given + ((short_constraint("min_leaf_rows", least),) if least > 1 else ())
@@ -173,15 +176,16 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return given if most is None else (*given, short_constraint("max_branch_nodes", most - 1))
 
     def _priced(self, weight: float):
-        """`params` with the price of a branch node that `ccp_alpha` is, of rows of this weight in all."""
+        """`params` with the price of a branch node that `ccp_alpha` is, of rows of this weight in all, in units of the
+        cost of a row."""
         if not self.ccp_alpha:
             return self.params
         if "lambda_" in (self.params or {}):
             raise ValueError("expected ccp_alpha or the parameter lambda_, which both price branch nodes, got both")
         return {**(self.params or {}), "lambda_": price_of_branch_node(float(self.ccp_alpha), weight)}
 
-    def _asked_model(self, weight: np.ndarray) -> ModelSpec:
-        """The model of the parameters for rows of these weights."""
+    def _asked_model(self, weight: np.ndarray, unit: float = 1.0) -> ModelSpec:
+        """The model of the parameters for rows of these weights, whose costs are told in units."""
         share = self.min_weight_fraction_leaf
         if share and (weight != weight[0]).any():
             raise ValueError(
@@ -189,12 +193,12 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
                 f"{weight.min():g} to {weight.max():g}; use min_samples_leaf"
             )
         least = max(self.min_samples_leaf, math.ceil(share * len(weight) * (1 - 1e-12)))
-        params = self._priced(float(weight.sum()))
+        params = self._priced(float(weight.sum()) / unit)
         return ModelSpec(self.model, int(self.max_depth), params, self.encoding, constraints=self._limits(least))
 
-    def _run_spec(self, weight: np.ndarray) -> RunSpec:
+    def _run_spec(self, weight: np.ndarray, unit: float = 1.0) -> RunSpec:
         solving = SolvingSpec(self.time_limit, self.threads, self._seed(), solver=self.solver)
-        return RunSpec(model=self._asked_model(weight), solving=solving, simplify=self.simplify)
+        return RunSpec(model=self._asked_model(weight, unit), solving=solving, simplify=self.simplify)
 
     def _run(self, spec: RunSpec, dataset: Dataset):
         """(problem, tree, what was proved of it, whether it has the fewest leaves and columns) of a run; warns if the

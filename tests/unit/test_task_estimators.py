@@ -87,6 +87,26 @@ def test_what_no_test_betters_is_one_leaf():
     assert odtc.OptimalPolicyTree(0).fit(X, costs).cost_ == 4 * 6 - 15
 
 
+@pytest.mark.parametrize("make, words, given, cost, fitted", list(tasks()))
+@pytest.mark.parametrize("unit", [1e-7, 2.0**-40, 1e140])
+def test_numbers_of_any_unit_have_the_same_tree(make, words, given, cost, fitted, unit):
+    X, told = given
+    plain, model = make(2, **words).fit(X, told), make(2, **words).fit(X, told * unit)
+    assert (model.apply(X) == plain.apply(X)).all() and model.is_optimal_
+    power = 2 if cost.__name__ == "squared" else 1
+    assert model.objective_ == pytest.approx(plain.objective_ * unit**power)
+    assert all(check.passed for check in model.verify(X, told * unit))
+    if cost.__name__ != "paid":
+        assert model.predict(X) == pytest.approx(plain.predict(X) * unit)
+    priced = make(2, ccp_alpha=0.3 * unit**power, **words).fit(X, told * unit)
+    assert (priced.apply(X) == make(2, ccp_alpha=0.3, **words).fit(X, told).apply(X)).all()
+
+
+def test_numbers_whose_squares_vanish_are_refused():
+    with pytest.raises(ValueError, match="scale them up"):
+        odtc.OptimalTreeRegressor(1).fit(np.arange(6.0)[:, None], np.arange(6.0) * 1e-170)
+
+
 def test_too_few_rows_of_a_treatment_are_told():
     with pytest.raises(ValueError, match="expected 10 rows or more of each action .* got 3 of '0' in the treatments"):
         odtc.OptimalPolicyTree(1).fit(np.arange(6.0)[:, None], [0, 1, 0, 1, 1, 0], np.arange(6.0))

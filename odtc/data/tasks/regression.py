@@ -53,6 +53,8 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
         raise DataError(f"expected numbers whose squares can be added up in {place}; scale them down")
     if (y == y[0]).all():
         raise DataError(f"expected numbers that differ in {place}, got {y[0]:.10g} in all {len(y)} rows")
+    if one == 0 and np.ptp(y[weight > 0]) > 0:
+        raise DataError(f"expected numbers whose squares are no zero to doubles in {place}; scale them up")
     expect_told_apart(one, "numbers whose squared error around one answer is", place, 2)
     held = weight > 0
     full = replace(rows, classes=(LABEL,), sums=sums)

@@ -1,0 +1,43 @@
+"""Numbers far from 1 in units that are powers of two: costs are told apart then, and nothing is rounded."""
+
+import math
+from dataclasses import replace
+
+from odtc.base.text import show_number
+from odtc.data.tasks import median, policy, regression
+from odtc.trees.tree import Branch, Node, Tree
+
+SMALLEST, LARGEST = 2.0**-6, 2.0**400  # of a spread of numbers that stay as they are
+WIDEST = 960  # of the exponent of a unit of costs, which doubles hold with the sums of many rows
+
+
+def unit_of(spread: float, power: int = 1) -> float:
+    """The unit of numbers whose greatest difference is `spread`, and of which this power is a cost: 1 unless that is
+    very small or large, or more so than doubles hold costs."""
+    if not 0 < spread < math.inf or SMALLEST <= spread <= LARGEST:
+        return 1.0
+    exponent = math.floor(math.log2(spread))
+    return 2.0**exponent if abs(exponent) * power <= WIDEST else 1.0
+
+
+def in_unit(tree: Tree, unit: float) -> Tree:
+    """A tree whose numbers are multiples of `unit` with the numbers themselves; of regression, medians and policies."""
+    if unit == 1:
+        return tree
+
+    def of(node: Node) -> Node:
+        if isinstance(node, Branch):
+            return Branch(node.split, of(node.left), of(node.right))
+        powers = [0, 0, *[1] * (len(node.sums) - 2)]
+        if tree.task == regression.NAME:
+            powers[-1] = 2  # a square
+        return replace(
+            node,
+            counts=tuple(count * unit for count in node.counts) if tree.task == policy.NAME else node.counts,
+            sums=tuple(total * unit**power for total, power in zip(node.sums, powers)),
+            curve=tuple((share, number * unit) for share, number in node.curve),
+        )
+
+    numbers = tree.task == median.NAME
+    classes = tuple(show_number(float(name) * unit) for name in tree.classes) if numbers else tree.classes
+    return replace(tree, root=of(tree.root), classes=classes)
