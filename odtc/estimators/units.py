@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 from odtc.base.text import show_number
-from odtc.data.tasks import median, policy, regression
+from odtc.data.tasks import median, regression
 from odtc.trees.tree import Branch, Node, Tree
 
 SMALLEST, LARGEST = 2.0**-6, 2.0**400  # of a spread of numbers that stay as they are
@@ -25,6 +25,8 @@ def in_unit(tree: Tree, unit: float) -> Tree:
     if unit == 1:
         return tree
 
+    weighed = tree.task in (regression.NAME, median.NAME)  # counts of a policy are what its votes save
+
     def of(node: Node) -> Node:
         if isinstance(node, Branch):
             return Branch(node.split, of(node.left), of(node.right))
@@ -33,7 +35,7 @@ def in_unit(tree: Tree, unit: float) -> Tree:
             powers[-1] = 2  # a square
         return replace(
             node,
-            counts=tuple(count * unit for count in node.counts) if tree.task == policy.NAME else node.counts,
+            counts=tuple(count * (1 if weighed else unit) for count in node.counts),
             sums=tuple(total * unit**power for total, power in zip(node.sums, powers)),
             curve=tuple((share, number * unit) for share, number in node.curve),
         )
