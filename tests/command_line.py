@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +58,34 @@ def started(*words, folder=".", **options) -> Said:
     options = {"env": environment(), "encoding": "utf-8", "timeout": 120, "stdin": subprocess.DEVNULL} | options
     done = subprocess.run(command(*words), cwd=folder, capture_output=True, **options)
     return Said(done.returncode, done.stdout, done.stderr)
+
+
+# What `python -c` runs, with the words of odtc behind it: a shell may have told its children to ignore Ctrl-C.
+HEARS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+RUNS = "from odtc.cli.app import main; main()"
+
+
+def hearing(*words, first: str = "") -> list[str]:
+    """`odtc words…` as a process that hears Ctrl-C; `first` is done before it begins."""
+    return [sys.executable, "-c", HEARS + first + RUNS, *map(str, words)]
+
+
+def signalled(words, folder, ready, number=signal.SIGINT, rest=0.0) -> Said:
+    """What a process says that gets a signal `rest` seconds after `ready()` holds; it has ended then."""
+    process = subprocess.Popen(
+        words, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        until = time.monotonic() + 120
+        while not ready() and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.02)
+        time.sleep(rest)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+        process.wait()
+    return Said(process.returncode, out, err)
 
 
 def refused(said: Said, code: int = 1) -> str:

@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from odtc.data.reading import read, read_rows
 from odtc.model.solution import Options
 from odtc.solvers.solver import find_solver, version
 from odtc.trees.tree import read_tree
-from tests.command_line import MONKS, command, contents, environment, odtc, refused, started
+from tests.command_line import MONKS, command, contents, environment, hearing, odtc, refused, signalled, started
 
 BUILT = {"model", "depth", "n_rows", "n_rows_merged", "n_features_encoded", "n_cols", "n_model_rows", "nnz", "files"}
 SOLVED = BUILT | {"solver", "termination", "has_solution", "objective", "bound", "gap", "seconds"}
@@ -378,48 +377,16 @@ def test_a_solution_file_without_a_point_is_exit_code_3(work):
 @pytest.mark.slow
 @pytest.mark.parametrize("number, limit", [(signal.SIGINT, []), (signal.SIGTERM, ["--time-limit", "100"])])
 def test_ctrl_c_and_a_friendly_kill_keep_and_decode_the_incumbent(slow, number, limit):
-    # A shell's background job ignores SIGINT, and so would its children.
-    hear = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli.app import main; main()"
-    )
-    words = [
-        sys.executable,
-        "-c",
-        hear,
-        "fit",
-        "noise.csv",
-        "--model",
-        "flowoct",
-        "--depth",
-        "3",
-        *limit,
-        "-o",
-        "m",
-        "--json",
-    ]
-    process = subprocess.Popen(
-        words, cwd=slow, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        deadline = time.monotonic() + 60
-        while (
-            not any(b"MIP start solution is feasible" in log.read_bytes() for log in slow.glob(".m.log.*"))
-            and time.monotonic() < deadline
-        ):
-            time.sleep(0.05)  # the log is written while the solver runs
-        time.sleep(1)
-        process.send_signal(number)
-        out, err = process.communicate(timeout=100)
-    finally:
-        process.kill()
-        process.wait()
-    facts = json.loads(out)
-    assert (process.returncode, facts["termination"], facts["has_solution"], facts["verified"]) == (
-        0,
-        "interrupted",
-        True,
-        True,
-    ), err
+    words = hearing("fit", "noise.csv", "--model", "flowoct", "--depth", 3, *limit, "-o", "m", "--json")
+
+    def solves() -> bool:
+        """The log is written while the solver runs."""
+        return any(b"MIP start solution is feasible" in log.read_bytes() for log in slow.glob(".m.log.*"))
+
+    said = signalled(words, slow, solves, number, rest=1)
+    facts = said.facts
+    assert (said.code, facts["termination"]) == (0, "interrupted"), said.err
+    assert facts["has_solution"] is True and facts["verified"] is True
     assert (slow / "m.tree.json").is_file() and not list(slow.glob(".*"))
 
 

@@ -2,18 +2,14 @@
 
 import json
 import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
-from tests.command_line import Said, environment
+from tests.command_line import Said, hearing, signalled
 
 # A call of a function writes the file "begun", and waits there for the signal.
 WAITS = """
-import signal, time
-signal.signal(signal.SIGINT, signal.default_int_handler)
+import time
 from odtc.algorithms.constrained.{module} import {owner}
 run, calls = {owner}.{name}, []
 def waits(self, *given, **keywords):
@@ -23,7 +19,6 @@ def waits(self, *given, **keywords):
         time.sleep(60)
     return run(self, *given, **keywords)
 {owner}.{name} = waits
-from odtc.cli.app import main; main()
 """
 FIRST = ("frontier_search", "FrontierSearch", "_globally", 2)
 EACH = ("constrained_search", "ConstrainedSearch", "run", 4)
@@ -39,25 +34,8 @@ def table(tmp_path):
 def interrupted(folder, where, sent, *words) -> Said:
     """What a command says that gets a signal in a call of a function."""
     module, owner, name, call = where
-    code = WAITS.format(module=module, owner=owner, name=name, call=call)
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, words)],
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        until = time.monotonic() + 60
-        while not (folder / "begun").exists() and process.poll() is None and time.monotonic() < until:
-            time.sleep(0.02)
-        process.send_signal(sent)
-        out, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        process.wait()
-    return Said(process.returncode, out, err)
+    waits = WAITS.format(module=module, owner=owner, name=name, call=call)
+    return signalled(hearing(*words, first=waits), folder, (folder / "begun").exists, sent)
 
 
 @pytest.mark.parametrize(

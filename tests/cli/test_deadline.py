@@ -2,9 +2,6 @@
 
 import importlib
 import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +18,7 @@ from odtc.errors import ModelError, TimeLimitReached
 from odtc.model.solution import Solution, Termination
 from odtc.problem import identity
 from odtc.workflow import compiling, pipeline, solving
-from tests.command_line import contents, environment, refused
+from tests.command_line import contents, hearing, refused, signalled
 from tests.command_line import odtc as command
 
 
@@ -158,43 +155,11 @@ def test_in_python(wide):
 
 
 def test_ctrl_c_in_the_compile_leaves_nothing_half_written(wide):
-    hear = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli.app import main; main()"
-    )
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            hear,
-            "fit",
-            "wide.csv",
-            "--model",
-            "dpflow",
-            "--solver",
-            "highs",
-            "--depth",
-            "4",
-            "-o",
-            "m",
-        ],
-        cwd=wide,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        deadline = time.monotonic() + 60
-        while not list(wide.glob(".m.log.*")) and time.monotonic() < deadline:
-            time.sleep(0.05)  # the log is opened when the compile begins
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-    finally:
-        process.kill()
-        process.wait()
-    assert process.returncode == 0 and "interrupted in the compile" in err, err
-    assert out.count("interrupted: objective") == 1
+    words = hearing("fit", "wide.csv", "--model", "dpflow", "--solver", "highs", "--depth", 4, "-o", "m")
+    # The log is opened when the compile begins.
+    said = signalled(words, wide, lambda: list(wide.glob(".m.log.*")), rest=0.5)
+    assert said.code == 0 and "interrupted in the compile" in said.err, said.err
+    assert said.out.count("interrupted: objective") == 1
     assert set(contents(wide)) == {"wide.csv", "m.log", "m.run.json", "m.tree.json"}
     assert command("show", "m.tree.json", folder=wide).code == 0
 

@@ -2,10 +2,6 @@
 
 import json
 import re
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -13,7 +9,7 @@ import pytest
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import rank_columns, rank_rows
 from odtc.formulations.dpflow import constrained
-from tests.command_line import MONKS, Said, environment
+from tests.command_line import MONKS, hearing, signalled
 from tests.command_line import odtc as command
 
 
@@ -75,27 +71,12 @@ def test_least_rows_of_leaves_over_many_thresholds_are_searched_by_ranks(tmp_pat
 
 
 def test_ctrl_c_hands_in_what_is_known(wide):
-    hear = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    begins = (
         "from odtc.formulations.dpflow import threshold_search as t; run = t.ThresholdSearch._phases; "
         "t.ThresholdSearch._phases = lambda self, depth: (open('begun', 'w').close(), run(self, depth)); "
-        "from odtc.cli.app import main; main()"
     )
-    words = [sys.executable, "-c", hear, "fit", "wide.csv", "--depth", "4", "-o", "m", "--json"]
-    process = subprocess.Popen(
-        words, cwd=wide, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        deadline = time.monotonic() + 120
-        while not (wide / "begun").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(1)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=120)
-    finally:
-        process.kill()
-        process.wait()
-    said = Said(process.returncode, out, err)
-    assert said.code == 0, err
+    words = hearing("fit", "wide.csv", "--depth", 4, "-o", "m", "--json", first=begins)
+    said = signalled(words, wide, (wide / "begun").exists, rest=1)
+    assert said.code == 0, said.err
     assert said.facts["termination"] == "interrupted" and said.facts["verified"]
     assert 0 <= said.facts["bound"] <= said.facts["objective"]

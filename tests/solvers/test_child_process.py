@@ -1,12 +1,8 @@
 """Programs that say nothing, or too much: Ctrl-C is heard at once, and no flood fills the memory."""
 
-import json
 import os
 import resource
-import signal
 import stat
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -17,12 +13,10 @@ from odtc.solvers import child_process, log_buffer
 from odtc.solvers.child_process import Child, attend, quick_output
 from odtc.solvers.solve import solve
 from odtc.workflow.sinks import open_logs
-from tests.command_line import MONKS, environment
+from tests.command_line import MONKS, hearing, signalled
 from tests.solvers.test_solver import model
 
 SMALL = model([1, 1, 1], [[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1, float("inf"))
-# A shell's background job ignores SIGINT, and so would its children.
-HEAR = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli.app import main; main()"
 
 
 def program(folder: Path, script: str) -> Path:
@@ -38,40 +32,10 @@ def test_ctrl_c_does_not_wait_for_the_next_line_of_a_silent_program(tmp_path):
         f"[ -s model.mps ] || exit 0\ntouch '{tmp_path}/runs'; trap 'touch {tmp_path}/told; exit' INT; while :; do "
         f"sleep 0.1; done",
     )
-    words = [
-        sys.executable,
-        "-c",
-        HEAR,
-        "fit",
-        MONKS / "monks-1.csv",
-        "--solver",
-        "cbc",
-        "--program",
-        silent,
-        "-o",
-        "m",
-        "--json",
-    ]
-    child = subprocess.Popen(
-        list(map(str, words)),
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "runs").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(0.5)
-        child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=60)  # it would be silent for ten minutes
-    finally:
-        child.kill()
-        child.wait()
+    words = hearing("fit", MONKS / "monks-1.csv", "--solver", "cbc", "--program", silent, "-o", "m", "--json")
+    said = signalled(words, tmp_path, (tmp_path / "runs").exists, rest=0.5)  # it would be silent for ten minutes
     # It had no point of its own, so that of the start is what there is.
-    assert (child.returncode, json.loads(out)["termination"]) == (0, "interrupted"), err
+    assert (said.code, said.facts["termination"]) == (0, "interrupted"), said.err
     assert (tmp_path / "told").exists()
 
 

@@ -5,8 +5,6 @@ The fakes are shell scripts that a TOML file describes, each with one habit; the
 
 import json
 import os
-import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -23,7 +21,7 @@ from odtc.solvers import child_process, portfolio, portfolio_members
 from odtc.solvers.solver import find_solver, version
 from odtc.testing.exhaustive import cheapest
 from odtc.workflow.run_record import read_run
-from tests.command_line import command, environment, refused
+from tests.command_line import command, refused, signalled
 from tests.command_line import odtc as run_odtc
 from tests.solvers.test_solver import model
 
@@ -197,21 +195,9 @@ def test_ctrl_c_keeps_the_best_incumbent(fakes):
 
 def test_ctrl_c_at_the_command_line(fakes, tmp_path):
     write_model(SMALL, tmp_path / "m.mps")
-    running = subprocess.Popen(
-        command("solve", "m.mps", "--solver", fakes("point_3", "sleeps"), "--json"),
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while not (tmp_path / "point_3.pid").exists() or not (tmp_path / "sleeps.pid").exists():
-        assert running.poll() is None, running.stderr.read()
-        time.sleep(0.05)
-    time.sleep(0.5)
-    running.send_signal(signal.SIGINT)
-    out, _ = running.communicate(timeout=60)
-    facts = json.loads(out)
+    both = [tmp_path / "point_3.pid", tmp_path / "sleeps.pid"]
+    words = command("solve", "m.mps", "--solver", fakes("point_3", "sleeps"), "--json")
+    facts = signalled(words, tmp_path, lambda: all(path.exists() for path in both), rest=0.5).facts
     assert (facts["termination"], facts["objective"], facts["has_solution"]) == ("interrupted", 3, True)
     assert (tmp_path / "m.sol").exists()
 

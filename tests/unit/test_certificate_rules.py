@@ -4,6 +4,7 @@ The certificates here are of few rows and written by hand, so that each target i
 """
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +15,13 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_certificate import certify
 from odtc.testing.exhaustive import cheapest
-from odtc.verification.certificate import check, left_of
+from odtc.verification.certificate import _terms, check, left_of, read_certificate, stated
+from odtc.verification.claim import claim_of, expect
+from odtc.verification.claim import words as in_words
 from odtc.verification.lower_bound import LowerBound, read_test
 from odtc.workflow import pipeline
+from tests.threshold_problems import certificate as of_thresholds
+from tests.threshold_problems import interrupted
 
 # Two numbers of three values and a column of two levels; 12 rows of weight 1.
 CELLS = [(a, b, (a + b) % 2) for a in (0, 1, 2) for b in (0, 1, 2)] + [(0, 0, 1), (1, 1, 1), (2, 2, 1)]
@@ -67,6 +72,18 @@ def test_a_test_that_is_left_out_and_separates_otherwise(key):
     for alike in ([], [one], [one, one]):
         facts["tests"][0][key] = alike
         assert check(facts, dataset)
+
+
+def test_a_test_that_asks_the_other_way_round_is_the_same_one():
+    facts, dataset = certificate()
+    at = next(at for at, test in enumerate(facts["tests"]) if test["kind"] == "subset")
+    (level,) = facts["tests"][at]["values"]
+    turned = {"kind": "subset", "feature": "c", "values": [{"u": "v", "v": "u"}[level]]}
+    facts["tests"][at]["complement"] = [turned]
+    assert check(facts, dataset)
+    # Which rows go left decides, not how many.
+    facts["tests"][at]["complement"] = [{"kind": "threshold", "feature": "a", "threshold": 0.5}]
+    refused(facts, dataset, "leaves out the test")
 
 
 def test_a_tree_that_costs_otherwise_than_claimed():
@@ -181,6 +198,12 @@ def test_depth_20_is_one():
     facts, _ = certificate(2)
     deep = facts | {"depth": 20, "of": facts["of"] | {"depth": 20}, "targets": [""]}
     refused(deep, dataset, "the root has no such target")
+
+
+def test_data_of_one_class_have_a_certificate_of_no_losses():
+    dataset = replace(numbers(labels=[0] * len(CELLS)), classes=("n",))
+    facts, _ = certificate(1, dataset=dataset)
+    assert facts["loss"] == [[0]] and check(facts, dataset).objective == 0
 
 
 def test_weights_that_are_not_whole_at_the_scale():
@@ -373,3 +396,118 @@ def test_a_cell_at_the_threshold_goes_left():
 def test_a_missing_cell_is_read_in_words():
     assert read_test({"kind": "missing", "feature": "a"}) == "a is missing"
     assert read_test({"kind": "subset", "feature": "a", "values": ["u", "v"]}) == "a in {u, v}"
+
+
+# What a proof says beside the bound.
+
+
+def test_what_is_priced_is_told_at_the_scale_of_weights():
+    """Weights of halves and a price: what an error costs is told in units of weight, whatever the scale."""
+    dataset = numbers([0.5] * 6 + [1.5] * 6)
+    problem = pipeline.pose(dataset, "dpflow", 1, params={"lambda": 0.25}, cost="n:p=3")
+    facts = json.loads(json.dumps(certify(problem)))
+    assert facts["weight_scale"] > 1
+    assert check(facts, dataset).terms == "lambda 0.25 and costs n:p=3, p:n=1"
+    plain = json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 1))))
+    assert check(plain, dataset).terms == ""
+
+
+@pytest.mark.parametrize("n_classes", [4, 5])
+def test_only_some_of_many_costs_are_told(n_classes):
+    names = "abcde"[:n_classes]
+    pairs = n_classes * (n_classes - 1)
+    loss = [[0 if a == b else 2 for b in range(n_classes)] for a in range(n_classes)]
+    told = _terms({"classes": list(names), "loss": loss}, 0, 1, 1)
+    assert told.startswith("costs a:b=2, a:c=2") and told.count("=") == 12
+    assert told.endswith("and 8 more pairs") == (pairs > 12)
+
+
+def test_the_states_of_a_certificate_that_is_not_checked_are_counted():
+    problem = pipeline.pose(numbers(), "dpflow", 3)
+    facts = of_thresholds(interrupted(problem, None))
+    entries = [entry for text in facts["states"] for entry in text.split(";")]
+    proof = stated(facts, problem.encoded.dataset)
+    assert proof.steps == {"n_targets": len(entries)} and len(entries) > len(facts["states"])
+    assert proof.optimal == (facts["bound"] == facts["claim"])
+
+
+def test_a_certificate_of_another_task_states_what_was_asked():
+    source = {"actions": ("a", "b"), "treatment": "t", "outcome": "", "weights": None}
+    terms = claim_of(replace(numbers(), task="policy", source=source), 2, 3, True)
+    assert terms["task"] == "policy" and terms["asked"] == {"actions": ["a", "b"], "treatment": "t"}
+    assert not {"task", "asked"} & claim_of(numbers(), 2, 3, True).keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{}", "expected a certificate of schema 'odtc.certificate/1' or"),
+        ('{"schema": "odtc.certificate/1"}', "does not say how its data was read"),
+        ('{"schema": "odtc.certificate/1", "data": {"target": "y", "missing": "guess"}}', "does not say how its data"),
+        ('{"schema": "odtc.certificate/1", "data": {"target": 1, "missing": "drop"}}', "does not say how its data"),
+    ],
+)
+def test_a_file_that_is_no_certificate_is_refused_before_the_data_are_read(text, words, tmp_path):
+    (tmp_path / "c.json").write_text(text)
+    with pytest.raises(CertificateError, match=words):
+        read_certificate(tmp_path / "c.json")
+
+
+def test_a_test_of_a_certificate_that_is_no_test_is_refused_at_its_place():
+    facts, dataset = certificate()
+    for wrong in (7, None, [], {"kind": ["threshold"], "feature": "a"}, {"kind": "other", "feature": "a"}):
+        refused(facts | {"tests": [wrong]}, dataset, r"the certificate is not whole: expected .* tests\[0\]")
+
+
+TERMS = {
+    "target": "y",
+    "classes": ["n", "p"],
+    "weights": None,
+    "aside": [],
+    "n_dropped_missing": 0,
+    "n_dropped_unlabelled": 0,
+    "missing": "drop",
+    "constraints": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({}, "target 'y' (n, p); every row counts 1; rows left out: none"),
+        (
+            {"weights": "w", "aside": ["a", "b"], "missing": "separate", "constraints": ["features <= 2"]},
+            "target 'y' (n, p); weights in column 'w'; no test asks a, b; rows left out: none; "
+            "missing cells are tested for; all trees satisfy features <= 2",
+        ),
+        (
+            {"n_dropped_missing": 1200, "n_dropped_unlabelled": 3},
+            "target 'y' (n, p); every row counts 1; "
+            "rows left out: 1,200 with missing cells, 3 without a label or a weight",
+        ),
+        (
+            {"task": "median", "asked": {"scores": "s", "actions": ["u", "v"]}},
+            "task median, of which the cost is the absolute error around the median of each leaf; scores s; "
+            "actions u, v; target 'y' (n, p); every row counts 1; rows left out: none",
+        ),
+        (
+            {"classes": list("abcdefghij")},
+            "target 'y' (a, b, c, d, e, f, g, h, i, j); every row counts 1; rows left out: none",
+        ),
+        (
+            {"classes": list("abcdefghijkl")},
+            "target 'y' (a, b, c, d, e, f, g, h, i, j and 2 more); every row counts 1; rows left out: none",
+        ),
+    ],
+)
+def test_the_terms_in_words(changed, words):
+    assert in_words(TERMS | changed) == words
+
+
+@pytest.mark.parametrize(("length", "cut"), [(78, False), (79, True)])
+def test_a_long_term_is_told_by_its_beginning(length, cut):
+    """A text of 80 letters with its quotes is told whole."""
+    with pytest.raises(CertificateError) as refusal:
+        expect({"target": "x" * length}, {"target": "y"})
+    told = "'" + "x" * 76 + "…" if cut else "'" + "x" * 78 + "'"
+    assert str(refusal.value) == f"the certificate states the target as {told}, but of this data it is 'y'"
