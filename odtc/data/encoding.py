@@ -211,8 +211,8 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False) -> E
     scheme : str
         "NAME" or "NAME:KEY=VALUE,KEY=VALUE", of `odtc list encodings`.
     by_column : bool
-        Of tests that part the rows alike one is kept of each column, for constraints that speak of columns; else one
-        of all.
+        Of tests that part the rows alike one is kept of each column, for constraints that speak of columns and for
+        rows whose cells may be moved; else one of all.
 
     Returns
     -------

@@ -65,10 +65,12 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True, l
     if wanted.select is not None:
         dataset = select_rows(dataset, wanted.select, wanted.depth)
     with _part_of_limit(spec, began):
-        encoded = encode(dataset, wanted.encoding, constraint.speak_of_columns((*wanted.constraints, *later)))
+        # Columns that part the rows alike do so no more once an adversary moves one of them.
+        by_column = constraint.speak_of_columns((*wanted.constraints, *later)) or bool(wanted.params.get("robust"))
+        encoded = encode(dataset, wanted.encoding, by_column)
     if (prices := TASKS.get(dataset.task).prices(encoded.classes)) is not None:
         encoded = replace(encoded, cost=prices)
-    if model == "auto" and "robust" in wanted.params:
+    if model == "auto" and wanted.params.get("robust"):
         (model,) = able_models("robust")
         choice = Choice(model, f"{model} takes -p robust")
         settings = _settings(spec, model)

@@ -81,7 +81,7 @@ def attacked(tree, dataset, text) -> np.ndarray:
 
 def problem_of(dataset, text, depth, **params) -> Problem:
     try:
-        encoded = encode(dataset)
+        encoded = encode(dataset, by_column=True)
     except DataError:
         assume(False)
     return Problem(encoded, CompleteTree(depth), "flowoct", parse_params("flowoct", {"robust": text} | params))
@@ -167,6 +167,16 @@ def test_the_optimum_is_that_of_trying_every_tree_and_every_point(form, dataset,
     value, point = optimum(problem.module.build(problem))
     assert value == pytest.approx(least_loss(problem, dataset, text), abs=1e-6)
     assert problem.module.objective(problem, problem.module.decode(problem, point)) == pytest.approx(value, abs=1e-6)
+
+
+@pytest.mark.parametrize("order", (("a", "b"), ("b", "a")), ids=str)
+def test_a_column_that_stays_is_not_merged_with_one_that_moves(order, tmp_path):
+    """Both part the rows alike, but of the boxes only the second one does."""
+    columns = {"a": [1.0, 2, 3, 4], "b": [10.0, 20, 30, 40]}
+    lines = [",".join([*order, "y"]), *(",".join(map(str, row)) for row in zip(*(columns[k] for k in order), "nnpp"))]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    fitted = odtc.fit(tmp_path / "a.csv", "auto", depth=1, params={"robust": "a:1"})
+    assert fitted.proof.objective == 0 and fitted.tree.root.split.features == (order.index("b"),)
 
 
 @given(dataset=tables())
