@@ -3,15 +3,21 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import odtc
 from odtc.algorithms.constrained import all_thresholds, engines
+from odtc.algorithms.constrained.all_thresholds import CoarseSearch
 from odtc.algorithms.constrained.constrained_problem import codes_of, ones_of
+from odtc.algorithms.constrained.first_trees import first_tree
 from odtc.data import encoding
+from odtc.data.dataset import Dataset, Feature
 from odtc.data.ranked_answers import RankedAnswers
+from odtc.formulations.dpflow import constrained
+from odtc.formulations.dpflow.floors.priced import priced_bound
 from odtc.problem.constraints import search_terms
+from odtc.workflow import pipeline
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 4))
@@ -67,3 +73,51 @@ def test_the_best_tree_by_ranks_is_that_of_the_dense_table(depth, constraints, m
     ranked = odtc.fit(table(), **asked).facts
     assert ranked["termination"] == dense["termination"] == "optimal"
     assert ranked["objective"] == ranked["bound"] == dense["objective"]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=8)
+def test_no_tree_is_below_a_bound_with_prices(depth, seed):
+    """Random multipliers of random sums, weights and prices of branch nodes, against the proved optimum."""
+    rng = np.random.default_rng(seed)
+    rows, K = int(rng.integers(8, 30)), int(rng.integers(2, 4))
+    data = Dataset(
+        "drawn",
+        rng.integers(0, 5, (rows, 2)).astype(float),
+        np.append(np.arange(K), rng.integers(0, K, rows - K)).astype(np.int32),
+        (Feature("a", "numeric"), Feature("b", "numeric")),
+        tuple("uvw"[:K]),
+        rng.integers(1, 4, rows) * rng.choice([1.0, 0.5]),
+    )
+    texts = [
+        f"recall[u] >= {rng.random():.2f}",
+        f"precision[v] >= {rng.random():.2f}",
+        f"leaves <= {rng.integers(1, 5)}",
+    ]
+    texts += [f"branch_nodes <= {rng.integers(0, 4)}", f"class_leaves[u] <= {rng.integers(0, 3)}"]
+    chosen = rng.choice(texts, 2, replace=False).tolist()
+    params = {"lambda": str(rng.choice([0, 0.25]))}
+    problem = pipeline.pose(data, "dpflow", depth, constraints=chosen, fitting=True, params=params)
+    posed = constrained.Posed(problem).problem
+    multipliers = rng.exponential(1, posed.arrays.n_constraints) * rng.choice([0, 0.1, 1, 10])
+    heap, floor = priced_bound(posed, multipliers)
+    exact = problem.module.search(problem, None, lambda *told: None)
+    assert exact.proved
+    if not exact.infeasible:
+        assert floor <= exact.bound + 1e-9
+        assert heap is None or problem.module.objective(problem, heap) >= exact.bound - 1e-9
+    assert not exact.infeasible or heap is None
+
+
+def test_a_bound_with_prices_is_near_the_optimum():
+    """Without prices the bound is that of the free optimum; with those of a search over few tests it is higher."""
+    frame = table()
+    numbers = frame[["a", "b", "c"]].to_numpy(float)
+    columns = tuple(Feature(name, "numeric") for name in "abc")
+    rows = Dataset("rows", numbers, (frame.y == "yes").to_numpy(np.int32), columns, ("no", "yes"), np.ones(len(frame)))
+    data = pipeline.pose(rows, "dpflow", 2, constraints=("recall[yes] >= 0.95",), fitting=True)
+    posed = constrained.Posed(data).problem
+    found = first_tree(posed.arrays, CoarseSearch(posed.arrays, posed.scale).tests, lambda: False, True)
+    free, priced = (priced_bound(posed, given * found.multipliers)[1] for given in (0, 1))
+    assert free < priced <= data.module.search(data, None, lambda *told: None).bound

@@ -5,6 +5,7 @@ these are too many, a search takes a moment, and its tests are some of all.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,10 +17,24 @@ EACH = 8  # tests of a scale
 MOST = 2e9  # rows times tests to the power of the depth
 
 
-def first_tree(
-    problem: ConstrainedProblem, scales: list[np.ndarray], tick: Callable[[], bool], exactly: bool
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """A tree that keeps the constraints, (test, label) on the heap of the problem's depth.
+@dataclass(frozen=True)
+class First:
+    """What a search over a few tests of each scale has come to.
+
+    Attributes
+    ----------
+    tree : tuple of int32 (2^(depth + 1),), or None
+        (test, label) of the best tree that was met; None if none was.
+    multipliers : float64 (constraints,)
+        Those of its bound, in costs for one use.
+    """
+
+    tree: tuple[np.ndarray, np.ndarray] | None
+    multipliers: np.ndarray
+
+
+def first_tree(problem: ConstrainedProblem, scales: list[np.ndarray], tick: Callable[[], bool], exactly: bool) -> First:
+    """A tree that keeps the constraints, on the heap of the problem's depth.
 
     Parameters
     ----------
@@ -32,13 +47,8 @@ def first_tree(
     exactly : bool
         Whether the best tree over these tests is wanted, however long it takes until `tick` says stop; else what
         multipliers of all cases together find.
-
-    Returns
-    -------
-    tuple of int32 (2^(depth + 1),), or None
-        None if none was met.
     """
-    best, cost = None, problem.most_cost + 1
+    best, cost, multipliers = None, problem.most_cost + 1, np.zeros(problem.n_constraints)
     for depth in range(1, problem.depth + 1):
         tests = _some(problem, scales, depth)
         if not len(tests) or tick():
@@ -48,11 +58,12 @@ def first_tree(
         if best is not None:
             search.want_below(cost)
         found = search.run(exactly)
+        multipliers = search.leading / search.scale
         if found.test is not None and found.cost < cost:
             fill = np.full(2 ** (problem.depth + 1) - len(found.test), -1, np.int32)
             heaps = named(found.test, tests), found.label
             best, cost = tuple(np.concatenate([heap, fill]).astype(np.int32) for heap in heaps), found.cost
-    return best
+    return First(best, multipliers)
 
 
 def _some(problem: ConstrainedProblem, scales: list[np.ndarray], depth: int) -> np.ndarray:

@@ -36,7 +36,6 @@ from odtc.problem.branch_penalty import (  # noqa: F401
     objective,
     prices,  # noqa: F401
 )
-from odtc.problem.constraints.constraint import mended
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.parameters import parameter
@@ -47,7 +46,8 @@ NAME = "dpflow"
 TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
 PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discrete Dynamic Programming"
 
-FREE, FREE_MOST = 0.3, 60.0  # of the time that is left, and seconds: for a search without the sums
+# Of the time that is left, and seconds, for a search without the sums; the second part if it soon ends.
+FREE, FREE_MOST = (0.3, 0.6), 60.0
 ANY_COST = True
 MOMENTS = True
 KEEPS = (*states.ROWS, *kinds())  # without states that remember
@@ -174,9 +174,12 @@ def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.
     if _under_constraints(problem) and not threshold_search.by_ranks(problem):
         from odtc.formulations.dpflow import constrained
 
-        start = constrained.first(problem, start)
+        start, multipliers = constrained.first(problem, start)
         if constrained.needs_floor(problem):
-            start, floor = _without_sums(problem, start, floor)
+            part = FREE[problem.topology.depth <= constrained.SOON]
+            with deadline.within(deadline.time_share(FREE_MOST, part)):
+                heap, below = constrained.floor_of(problem, multipliers)
+            start, floor = constrained.cheaper(problem, heap, start), max(floor, below)
         return constrained.search(problem, start, progress, floor)
     found = threshold_search.search(problem, start, progress)
     return replace(found, bound=max(found.bound, floor))
@@ -195,22 +198,6 @@ def inherit(problem: Problem, looser: Problem) -> None:
         from odtc.formulations.dpflow import constrained
 
         constrained.inherit(problem, looser)
-
-
-def _without_sums(problem: Problem, start: HeapTree | None, floor: float) -> tuple[HeapTree | None, float]:
-    """(a tree to start from, what no tree costs less than) by a part of the time without the constraints but that on
-    the rows of leaves: the best tree may keep them, and its bound holds."""
-    kept = tuple(given for given in problem.constraints if given.name in threshold_search.ROWS)
-    free = replace(problem, constraints=kept)
-    if not threshold_search.searches(free):
-        return start, floor
-    with deadline.within(deadline.time_share(FREE_MOST, FREE)):
-        found = threshold_search.search_bound(free)
-    if found.interrupted:
-        deadline.end_soon()  # what comes next has a moment
-    heap = None if found.heap is None else mended(problem, found.heap)
-    better = heap is not None and (start is None or objective(problem, heap) < objective(problem, start))
-    return heap if better else start, max(floor, found.bound)
 
 
 def notes(problem: Problem) -> dict:

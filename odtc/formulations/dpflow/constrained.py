@@ -21,14 +21,17 @@ from odtc.algorithms.constrained.frontier_search import FrontierSearch
 from odtc.algorithms.constrained.subtree_search import improved
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
+from odtc.formulations.dpflow import threshold_search
+from odtc.formulations.dpflow.floors.priced import priced_bound
 from odtc.formulations.dpflow.searched import Searched
-from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.constraint import Constraint, mended
 from odtc.problem.constraints.search_terms import SearchProblem, nested, refined, search_problem
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 MOST_BEFORE = 2e10  # sums of one pass over all roots before a model: some seconds
 FIRST = 0.4  # of the time that is left, for a tree over a few tests of each column
+SOON = 2  # levels of a tree up to which a search without the constraints soon ends
 LOW = 0.05  # of the time that is left, for the trees of a depth below DEEP over very many tests
 IMPROVED = 0.15  # of the time that is left, for subtrees of such a tree
 SHALLOWER = 0.5  # of the time that is left, for the trees of one such depth
@@ -86,30 +89,62 @@ def by_some_tests(problem: Problem) -> bool:
 
 
 def needs_floor(problem: Problem) -> bool:
-    """Whether the search is so long that the bound without the constraints is worth a part of its time."""
+    """Whether the search is so long that a bound by a search without the constraints is worth a part of its time."""
     engine = problem.derived(Posed).search
     if by_some_tests(problem):
+        return True
+    if isinstance(engine, CoarseSearch) and engine.long and deadline.seconds_left() is not None:
         return True
     long = engines.sums(problem.encoded.n_tests, problem.topology.depth) > MOST_FREE
     return type(engine) is CoarseSearch and long
 
 
-def first(problem: Problem, start: HeapTree | None) -> HeapTree | None:
-    """A tree over a few tests of each column where there are so many that a good one would come late, in a part of the
-    time; `start` if that costs no more, or where there are few."""
+def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np.ndarray | None]:
+    """(a tree over a few tests of each column where there are so many that a good one would come late, in a part of the
+    time; `start` if that costs no more, or where there are few; the multipliers of that search, None without one)."""
     engine, posed = problem.derived(Posed).search, problem.derived(Posed).problem
     few = not isinstance(engine, CoarseSearch) or not (engine.long or posed.arrays.depth > DEEP)
     if few or posed.arrays.accepts is not None or not posed.arrays.depth:
-        return start
+        return start, None
     left = deadline.seconds_left()
     tick = _after(None if left is None else time.monotonic() + left, FIRST)
+    multipliers = None
     with deadline.cut_short():
         found = first_tree(posed.arrays, engine.tests, tick, exactly=left is not None)
-        if found is not None:
-            heap = posed.tree(*found)
-            objective = problem.module.objective
-            return heap if start is None or objective(problem, heap) < objective(problem, start) else start
-    return start
+        multipliers = found.multipliers
+        if found.tree is not None:
+            start = cheaper(problem, posed.tree(*found.tree), start)
+    return start, multipliers
+
+
+def cheaper(problem: Problem, heap: HeapTree | None, known: HeapTree | None) -> HeapTree | None:
+    """The tree of a lower objective, the known one of equals."""
+    if heap is None or known is None:
+        return heap if known is None else known
+    return heap if problem.module.objective(problem, heap) < problem.module.objective(problem, known) else known
+
+
+def floor_of(problem: Problem, multipliers: np.ndarray | None) -> tuple[HeapTree | None, float]:
+    """(a tree to start from, what no tree costs less than) by searches without the constraints, until the deadline of
+    this context. One leaves them out but for the rows of leaves; the other, with the multipliers of a search over few
+    tests, prices their sums. The latter's bound is higher once it has ended, which depth 2 soon has, and lower before:
+    what the sums allow is taken off."""
+    posed = problem.derived(Posed).problem
+    priced = multipliers is not None and multipliers.any()
+    if priced and posed.arrays.depth <= SOON:
+        return priced_bound(posed, multipliers)
+    kept = tuple(given for given in problem.constraints if given.name in threshold_search.ROWS)
+    free = replace(problem, constraints=kept)
+    if not threshold_search.searches(free):
+        return None, 0.0
+    found = threshold_search.search_bound(free)
+    if found.interrupted:
+        deadline.end_soon()  # what comes next has a moment
+    heap, floor = None if found.heap is None else mended(problem, found.heap), found.bound
+    if priced and found.heap is not None and floor >= problem.module.objective(free, found.heap) - posed.unit / 2:
+        other, below = priced_bound(posed, multipliers)
+        heap, floor = cheaper(problem, other, heap), max(floor, below)
+    return heap, floor
 
 
 def search(
@@ -158,7 +193,7 @@ def search(
         found = engine.found
     phases = ""
     if by_some_tests(problem):
-        some = "some tests of each column were searched, and the bound is that without the constraints"
+        some = "some tests of each column were searched, and the bound is that of a search without the constraints"
         phases = "; ".join([*before[-1:], some])
     heap = None if found.test is None else posed.tree(found.test, found.label)
     make, why = None, ""

@@ -20,19 +20,21 @@ class RankedTests:
     encoded : Encoded
     price : float, what a branch node costs, in units of loss
     least : int, rows of the data that each leaf must have; 1 or less for none
+    loss : float64 (rows, labels), what predicting a label costs on a row; None for that of the data
 
     Attributes
     ----------
     ranked : RankedRows
     """
 
-    def __init__(self, encoded: Encoded, price: float, least: int):
+    def __init__(self, encoded: Encoded, price: float, least: int, loss: np.ndarray | None = None):
         self.encoded, self.price, self.least, self.scales = encoded, price, least, Scales.of(encoded)
+        self.loss = encoded.loss if loss is None else loss
         self.ranked = self._rows(1)
 
     def _rows(self, scale: int) -> RankedRows:
         encoded = self.encoded
-        return rank_rows(self.scales.rank, encoded.loss, encoded.copies, self.price, self.least, scale)
+        return rank_rows(self.scales.rank, self.loss, encoded.copies, self.price, self.least, scale)
 
     def counting(self, scale: int) -> "RankedTests":
         """The same with `scale` units of the search for each unit of cost, so that it can count branch nodes beside

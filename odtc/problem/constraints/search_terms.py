@@ -60,12 +60,15 @@ class SearchProblem:
     problem : Problem
     scale : int (tests,)
         Tests of one number are nested.
+    encoded : Encoded
+        Its rows are those of the arrays.
     """
 
     arrays: ConstrainedProblem
     unit: float
     problem: Problem
     scale: np.ndarray
+    encoded: Encoded
 
     def tree(self, test: np.ndarray, label: np.ndarray) -> HeapTree:
         """The settled tree of a heap of tests and labels."""
@@ -131,7 +134,7 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
         accepts=accepting(problem, checked) if checked else None,
         most_tests=most_tests if most_tests is None or most_tests < 2**depth - 1 else None,
     )
-    return SearchProblem(arrays, 1 / (scale * lam.denominator), problem, nested(encoded))
+    return SearchProblem(arrays, 1 / (scale * lam.denominator), problem, nested(encoded), encoded)
 
 
 def nested(encoded: Encoded) -> np.ndarray:

@@ -12,7 +12,7 @@ from odtc.algorithms.constrained.constrained_problem import cost_of, keeps
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.first_trees import first_tree
 from odtc.data.dataset import Dataset, Feature
-from odtc.formulations import dpflow
+from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.constrained import Posed
 from odtc.workflow import pipeline
 
@@ -55,7 +55,7 @@ def test_a_search_that_is_ended_at_once_hands_in_a_tree_over_some_thresholds(tab
         raise KeyboardInterrupt
 
     monkeypatch.setattr(CoarseSearch, "run", ended)
-    monkeypatch.setattr(dpflow, "_without_sums", lambda problem, start, floor: (start, floor))
+    monkeypatch.setattr(constrained, "floor_of", lambda problem, multipliers: (None, 0.0))
     problem = posed(table, depth)
     found = problem.module.search(problem, None, lambda *told: None)
     assert found.interrupted and found.heap is not None and not found.proved
@@ -68,7 +68,7 @@ def test_trees_keep_the_constraints_and_more_depth_is_no_worse(table, exactly):
     for depth in (1, 2, 3):
         search = posed(table, depth).derived(Posed)
         arrays = search.problem.arrays
-        tree = first_tree(arrays, search.search.tests, lambda: False, exactly)
+        tree = first_tree(arrays, search.search.tests, lambda: False, exactly).tree
         assert keeps(arrays, *tree)
         costs.append(cost_of(arrays, *tree))
     assert costs == sorted(costs, reverse=True) and costs[2] < costs[0]
@@ -76,7 +76,7 @@ def test_trees_keep_the_constraints_and_more_depth_is_no_worse(table, exactly):
 
 def test_no_tree_is_handed_in_if_the_time_is_over(table):
     search = posed(table, 2).derived(Posed)
-    assert first_tree(search.problem.arrays, search.search.tests, lambda: True, True) is None
+    assert first_tree(search.problem.arrays, search.search.tests, lambda: True, True).tree is None
 
 
 def test_an_interruption_of_the_first_search_ends_the_whole(table, monkeypatch):
@@ -100,5 +100,5 @@ def test_few_tests_of_many_columns_are_not_their_ends(monkeypatch):
     data = Dataset("wide", X, y, columns, ("a", "b"), np.ones(400))
     monkeypatch.setattr(first_trees, "MOST", 400 * 40**2)
     search = pipeline.pose(data, "dpflow", 2, constraints=("recall[b] >= 0.5",), fitting=True).derived(Posed)
-    tree = first_tree(search.problem.arrays, search.search.tests, lambda: False, False)
+    tree = first_tree(search.problem.arrays, search.search.tests, lambda: False, False).tree
     assert cost_of(search.problem.arrays, *tree) < 0.7 * min(y.sum(), (1 - y).sum())
