@@ -408,6 +408,13 @@ def another_cost_of_a_policy(built, _):
     return refusing(fitted.verify(X, costs))
 
 
+@refused_by("answer", "policy.verify: answer")
+def another_best_action_of_a_leaf(built, _):
+    """What the leaf's action costs is the same, and the other one costs less now."""
+    fitted = odtc.OptimalPolicyTree(0).fit(X, np.column_stack([Y, Y + 1]).astype(float))
+    return refusing(fitted.verify(X, np.column_stack([Y, Y - 1]).astype(float)))
+
+
 def test_each_check_has_a_forgery():
     assert sorted(FORGERIES) == sorted(CHECKS)
 

@@ -1,6 +1,7 @@
 """What each check of verify says of a case at its edge: the words beside the verdict, and rounding on both sides."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from odtc.model.solution import EDITED, Solution, Termination
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.verification.known_trees import against_known, is_below
 from odtc.verification.verify import (
+    RowPredictions,
     _goes_left,
     equivalent_points,
     objective_floor,
@@ -21,6 +23,7 @@ from odtc.verification.verify import (
     verify_tree,
 )
 from odtc.workflow import pipeline
+from odtc.workflow.row_selection.selection import take_rows
 from tests.unit.test_refusals import built, checked, refusing  # noqa: F401  a fixture
 
 
@@ -281,3 +284,92 @@ def test_a_bound_of_figures_far_below_one_is_held_against_trees_by_their_own_siz
         bound = paid * (1 + above)
         assert against_known(problem, None, bound, [("CART", best)])[0] == contradiction
         assert is_below(problem, paid, bound) == contradiction
+
+
+class Off(HeapTree):
+    """A tree that says that it loses `more` than it does."""
+
+    def loss(self, encoded):
+        return super().loss(encoded) + self.more
+
+    @staticmethod
+    def by(heap: HeapTree, more: float) -> "Off":
+        lying = Off(heap.test, heap.label)
+        object.__setattr__(lying, "more", more)
+        return lying
+
+
+def test_what_a_policy_loses_is_computed_again_to_the_rounding_of_estimates(tmp_path):
+    """Estimated costs are rounded: a part of 1e-6 of what a leaf would lose is no contradiction, 1e-4 is one."""
+    rows = "".join(f"{i % 4},{(i * 7) % 5}.25,{(i * 3) % 7}.5\n" for i in range(28))
+    (tmp_path / "p.csv").write_text("a,u,v\n" + rows)
+    data = odtc.read(tmp_path / "p.csv", task="policy", actions=("u", "v"))
+    problem = pipeline.pose(data, "dpflow", 1)
+    heap = settle(np.array([-1, 0, -1, -1], np.int32), problem.encoded)
+    tree, loss = heap.to_tree(problem.encoded), heap.loss(problem.encoded)
+    assert loss > 0
+    for part, refused in ((0.0, []), (1e-8, []), (1e-4, ["policy"])):
+        assert set(refusing(verify_tree(problem, Off.by(heap, part * loss), tree, data))) >= set(refused)
+        assert ("policy" in refusing(verify_tree(problem, Off.by(heap, part * loss), tree, data))) == bool(refused)
+
+
+def test_a_loss_of_nothing_is_compared_with_what_a_leaf_would_lose(tmp_path):
+    (tmp_path / "d.csv").write_text("a,y\n" + "".join(f"{i % 2},{3.1 * (i % 2) + 0.7}\n" for i in range(24)))
+    data = odtc.read(tmp_path / "d.csv", task="regression")
+    problem = pipeline.pose(data, "dpflow", 1)
+    heap = settle(np.array([-1, 0, -1, -1], np.int32), problem.encoded)
+    tree, whole = heap.to_tree(problem.encoded), leaf(problem).loss(problem.encoded)
+    assert abs(heap.loss(problem.encoded)) < 1e-12 * whole
+    for part, refused in ((1e-11, False), (1e-6, True)):
+        said = refusing(verify_tree(problem, Off.by(heap, part * whole), tree, data))
+        assert ("regression" in said) == refused
+
+
+def test_an_attack_is_computed_again_with_every_branch_node(tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,y\n1,0,n\n2,0,n\n3,0,p\n4,0,p\n1,9,p\n2,9,p\n3,9,n\n4,9,n\n")
+    data = odtc.read(tmp_path / "d.csv")
+    problem = pipeline.pose(data, "flowoct", 2, params={"robust": "a:1", "lambda": 0.25})
+    b, a = (
+        next(f for f, test in enumerate(problem.encoded.tests) if (test.feature, test.threshold) == at)
+        for at in ((1, 4.5), (0, 2.5))
+    )
+    heap = settle(np.array([-1, b, a, a, *[-1] * 4], np.int32), problem.encoded)
+    assert heap.n_branch_nodes == 3
+    (check,) = [c for c in verify_tree(problem, heap, heap.to_tree(problem.encoded), data) if c.name == "attack"]
+    per_loss, per_node = problem.module.prices(problem)  # 2 and 3 can be moved across 2.5, under both
+    assert check.passed and f"the tree costs {per_loss * 4 + 3 * per_node:.10g}, " in check.text
+
+
+def test_a_constraint_on_answers_of_selected_rows_is_told_of_all_rows(built):  # noqa: F811
+    _, _, cart, data = built
+    places = np.arange(0, data.n_rows, 2)
+    selected = take_rows(data, places, data.weight[places], {})
+    some = replace(selected, selected=None)
+    for text, kind in (("recall[n] >= 0.01", "answers"), ("branch_nodes <= 3", "the tree")):
+        problem = pipeline.pose(some, "flowoct", 2, constraints=(text,))
+        heap = settle(cart.test, problem.encoded)
+        tree = heap.to_tree(problem.encoded)
+        (bare,) = [c for c in verify_tree(problem, heap, tree) if c.name == "constraint"]
+        (plain,) = [c for c in verify_tree(problem, heap, tree, some) if c.name == "constraint"]
+        (told_,) = [c for c in verify_tree(problem, heap, tree, selected) if c.name == "constraint"]
+        assert plain.passed and told_.passed
+        if kind == "the tree":
+            assert plain.text == told_.text == bare.text
+            continue
+        assert plain.text.endswith("on the rows of the data file") and "selected" not in plain.text
+        right = np.array([tree.predict(data.X[i : i + 1])[0] == data.y[i] for i in range(data.n_rows)])
+        of_class = data.y == data.classes.index("n")
+        recall = data.weight[right & of_class].sum() / data.weight[of_class].sum()
+        assert told_.text.endswith(f"on the selected rows, {recall:.10g} on all {data.n_rows} rows")
+
+
+@pytest.mark.parametrize(("bound", "broken"), [(0.0, False), (1.0, True)])
+def test_all_rows_may_break_what_the_selected_ones_keep(bound, broken):
+    """What is told of all rows, beside the check of those that were selected."""
+    given = SimpleNamespace(
+        module=SimpleNamespace(value=lambda rowwise, given, labels: 0.5), holds=lambda value: value >= bound
+    )
+    rows = RowPredictions.__new__(RowPredictions)
+    rows.dataset, rows.predicted = SimpleNamespace(n_rows=9), [0] * 9
+    rows.__dict__["rowwise"] = None
+    assert rows.told(given) == "0.5 on all 9 rows" + (", where it is broken" if broken else "")
