@@ -1,6 +1,7 @@
 """What writers of files write to: a file, a compressed one, or a stream that hashes or compares."""
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, Protocol, Self
 
 
 class ByteStream(Protocol):
@@ -9,3 +10,24 @@ class ByteStream(Protocol):
     def write(self, data: Any, /) -> object:
         """Takes the next piece."""
         ...
+
+
+class Closed(ABC):
+    """A stream whose last bytes are written when a `with` block ends well, and dropped if it does not."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Writes what is left, and ends."""
+
+    @abstractmethod
+    def _end(self) -> None:
+        """Ends what works beside us."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._end()

@@ -171,6 +171,20 @@ def hold(handle: int) -> bool:
     return True
 
 
+def past_the_cache(handle: int, direct: bool) -> bool:
+    """Turns the writes to an open file past the system's cache (Linux), or back; whether they go past it now."""
+    if not hasattr(os, "O_DIRECT"):
+        return False
+    import fcntl
+
+    try:
+        flags = fcntl.fcntl(handle, fcntl.F_GETFL)
+        fcntl.fcntl(handle, fcntl.F_SETFL, flags | os.O_DIRECT if direct else flags & ~os.O_DIRECT)
+    except OSError:  # a file system that has no such writes
+        return False
+    return direct
+
+
 def left_behind(path: Path) -> bool:
     """Whether the file is ours and its process is gone: it was written under `hold`, and nobody holds it."""
     try:

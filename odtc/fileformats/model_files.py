@@ -30,6 +30,7 @@ from odtc.base.file_kinds import kind_by_name
 from odtc.base.registry import Registry, of_this_stem
 from odtc.base.text import show_number
 from odtc.errors import ModelError
+from odtc.fileformats.direct_file import DirectFile
 from odtc.model.blocks import Block, NamedBlock
 from odtc.model.milp import Model
 from odtc.model.points import name_list
@@ -88,7 +89,6 @@ def names_in_file(model: Model, holds: Callable[[str], bool]) -> list[str]:
 
 
 BLANK = ord(" ")
-FEW = 5  # bytes of a text that are set one by one in all lines
 LARGEST = 1e20  # solvers take this and more for infinite
 
 # The first word of a model file, behind blank lines and comments (* in MPS, a backslash in LP).
@@ -163,7 +163,8 @@ def write_model(model: Model, path: str | Path, format: str = "mps", cuts: bool 
             with ParallelGzip(stream) as packed:
                 module.write(model, packed if digest is None else _Hashed(packed, digest), cuts)
         else:
-            module.write(model, stream if digest is None else _Hashed(stream, digest), cuts)
+            with DirectFile(stream) as pieces:
+                module.write(model, pieces if digest is None else _Hashed(pieces, digest), cuts)
     return Path(path)
 
 
@@ -328,20 +329,38 @@ def lines(*fields: str | np.ndarray | tuple[np.ndarray, int]) -> np.ndarray:
     parts = [_field(field) for field in fields]
     sizes = [len(part) for part, _ in parts]
     count = max(sizes) if all(sizes) else 0
-    out = np.full((count, sum(width for _, width in parts)), BLANK, np.uint8)
-    at = 0
-    for part, width in parts if count else ():
-        places = np.flatnonzero(part[0] != BLANK).tolist() if len(part) == 1 else []
-        if len(part) > 1 or len(places) > FEW:
-            # Each text is one item, which numpy moves twice as fast as its bytes.
-            item = f"V{part.shape[1]}"
-            cells = np.ndarray(count, item, out, at, (out.shape[1],))
-            cells[:] = np.ascontiguousarray(part).view(item).reshape(-1)
+    ends = np.cumsum([width for _, width in parts]).tolist()
+    out = np.empty((count, ends[-1]), np.uint8)
+    if not count:
+        return out
+    # What all lines share is copied from line to line, twice as many each time.
+    shared, varying = np.full(ends[-1], BLANK, np.uint8), []
+    for (part, width), end in zip(parts, ends):
+        if len(part) == 1:
+            shared[end - width : end] = part[0, :width]
         else:
-            for place in places:
-                out[:, at + place] = part[0, place]
-        at += width
+            varying.append((part, end - width, width))
+    out[0] = shared
+    copy_first(out)
+    spilled: set[int] = set()
+    for part, at, width in varying:
+        # Each text is one item, which numpy moves twice as fast as its bytes.
+        item = f"V{part.shape[1]}"
+        cells = np.ndarray(count, item, out, at, (out.shape[1],))
+        cells[:] = np.ascontiguousarray(part).view(item).reshape(-1)
+        spilled.difference_update(range(at, at + width))
+        spilled.update(place for place in range(at + width, at + part.shape[1]) if shared[place] != BLANK)
+    for place in spilled:
+        out[:, place] = shared[place]
     return out
+
+
+def copy_first(sheet: np.ndarray) -> None:
+    """Makes all lines of a table the first one: twice as many each time."""
+    known = 1
+    while known < len(sheet):
+        sheet[known : 2 * known] = sheet[: min(known, len(sheet) - known)]
+        known *= 2
 
 
 def _field(field: str | np.ndarray | tuple[np.ndarray, int]) -> tuple[np.ndarray, int]:

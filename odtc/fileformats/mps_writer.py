@@ -11,6 +11,7 @@ import numpy as np
 from odtc.base.byte_stream import ByteStream
 from odtc.base.text import show_number
 from odtc.fileformats.model_files import (
+    copy_first,
     finite_sides,
     gather,
     identity_words,
@@ -27,6 +28,9 @@ from odtc.model.milp import CountedModel, Model
 MARKER = b"    MARKER    'MARKER'                 '%s'\n"
 
 CARDS = 1 << 15  # made at once: about a megabyte, which stays in the cache until the system has taken it
+
+SHEET = 1 << 13  # cards of one column and number made at once
+FEW_RUNS = 8  # of one number each in a column that is made a run at a time
 
 SECTIONS = {"rows": b"", "user": b"USERCUTS\n", "lazy": b"LAZYCONS\n"}
 
@@ -61,8 +65,9 @@ def write(
             kind, _ = finite_sides(model, begin, end)
             stream.write(lines(" ", kind.view(np.uint8)[:, None], "  ", rows[begin:end, :width], "\n"))
     stream.write(b"COLUMNS\n")
-    cards, integer = Cards(model, stream, rows, width, column_names), False
+    cards, integer = Cards(model, stream, rows, width), False
     for begin, end, part in model.column_chunks():
+        names = column_names(begin, end) if end - begin <= CARDS else None
         # A marker stands wherever whole and continuous columns meet.
         flags = model.integrality[begin:end].astype(bool)
         cuts = np.flatnonzero(np.diff(flags)) + 1
@@ -71,7 +76,8 @@ def write(
                 integer = not integer
                 stream.write(MARKER % (b"INTORG" if integer else b"INTEND"))
             for low, high in _few_entries(part.indptr, first, last):
-                cards.write(begin + low, begin + high, part.indptr[low : high + 1], part.indices, part.data)
+                some_names = column_names(begin + low, begin + high) if names is None else names[low:high]
+                cards.write(begin + low, some_names, part.indptr[low : high + 1], part.indices, part.data)
     if integer:
         stream.write(MARKER % b"INTEND")
     # RHS: the rows whose side is not 0.
@@ -111,25 +117,20 @@ class Cards:
     `rows` are names of `width` bytes, with blanks behind them.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        stream: ByteStream,
-        rows: np.ndarray,
-        width: int,
-        names: Callable[[int, int], np.ndarray],
-    ) -> None:
-        self.model, self.stream, self.rows, self.width, self.names = model, stream, rows, width, names
+    def __init__(self, model: Model, stream: ByteStream, rows: np.ndarray, width: int) -> None:
+        self.model, self.stream, self.rows, self.width = model, stream, rows, width
         self.goal = _padded(text_table(["obj"]), rows.shape[1])
+        # Memory of its own, which the system need not hand out anew for each column.
+        self.sheet, self.texts = np.empty((SHEET, 0), np.uint8), np.empty(SHEET * rows.shape[1], np.uint8)
 
-    def write(self, begin: int, end: int, starts: np.ndarray, places: np.ndarray, data: np.ndarray) -> None:
-        """The columns from `begin` to `end`, of which column j has the entries starts[j] to starts[j + 1]."""
+    def write(self, begin: int, names: np.ndarray, starts: np.ndarray, places: np.ndarray, data: np.ndarray) -> None:
+        """The columns from `begin` on with these names; column j has the entries starts[j] to starts[j + 1]."""
+        end = begin + len(names)
         cost, counts = self.model.c[begin:end], np.diff(starts)
         rows, values = places[starts[0] : starts[-1]], data[starts[0] : starts[-1]]
         costly = (cost != 0) | (counts == 0)
-        if not costly.any():
-            texts = gather(self.rows, rows)
-        else:
+        texts = None
+        if costly.any():
             counts = counts + costly
             is_cost = np.zeros(counts.sum(), bool)
             is_cost[(np.cumsum(counts) - counts)[costly]] = True  # where a column's cards start: its cost comes first
@@ -137,11 +138,44 @@ class Cards:
             row[~is_cost], value[~is_cost], value[is_cost] = rows, values, cost[costly]
             texts, values = gather(self.rows, row) if len(self.rows) else self.goal.repeat(len(row), 0), value
             texts[is_cost] = self.goal
-        table, code = number_table(values)
-        names = self.names(begin, end)
+        begins = np.append(0, np.flatnonzero(values[1:] != values[:-1]) + 1)  # of runs of one number
+        lengths = np.diff(begins, append=len(values))
+        table, code = number_table(values[begins])
+        if texts is None and len(names) == 1 and len(begins) <= FEW_RUNS:
+            self._of_one_column(names, rows, begins.tolist(), table[code])
+            return
+        texts = gather(self.rows, rows) if texts is None else texts
         names = names if len(names) == 1 else repeated(names, counts)
-        numbers = table[code[:1]] if (code == code[0]).all() else gather(table, code)
+        numbers = gather(table, code)
+        numbers = numbers if len(numbers) in (1, len(values)) else repeated(numbers, lengths)
         self.stream.write(lines("    ", names, "  ", (texts, self.width), "  ", numbers, "\n"))
+
+    def _of_one_column(self, name: np.ndarray, rows: np.ndarray, begins: list[int], numbers: np.ndarray) -> None:
+        """Entries of one column, with runs of one number from these places on: from card to card of a run only the row
+        changes."""
+        card = lines("    ", name, "  ", " " * self.width, "  ", numbers[:1], "\n")
+        if self.sheet.shape[1] != card.shape[1]:
+            self.sheet = np.empty((SHEET, card.shape[1]), np.uint8)
+        sheet = self.sheet[: len(rows)]
+        sheet[0] = card
+        copy_first(sheet)
+        at, wide, behind = len("    ") + name.shape[1] + len("  "), self.rows.shape[1], numbers.shape[1] + 1
+        items = self.rows.view(f"V{wide}").reshape(-1)
+        cells = np.ndarray(len(sheet), items.dtype, sheet, at, (sheet.shape[1],))
+        texts = self.texts.view(items.dtype)
+        spilled = [place for place in range(at + self.width, at + wide) if place >= card.shape[1] - behind]
+        for begin, end, number in zip(begins, [*begins[1:], len(rows)], numbers):
+            changed = (np.flatnonzero(card[0, -behind:-1] != number) + card.shape[1] - behind).tolist()
+            card[0, -behind:-1] = number
+            for place in changed:
+                sheet[: end - begin, place] = card[0, place]
+            for first in range(begin, end, SHEET):
+                some = min(SHEET, end - first)
+                np.take(items, rows[first : first + some], out=texts[:some], mode="clip")
+                cells[:some] = texts[:some]
+                for place in spilled:
+                    sheet[:some, place] = card[0, place]
+                self.stream.write(sheet[:some])
 
 
 def _sides(model: Model) -> tuple[np.ndarray, np.ndarray]:

@@ -70,7 +70,8 @@ class Block:
             place = np.asarray(label) - axis.first
             if place.size and (place.min() < 0 or place.max() >= axis.size):
                 raise ModelError(f"block {self.name!r}: a label of axis {axis.name!r} is out of range")
-            places.append(place)
+            # A model holds these: half of the memory, and no model has more columns or rows.
+            places.append(place.astype(np.int32) if place.dtype.itemsize > 4 else place)
         return Cells(self, tuple(places))
 
     def all(self) -> "Cells":
@@ -231,7 +232,7 @@ class Cells:
     def flat(self) -> np.ndarray:
         """Their places in the model, int32 of the broadcast shape."""
         index: Any = np.int32(self.block.start)
-        for place, stride in zip(self.places, _strides(self.block.shape)):
+        for place, stride in zip(self.places, strides(self.block.shape)):
             index = index + place.astype(np.int32, copy=False) * np.int32(stride)
         return np.asarray(index)
 
@@ -251,12 +252,13 @@ def blocks_from_json(facts: list[dict[str, Any]]) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _strides(shape: tuple[int, ...]) -> list[int]:
-    strides, step = [], 1
+def strides(shape: tuple[int, ...]) -> list[int]:
+    """How many members of a block one label of each axis is further on."""
+    found, step = [], 1
     for size in reversed(shape):
-        strides.append(step)
+        found.append(step)
         step *= size
-    return strides[::-1]
+    return found[::-1]
 
 
 def _texts(table: np.ndarray) -> list[str]:

@@ -25,6 +25,7 @@ from odtc.errors import ModelError
 from odtc.model import in_packages, own_parts
 from odtc.model.blocks import Block, Cells, NamedBlock
 from odtc.model.points import name_list, split_point
+from odtc.model.repeated_labels import Pattern, runs_of
 from odtc.model.summary import summary_html, summary_lines
 
 CHUNK = 100_000  # nonzeros held at once while the matrix is streamed
@@ -69,6 +70,11 @@ class Term:
         columns = Cells(self.columns.block, tuple(parts[split:-1])).flat()
         shape = np.broadcast_shapes(rows.shape, columns.shape, parts[-1].shape)
         return tuple(np.broadcast_to(p, shape).reshape(-1) for p in (rows, columns, parts[-1]))
+
+    def sides(self, by_rows: bool) -> tuple[Cells, Cells, np.ndarray, int]:
+        """(columns, rows, coef, axes), or rows first."""
+        mine, other = (self.rows, self.columns) if by_rows else (self.columns, self.rows)
+        return mine, other, self.coef, len(self.shape)
 
     @property
     def nnz(self) -> int:
@@ -226,10 +232,7 @@ class Model:
                 yield block.start, block.stop, self.matrix[:, block.start : block.stop]
                 continue
             terms = [term for term in self.terms if term.columns.block is block]
-            for begin, end, (rows, columns, coefs) in _pieces(block, terms, most, by_rows=False):
-                part = _sparse(coefs, rows, columns - begin, (self.n_rows, end - begin)).tocsc()
-                part.sort_indices()
-                yield begin, end, part
+            yield from _parts(block, terms, most, self.n_rows, by_rows=False)
 
     def row_chunks(
         self, most: int = CHUNK, blocks: Iterable[Block | NamedBlock] | None = None
@@ -254,10 +257,7 @@ class Model:
                 yield block.start, block.stop, whole[block.start : block.stop]
                 continue
             terms = [term for term in self.terms if term.rows.block is block]
-            for begin, end, (rows, columns, coefs) in _pieces(block, terms, most, by_rows=True):
-                part = _sparse(coefs, rows - begin, columns, (end - begin, self.n_cols)).tocsr()
-                part.sort_indices()
-                yield begin, end, part
+            yield from _parts(block, terms, most, self.n_cols, by_rows=True)
 
     @property
     def column_names(self) -> list[str]:
@@ -457,10 +457,11 @@ def _read_only(A: Any) -> Any:
     return A
 
 
-def _pieces(
-    block: Block | NamedBlock, terms: list[Term], most: int, by_rows: bool
-) -> Iterator[tuple[int, int, tuple[np.ndarray, ...]]]:
-    """(begin, end, (rows, columns, coefs)): the terms of one block, cut along its first axis, or its first two."""
+def _parts(
+    block: Block | NamedBlock, terms: list[Term], most: int, across: int, by_rows: bool
+) -> Iterator[tuple[int, int, Any]]:
+    """(begin, end, csc or csr array): the terms of one block, cut along its first axis, or its first two; `across` is
+    how many rows the model has, or, `by_rows`, columns."""
     labels = block.shape[0] if block.shape else 1
     inner, entries = block.size // labels, sum(term.nnz for term in terms)
     step = max(1, int(labels * most / max(most, entries)))
@@ -468,22 +469,55 @@ def _pieces(
     if entries > MANY * most * labels and len(block.shape) > 1:  # one label holds too many: its second ones, few by few
         few = max(1, block.shape[1] * MANY * most * labels // entries)
         pairs = [(low, min(low + few, block.shape[1])) for low in range(0, block.shape[1], few)]
+    width = inner // block.shape[1] if len(block.shape) > 1 else inner
+    runs = iter(runs_of([term.sides(by_rows) for term in terms]))
+    run, pattern = next(runs, None), None
     for begin in range(0, labels, step):
         end = min(begin + step, labels)
+        while run is not None and run.end <= begin:
+            run, pattern = next(runs, None), None
         for second in pairs:
-            pieces = [piece for term in terms if (piece := term.part(begin, end, by_rows, second)) is not None]
-            pieces = pieces or [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
-            joined = tuple(part[0] if len(part) == 1 else np.concatenate(part) for part in zip(*pieces))
-            low, high = block.start + begin * inner, block.start + end * inner
-            if second:
-                low, high = (low + label * (inner // block.shape[1]) for label in second)
-            yield low, high, joined
+            low, high = (width * label for label in second) if second else (0, inner)
+            lines = (end - begin) * (high - low)
+            if run is not None and run.begin <= begin and end <= run.end:
+                if pattern is None:
+                    mine, one = [terms[k] for k in run.which], (run.begin, run.begin + 1)
+                    pattern = Pattern(run, (_sorted(block, mine, one, pair, across, by_rows) for pair in pairs))
+                found, shape = pattern.part(begin, end, low, high), (lines, across) if by_rows else (across, lines)
+                part = _scipy_sparse().csr_array(found, shape) if by_rows else _scipy_sparse().csc_array(found, shape)
+            else:
+                part = _sorted(block, terms, (begin, end), second, across, by_rows)
+            yield block.start + begin * inner + low, block.start + (end - 1) * inner + high, part
 
 
-def _sparse(coefs: np.ndarray, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> Any:
-    import scipy.sparse as sp
-
-    entries = sp.coo_array((coefs, (rows, columns)), shape=shape)
+def _sorted(
+    block: Block | NamedBlock,
+    terms: Sequence[Term],
+    first: tuple[int, int],
+    second: tuple[int, int] | None,
+    across: int,
+    by_rows: bool,
+) -> Any:
+    """The lines (columns or, `by_rows`, rows) of some first labels of a block, and of some second ones if they are
+    given, as a csc or csr array."""
+    inner = block.size // (block.shape[0] if block.shape else 1)
+    low, high = block.start + first[0] * inner, block.start + first[1] * inner
+    if second:
+        low, high = (low + label * (inner // block.shape[1]) for label in second)
+    pieces = [piece for term in terms if (piece := term.part(*first, by_rows, second)) is not None]
+    pieces = pieces or [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
+    rows, columns, coefs = (part[0] if len(part) == 1 else np.concatenate(part) for part in zip(*pieces))
+    at = (rows - low, columns) if by_rows else (rows, columns - low)
+    shape = (high - low, across) if by_rows else (across, high - low)
+    entries = _scipy_sparse().coo_array((coefs, at), shape=shape)
     # A formulation writes each entry once (law 5 tests it), so scipy need not look.
     entries.has_canonical_format = True
-    return entries
+    part = entries.tocsr() if by_rows else entries.tocsc()
+    part.sort_indices()
+    return part
+
+
+def _scipy_sparse() -> Any:
+    import scipy.sparse as sp
+
+    return sp

@@ -96,3 +96,36 @@ def test_a_matrix_in_small_parts_is_the_whole_one(seed, most):
         assert (found == whole).all()
     sizes = [end - begin for begin, end, _ in model.column_chunks(1)]
     assert max(sizes) <= 3  # 70 rows of each label of the first axis: parts hold one label of the second
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 9999), most=st.sampled_from([1, 7, 60, 10**6]))
+def test_labels_that_repeat_a_pattern_are_laid_out_as_each_by_itself(seed, most):
+    """Families that move alike, families that move each in their way, terms that begin at some labels only, and terms
+    that are no patterns, against the places of all entries."""
+    random = np.random.default_rng(seed)
+    n, inner = int(random.integers(1, 9)), int(random.integers(1, 5))
+    m = ModelBuilder("m")
+    x = m.columns("x", Axis("t", n, 1), Axis("j", inner))
+    t, j = np.arange(1, n + 1), np.arange(inner)
+    by_label, across = m.rows("r", Axis("i", 6), Axis("t", n, 1)), m.rows("s", Axis("t", n), Axis("j", inner))
+    some, back = m.rows("u", Axis("t", n, 1)), m.rows("v", Axis("t", n))
+    i, f = np.nonzero(random.random((6, inner)) < 0.6)
+    coefs = random.random(len(i)) if random.random() < 0.5 else random.choice([1.0, -1.0], len(i))
+    m.add(by_label[i[:, None], t], x[t, f[:, None]], coefs[:, None])
+    m.add(across[t[:, None] - 1, j], x[t[:, None], j], 2.0)
+    first = int(random.integers(0, n))
+    steady = np.arange(1.0, n - first + 1)[:, None] if random.random() < 0.5 else -1.0
+    m.add(some[t[first:, None]], x[t[first:, None], j], steady)
+    m.add(back[n - t[:, None]], x[t[:, None], j], 3.0)
+    mixed = m.rows("w", Axis("k", n * inner))
+    m.add(mixed[random.permutation(n * inner).reshape(n, inner)], x[t[:, None], j], 5.0)
+    model = m.finish()
+    whole = np.zeros((model.n_rows, model.n_cols))
+    for term in model.terms:
+        rows, columns, values = np.broadcast_arrays(term.rows.flat(), term.columns.flat(), term.coef)
+        whole[rows.ravel(), columns.ravel()] = values.ravel()
+    for begin, end, part in model.column_chunks(most):
+        assert (part.toarray() == whole[:, begin:end]).all() and part.has_sorted_indices
+    for begin, end, part in model.row_chunks(most):
+        assert (part.toarray() == whole[begin:end]).all() and part.has_sorted_indices

@@ -10,14 +10,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any
 
-from odtc.base.byte_stream import ByteStream
+from odtc.base.byte_stream import ByteStream, Closed
 
 MEMBER = 1 << 22  # bytes of a piece
 THREADS = 2  # beyond them the writing of the file bounds the speed
 AHEAD = 4  # members that wait at most
 
 
-class ParallelGzip:
+class ParallelGzip(Closed):
     """A stream that packs what is written to it into another one; to be closed, which writes the last member."""
 
     def __init__(self, stream: ByteStream) -> None:
@@ -43,15 +43,6 @@ class ParallelGzip:
             while self._waiting:
                 self._stream.write(self._waiting.popleft().result())
         finally:
-            self._end()
-
-    def __enter__(self) -> "ParallelGzip":
-        return self
-
-    def __exit__(self, kind: type | None, *_: object) -> None:
-        if kind is None:
-            self.close()
-        else:
             self._end()
 
     def _send(self, piece: bytes) -> None:
