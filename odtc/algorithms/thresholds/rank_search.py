@@ -202,7 +202,18 @@ class RankSearch:
 
     def dive(self, height: int) -> Known:
         """A good tree of this height for all entries, found greedily."""
+        if height > DIVED:
+            self.value(self.root, 2)
+            self.grow(height)
         return self._dive(self.root, height)
+
+    def grow(self, height: int) -> None:
+        """A tree of this height for all entries: the best one known of less height, and what is found greedily below
+        its leaves. It is there sooner than `dive` ends, and an interruption leaves what was found of it."""
+        if self.nodes.solves(DIVED):  # these are found at once
+            return
+        shallower = [self.entry(self.root, less) for less in range(height)]
+        self._grow(self.root, height, min(shallower, key=lambda known: known.upper))
 
     def improve(self, height: int) -> None:
         """Better trees of this height for all entries, sought around the best one until none is found, or `check` ends
@@ -248,7 +259,10 @@ class RankSearch:
         cut = self.nodes.cut_of(node, column, rank)
         sides = [self._child(node, column, cut, right) for right in (False, True)]
         below = known.below or [self.value(side, height - 1) for side in sides]
-        return column, rank, *(self._tree(side, one, height - 1) for side, one in zip(sides, below))
+        trees = [self._tree(side, one, height - 1) for side, one in zip(sides, below)]
+        # The sums over pairs of tests also take tests that part nothing, if no other tree costs less.
+        kept = [tree for tree, side in zip(trees, sides) if side.n]
+        return (column, rank, *trees) if len(kept) == 2 else kept[0]
 
     def entry(self, node, height: int) -> Known:
         """What is known of the trees of this height on a node so far."""
@@ -392,7 +406,6 @@ class RankSearch:
         known = self.entry(node, height)
         if known.exact or known.dived:
             return known
-        known.dived = True
         self.check()
         if height < 2 or self.nodes.solves(height):
             return self.value(node, height)
@@ -407,6 +420,7 @@ class RankSearch:
             tests = [first, *(test for test in tests if test != first)]
         for column, cut in tests:
             self._dive_below(node, height, known, column, cut)
+        known.dived = True
         return known
 
     def _dive_below(self, node, height, known, column, cut):
@@ -415,9 +429,31 @@ class RankSearch:
         if min(rows, node.rows - rows) < self.ranked.least:
             return []
         children = [self._child(node, column, cut, right) for right in (False, True)]
-        sides = [self._dive(child, height - 1) for child in children]
-        known.improve(self._joined(sides), self.nodes.test(node, column, cut), *sides)
+        sides = [self.entry(child, height - 1) for child in children]
+        try:
+            for at, child in enumerate(children):
+                sides[at] = self._dive(child, height - 1)
+        finally:  # an interruption leaves what was found so far
+            known.improve(self._joined(sides), self.nodes.test(node, column, cut), *sides)
         return children
+
+    def _grow(self, node, height, known):
+        """What `grow` finds on a node, of which the best tree of less height is known."""
+        grown = self.entry(node, height)
+        while isinstance(known.test, int):
+            known = known.below[0]
+        if known.test == LEAF or height <= 2:
+            self._dive(node, height)
+            return
+        column, cut = known.test[0], self.nodes.cut_of(node, *known.test)
+        children = [self._child(node, column, cut, right) for right in (False, True)]
+        below = known.below or [self.value(child, 1) for child in children]
+        sides = [self.entry(child, height - 1) for child in children]
+        try:
+            for child, one in zip(children, below):
+                self._grow(child, height - 1, one)
+        finally:
+            grown.improve(self._joined(sides), known.test, *sides)
 
     def _joined(self, sides) -> int:
         """What the best trees of both sides cost below one test."""

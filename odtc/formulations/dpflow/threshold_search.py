@@ -259,6 +259,7 @@ class ThresholdSearch:
             self.height = height
             if self._try(PART, lambda height=height: self.search.solve(height)):
                 self.proved.append(height)
+                self.search.grow(depth)
             else:
                 self.search.given_up.add(height)
         self.height = depth

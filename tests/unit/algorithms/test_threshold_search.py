@@ -142,6 +142,35 @@ def test_what_is_known_at_an_interruption_is_true(seed, mode):
         assert ranked.cost(best) - 1e-9 <= paid <= ranked.cost(known.upper) + 1e-9
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_an_early_end_leaves_the_best_trees_of_depth_two_below_a_shallow_one(seed, mode):
+    """A limit in the dive left the tree of depth 2, as the test at the top counted once both sides were done."""
+    random = np.random.default_rng(seed)
+    rank, labels = random.integers(0, 15, (80, 4)), 2 + seed % 2
+    loss, count = np.eye(labels)[random.integers(0, labels, 80)], np.ones(80, int)
+    ranked = rank_rows(rank, loss)
+
+    def check():
+        if search.evaluated >= 5:  # of all rows, and of each leaf of their tree
+            raise InterruptedError
+
+    search = RankSearch(ranked, check)
+    with contextlib.suppress(InterruptedError):
+        search.dive(4)
+        search.solve(4)
+    shallow, ranks = search.tree(2), dense(rank, ranked.columns)
+
+    def grown(tree, rows):
+        if tree is None:
+            return cheapest(ranks, loss, count, 0.0, 1, 2, rows)
+        left = ranks[rows, tree[0]] <= tree[1]
+        return grown(tree[2], rows[left]) + grown(tree[3], rows[~left])
+
+    paid = cost_of(search.tree(4), ranks, loss, count, 0.0, 1)
+    assert paid <= grown(shallow, np.arange(80)) < cost_of(shallow, ranks, loss, count, 0.0, 1)
+    assert search.lower(4) <= ranked.cost(search.known(4).upper)
+
+
 @pytest.mark.parametrize("after", [0, 1, 2, 5, 9])
 def test_the_best_tree_over_two_answers_is_told_after_the_deadline(after, mode):
     random = np.random.default_rng(after)
@@ -294,8 +323,19 @@ def test_trees_over_tests_with_two_answers_are_the_best(seed, mode):
     known, best = search.solve(height), cheapest(rank, loss, count, price, least, height)
     assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
     tree = search.tree(height)
-    held = least if least > 1 else 0  # a test may leave one side without rows if it costs nothing
-    assert cost_of(tree, dense(rank, ranked.columns), loss, count, price, held) == pytest.approx(best, abs=1e-9)
+    # Each leaf has a row: sums over pairs of tests take tests that part nothing, too.
+    assert cost_of(tree, dense(rank, ranked.columns), loss, count, price, least) == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
+def test_no_tree_has_a_test_that_parts_nothing(order, mode):
+    """Below x0 one side needs one more test, the other one two: the first of all columns stood above the one."""
+    x = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 3)
+    y = np.where(x[:, 0] == 0, x[:, 1], x[:, 1] ^ x[:, 2])
+    rank, loss = x[:, order], 1 - np.eye(2)[y]
+    search = RankSearch(rank_rows(rank, loss))
+    search.solve(3)
+    assert cost_of(search.tree(3), rank, loss, np.ones(24, int), 0.0, 1) == 0
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # of a hash, which wraps around
