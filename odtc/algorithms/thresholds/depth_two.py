@@ -22,6 +22,8 @@ from odtc.algorithms.thresholds.block_groups import MANY, group_blocks, group_si
 POINTS = 48  # evaluated cuts that are held at once: one for each halving of an interval of cuts, and a few more
 NEVER = 1 << 60  # more than any cost
 NEAR = 8  # a bound that closes a cut is lowered by at most this part of what it has too much
+RARE = 3  # one in so many entries at most has the rarer answer of a test of two answers, and
+SEVERAL = 16  # so many tests at least are like that, so that their sums are moved together
 PURE = 8  # least losses that a better tree may cost, so that the cuts of sides without a loss are sought first
 
 
@@ -39,17 +41,20 @@ def take_side(order, side, wanted, size):
     -------
     uint32 (columns, size)
     """
-    F, n = order.shape
+    F = len(order)
     out = np.empty((F, size), np.uint32)
+    if size == 0:
+        return out
     for g in range(F):
-        i = 0
-        for t in range(n):
+        i, t = 0, 0
+        while i < size:  # each entry is written, and the next one over it if it is of the other side: no branch
             e = order[g, t]
-            if side[e >> 1] == wanted:
-                out[g, i] = e & np.uint32(0xFFFFFFFE)
-                i += 1
+            out[g, i] = e & np.uint32(0xFFFFFFFE)
+            i += side[e >> 1] == wanted
             if e & 1 and i > 0:
                 out[g, i - 1] |= np.uint32(1)
+            t += 1
+        out[g, size - 1] |= np.uint32(1)
     return out
 
 
@@ -305,6 +310,54 @@ def move_cut(sums, whole, first, size, stride, place, entry, lab, gain, starts, 
             sums[first + place[e] * stride + lab[e]] -= gain[e]
 
 
+def move_rare(left, whole, of_left, of_whole, first, held, entry, lab, own, starts, old, new):
+    """The same for the rarer answers of all tests of two answers together: what each label saves on the entries left of
+    a cut that have them, and on all entries left of it.
+
+    `left` and `whole` are int64 (columns, labels), `of_left` and `of_whole` int64 (labels,); entry e has the rarer
+    answer of the columns held[first[e] : first[e + 1]].
+    """
+    a, b, n = starts[old], starts[new], len(entry)
+    way = abs(b - a)
+    if b < way:
+        left[:] = 0
+        of_left[:] = 0
+        a = 0
+    elif n - b < way:
+        left[:] = whole
+        of_left[:] = of_whole
+        a = n
+    for i in range(a, b):
+        e = entry[i]
+        k, v = lab[e], own[e]
+        of_left[k] += v
+        for x in range(first[e], first[e + 1]):
+            left[held[x], k] += v
+    for i in range(b, a):
+        e = entry[i]
+        k, v = lab[e], own[e]
+        of_left[k] -= v
+        for x in range(first[e], first[e + 1]):
+            left[held[x], k] -= v
+
+
+def cost_rare(rare, other, of_all, of_other, weight, price):
+    """The least cost of a side with a test of two answers or none, of which rare - other is what each label saves on
+    the entries of one answer, and of_all - of_other on all; `weight` is what they can cost."""
+    if len(rare) == 1:
+        a, p = rare[0] - other[0], of_all[0] - of_other[0]
+        positive = (weight + p) >> 1
+        high, low = max(0, a, p), min(0, a, p)
+        return min(positive, weight - positive, price + min(positive - high, weight - positive + low))
+    none, one, two = np.int64(0), np.int64(0), np.int64(0)
+    for k in range(len(rare)):
+        a, p = rare[k] - other[k], of_all[k] - of_other[k]
+        none = max(none, p)
+        one = max(one, a)
+        two = max(two, p - a)
+    return min(weight - none, price + weight - one - two)
+
+
 def separable(entry, lab, own, place, starts, blocks, columns, backward):
     """How far one test of some column separates the entries of one side of a first test without a loss.
 
@@ -418,6 +471,38 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     for j in range(m):
         grouped[j] = least <= 1 and blocks[j] > (MANY[1] if stride > 1 else MANY[0]) and blocks[j] > 2 * (n // wide)
         n_grouped += grouped[j]
+    # Tests of two answers of which one is rare, as of levels: the sums of the rare answers are moved together.
+    rare, n_rare, few = np.zeros(m + 1, np.bool_), 0, np.zeros((m, 2), np.int64)
+    for j in range(m):
+        if least <= 1 and blocks[j] == 2:
+            ones = place[j].sum()
+            few[j, 0], few[j, 1] = (0, n - ones) if 2 * ones > n else (n - ones, n)
+            rare[j] = RARE * (few[j, 1] - few[j, 0]) <= n
+            n_rare += rare[j]
+    if n_rare < SEVERAL:
+        n_rare = 0
+        rare[:] = False
+    rare_first = np.zeros(n + 1, np.int64)
+    rare_whole, rare_weight = np.zeros((m if n_rare else 0, stride), np.int64), np.zeros(m, np.int64)
+    rare_left, nothing = np.zeros_like(rare_whole), np.zeros(stride, np.int64)
+    rare_save, rare_save_left, rare_now = np.zeros(stride, np.int64), np.zeros(stride, np.int64), np.int64(0)
+    for j in range(m):
+        if rare[j]:
+            for i in range(few[j, 0], few[j, 1]):
+                e = local[order[column[j], i] >> 1]
+                rare_first[e + 1] += 1
+                rare_whole[j, lab[e]] += own[e]
+                rare_weight[j] += cap[e]
+    for i in range(n):
+        rare_first[i + 1] += rare_first[i]
+        rare_save[lab[i]] += own[i]
+    rare_held, rare_next = np.empty(rare_first[n], np.int32), rare_first.copy()
+    for j in range(m):
+        if rare[j]:
+            for i in range(few[j, 0], few[j, 1]):
+                e = local[order[column[j], i] >> 1]
+                rare_held[rare_next[e]] = j
+                rare_next[e] += 1
     sizes = np.empty(m + 1, np.int64)  # of the sums of each column
     groups = n // wide + 2 if n_grouped else 0
     ends, inner = np.zeros((m, groups + 1), np.int32), np.zeros((m, groups), np.bool_)
@@ -429,7 +514,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     )
     by_entry = np.zeros(m + 1, np.bool_)
     for j in range(m):
-        by_entry[j] = stride > 1 and not grouped[j] and (least > 1 or blocks[j] * stride > 2 * n)
+        by_entry[j] = stride > 1 and not grouped[j] and not rare[j] and (least > 1 or blocks[j] * stride > 2 * n)
         if by_entry[j] or grouped[j]:
             for i in range(n):
                 e = order[column[j], i]
@@ -440,7 +525,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         if grouped[j]:
             sizes[j] = labels * group_blocks(line[j], place[j], ends[j], inner[j], wide)
         else:
-            sizes[j] = blocks[j] * stride
+            sizes[j] = 0 if rare[j] else blocks[j] * stride
     sizes[m] = stride
     first = np.zeros(m + 2, np.int64)
     for j in range(m + 1):
@@ -451,6 +536,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         if grouped[j]:
             for i in range(n):
                 whole[at + place[j, i] * labels + kind[i]] += amount[i]
+        elif rare[j]:
+            continue
         elif stride == 1:
             for i in range(n):
                 whole[at + place[j, i]] += own[i]
@@ -522,6 +609,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 peak[0],
             )
             held[j] = stump[j]
+        elif rare[j]:
+            stump[j] = held[j] = cost_rare(rare_whole[j], nothing, rare_save, nothing, weight, price)
         elif stride == 1:
             stump[j], _ = scan_two(whole[first[j] : first[j + 1]], upto[first[j] : first[j + 1]], weight, weight, price)
             held[j] = stump[j]
@@ -570,6 +659,10 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             if not left_out[g] and (j < 0 or stump[g] < stump[j]):
                 j = g
         left_out[j] = True
+        if rare[j]:  # what a side is worth less than the whole is no more than the other one can cost
+            w = rare_weight[j]
+            if max(0, least_stump - w) + max(0, least_stump - (weight - w)) >= best - price:
+                continue
         f, b, w, c = column[j], np.int64(0), np.int64(0), np.int64(0)
         for i in range(n):
             e = order[f, i]
@@ -585,6 +678,10 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             now[g] = 0
         for i in range(len(sums)):
             sums[i] = 0
+        if n_rare:
+            rare_left[:] = 0
+            rare_save_left[:] = 0
+            rare_now = np.int64(0)
         users[:] = 0
         side[:] = 0
         save_left[:] = 0
@@ -697,6 +794,25 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                             both,
                             peak,
                         )
+                    elif rare[g]:
+                        if rare_now != c:
+                            move_rare(
+                                rare_left,
+                                rare_whole,
+                                rare_save_left,
+                                rare_save,
+                                rare_first,
+                                rare_held,
+                                entry,
+                                lab,
+                                own,
+                                starts,
+                                rare_now,
+                                c,
+                            )
+                            rare_now = c
+                        l = k = cost_rare(rare_left[g], nothing, rare_save_left, nothing, w, price)
+                        r = q = cost_rare(rare_whole[g], rare_left[g], rare_save, rare_save_left, weight - w, price)
                     elif grouped[g]:
                         move_cut(
                             sums,

@@ -260,6 +260,28 @@ def test_the_kernel_of_depth_two_by_groups_of_blocks(seed, monkeypatch):
         assert (cost, column == -2) == (min(need, best), need <= best) == (told[1], told[2] == -2)
 
 
+@pytest.mark.parametrize("seed", seeds(12, 200))
+def test_the_kernel_of_depth_two_where_answers_are_rare(seed, monkeypatch):
+    """Levels beside numbers: the sums of rare answers are moved together."""
+    monkeypatch.setattr(depth_two, "SEVERAL", 2)
+    random = np.random.default_rng(seed)
+    n, K = int(random.integers(8, 50)), int(random.integers(2, 5))
+    names = [random.integers(0, random.integers(3, 9), n) for _ in range(random.integers(1, 4))]
+    levels = [(one == level) != (random.random() < 0.5) for one in names for level in np.unique(one)]
+    numbers = [random.integers(0, random.integers(2, 9), n) for _ in range(random.integers(0, 3))]
+    rank = np.stack([*numbers, *levels], axis=1).astype(int)
+    y = (names[0] + (random.random(n) < 0.2)) % K if random.random() < 0.5 else random.integers(0, K, n)
+    loss = (1.0 - np.eye(K))[y] * random.integers(1, 4, n)[:, None]
+    loss = random.integers(0, 5, (n, K)).astype(float) if random.random() < 0.3 else loss
+    price, least = float(random.choice([0, 0, 1, 0.5])), int(random.choice([1, 1, 1, 2]))
+    ranked = rank_rows(rank[:, random.permutation(rank.shape[1])], loss, price=price, least=least)
+    given = (ranked.order, ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride, ranked.price, least)
+    best = depth_two_numpy.depth_two(*given, NONE, np.zeros(ranked.n, np.int32), np.zeros(4, np.int64))[0]
+    for need in (NONE, best, best + 1, best + 5):
+        cost, column, *_ = depth_two.depth_two(*given, need, np.zeros(ranked.n, np.int32), np.zeros(4, np.int64))
+        assert (cost, column == -2) == (min(need, best), need <= best)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_the_same_tree_is_proved_if_little_is_remembered(seed, monkeypatch):
     monkeypatch.setenv(compiled.VARIABLE, "never")  # compiled kernels remember little by themselves
