@@ -146,10 +146,14 @@ def deal_folds(y: np.ndarray, n_folds: int, seed: int = 0, option: str = "--fold
     counts = np.sort(np.bincount(y)[np.bincount(y) > 0])
     if n_folds < 2 or len(counts) < 2 or n_folds > counts[-2]:
         most = int(counts[-2]) if len(counts) > 1 else 0
+        rows = f"the second largest class has {most} row{'s' if most != 1 else ''}"
+        if most < 2:
+            raise ChoiceError(
+                f"{option}: expected two classes of 2 rows or more, so that folds can hold both ({rows}): nothing can "
+                f"be left out of such data; give more rows, or fit one setting with odtc fit"
+            )
         raise ChoiceError(
-            f"{option}: expected from 2 to {max(most, 2)} folds, so that each holds two classes (the second largest "
-            f"class has {most} "
-            f"row{'s' if most != 1 else ''}), got {n_folds}"
+            f"{option}: expected from 2 to {most} folds, so that each holds two classes ({rows}), got {n_folds}"
         )
     mixed = np.random.default_rng(seed).permutation(len(y))
     fold = np.empty(len(y), dtype=np.int64)

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -202,6 +203,16 @@ def test_no_time_at_all_leaves_the_tree_of_cart_or_better():
     assert solution.termination == "time_limit"
     done = pipeline.finish(model, solution)
     assert done.facts["verified"] and done.facts["train_correct"] >= done.facts["cart_train_correct"]
+
+
+def test_many_paths_over_all_tests_have_the_tree_and_the_bound_of_the_search_beside_them():
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame({f"x{j}": rng.normal(size=60) for j in range(3)} | {"y": rng.integers(0, 2, 60)})
+    best = odtc.fit(frame, "dpflow", 2, target="y", threads=1).facts["objective"]
+    problem = pipeline.pose(odtc.read(frame, target="y"), "cg", 2, fitting=True, tail="0", splits="all")
+    model, solution = fitted(problem, left=lambda: -1.0)  # no time for a single column
+    assert (solution.objective, solution.bound, solution.termination, solution.scope) == (best, best, "optimal", "")
+    assert pipeline.decode(model, solution).verified
 
 
 def test_the_same_seed_makes_the_same_columns_and_the_tree():

@@ -305,12 +305,12 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     seconds of the time limit that are left. Ctrl-C keeps the best tree."""
     problem, began, history = base.problem, time.monotonic(), []
     columns, reward, left = columns_of(problem), problem.params.reward, left or (lambda: None)
-    over = _over_all(problem, columns.paths)
+    over, whole = _over_all(problem, columns.paths), not _some_tests(problem, columns.paths)
 
     def say(state) -> None:
         seconds, unit = time.monotonic() - began, search.paths.unit
         cost, found = state.incumbent * unit - reward, state.bound * unit - reward
-        bound, chosen = (found, None) if over is None else (min(over.bound, cost), found)
+        bound, chosen = (found, None) if over is None or whole else (min(over.bound, cost), found)
         history.append((round(seconds, 3), cost, bound))
         if tell:
             tell(Round(len(history), state.phase, state.columns, state.added, cost, bound, seconds, "columns", chosen))
@@ -322,13 +322,15 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
         while True:
             with contextlib.suppress(TimeLimitReached), deadline.within(left()):
                 search.take(searched_tree(problem, search.paths))
-            if over is None or not over.proved or problem.params.splits != "auto":
+            if over is not None and whole:  # what it has proved is of the same trees
+                search.learn((over.bound + reward) / search.paths.unit)
+            if over is None or not over.proved or (problem.params.splits != "auto" and not search.proven):
                 search.run()
             wider = _around(over, search, columns, beaten)
             if wider is not None:  # until the thresholds beside those of the tree, too, are no better
                 beaten = search.upper
             else:
-                better = _better(over, search, left())
+                better = None if whole and search.proven else _better(over, search, left())
                 if better is None:
                     break
                 wider = _with_tests_of(problem, columns, better)
@@ -340,6 +342,8 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
         termination = Termination.INTERRUPTED
         columns = Columns(search.paths, search.columns.to_pool())  # whole, whatever was going on
         columns.add_tree(search.best)
+    if over is not None and whole:
+        search.learn((over.bound + reward) / search.paths.unit)
     heap = _heap(problem, search.paths, search.best)
     problem = replace(problem, params=replace(problem.params, columns=columns.to_pool().to_text()))
     problem.derived(Held).columns = columns
@@ -349,7 +353,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
         x, heap = _solved(problem, model, x, heap, solve)
     paid = model.objective(x)
     bound = min(search.bound * search.paths.unit - reward, paid)
-    overall = bound if over is None else min(over.bound, paid)
+    overall = bound if over is None or whole else min(over.bound, paid)
     if search.proven:
         termination = Termination.OPTIMAL
     elif termination is None:
@@ -373,11 +377,10 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
 
 
 def _over_all(problem: Problem, paths: Paths) -> OverAllTests | None:
-    """The search over all tests, if the nodes may ask only some."""
-    if not _some_tests(problem, paths):
-        return None
+    """The search over all tests, if the nodes may ask only some, or it ran already, since the paths over all tests are
+    many."""
     held = problem.derived(Held)
-    if held.over_all is None:
+    if held.over_all is None and _some_tests(problem, paths):
         held.over_all = OverAllTests(problem)
     return held.over_all
 

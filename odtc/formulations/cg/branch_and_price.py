@@ -83,6 +83,10 @@ class BranchAndPrice:
         self.columns.add_tree(test)
         self._improve({})
 
+    def learn(self, bound: float) -> None:
+        """Takes over a bound of all trees over the paths, in units, that another search has proved."""
+        self.bound = max(self.bound, min(self._rounded(bound), self.upper))
+
     def run(self) -> None:
         """Ends when the best tree is proven, when the relaxation is solved and not `exact`, or when time or
         rounds are over; may be interrupted at any moment."""
@@ -118,8 +122,7 @@ class BranchAndPrice:
 
     def _raise_bound(self, here: float) -> None:
         """The least of what the open nodes, and the one at hand, are bounded by."""
-        least = min([here, *(entry[0] for entry in self._open)])
-        self.bound = max(self.bound, min(self._rounded(least), self.upper))
+        self.learn(min([here, *(entry[0] for entry in self._open)]))
 
     def _rounded(self, bound: float) -> float:
         """Every cost is a whole number of units if all losses are."""

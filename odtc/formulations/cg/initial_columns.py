@@ -40,7 +40,7 @@ def prepared(problem: Problem) -> Problem:
         return problem
     first = None
     if given in ("auto", "start"):
-        if given == "start" and _kind(problem) != "all":
+        if given == "start" and (_kind(problem) != "all" or not _are_few(problem)):
             first, held = OverAllTests(problem), problem.derived(Held)
             held.over_all = first
             held.first = min(first.run(), first_tree(problem), key=partial(problem.module.objective, problem))
@@ -122,8 +122,13 @@ def _kind(problem: Problem) -> str:
     """Which tests the nodes may ask: "all", "sampled" or "pooled"."""
     if problem.params.splits != "auto":
         return problem.params.splits
+    return "all" if _are_few(problem) else "pooled"
+
+
+def _are_few(problem: Problem) -> bool:
+    """Whether the paths over all tests are so few that to price all of them takes less than a search beside them."""
     F, tail = problem.encoded.n_tests, tail_of(problem)
-    return "all" if (2 * F) ** (problem.topology.depth - tail) * max(1, F / 100) ** tail <= WHOLE else "pooled"
+    return (2 * F) ** (problem.topology.depth - tail) * max(1, F / 100) ** tail <= WHOLE
 
 
 def first_tree(problem: Problem) -> HeapTree:
