@@ -108,6 +108,12 @@ class LinearTerms:
             Z = np.clip((raw - low) / span, -FAR, FAR)
         return replace(self, Z=Z, low=low, span=span)
 
+    def same_plane(self, other: "LinearTerms", h: np.ndarray, g: float) -> tuple[np.ndarray, float]:
+        """(h, g) on the scale of these terms of a hyperplane on the scale of the same terms of another one."""
+        # Σ_j h_j (x_j - low'_j) / span'_j <= g   with x_j = low_j + span_j z_j
+        by = h / other.span
+        return by * self.span, g - float(by @ (self.low - other.low))
+
     def split(self, h: np.ndarray, rows: np.ndarray, left: np.ndarray, g: float | None = None) -> Split | None:
         """The split in original units along h (terms,) that sends those of `rows` (indices) left that `left` (bool)
         says; None if none along h does, or a side is empty. With `g` it is h·z <= g for other rows, too: coefficients

@@ -214,8 +214,13 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
             )
         solution = replace(done.solution, objective=done.proof.objective, bound=done.proof.bound)
         if solution.termination == Termination.TIME_LIMIT:
+            limit = (
+                "time limit of the model's own search"
+                if self.time_limit is None
+                else f"time limit of {self.time_limit:g} s"
+            )
             warnings.warn(
-                f"the time limit of {self.time_limit:g} s came before the proof: the tree costs "
+                f"the {limit} came before the proof: the tree costs "
                 f"{solution.objective:g}, "
                 f"the best bound is {solution.bound}; raise time_limit, or lower max_depth",
                 ConvergenceWarning,

@@ -215,6 +215,15 @@ def test_many_paths_over_all_tests_have_the_tree_and_the_bound_of_the_search_bes
     assert pipeline.decode(model, solution).verified
 
 
+def test_a_tree_that_the_search_over_all_tests_proved_is_optimal_whatever_columns_say():
+    """Found by a reviewer: with tail=0 "the time limit came before the proof", without any limit, of 2 beside 2.0."""
+    rng = np.random.default_rng(0)
+    X, y = np.round(rng.normal(size=(38, 2)), 1), (rng.random(38) < 0.4).astype(int)
+    model = odtc.OptimalTreeClassifier(3, model="cg", params={"tail": "0"}).fit(X, y)
+    best = odtc.OptimalTreeClassifier(3, model="dpflow").fit(X, y)
+    assert (model.status_, model.objective_, model.bound_) == ("optimal", best.objective_, best.objective_)
+
+
 def test_the_same_seed_makes_the_same_columns_and_the_tree():
     def once():
         problem = pipeline.pose(MONKS / "monks-1.csv", "cg", 3, fitting=True, splits="sampled", seed=3)

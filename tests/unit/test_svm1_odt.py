@@ -1,5 +1,6 @@
 """SVM1-ODT: optima against all linear separations, Theorems 1 to 3 and Proposition 1, margins and tolerances."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.data.splits import Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, TreeError
+from odtc.formulations.svm1_odt.margin_prices import cheapest_multiple
 from odtc.formulations.svm1_odt.parts import Form
 from odtc.heuristics.separating_hyperplanes import cheapest_plane, max_margin_hyperplane
 from odtc.problem.cuts import cut
@@ -459,3 +461,72 @@ def test_without_time_no_margin_is_looked_for_and_the_least_is_taken(monkeypatch
     with deadline.within(0.0):
         prepared = problem.module.prepared(problem)
     assert prepared.params.epsilon == 1e-4
+
+
+@given(data=st.data())
+@settings(max_examples=12, **SLOW)
+def test_the_cheapest_multiple_of_a_hyperplane_is_the_best_of_many(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    n, epsilon, norm = int(rng.integers(1, 8)), float(rng.choice([0.01, 0.1, 0.6])), float(rng.uniform(0, 5))
+    away, weight = rng.choice([0.0, 0.02, 0.3, 1.0], n) * rng.choice([1, 0.7], n), rng.uniform(0.1, 3, n)
+    alpha = rng.uniform(0, 50, (2, 4))
+    found = cheapest_multiple(away, weight, norm, epsilon, *alpha)
+    some = np.linspace(1e-9, 1, 4001)[:, None]
+    missed = (weight * np.maximum(0, epsilon - some * away)).sum(axis=1)
+    tried = alpha[0] * missed[:, None] + alpha[1] * some * norm
+    assert (found <= tried.min(axis=0) + 1e-9).all()
+    # No more than a step of the grid below the best of it, whose slope is at most this.
+    slope = alpha[0] * (weight * away).sum() + alpha[1] * norm
+    assert (found >= tried.min(axis=0) - slope / 4000 - 1e-9).all()
+
+
+@pytest.fixture(scope="module")
+def blobs() -> Dataset:
+    """Two classes apart along x0 + x1, beside two columns of noise; some labels are wrong."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 4)) * [1, 5, 100, 1] + [0, 7, -3, 0]
+    y = ((X[:, 0] + (X[:, 1] - 7) / 5 > 0) ^ (rng.random(80) < 0.1)).astype(np.int32)
+    return Dataset("blobs", X, y, tuple(Feature(f"x{j}", "numeric") for j in range(4)), ("a", "b"), np.ones(80))
+
+
+def test_held_out_rows_choose_the_prices_of_margins_and_the_tree_to_begin_with(blobs):
+    model = pipeline.build(blobs, "svm1_odt", 1, params={"prices": "folds"})
+    p = model.problem.params
+    # What was chosen stands in the manifest as numbers, with which nothing is chosen again.
+    assert (p.prices, p.margin, p.epsilon) == ("given", "soft", 0.01) and p.alpha1 * p.epsilon >= 1 and p.alpha2 > 0
+    words = model.problem.module.advice(model.problem)
+    assert len(words) == 1 and re.search(r"chosen by \d+ folds: .* 8\d\.\d % right on held-out rows", words[0])
+    heap, x = pipeline.start(model, "cart")
+    assert_rows_kept(model, x)
+    assert {0, 1} <= set(heap.split(1, model.problem.encoded)[0].features)  # CART asks one of them
+    again = replace(model.problem, params=p)
+    assert pipeline.compile_model(again).content == model.content
+
+
+def test_prices_of_margins_without_rows_to_hold_out_are_those_of_an_error(blobs):
+    few = pipeline.pose(blobs.taken(np.arange(6)), "svm1_odt", 1, params={"prices": "folds", "epsilon": 0.05})
+    assert few.params.alpha1 == few.params.alpha2 == 20  # α1 ε = 1, C = 1
+    assert "too few rows" in few.module.advice(few)[-1]
+
+
+def test_of_noise_the_prices_are_said_to_be_no_better_than_the_majority(blobs):
+    y = (np.random.default_rng(1).random(80) < 0.3).astype(np.int32)
+    noise = pipeline.pose(replace(blobs, y=y), "svm1_odt", 1, params={"prices": "folds"})
+    assert noise.module.advice(noise)[0].startswith("WARNING: no better than the majority on held-out rows")
+
+
+@pytest.mark.parametrize("alpha2", [0, 0.01])
+def test_a_margin_of_epsilon_but_for_rounding_is_one(alpha2):
+    """On 0, ¼, …, 1 no hyperplane between ¼ and ½ has more than 0.2, of which rounding leaves 0.19999999999999996."""
+    line = Dataset(
+        "line", np.arange(5.0)[:, None], np.array([0, 0, 1, 1, 1], np.int32), FEATURES[:1], ("a", "b"), np.ones(5)
+    )
+    problem = posed(line, 1, epsilon=0.2, alpha2=alpha2)
+    model = pipeline.compile_model(problem)
+    decoded = pipeline.decode(model, pipeline.solve(model, threads=1))
+    assert decoded.verified, decoded.checks
+    heap = decoded.heap
+    assert heap.errors(problem.encoded) == 0
+    x = model.join(problem.module.start(problem, heap))
+    assert_rows_kept(model, x)
+    assert model.objective(x) == pytest.approx(problem.module.objective(problem, heap)) == pytest.approx(1.6 * alpha2)

@@ -7,6 +7,7 @@ majority and one hyperplane are always candidates; a tree that does not surely b
 
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,6 +117,71 @@ def choose_tree(
     )
 
 
+@dataclass(frozen=True)
+class PriceChoice:
+    """Which objective held-out rows speak for: the `place` of its prices, the `tree` of all rows that it ranks first,
+    and of the held-out rows the mean losses of such trees and of the majority over `folds` folds."""
+
+    place: int
+    tree: PrunedTree
+    held_out: float
+    majority: float
+    folds: int
+
+
+def choose_prices(
+    Z: np.ndarray,
+    loss: np.ndarray,
+    weight: np.ndarray,
+    grower: Grower,
+    cost: Callable[[PrunedTree, np.ndarray], np.ndarray],
+    *,
+    se: float = 1.0,
+    seconds: float = 10.0,
+) -> PriceChoice | None:
+    """Which of several objectives makes the trees of `choose_tree` generalise: on each fold every objective takes the
+    candidate that costs it least on the training rows, which is then tested on the others.
+
+    Parameters
+    ----------
+    Z, loss, weight, grower, se, seconds
+        As of `choose_tree`.
+    cost : callable
+        (tree, rows) -> float64 (objectives,), what the tree costs these rows; objectives that follow single rows least
+        come first, and the first within `se` standard errors of the best mean is chosen.
+
+    Returns
+    -------
+    PriceChoice or None
+        None if there are too few rows, or there was no time for two folds.
+    """
+    cheapest, until = loss.argmin(axis=1), time.monotonic() + seconds
+    if len(Z) < LEAST_ROWS or np.bincount(cheapest).max() < FOLDS or not seconds > 0:
+        return None
+
+    def preferred(paths: dict, rows: np.ndarray) -> list[PrunedTree]:
+        trees = [tree for path in paths.values() for tree in path]
+        costs = np.array([cost(tree, rows) for tree in trees])
+        return [trees[at] for at in costs.argmin(axis=0)]
+
+    rows = _sample(cheapest, FOLD_ROWS, np.random.default_rng(grower.seed))
+    losses, majority, families = [], [], {}
+    for train, test, paths in grown_folds(Z, loss, grower, rows, until):
+        losses.append([_held_out_loss(tree, Z, loss, weight, test) for tree in preferred(paths, train)])
+        majority.append(_held_out_loss(paths[CART][-1], Z, loss, weight, test))
+        families = families or paths
+    if len(losses) < 2:
+        return None
+    seen = np.array(losses)
+    mean = seen.mean(axis=0)
+    apart = seen - seen[:, [int(mean.argmin())]]
+    near = apart.mean(axis=0) <= se * apart.std(axis=0, ddof=1) / np.sqrt(len(seen)) + NEAR
+    place = int(np.flatnonzero(near)[0])
+    full = grower.paths(Z[rows], loss[rows], until, _penalties(families))
+    tree = preferred(full, rows)[place]
+    return PriceChoice(place, tree, float(mean[place]), float(np.mean(majority)), len(seen))
+
+
 def _majority(keys: list) -> int:
     return next(at for at, (_, leaves) in enumerate(keys) if leaves == 1)
 
@@ -153,54 +219,79 @@ def _sample(cheapest: np.ndarray, most: int, rng) -> np.ndarray:
     return np.union1d(first, rng.permutation(n)[:most])
 
 
-def _held_out(
-    Z, loss, weight, grower: Grower, rows: np.ndarray, until: float, penalties: tuple[float, ...]
-) -> tuple[list[tuple[dict, float]], float]:
-    """(of each fold ({family: losses of its trees of 1, 2, … leaves}, loss of a linear model) per unit of held-out
-    weight, rows a second).
+def grown_folds(
+    Z: np.ndarray,
+    loss: np.ndarray,
+    grower: Grower,
+    rows: np.ndarray,
+    until: float,
+    penalties: tuple[float, ...] = PENALTIES,
+) -> Iterator[tuple[np.ndarray, np.ndarray, dict[tuple[str, float], list[PrunedTree]]]]:
+    """Repeated folds of `rows`: (training rows, held-out rows, {family: trees of 1, 2, … leaves}).
 
     The families are those that the first fold grows in FIRST of the time; there are as many folds as leave time for
     the trees of all rows.
     """
-    from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import RepeatedStratifiedKFold
 
-    cheapest, found, longest, least = loss.argmin(axis=1), [], 0.0, np.inf
+    cheapest, families, longest = loss.argmin(axis=1), {}, 0.0
     part = FIRST * (until - time.monotonic())
+    folds = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=REPEATS, random_state=grower.seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of classes with fewer rows than folds, and of models that have not converged
-        folds = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=REPEATS, random_state=grower.seed)
-        for inside, outside in folds.split(rows, cheapest[rows]):
-            began = time.monotonic()
-            if found and began + 2 * longest > until:
-                break
-            train, test = rows[inside], rows[outside]
-            families = found[0][0] if found else {}
-            ends = began + max(part, longest)
-            paths = grower.paths(Z[train], loss[train], ends, _penalties(families) if found else penalties)
-            if not families.keys() <= paths.keys():
-                break
-            total = max(float(weight[test].sum()), NEAR)
-            index = np.arange(len(test))
-            each = {
-                family: [
-                    loss[test][index, _at(path, k).predict(Z[test])].sum() / total
-                    for k in range(1, 2**grower.depth + 1)
-                ]
-                for family, path in paths.items()
-            }
-            plane, margin = cheapest[train], np.ptp(loss[train], axis=1) + 1e-12
-            if not penalties:
-                label = None
-            elif len(np.unique(plane)) > 1:
-                near = clipped(grower.weighed(Z))
+        warnings.simplefilter("ignore")  # of classes with fewer rows than folds
+        parts = list(folds.split(rows, cheapest[rows]))
+    for inside, outside in parts:
+        began = time.monotonic()
+        if families and began + 2 * longest > until:
+            return
+        train = rows[inside]
+        ends = began + max(part, longest)
+        paths = grower.paths(Z[train], loss[train], ends, _penalties(families) if families else penalties)
+        if not families.keys() <= paths.keys():
+            return
+        families = families or paths
+        yield train, rows[outside], paths
+        longest = max(longest, time.monotonic() - began)
+
+
+def _held_out(
+    Z, loss, weight, grower: Grower, rows: np.ndarray, until: float, penalties: tuple[float, ...]
+) -> tuple[list[tuple[dict, float]], float]:
+    """(of each fold ({family: losses of its trees of 1, 2, … leaves}, loss of a linear model) per unit of held-out
+    weight, rows a second)."""
+    from sklearn.linear_model import LogisticRegression
+
+    cheapest, found, longest, least = loss.argmin(axis=1), [], 0.0, np.inf
+    began = time.monotonic()
+    for train, test, paths in grown_folds(Z, loss, grower, rows, until, penalties):
+        each = {
+            family: [_held_out_loss(_at(path, k), Z, loss, weight, test) for k in range(1, 2**grower.depth + 1)]
+            for family, path in paths.items()
+        }
+        plane, margin = cheapest[train], np.ptp(loss[train], axis=1) + 1e-12
+        if not penalties:
+            label = None
+        elif len(np.unique(plane)) > 1:
+            near = clipped(grower.weighed(Z))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a model that has not converged stands beside all the same
                 linear = LogisticRegression(max_iter=200, tol=1e-3).fit(near[train], plane, margin / margin.mean())
-                label = linear.predict(near[test])
-            else:
-                label = np.full(len(test), plane[0])
-            found.append((each, np.nan if label is None else float(loss[test][index, label].sum() / total)))
-            longest, least = max(longest, time.monotonic() - began), min(least, len(train))
+            label = linear.predict(near[test])
+        else:
+            label = np.full(len(test), plane[0])
+        found.append((each, np.nan if label is None else _mean_loss(label, loss, weight, test)))
+        longest, least = max(longest, time.monotonic() - began), min(least, len(train))
+        began = time.monotonic()
     return found, least / max(longest, NEAR)
+
+
+def _held_out_loss(tree: PrunedTree, Z, loss, weight, rows: np.ndarray) -> float:
+    return _mean_loss(tree.predict(Z[rows]), loss, weight, rows)
+
+
+def _mean_loss(label: np.ndarray, loss, weight, rows: np.ndarray) -> float:
+    """What these labels of `rows` cost per unit of weight."""
+    return float(loss[rows, label].sum() / max(float(weight[rows].sum()), NEAR))
 
 
 def _penalties(families) -> tuple[float, ...]:

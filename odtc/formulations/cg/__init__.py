@@ -47,7 +47,7 @@ from odtc.formulations.cg.restricted_master import RestrictedMaster
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.model.solution import Round, Solution, Termination
+from odtc.model.solution import Round, Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import complete
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.counts import Counts
@@ -354,7 +354,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     paid = model.objective(x)
     bound = min(search.bound * search.paths.unit - reward, paid)
     overall = bound if over is None or whole else min(over.bound, paid)
-    if search.proven:
+    if search.proven or is_proved(paid, overall):  # by the search over all tests, if columns were not asked for a proof
         termination = Termination.OPTIMAL
     elif termination is None:
         termination = Termination.UNKNOWN if search.finished else Termination.TIME_LIMIT

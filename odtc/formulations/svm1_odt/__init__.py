@@ -28,6 +28,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.data.splits import Subset
+from odtc.formulations.svm1_odt.margin_prices import MarginPrices, choose_margin_prices
 from odtc.formulations.svm1_odt.parts import Form, literal
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.heuristics.separating_hyperplanes import build_tree, drop_unfit_nodes, split_by_hyperplane
@@ -49,6 +50,8 @@ PAPER = (
 BEYOND = True
 WEIGHS = True
 DEFAULT_CUTS = ("class_sizes",)
+GIVEN, FOLDS = "given", "folds"
+WIDE = 0.01  # ε, if margins are soft and their prices chosen
 LEAST = 1e-4  # margins below it are near what solvers tell apart
 FORMS = (
     # A margin of 0.01 is less than what separates the few rows that the laws draw, and α1 is more than any error costs
@@ -73,6 +76,12 @@ class Params:
     M: float = parameter(
         1.0, "the paper's M; the model is scaled by it (Theorem 2), the literal one holds it", least=1e-3, below=1e7
     )
+    prices: str = parameter(
+        GIVEN,
+        "what alpha1 and alpha2 are: `given`; or `folds`, soft margins at the prices that held-out rows speak for, "
+        "from the tree that they rank first",
+        choices=(GIVEN, FOLDS),
+    )
     margin: str = parameter("hard", "whether a row may miss its margin, at the price α1", choices=("hard", "soft"))
     labels: str = parameter("onehot", "a 0/1 column per class of a leaf, or one number", choices=("onehot", "ordinal"))
     categories: str = parameter("onehot", "levels in hyperplanes, or sets of levels (8)", choices=("onehot", "sets"))
@@ -80,16 +89,19 @@ class Params:
 
 
 class Searched:
-    """The trees that were found when one problem was prepared; its margin is theirs."""
+    """The trees that were found when one problem was prepared; its margin, or its prices, are theirs."""
 
     def __init__(self, problem: Problem):
         self.trees: list[HeapTree] = []
+        self.prices: MarginPrices | None = None
 
 
 def prepared(problem: Problem) -> Problem:
     """The problem with ε worked out: half of the least margin of the tree of a quick search, from LEAST to 0.01, so
     that
     other starts have room, too."""
+    if problem.params.prices == FOLDS:
+        return _priced(problem)
     form = Form.of(
         replace(problem, params=replace(problem.params, epsilon=problem.params.epsilon or LEAST * problem.params.M))
     )
@@ -108,15 +120,49 @@ def prepared(problem: Problem) -> Problem:
     return problem
 
 
+def _priced(problem: Problem) -> Problem:
+    """The problem with soft margins at the prices that folds chose, as numbers: a manifest holds them, and nothing is
+    chosen again."""
+    params, M = problem.params, problem.params.M
+    params = replace(params, epsilon=params.epsilon or WIDE * M)
+    Form.of(replace(problem, params=params))  # refuses what no price mends
+    chosen = choose_margin_prices(problem.encoded, problem.topology, params.epsilon / M)
+    alpha1, alpha2 = (float(f"{price / M:.6g}") for price in (chosen.alpha1, chosen.alpha2))
+    problem = replace(problem, params=replace(params, prices=GIVEN, margin="soft", alpha1=alpha1, alpha2=alpha2))
+    searched = problem.derived(Searched)
+    searched.prices = chosen
+    searched.trees += [] if chosen.heap is None else [chosen.heap]
+    return problem
+
+
+def _prices_text(problem: Problem, chosen: MarginPrices) -> str:
+    p, seen = problem.params, chosen.seen
+    words = f"alpha1 = {p.alpha1:g} and alpha2 = {p.alpha2:g}"
+    if seen is None:
+        return f"{words}: there are too few rows, or there is too little time, to choose them by held-out rows"
+    cost = problem.encoded.cost
+    unit = bool((cost == (cost != 0)).all())
+    both = seen.held_out, seen.majority
+    held, most = (f"{100 * (1 - loss):.1f} % right" if unit else f"mean cost {loss:.4g}" for loss in both)
+    doubt = "WARNING: no better than the majority on held-out rows: " if seen.held_out >= seen.majority else ""
+    return (
+        f"{doubt}{words} are chosen by {seen.folds} folds: of the trees of one path those that they rank first have "
+        f"{held} on held-out rows (of the folds that chose, so a little too good), the majority {most}; the solver "
+        f"goes on from such a tree, and what it finds beyond was not held against held-out rows"
+    )
+
+
 def advice(problem: Problem) -> list[str]:
-    """Whether the margin is near what solvers take for 0, and hyperplanes that part nothing cost less than a tree; with
-    the numbers."""
+    """What folds chose, with numbers; whether the margin is near what solvers take for 0, and hyperplanes that part
+    nothing cost less than a tree."""
     form = Form.of(problem)
     near = (
         f"epsilon / M = {form.eps:g} is below {LEAST:g}: rows may go elsewhere than the solver says, which odtc "
         f"verify tells (`routes`)"
     )
     small = [near] if form.eps < LEAST else []
+    chosen = problem.derived(Searched).prices
+    small += [] if chosen is None else [_prices_text(problem, chosen)]
     if not form.soft:
         return small
     zero = form.a1 * form.eps * problem.topology.depth * float(problem.encoded.weight.sum())
@@ -201,16 +247,17 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """The tree without the branch nodes that no hyperplane of this margin can take; or, if that costs more and there
-    is time, CART's without them, or the tree that the margin was taken from."""
+    is time, CART's without them, or the tree that the margin or the prices were taken from."""
     form, encoded = Form.of(problem), problem.encoded
 
     def fits(rows, left):
         return form.asked(rows, left, safely=True) is not None
 
     kept = drop_unfit_nodes(heap, encoded, fits)
-    if kept is heap or deadline.is_over():
+    searched = problem.derived(Searched)
+    if (kept is heap and searched.prices is None) or deadline.is_over():
         return kept
-    others = [HEURISTICS.get("cart").tree(encoded, problem.topology), *problem.derived(Searched).trees]
+    others = [HEURISTICS.get("cart").tree(encoded, problem.topology), *searched.trees]
     return min([kept, *(drop_unfit_nodes(other, encoded, fits) for other in others)], key=partial(objective, problem))
 
 

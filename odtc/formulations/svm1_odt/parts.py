@@ -170,11 +170,14 @@ class Form:
 
     def _plane(self, rows, left, safely):
         h, g, margin = self._apart(rows, left)
-        if (margin < self.eps and not self.soft) or (margin == 0 and safely):
+        # A margin of ε but for rounding is one to a solver, which keeps its rows to NOISE.
+        least = self.eps if self.soft else self.eps - NOISE / 2
+        if (margin < least and not self.soft) or (margin == 0 and safely):
             return None
-        if margin >= self.eps and not self.a2:
+        if margin >= least and not self.a2:
             return h, g
-        return cached_hyperplane(self.problem, rows, left, lambda: self._cheapest(rows, left), "cheapest")
+        found = cached_hyperplane(self.problem, rows, left, lambda: self._cheapest(rows, left), "cheapest")
+        return (h, g) if found is None and margin >= least else found
 
     def _cheapest(self, rows, left):
         Z = self.weighed.Z
