@@ -169,12 +169,7 @@ def read_point(path: str | Path) -> RawPoint:
                 raise SolutionError(
                     f"{path}: expected the values of an optimal solution, got none; the file is damaged, write it again"
                 )
-            if point.values is not None and not np.isfinite(point.values).all():
-                at = int((~np.isfinite(point.values)).argmax())
-                column = f"column {at + 1}" if point.names is None else f"column {point.names[at]!r}"
-                raise SolutionError(
-                    f"{path}: expected finite numbers, got {point.values[at]} for {column}; the solver has no solution"
-                )
+            expect_finite(point, path)
             return point
     raise SolutionError(
         f"cannot tell which format {str(path)!r} is in; known: {', '.join(POINTS.names())}"
@@ -182,9 +177,26 @@ def read_point(path: str | Path) -> RawPoint:
     )
 
 
+def expect_finite(point: RawPoint, path: str | Path) -> None:
+    """Raises SolutionError for a point with a value that is not finite."""
+    if point.values is not None and not np.isfinite(point.values).all():
+        at = int((~np.isfinite(point.values)).argmax())
+        column = f"column {at + 1}" if point.names is None else f"column {point.names[at]!r}"
+        raise SolutionError(
+            f"{path}: expected finite numbers, got {point.values[at]} for {column}; the solver has no solution"
+        )
+
+
+def expect_an_end(path: str | Path) -> None:
+    """Raises SolutionError for a device, which has no end; a pipe has one."""
+    if Path(path).is_char_device() or Path(path).is_block_device():
+        raise SolutionError(f"expected a solution in a file, got the device {str(path)!r}")
+
+
 def read_bytes(path: str | Path) -> bytes:
     """The content of a text file, unpacked, with line ends \\n. Raises SolutionError."""
     settle(path)
+    expect_an_end(path)
     try:
         data = Path(path).read_bytes()
         if data.startswith(b"\x1f\x8b"):

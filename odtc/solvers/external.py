@@ -24,7 +24,7 @@ from odtc.base.text import show_number
 from odtc.errors import SolutionError, SolverError
 from odtc.fileformats.model_files import FORMATS, write_model
 from odtc.fileformats.portable_subset import compare, portable
-from odtc.fileformats.solution_files import RawPoint, read_point, write_point
+from odtc.fileformats.solution_files import RawPoint, expect_an_end, expect_finite, read_point, write_point
 from odtc.model.feasibility import BROKEN
 from odtc.model.milp import Model
 from odtc.model.solution import Options, Progress, Termination, proof
@@ -277,17 +277,32 @@ def point_by_pattern(module: Member, solution: Path) -> RawPoint | None:
     Raises
     ------
     SolutionError
-        If a value is no number.
+        If a value is no number, or a name or a value is not in a match.
     """
+    expect_an_end(solution)
     text = solution.read_text(encoding="utf-8", errors="replace")
     found = [(match["name"], match["value"]) for match in module.PATTERN.finditer(text)]
     if not found:
         return None
+    if (at := next((at for at, pair in enumerate(found, 1) if None in pair), None)) is not None:
+        raise SolutionError(
+            f"expected a name and a value wherever the pattern fits, got a match without one, number {at} of "
+            f"{len(found):,}; let neither group of the pattern be optional"
+        )
     try:
-        values = np.array([float(value) for _, value in found])
+        values = np.array([_number(value) for _, value in found])
     except ValueError as problem:
         raise SolutionError(f"expected numbers where the pattern says (?P<value>…): {problem}") from None
-    return RawPoint(module.COMMAND, [name for name, _ in found], values)
+    point = RawPoint(module.COMMAND, [name for name, _ in found], values)
+    expect_finite(point, solution.name)
+    return point
+
+
+def _number(text: str) -> float:
+    """A number in the digits of solvers: Python alone reads 1_0, and the digits of other alphabets."""
+    if not text.isascii() or "_" in text:
+        raise ValueError(f"could not convert string to float: {text!r}")
+    return float(text)
 
 
 def _progress(module: Member, text: str, seconds: float, last: Progress) -> Progress | None:

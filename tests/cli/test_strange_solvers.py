@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import CHECKOUT, MONKS, odtc
+from tests.command_line import CHECKOUT, MONKS, odtc, refused
 
 TOML = CHECKOUT / "examples" / "my-solver" / "my_solver.toml"
 # It hands in a tree of one leaf, and claims that it is optimal: the objective is the tree's, the bound is a lie.
@@ -61,8 +61,8 @@ def test_the_raw_file_of_a_described_solver_is_decoded(built):
     script = [sys.executable, TOML.parent / "scipy_solver.py", "m.lp", "theirs.txt", "60"]
     (built / "theirs.log").write_text(subprocess.check_output(script, cwd=built, text=True))
     words = ("theirs.txt", "--manifest", "m.odt.json", "-o", "t.tree.json", "--json")
-    refused = odtc("decode", *words, folder=built)
-    assert refused.code == 1 and "Traceback" not in refused.err
+    alone = odtc("decode", *words, folder=built)
+    assert alone.code == 1 and "Traceback" not in alone.err
     said = odtc("decode", *words, "--solver-template", TOML, "--log", "theirs.log", folder=built)
     assert said.code == 0, said.err
     assert said.facts["train_correct"] == best["train_correct"] and said.facts["objective"] == best["objective"]
@@ -74,6 +74,37 @@ def test_the_raw_file_of_a_described_solver_is_decoded(built):
     (built / "theirs.txt").write_text("b_1_00 := many\n")
     said = odtc("decode", *words, "--solver-template", TOML, folder=built)
     assert said.code == 1 and "expected numbers" in said.err
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "words"),
+    [
+        (None, "b_1_00 := nan\n", "expected finite numbers, got nan for column 'b_1_00'"),
+        (None, "b_1_00 := -1e400\n", "expected finite numbers, got -inf for column 'b_1_00'"),
+        (None, f"b_1_00 := {'9' * 5000}\n", "expected finite numbers, got inf for column 'b_1_00'"),
+        (None, "b_1_00 := 1_0\n", "expected numbers where the pattern says"),
+        (None, "b_1_00 := \u0661\n", "expected numbers where the pattern says"),
+        (None, "b_1_00 := 1\nb_1_00 := 0\n", "column 'b_1_00' comes twice"),
+        (None, "unknown := 1\n", "column 'unknown' of the solution is not in the model"),
+        (r"^(?P<name>\w+)(?: := (?P<value>x))?", "b_1_00 := 1\n", "a match without one, number 1 of 1"),
+        (r"^(?P<name>z)?(?P<value>1)", "z1\n1\n", "a match without one, number 2 of 2"),
+    ],
+)
+def test_a_raw_file_that_tells_no_point_is_refused_in_a_sentence(pattern, text, words, built):
+    template = TOML.read_text().splitlines()
+    if pattern:
+        template = [f"pattern = '{pattern}'" if line.startswith("pattern = ") else line for line in template]
+    (built / "t.toml").write_text("\n".join(template) + "\n")
+    (built / "theirs.txt").write_text(text)
+    said = odtc("decode", "theirs.txt", "--manifest", "m.odt.json", "--solver-template", "t.toml", folder=built)
+    assert words in refused(said) and not (built / "theirs.tree.json").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device")
+@pytest.mark.parametrize("more", [[], ["--solver-template", TOML]], ids=["own form", "template"])
+def test_a_device_is_no_solution(more, built):
+    said = odtc("decode", "/dev/zero", "--manifest", "m.odt.json", *more, folder=built)
+    assert "expected a solution in a file, got the device '/dev/zero'" in refused(said)
 
 
 def test_a_solver_that_lies_of_its_bound_proves_nothing(tmp_path):

@@ -65,6 +65,15 @@ def test_a_bound_may_be_above_a_tree_by_rounding(built):  # noqa: F811
             assert checked(built, solution=replace(found, **{name: found.objective * factor})) == refused
 
 
+@pytest.mark.parametrize(("of_edited", "refused"), [(None, ["bound"]), (0.5, ["bound"]), (2.0, [])])
+def test_the_bound_of_an_edited_model_is_held_against_its_own_objective(of_edited, refused, built):  # noqa: F811
+    """The tree costs less than the bound in the objective of the problem, which is not what the bound is of."""
+    model, found, *_ = built
+    theirs = None if of_edited is None else found.objective + of_edited
+    edited = replace(found, bound=found.objective + 1, scope=EDITED, scope_objective=theirs)
+    assert checked(built, solution=edited) == refused
+
+
 # Of a model that its formulation does not build any more.
 
 
@@ -373,3 +382,32 @@ def test_all_rows_may_break_what_the_selected_ones_keep(bound, broken):
     rows.dataset, rows.predicted = SimpleNamespace(n_rows=9), [0] * 9
     rows.__dict__["rowwise"] = None
     assert rows.told(given) == "0.5 on all 9 rows" + (", where it is broken" if broken else "")
+
+
+def test_answers_of_large_numbers_are_rounded_to_their_own_digits(tmp_path):
+    """Numbers near 1e9 that differ by units: an answer is off by a part of 2^-52 of them, not of their differences."""
+    rows = "".join(f"{i % 3},{10**9 + (i * 7) % 5}\n" for i in range(24))
+    (tmp_path / "d.csv").write_text("a,y\n" + rows)
+    data = odtc.read(tmp_path / "d.csv", task="regression")
+    problem = pipeline.pose(data, "dpflow", 1)
+    heap = settle(np.array([-1, 0, -1, -1], np.int32), problem.encoded)
+    tree, loss = heap.to_tree(problem.encoded), heap.loss(problem.encoded)
+    rounding = 2 * 2.0**-52 * 1e9 * np.sqrt(24 * loss)  # of squares that sum to the loss, each number off by that
+    assert 1e-9 * leaf(problem).loss(problem.encoded) < rounding / 20
+    for part, refused in ((0.5, False), (30, True)):
+        said = refusing(verify_tree(problem, Off.by(heap, part * rounding), tree, data))
+        assert ("regression" in said) == refused
+
+
+def test_equivalent_points_of_which_the_last_are_of_the_first_class(tmp_path):
+    (tmp_path / "d.csv").write_text("a,y\n0,n\n0,p\n1,n\n1,p\n1,p\n2,n\n2,n\n")
+    encoded = pipeline.pose(tmp_path / "d.csv", "flowoct", 1).encoded
+    assert equivalent_points(encoded) == 2.0  # one of the first two, and one of the next three
+
+
+def test_a_bound_below_the_floor_is_raised_to_it(tmp_path):
+    (tmp_path / "d.csv").write_text("a,y\n0,n\n0,y\n1,n\n1,y\n")
+    problem = pipeline.pose(tmp_path / "d.csv", "flowoct", 1)
+    given = Solution(np.zeros(1), Termination.TIME_LIMIT, 3.0, 1.0)
+    assert raise_bound_to_floor(problem, given).bound == 2.0
+    assert raise_bound_to_floor(problem, replace(given, bound=2.5)).bound == 2.5
