@@ -7,6 +7,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
+from odtc.data.encoding import ENCODINGS
 from odtc.model.solution import Progress, Solution, Termination, is_proved
 from odtc.problem.constraints import constraint
 from odtc.problem.formulation import SearchesItself
@@ -23,8 +24,7 @@ ROUGHLY = 1e-6  # of what a tree costs: a search that is off by more proves noth
 ROUNDED = "the numbers differ so much in size that the search, by rounded sums, may miss a tree that costs {:.3g} less"
 PATIENCE = 3  # times what a search under constraints took, for its certificate to be made and checked
 EXPLAINED = 20.0  # seconds that the explanation of "infeasible" may take
-FEWER = "a smaller --depth or fewer tests (--encoding auto:bins=16) would let it end"
-MORE_TIME = "more time (--time-limit), a smaller --depth or fewer tests (--encoding auto:bins=16) would let it end"
+FEWER = 16, 8, 4  # bins of a column that are advised, the first that are fewer than those there are
 
 
 def searches(problem: Problem) -> bool:
@@ -83,12 +83,21 @@ def searched(
         why = certified.why if found.infeasible and certified.accepted is None else ""
         raise no_solution(Unsolved(problem, None, solution, certified.accepted, why))
     if found.phases and certified.accepted is None and ended != Termination.OPTIMAL:
-        more = FEWER if ended == Termination.UNKNOWN else MORE_TIME  # it has ended before the limit
+        more = _easier(problem, ended != Termination.UNKNOWN)  # else it has ended before the limit
         solution = replace(solution, message=f"{found.phases}; {more}")
     solution = replace(solution, message=rounded or solution.message)
     done = without_model(problem, heap, raise_bound_to_floor(problem, solution), labelled, simplify)
     fewest = {"fewest_leaves": found.fewest.leaves, "fewest_columns": found.fewest.columns}
     return replace(done, certified=certified.accepted, interrupted=interrupted, **fewest)
+
+
+def _easier(problem: Problem, timed: bool) -> str:
+    """What would let a search end, in words; with `timed` more time is one of it."""
+    given = ENCODINGS.parse(problem.encoded.scheme)[1].get("bins", np.inf)
+    bins = next((few for few in FEWER if few < given), None)
+    ways = ["more time (--time-limit)"] if timed else []
+    ways += ["a smaller --depth"] + ([] if bins is None else [f"fewer tests (--encoding auto:bins={bins})"])
+    return f"{', '.join(ways[:-1])}{' or ' if ways[1:] else ''}{ways[-1]} would let it end"
 
 
 def _ended(found, paid: float | None, limit_came: bool) -> tuple[Termination, float | None]:

@@ -10,6 +10,7 @@ import odtc
 from odtc.algorithms.constrained import all_thresholds, engines
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch
 from odtc.algorithms.constrained.constrained_problem import codes_of, ones_of
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.first_trees import first_tree
 from odtc.data import encoding
 from odtc.data.dataset import Dataset, Feature
@@ -121,3 +122,22 @@ def test_a_bound_with_prices_is_near_the_optimum():
     found = first_tree(posed.arrays, CoarseSearch(posed.arrays, posed.scale).tests, lambda: False, True)
     free, priced = (priced_bound(posed, given * found.multipliers)[1] for given in (0, 1))
     assert free < priced <= data.module.search(data, None, lambda *told: None).bound
+
+
+def test_a_limit_leaves_a_bound_and_words_of_what_would_end_it(monkeypatch):
+    """Over tests in bins as well: the bound of the search without the constraints, and fewer bins than there are."""
+    monkeypatch.setattr(constrained, "MOST_TIMED", 0.0)
+    monkeypatch.setattr(ConstrainedSearch, "run", lambda self, exactly=True: self.found)
+    asked = {"target": "y", "aside": ["group"], "depth": 3, "encoding": "auto:bins=8"}
+    free = odtc.fit(table(), **asked).facts["objective"]
+    found = odtc.fit(table(), **asked, constraints=["recall[yes] >= 0.99"], time_limit=20)
+    assert found.facts["bound"] == free and found.facts["termination"] != "optimal"
+    assert "auto:bins=4" in found.decoded.solution.message
+
+
+def test_a_certificate_is_of_no_more_answers_than_it_can_hold(monkeypatch):
+    from odtc.verification.constrained import constrained_certificate
+
+    monkeypatch.setattr(constrained_certificate, "MOST_CELLS", 500)
+    found = odtc.fit(table(), target="y", aside=["group"], depth=1, constraints=["recall[yes] >= 0.5"])
+    assert found.facts["termination"] == "optimal" and "tests of 90 rows are too many" in found.decoded.solution.message

@@ -3,13 +3,16 @@
     cost(f, a, b) = Σ over rows that answer f with 0 of cost[a] + Σ over the others of cost[b] + the branch node,
 
 and the same of every use and measure. A block of tests takes one product of the rows' numbers with their answers; no
-multipliers and no lists are needed.
+multipliers and no lists are needed. Where the tests are thresholds, and so many that this takes long, the sums of all
+tests of a scale are one pass over the ranks of the rows (stump_pairs).
 """
 
 import numpy as np
 
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch
+from odtc.algorithms.constrained.constrained_problem import codes_of
 from odtc.algorithms.constrained.constrained_search import Found
+from odtc.algorithms.constrained.stump_pairs import MOST_CELLS, RankSums
 
 BLOCK = 4_000_000  # answers of rows to tests that are looked at together
 
@@ -30,16 +33,26 @@ class OneTestSearch(CoarseSearch):
             self._offer({}, {1: k}, alone[k, 0])
         inside = problem.subsets.any(axis=0)[problem.column]
         tests = np.flatnonzero(inside & problem.allowed[0]) if problem.depth else np.zeros(0, int)
-        step = max(1, BLOCK // max(1, n))
+        ranked = len(self.tests) * n <= MOST_CELLS < len(self.scale) * n
+        every = self._ones(lines) if ranked and len(tests) else None
+        step = max(1, BLOCK // max(1, n if every is None else len(lines)))
         for first in range(0, len(tests), step):
             if self._tick():
                 return self._found()
             here = tests[first : first + step]
-            ones = lines @ problem.X[:, here]
+            ones = lines @ problem.X[:, here] if every is None else every[:, here]
             if not self._all(here, self._leaves(total - ones), self._leaves(ones)):
                 return self._found()
         self.bound = self.upper
         return self._found()
+
+    def _ones(self, lines: np.ndarray) -> np.ndarray:
+        """float64 (lines, tests): the sums of lines, float64 (lines, rows), over the rows that answer 1, by ranks."""
+        codes = np.ascontiguousarray([codes_of(self.problem.X, mine) for mine in self.tests], np.int32)
+        sums = RankSums(self.problem, codes, self.tests)
+        found = np.empty((len(lines), len(self.scale)))
+        found[:, sums.flat] = sums.ones(np.arange(len(self.problem.X)), lines)
+        return found
 
     def _leaves(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(cost (labels, leaves), inf if a leaf may not be, uses (constraints, labels, leaves)), float64, of the sums

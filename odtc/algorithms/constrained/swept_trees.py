@@ -39,8 +39,11 @@ class SweptTrees:
         multipliers : int64 (constraints,)
         roots : list of int
         """
-        sides = self._sides(multipliers)
-        return np.array([self._both(sides, root) for root in roots], float)
+        sides, found = self._sides(multipliers), np.empty(len(roots))
+        for place, root in enumerate(roots):
+            self.search.tick()
+            found[place] = self._both(sides, root)
+        return found
 
     def trace(self, root: int, weights: Weights) -> tuple[Structure | None, float]:
         """What trace_tree.trace finds: (the cheapest tree with this root, its weighted cost), or (None, inf)."""

@@ -36,6 +36,7 @@ LOW = 0.05  # of the time that is left, for the trees of a depth below DEEP over
 IMPROVED = 0.15  # of the time that is left, for subtrees of such a tree
 SHALLOWER = 0.5  # of the time that is left, for the trees of one such depth
 MOST_FREE = 2e10  # sums of one pass: more take so long that the bound without constraints is looked for first
+MOST_TIMED = 2e9  # the same if there is a limit of time, at which a bound has to be there
 MOST_USES = 5e7  # of all numbers of a frontier whose sums differ
 
 
@@ -93,10 +94,13 @@ def needs_floor(problem: Problem) -> bool:
     engine = problem.derived(Posed).search
     if by_some_tests(problem):
         return True
-    if isinstance(engine, CoarseSearch) and engine.long and deadline.seconds_left() is not None:
-        return True
-    long = engines.sums(problem.encoded.n_tests, problem.topology.depth) > MOST_FREE
-    return type(engine) is CoarseSearch and long
+    if deadline.seconds_left() is None:
+        return type(engine) is CoarseSearch and _sums(problem) > MOST_FREE
+    return (isinstance(engine, CoarseSearch) and engine.long) or _sums(problem) > MOST_TIMED
+
+
+def _sums(problem: Problem) -> float:
+    return engines.sums(problem.encoded.n_tests, problem.topology.depth)
 
 
 def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np.ndarray | None]:
@@ -195,6 +199,9 @@ def search(
     if by_some_tests(problem):
         some = "some tests of each column were searched, and the bound is that of a search without the constraints"
         phases = "; ".join([*before[-1:], some])
+    elif isinstance(engine, ConstrainedSearch):
+        cases = f"{found.open_cases:,} of {found.n_cases:,} cases (a root with a set of columns) are open"
+        phases = "; ".join([*before[-1:], cases])
     heap = None if found.test is None else posed.tree(found.test, found.label)
     make, why = None, ""
     if (heap is not None or found.infeasible) and found.proved and not inherited:

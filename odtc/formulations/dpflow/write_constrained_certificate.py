@@ -199,10 +199,10 @@ def certificate_of(
     alone = "the proof is that of the search alone"
     if not _holds(problem):
         return None, f"{alone}: no certificate holds these constraints, this depth or this encoding"
-    if not small_enough(depth, n_tests):
+    if not small_enough(depth, n_tests, rows := problem.encoded.dataset.n_rows):
         return None, (
-            f"{alone}: {n_tests:,} tests are too many for a certificate of depth {depth} under constraints; fewer "
-            "(--encoding auto:bins=8) have one"
+            f"{alone}: {n_tests:,} tests of {rows:,} rows are too many for a certificate of depth {depth} under "
+            "constraints; fewer (--encoding auto:bins=8) have one"
         )
     if isinstance(engine, OneTestSearch):
         return lambda: _certified_again(problem, heap), ""
@@ -248,7 +248,7 @@ def certify_found(
         What one unit of cost of the search is of the objective.
     """
     encoded = problem.encoded
-    if not (_holds(problem) and small_enough(problem.topology.depth, encoded.n_tests)):
+    if not (_holds(problem) and small_enough(problem.topology.depth, encoded.n_tests, encoded.dataset.n_rows)):
         return None
 
     def make() -> dict:

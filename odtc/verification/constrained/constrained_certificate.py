@@ -35,6 +35,7 @@ from odtc.verification.coverage import count_uncovered
 SCHEMA = "odtc.certificate.constrained/1"
 MOST_DEPTH = 4
 DEEPEST_SWEPT = 3
+MOST_CELLS = 500_000_000  # rows of data times tests, held as one byte each
 MOST_SWEPT = 50_000  # tests of chains that are swept
 
 
@@ -125,9 +126,9 @@ class Read:
     row: np.ndarray  # int (rows of the data,): the row of the problem that each is
 
 
-def small_enough(depth: int, n_tests: int) -> bool:
-    """Whether a certificate can be of this depth over so many tests."""
-    return n_tests >= 1 and (
+def small_enough(depth: int, n_tests: int, n_rows: int) -> bool:
+    """Whether a certificate can be of this depth over so many tests of so many rows of data."""
+    return 1 <= n_tests <= MOST_CELLS // max(1, n_rows) and (
         (1 <= depth <= MOST_DEPTH and _counted(depth, n_tests))
         or (1 <= depth <= DEEPEST_SWEPT and n_tests <= MOST_SWEPT and (depth < 3 or may_compile()))
     )
@@ -152,7 +153,12 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         If they contradict each other, or the numbers are too large.
     """
     depth, price, scale, weight_scale = (facts[key] for key in ("depth", "price", "scale", "weight_scale"))
-    if not small_enough(depth, len(facts["tests"])):
+    if len(facts["tests"]) * dataset.n_rows > MOST_CELLS:
+        raise CertificateError(
+            f"a certificate under constraints is checked by the answers of all rows to all tests, at most "
+            f"{MOST_CELLS:,}; got {len(facts['tests']):,} tests of {dataset.n_rows:,} rows"
+        )
+    if not small_enough(depth, len(facts["tests"]), dataset.n_rows):
         raise CertificateError(
             f"a certificate under constraints is of depth 1 to {DEEPEST_SWEPT} over up to {MOST_SWEPT:,} tests (of 3 "
             f"over more than some hundreds with numba: pip install 'odtc[fast]'), or of {MOST_DEPTH} over some tens; "

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from odtc.algorithms.constrained import one_test
 from odtc.algorithms.constrained.constrained_problem import keeps
 from odtc.algorithms.constrained.constrained_search import search
 from odtc.algorithms.constrained.engines import engine_of
@@ -40,3 +41,19 @@ def test_a_search_that_is_stopped_has_a_valid_bound():
     stopped.watch(lambda: True, lambda bound, cost: None)
     found = stopped.run()
     assert found.bound == 0 and not found.proved
+
+
+def test_sums_by_ranks_are_those_of_the_answers(monkeypatch):
+    """Tests of three scales: the search by ranks comes to what the one by blocks of answers does."""
+    problem, _ = random_problem(2)
+    rng = np.random.default_rng(1)
+    n, scale = len(problem.X), np.repeat(np.arange(3), 5)
+    rank = np.stack([rng.permutation(np.resize(np.arange(6), n)) for _ in range(3)], axis=1)
+    X = rank[:, scale] > np.tile(np.arange(5), 3)
+    nested = replace(problem, X=X, depth=1, allowed=None, below=None, column=scale, accepts=None)
+    nested = replace(nested, subsets=np.eye(3, dtype=bool))
+    blocks = OneTestSearch(nested, scale).run()
+    monkeypatch.setattr(one_test, "MOST_CELLS", 4 * n)
+    ranks = OneTestSearch(nested, scale).run()
+    assert blocks.proved and ranks.proved and (blocks.cost, blocks.infeasible) == (ranks.cost, ranks.infeasible)
+    assert blocks.test is None or np.array_equal(blocks.test, ranks.test)
