@@ -48,9 +48,10 @@ def import_tree(source, dataset: Dataset) -> Tree:
     Parameters
     ----------
     source : DecisionTreeClassifier, Tree or path
-        A fitted estimator of scikit-learn, a tree of another run, or a file with one of odtc's trees in JSON or with
-        the text of `export_text(…, feature_names=…)`. A column of the estimator is the feature of this name, or of
-        this place if the estimator has no names; "feature=level" and "feature_level" are the 0/1 column of a level.
+        A fitted estimator of scikit-learn, also behind a ColumnTransformer that chooses columns or codes levels, a tree
+        of another run, or a file with one of odtc's trees in JSON or with the text of `export_text(…,
+        feature_names=…)`. A column of the estimator is the feature of this name, or of this place if the estimator has
+        no names; "feature=level" and "feature_level" are the 0/1 column of a level.
     dataset : Dataset
 
     Returns
@@ -130,12 +131,13 @@ def last_left(threshold: float) -> float:
 
 def _of_estimator(estimator, dataset: Dataset):
     """The nodes of a fitted DecisionTreeClassifier, known by what it has, so that scikit-learn need not be imported."""
+    estimator, columns = _behind_choice(estimator)
     fitted, classes = getattr(estimator, "tree_", None), getattr(estimator, "classes_", None)
     if fitted is None or classes is None:
         raise TreeError(f"expected a fitted DecisionTreeClassifier of scikit-learn, got {type(estimator).__name__}")
     if fitted.n_outputs != 1:
         raise TreeError(f"expected a tree that predicts one column, got one that predicts {fitted.n_outputs}")
-    columns = getattr(estimator, "feature_names_in_", None)
+    columns = getattr(estimator, "feature_names_in_", None) if columns is None else columns
     if columns is None:
         if estimator.n_features_in_ != len(dataset.features):
             raise TreeError(
@@ -158,6 +160,31 @@ def _of_estimator(estimator, dataset: Dataset):
         )
 
     return node(0)
+
+
+def _behind_choice(estimator) -> tuple:
+    """(the tree, the names of its columns or None) of a Pipeline that chooses columns, or codes levels as 0/1 columns,
+    before a tree; of any other estimator itself."""
+    steps = [step for _, step in getattr(estimator, "steps", [])]
+    if not steps:
+        return estimator, None
+    parts = [part for _, part, columns in getattr(steps[0], "transformers_", []) if len(columns)]
+    kinds = [part if isinstance(part, str) else type(part).__name__ for part in parts]
+    # A FunctionTransformer without a function is what scikit-learn makes of "passthrough".
+    plain = [
+        kind in ("passthrough", "drop", "OneHotEncoder") or (kind == "FunctionTransformer" and part.func is None)
+        for kind, part in zip(kinds, parts)
+    ]
+    if len(steps) != 2 or not kinds or not all(plain):
+        words = ", ".join(type(step).__name__ for step in steps)
+        raise TreeError(
+            "expected a tree alone, or a Pipeline of a ColumnTransformer (passthrough and OneHotEncoder) and a tree, "
+            f"got a Pipeline of {words}; import its tree alone, fitted on the columns of the data"
+        )
+    columns = [str(name) for name in steps[0].get_feature_names_out()]
+    if steps[0].verbose_feature_names_out:
+        columns = [name.partition("__")[2] for name in columns]
+    return steps[1], columns
 
 
 def _of_text(text: str, place: str):

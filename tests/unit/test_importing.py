@@ -2,14 +2,19 @@
 
 import json
 import pickle
+from dataclasses import replace
 
 import joblib
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 
 import odtc
@@ -18,7 +23,7 @@ from odtc.data.reading_spec import ReadingSpec
 from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import TreeError
 from odtc.trees.importing import import_tree, last_left, read_foreign
-from odtc.trees.tree import Branch
+from odtc.trees.tree import Branch, Leaf
 from tests.command_line import CHECKOUT, MONKS, refused
 from tests.command_line import odtc as command
 
@@ -139,6 +144,43 @@ def test_words_booleans_and_labels_of_other_types():
         assert (tree.predict(dataset.X) == labels.astype(int)).all() and tree.classes == (
             ("0", "1") if labels is y else ("false", "true")
         )
+
+
+def mixed(n: int = 80):
+    """(frame, labels) of two numbers and a category."""
+    random = np.random.default_rng(4)
+    frame = pd.DataFrame({"size": random.integers(0, 9, n).astype(float), "colour": random.choice(list("rgb"), n)})
+    frame["weight"] = random.integers(0, 9, n).astype(float)
+    return frame, np.where((frame["size"] > 4) ^ (frame["colour"] == "r"), "yes", "no")
+
+
+def test_a_tree_exported_with_its_choice_of_columns_comes_back(tmp_path):
+    frame, y = mixed()
+    data = tmp_path / "d.csv"
+    frame.assign(y=y).to_csv(data, index=False)
+    tree = odtc.fit(data, "cart", depth=2, encoding="auto").tree
+    numbers = replace(tree, root=Branch(Threshold(2, 3.5), Leaf(0), Branch(Threshold(0, 4.5), Leaf(1), Leaf(0))))
+    (tmp_path / "t.pkl").write_bytes(odtc.export(numbers, "sklearn"))
+    found = import_tree(read_foreign(tmp_path / "t.pkl", trust=True), odtc.read(data))
+    assert [node.split.feature for node, _ in found.walk() if isinstance(node, Branch)] == [2, 0]
+    assert found.predict(odtc.read(data).X).tolist() == numbers.predict(odtc.read(data).X).tolist()
+
+
+@pytest.mark.parametrize("verbose", [True, False])
+def test_levels_that_a_pipeline_codes_are_subsets(tmp_path, verbose):
+    frame, y = mixed()
+    frame.assign(y=y).to_csv(tmp_path / "d.csv", index=False)
+    chosen = [("levels", OneHotEncoder(), ["colour"]), ("others", "passthrough", ["weight", "size"])]
+    columns = ColumnTransformer(chosen, verbose_feature_names_out=verbose)
+    pipeline = Pipeline([("columns", columns), ("tree", DecisionTreeClassifier(max_depth=3, random_state=0))]).fit(
+        frame, y
+    )
+    dataset = odtc.read(tmp_path / "d.csv")
+    found = import_tree(pipeline, dataset)
+    assert [dataset.classes[k] for k in found.predict(dataset.X)] == pipeline.predict(frame).tolist()
+    scaled = Pipeline([("scale", StandardScaler()), ("tree", DecisionTreeClassifier(max_depth=1))])
+    with pytest.raises(TreeError, match="got a Pipeline of StandardScaler, DecisionTreeClassifier"):
+        import_tree(scaled.fit(frame[["size"]], y), dataset)
 
 
 def test_columns_without_names_are_taken_by_place():
