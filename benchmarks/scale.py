@@ -68,17 +68,17 @@ def polars_rows(path: str) -> str:
 
 
 def odtc_rows(path: str) -> str:
-    began = time.process_time()
-    rows = distinct_rows(path)
-    return f"{time.process_time() - began} {rows}"
-
-
-def distinct_rows(path: str) -> str:
-    """The number of distinct rows, and what all of them come to."""
+    """Reading and encoding to the distinct rows, and what all of them come to, which is told apart from the time."""
     from odtc.data.encoding import encode
     from odtc.data.reading import read
 
+    began = time.process_time()
     encoded = encode(read(path), "auto:bins=8")
+    took = time.process_time() - began
+    return f"{took} {told(encoded)}"
+
+
+def told(encoded) -> str:
     cells = hashlib.sha256()
     for part in (encoded.y, encoded.copies, encoded.weight, encoded.row_of, np.packbits(encoded.X[:PART], axis=1)):
         cells.update(np.ascontiguousarray(part))
@@ -89,15 +89,17 @@ def workers_rows(path: str, kills: str = "0") -> str:
     """The same, with the file read by two Dask workers, of which some are killed while they read; their CPU seconds and
     the scheduler's are counted, from the start of the cluster on, and their peaks of memory told."""
     from odtc.base.cluster import connected
+    from odtc.data.encoding import encode
+    from odtc.data.reading import read
 
     began = time.process_time()
     with connected("local", 2) as cluster, cluster.client() as client:
         if kills != "0":
             threading.Thread(target=kill_workers, args=(cluster, int(kills)), daemon=True).start()
-        rows = distinct_rows(path)
-        of = client.run(used)
+        encoded = encode(read(path), "auto:bins=8")
+        took, of = time.process_time() - began, client.run(used)
     peaks = " and ".join(f"{peak:,.0f}" for _, peak in of.values())
-    return f"{time.process_time() - began + sum(cpu for cpu, _ in of.values())} {rows}; workers {peaks} MiB"
+    return f"{took + sum(cpu for cpu, _ in of.values())} {told(encoded)}; workers {peaks} MiB"
 
 
 def used() -> tuple[float, float]:

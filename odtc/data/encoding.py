@@ -47,7 +47,7 @@ ENCODINGS = Registry(
 BINS = (int, "at most this many intervals per numeric column, cut at quantiles (2 or more)")
 _POWERS = np.array([float(10**k) for k in range(23)])  # all exact as doubles
 MANY = 8  # tests per scale, on average, from which on ranks are held instead of a column for each test
-SORTED = 10_000  # thresholds and values of a column, from which on the values are sorted before they are looked up
+BLOCK = 1 << 12  # rows whose ranks are laid out together
 LARGE = 2_000_000  # cells of a dense table, from which on it is not made unless it is needed
 
 
@@ -254,8 +254,8 @@ def answers_of(encoded: Encoded, dataset: Dataset) -> np.ndarray | RankedAnswers
     encoding holds its own."""
     asked = TestList(Splits.of(encoded.tests), encoded.ones_left)
     if isinstance(encoded.X, RankedAnswers):
-        rank, place = _ranks(dataset, asked, asked.scales)
-        return RankedAnswers(rank, asked.scales, place)
+        lines, place = _scales(dataset, asked, asked.scales)
+        return RankedAnswers(_ranks(lines), asked.scales, place)
     return np.stack([test.left(dataset.X) == ones_left for test, ones_left in asked], axis=1)
 
 
@@ -452,32 +452,49 @@ def _merged_columns(asked, answers: np.ndarray, of: Sequence[Hashable]):
     return np.array(list(merged), np.int64), tuple(map(tuple, merged.values()))
 
 
+@dataclass(frozen=True)
+class Scale:
+    """The ranks of rows on a scale, by the different values of its column: row i has the rank table[code[i]]."""
+
+    table: np.ndarray  # uint32 (values,)
+    code: np.ndarray  # integers (rows,), one array for all scales of a column
+
+    def answers(self, place: int) -> np.ndarray:
+        """bool (rows,): the answers to the test at this place, as of RankedAnswers."""
+        return (self.table > place)[self.code]
+
+
 def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[Hashable]):
     """(X, row_of, first, kept, stands_for), as of the dense table, by the ranks of rows on scales."""
-    rank, place = _ranks(dataset, asked, scales)
-    n_scales, by_scale = rank.shape[1], _by_scale(scales)
-    row_of, first = merge_rows(np.column_stack([dataset.y, rank]))
-    rank = rank[first]
-    kept, stands_for = _merged_nested(asked, RankedAnswers(rank, scales, place), of)
+    lines, place = _scales(dataset, asked, scales)
+    parts = [(dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1)]
+    for mine in _by_code(lines):
+        # Values of equal ranks on all scales are one kind.
+        kind, kinds = merge_codes((lines[k].table, int(lines[k].table.max(initial=0)) + 1) for k in mine)
+        parts.append((narrowed(kind, max(1, len(kinds)))[lines[mine[0]].code], len(kinds)))
+    row_of, first = merge_codes(parts)
+    for mine in _by_code(lines):
+        code = lines[mine[0]].code[first]
+        for k in mine:
+            lines[k] = Scale(lines[k].table, code)
+    kept, stands_for = _merged_nested(asked, lines, scales, place, of)
     # Without the tests that went, a row lies above fewer of its scale.
-    used, counted = [], []
-    number = np.full(n_scales, -1)
+    used: list[Scale] = []
+    number = np.full(len(lines), -1)
     new_place = np.zeros(len(asked), np.int64)
     is_kept = np.zeros(len(asked), bool)
     is_kept[kept] = True
-    for scale, mine in enumerate(by_scale):
+    for scale, mine in enumerate(_by_scale(scales)):
         if not is_kept[mine].any():
             continue
         by_cut = mine[np.argsort(place[mine], kind="stable")]
         below = np.append(0, np.cumsum(is_kept[by_cut]))
         new_place[by_cut] = below[:-1]
         number[scale] = len(used)
-        used.append(scale)
-        counted.append(below[rank[:, scale]].astype(np.uint32))
+        used.append(Scale(below[lines[scale].table].astype(np.uint32), lines[scale].code))
     if not len(kept):
         return None, row_of, first, kept, stands_for
-    X = RankedAnswers(np.stack(counted, axis=1), number[scales[kept]], new_place[kept])
-    return X, row_of, first, kept, stands_for
+    return RankedAnswers(_ranks(used), number[scales[kept]], new_place[kept]), row_of, first, kept, stands_for
 
 
 def _by_scale(scales: np.ndarray) -> list[np.ndarray]:
@@ -485,50 +502,80 @@ def _by_scale(scales: np.ndarray) -> list[np.ndarray]:
     return np.split(np.argsort(scales, kind="stable"), np.cumsum(np.bincount(scales))[:-1])
 
 
-def _ranks(dataset: Dataset, asked: TestList, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(rank uint32 (rows, scales), place int64 (tests,)), as of RankedAnswers, of all rows of a data set."""
-    rank, place = np.empty((dataset.n_rows, int(scales.max()) + 1), np.uint32), np.zeros(len(asked), np.int64)
-    for scale, mine in enumerate(_by_scale(scales)):
+def _by_code(lines: list[Scale]) -> list[list[int]]:
+    """The scales of each column."""
+    found: dict[int, list[int]] = {}
+    for k, line in enumerate(lines):
+        found.setdefault(id(line.code), []).append(k)
+    return list(found.values())
+
+
+def _scales(dataset: Dataset, asked: TestList, scales: np.ndarray) -> tuple[list[Scale], np.ndarray]:
+    """(scales, place int64 (tests,)), as of RankedAnswers, of all rows of a data set.
+
+    A column has fewer different values than there are rows, so tests are asked of these (see `_by_feature`).
+    """
+    lines, place, seen = [], np.zeros(len(asked), np.int64), {}
+    for mine in _by_scale(scales):
         split, ones_left = asked[int(mine[0])]
+        mine_alone = split.features if len(split.features) == 1 else ()
+        if mine_alone not in seen:
+            if mine_alone:
+                values, code = distinct(dataset.X, mine_alone[0])
+                seen[mine_alone] = np.broadcast_to(values[:, None], (len(values), dataset.X.shape[1])), code
+            else:
+                seen[()] = dataset.X, np.arange(dataset.n_rows)
+        X, code = seen[mine_alone]
         if isinstance(split, Threshold) and not ones_left:
             cuts = asked.splits.cut[mine]
             by_cut = np.argsort(cuts, kind="stable")
             place[mine[by_cut]] = np.arange(len(cuts))
             # A missing number sorts behind all others: it goes right at every threshold.
-            rank[:, scale] = _places(cuts[by_cut], dataset.X[:, split.feature])
+            table = np.searchsorted(cuts[by_cut], X[:, split.feature], side="left")
         else:
-            rank[:, scale] = split.left(dataset.X) == ones_left
-    return rank, place
+            table = split.left(X) == ones_left
+        lines.append(Scale(table.astype(np.uint32), code))
+    return lines, place
 
 
-def _places(cuts: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """How many of the rising cuts each value is above. Many values are sorted first: in their order the search finds
-    each beside the last."""
-    if min(len(cuts), len(values)) < SORTED:
-        return np.searchsorted(cuts, values, side="left")
-    order, found = np.argsort(values), np.empty(len(values), np.int64)
-    found[order] = np.searchsorted(cuts, values[order], side="left")
-    return found
+def _ranks(lines: list[Scale]) -> np.ndarray:
+    """uint32 (rows, scales): the ranks of all rows, laid out some rows at a time, which fit into a cache."""
+    n_rows = len(lines[0].code)
+    ranks = np.empty((n_rows, len(lines)), np.uint32)
+    for begin in range(0, n_rows, BLOCK):
+        for k, line in enumerate(lines):
+            ranks[begin : begin + BLOCK, k] = line.table[line.code[begin : begin + BLOCK]]
+    return ranks
 
 
-def _merged_nested(asked, X: RankedAnswers, of: Sequence[Hashable]):
+def _merged_nested(asked, lines: list[Scale], scales: np.ndarray, place: np.ndarray, of: Sequence[Hashable]):
     """(places of the kept tests, what each stands for), as `_merged_columns` of the dense table.
 
     Columns are compared by a sum of random numbers over the rows with a 1, and those of equal sums themselves.
     """
-    n, T = X.shape
+    n, T = len(lines[0].code), len(asked)
     random = np.random.default_rng(0).integers(1, 2**63, n, dtype=np.uint64)
     ones, total = np.zeros(T, np.int64), random.sum(dtype=np.uint64)
-    sums = np.zeros(T, np.uint64)
-    for scale in range(X.rank.shape[1]):
-        tests, column = np.flatnonzero(X.scale == scale), X.rank[:, scale]
-        # Σ over the rows of each rank, and of less: those of rank <= place answer 0.
-        at, size = X.place[tests], 1 + int(max(column.max(initial=0), X.place[tests].max(initial=0)))
-        of_rank = np.zeros(size, np.uint64)
-        np.add.at(of_rank, column, random)
-        ones[tests] = n - np.bincount(column, minlength=size).cumsum()[at]
-        sums[tests] = total - of_rank.cumsum(dtype=np.uint64)[at]
-    flipped = X[0]
+    sums, flipped, by_scale = np.zeros(T, np.uint64), np.zeros(T, bool), _by_scale(scales)
+    for mine in _by_code(lines):
+        code, n_values = lines[mine[0]].code, len(lines[mine[0]].table)
+        of_value, rows = np.zeros(n_values, np.uint64), np.bincount(code, minlength=n_values)
+        np.add.at(of_value, code, random)
+        for scale in mine:
+            # Σ over the rows of each rank, and of less: those of rank <= place answer 0.
+            tests, table = by_scale[scale], lines[scale].table
+            at, size = place[tests], 1 + int(max(table.max(initial=0), place[tests].max(initial=0)))
+            of_rank = np.zeros(size, np.uint64)
+            np.add.at(of_rank, table, of_value)
+            below = np.zeros(size, np.int64)
+            np.add.at(below, table, rows)
+            ones[tests] = n - below.cumsum()[at]
+            sums[tests] = total - of_rank.cumsum(dtype=np.uint64)[at]
+            flipped[tests] = table[code[0]] > at
+
+    def answers(j: int) -> np.ndarray:
+        return lines[scales[j]].answers(place[j]) ^ flipped[j]
+
     key = np.where(flipped, total - sums, sums)
     usable = np.flatnonzero((ones > 0) & (ones < n))
     ordered = np.sort(key[usable])
@@ -538,9 +585,9 @@ def _merged_nested(asked, X: RankedAnswers, of: Sequence[Hashable]):
         shared[usable] = np.isin(key[usable], twice)
     groups, stands = {}, {}
     for j in usable[shared[usable]].tolist():
-        column = X[:, j] ^ flipped[j]
+        column = answers(j)
         same = groups.setdefault((of[j], int(key[j])), [])
-        keeper = next((k for k in same if np.array_equal(X[:, k] ^ flipped[k], column)), None)
+        keeper = next((k for k in same if np.array_equal(answers(k), column)), None)
         if keeper is None:
             same.append(j)
         else:

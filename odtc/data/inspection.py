@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base.text import show_number
+from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.data.notes import Note, notes_on
@@ -129,10 +130,10 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
     except OdtcError as problem:
         asked, n_tests, refusal = None, None, str(problem)
     columns = [
-        _column(feature, whole.X[:, at], "feature", None if asked is None else asked[at])
+        _column(feature, whole.X, at, "feature", None if asked is None else asked[at])
         for at, feature in enumerate(whole.features)
     ]
-    columns += [_column(feature, whole.aside_X[:, at], "aside", None) for at, feature in enumerate(whole.aside)] + [
+    columns += [_column(feature, whole.aside_X, at, "aside", None) for at, feature in enumerate(whole.aside)] + [
         _target(whole)
     ]
     incomplete = int(gaps.sum()) + whole.n_unlabelled
@@ -156,24 +157,30 @@ def _gaps(table, n_rows: int) -> np.ndarray:
     return found
 
 
-def _column(feature: Feature, cells: np.ndarray, role: str, tests: int | None) -> Column:
-    known = cells[~np.isnan(cells)]
+def _column(feature: Feature, table, at: int, role: str, tests: int | None) -> Column:
+    """What is in a column of a table, by its different values and how many rows have each."""
+    known, code = distinct(table, at)
+    counts = np.bincount(code, minlength=len(known))
+    missing = int(counts[np.isnan(known)].sum())
+    known, counts = known[~np.isnan(known)], counts[: len(known) - int(missing > 0)]
     if not len(known):
         values = "only missing cells"
     elif feature.kind == NUMERIC:
-        low, middle, high = known.min(), np.median(known), known.max()
-        values = f"{show_number(low)} to {show_number(high)}, median {middle:.6g}"
+        n_below = counts.cumsum()
+        low, high = (
+            known[np.searchsorted(n_below, half, "right")] for half in ((n_below[-1] - 1) // 2, n_below[-1] // 2)
+        )
+        values = f"{show_number(known[0])} to {show_number(known[-1])}, median {low + (high - low) / 2:.6g}"
     else:
-        codes, counts = np.unique(known, return_counts=True)
         order = counts.argsort(kind="stable")[::-1]
-        values = _listed([(feature.levels[int(codes[at])], int(counts[at])) for at in order])
-    return Column(feature.name, role, feature.kind, len(np.unique(known)), len(cells) - len(known), tests, values)
+        values = _listed([(feature.levels[int(known[at])], int(counts[at])) for at in order])
+    return Column(feature.name, role, feature.kind, len(known), missing, tests, values)
 
 
 def _target(dataset: Dataset) -> Column:
     task = TASKS.get(dataset.task)
     if (numbers := task.numbers(dataset.sums)) is not None:
-        told = replace(_column(Feature(dataset.target, NUMERIC), numbers, "target", None), kind="numbers")
+        told = replace(_column(Feature(dataset.target, NUMERIC), numbers[:, None], 0, "target", None), kind="numbers")
         return replace(told, missing=dataset.n_unlabelled)
     if task.MOMENTS:
         n, words = dataset.n_rows, task.ANSWER

@@ -4,13 +4,17 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odtc.data import encoding
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.encoding import ENCODINGS, _rounded, encode, midpoints
-from odtc.data.reading import read
+from odtc.data.ranked_answers import RankedAnswers
+from odtc.data.reading import from_frame, read
+from odtc.data.reading_spec import ReadingSpec
 from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import ChoiceError, DataError
 
@@ -355,3 +359,37 @@ def test_what_is_worked_out_of_rows_is_not_carried_to_other_rows():
     encoded = encode(read("examples/monks/monks-1.csv"))
     assert encoded.derived("a", lambda: 1) == 1 == encoded.derived("a", lambda: 2)
     assert replace(encoded, weight=2 * encoded.weight).derived("a", lambda: 2) == 2
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 10**6), dense=st.booleans())
+def test_ranks_of_values_encode_as_the_dense_table(seed, dense):
+    """Numbers with ties and gaps, levels, rows and columns that come twice: by ranks, and by a column for each test."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 40))
+    numbers = rng.integers(0, int(rng.integers(2, 30)), (n, 3)) / 4
+    numbers[:, 2] = -numbers[:, 0] if rng.random() < 0.5 else numbers[:, 2]
+    cells = {f"n{j}": [None if rng.random() < 0.1 else value for value in numbers[:, j].tolist()] for j in range(3)}
+    cells["w"] = [f"l{k}" for k in rng.integers(0, 5, n)]
+    frame = pl.DataFrame(cells | {"y": rng.integers(0, 2, n)})
+    with pytest.MonkeyPatch.context() as patch:
+        if not dense:
+            patch.setattr("odtc.data.coded_columns.MOST_DENSE", 0)
+        dataset = from_frame(frame, "frame", ReadingSpec(missing="separate"))
+        found = []
+        for many in (10**9, 0):
+            patch.setattr(encoding, "MANY", many)
+            patch.setattr(encoding, "LARGE", 0)
+            try:
+                found.append(encode(dataset, "auto", by_column=seed % 2 == 0))
+            except DataError as problem:
+                found.append(str(problem))
+    plain, ranked = found
+    if isinstance(plain, str):
+        assert plain == ranked
+        return
+    assert isinstance(ranked.X, RankedAnswers) and isinstance(plain.X, np.ndarray)
+    assert (np.asarray(ranked.X) == plain.X).all() and ranked.stands_for == plain.stands_for
+    assert [str(test) for test in ranked.tests] == [str(test) for test in plain.tests]
+    for name in ("y", "copies", "weight", "row_of"):
+        assert (getattr(ranked, name) == getattr(plain, name)).all()

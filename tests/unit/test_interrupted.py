@@ -8,7 +8,6 @@ import pytest
 from odtc.algorithms.thresholds import compiled
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.base import deadline
-from odtc.data import encoding
 from odtc.data.reading import read_arrays
 from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
@@ -105,12 +104,3 @@ def test_no_search_of_a_large_table_begins_when_the_limit_has_passed(monkeypatch
     with deadline.within(deadline.MOMENT):
         found = threshold_search.search(problem, start)
     assert found.heap is start and found.bound == 0 and not found.interrupted
-
-
-def test_values_are_looked_up_sorted_as_they_are_one_by_one(monkeypatch):
-    rng = np.random.default_rng(2)
-    cuts = np.unique(rng.integers(0, 50, 40) / 8)
-    values = np.concatenate([rng.integers(-3, 60, 500) / 8, cuts, [np.nan, -np.inf, np.inf, -0.0, 0.0]])
-    monkeypatch.setattr(encoding, "SORTED", 1)
-    expected = [len(cuts) if np.isnan(value) else int((cuts < value).sum()) for value in values]
-    assert encoding._places(cuts, values).tolist() == expected

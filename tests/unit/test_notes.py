@@ -1,10 +1,14 @@
 """The remarks on a table: each is made of the column that it is about, and of no ordinary one."""
 
+import re
+from collections import Counter
+
 import numpy as np
 import polars as pl
 import pytest
 
 from odtc.base import deadline
+from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
 from odtc.data.reading import from_frame
 from tests.command_line import MONKS, odtc
@@ -116,3 +120,20 @@ def test_remarks_end_with_the_time_limit():
     whole = notes_on(dataset)
     with deadline.within(0):
         assert whole and notes_on(dataset) == [note for note in whole if note.kind == "header"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_column_is_told_by_its_values_and_their_rows(seed):
+    random = np.random.default_rng(seed)
+    n = int(random.integers(3, 30))
+    cells = np.where(random.random(n) < 0.2, np.nan, random.integers(0, 9, n) / 4)
+    cells[:3] = 0, 1, 7.5
+    words = random.choice(["u", "v", "w"], n)
+    frame = pl.DataFrame({"number": pl.Series(cells, nan_to_null=True), "word": words, "y": np.arange(n) % 2})
+    number, word, _ = inspect_data(frame).columns
+    known = cells[~np.isnan(cells)]
+    assert (number.distinct, number.missing) == (len(set(known.tolist())), np.isnan(cells).sum())
+    assert number.values == f"0 to 7.5, median {np.median(known):.6g}"
+    told = re.findall(r"(\w) \((\d+)\)", word.values)
+    assert sorted(told) == sorted((level, str(rows)) for level, rows in Counter(words.tolist()).items())
+    assert [int(rows) for _, rows in told] == sorted((int(rows) for _, rows in told), reverse=True)
