@@ -200,6 +200,7 @@ def test_another_solver_agrees_or_contradicts(end, objective, bound, words):
     assert check.name == "confirm other" and words in check.text and "Other 2" in check.text
     assert check.passed == (not any(word in words for word in ("but", "below", "confirms nothing")))
     assert "agrees" not in _confirmed(claimed(3.0), 5.0, "other", said).text
+    assert "agrees" not in _confirmed(claimed(None), 5.0, "other", said).text
 
 
 RECORD = {"objective": 5.0, "bound": 4.0, "gap": 0.2, "nodes": 1, "seconds": 1.0, "solver": "X"}

@@ -1,6 +1,7 @@
 """What `odtc verify` adds, call by call: which checks there are of which files, and whose figures they compare; and the
 model of a manifest whose makers changed."""
 
+import gzip
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ import pytest
 import odtc as package
 from odtc.errors import ManifestError, TimeLimitReached
 from odtc.fileformats.model_files import read_model
-from odtc.model.solution import EDITED
+from odtc.model.solution import EDITED, Solution, Termination
 from odtc.workflow import artifacts
 from odtc.workflow.decoding import finish
 from odtc.workflow.provenance import model_file, rechecking, recorded
@@ -111,6 +112,67 @@ def test_it_is_the_tree_of_the_point_that_the_file_is_asked_about(opened, folder
     for before, expected in ((one, one), (None, other)):
         run = replace(done, decoded=replace(done.decoded, point_heap=before))
         assert rechecked(opened, folder / "m.sol", done=run)[2] == "told" and seen.pop() is expected
+
+
+# The model file.
+
+
+def test_the_file_of_a_content_is_found_packed_or_not_and_no_other(opened, folder, tmp_path):
+    manifest, data = replace(opened[2], path=tmp_path / "m.odt.json"), (folder / "m.mps").read_bytes()
+    content = manifest.content
+    assert model_file.model_file(manifest, content, tmp_path / "m.sol") is None
+    for name, written in (("m.lp", b""), ("m.mps", data + b"* more\n")):
+        (tmp_path / name).write_bytes(written)
+    assert model_file.model_file(manifest, content, tmp_path / "m.sol") is None
+    assert model_file.model_file(manifest, "", tmp_path / "m.sol") is None
+    (tmp_path / "m.lp").unlink()
+    (tmp_path / "m.lp").mkdir()  # a folder is no file
+    (tmp_path / "m.mps.gz").write_bytes(gzip.compress(data))
+    assert model_file.model_file(manifest, content, tmp_path / "m.sol") == (tmp_path / "m.mps.gz", data)
+    (tmp_path / "m.mps.gz").write_bytes(gzip.compress(data)[:-9])  # damaged
+    assert model_file.model_file(manifest, content, tmp_path / "m.sol") is None
+    (tmp_path / "m.mps").write_bytes(data)
+    # Beside the solution, or beside the manifest.
+    assert model_file.model_file(manifest, content, tmp_path / "other.sol") == (tmp_path / "m.mps", data)
+    elsewhere = replace(manifest, path=tmp_path / "none" / "m.odt.json")
+    assert model_file.model_file(elsewhere, content, tmp_path / "m.sol") == (tmp_path / "m.mps", data)
+
+
+def test_a_file_that_the_second_reader_does_not_know_is_said(opened):
+    model, solution, _, _, done = opened
+    checks, why = model_file.file_checks(model, solution, done.decoded.heap, (model_file.Path("m.mps"), b"text"))
+    assert checks == [] and why.startswith("m.mps is not checked number by number: expected")
+
+
+def test_without_a_point_of_a_solver_the_tree_is_held_against_the_file(opened, folder):
+    model, solution, manifest, _, done = opened
+    found = model_file.model_file(manifest, manifest.content, folder / "m.sol")
+    checks, why = model_file.file_checks(model, replace(solution, x=None), done.decoded.heap, found)
+    assert [check.name for check in checks] == OF_FILE[:-1] and why == ""
+    (check,) = model_file.file_checks(model, solution, done.decoded.heap, found)[0][4:]
+    assert check.passed and check.text.startswith("the solver's point, tolerance 1e-06: bounds ")
+    off = solution.x.copy()
+    off[np.flatnonzero(model.integrality)[0]] += 0.25
+    (check,) = model_file.file_checks(model, replace(solution, x=off), done.decoded.heap, found)[0][4:]
+    assert not check.passed and "integrality " in check.text and "objective" not in check.text
+
+
+def test_who_is_asked_solves_the_file_or_the_model_if_there_is_none(opened, folder, monkeypatch):
+    model, solution, manifest, _, _ = opened
+    found, asked = model_file.model_file(manifest, manifest.content, folder / "m.sol"), []
+
+    def answered(given, name, time_limit):
+        asked.append((given, name, time_limit))
+        return Solution(None, Termination.OPTIMAL, solution.objective, solution.bound)
+
+    monkeypatch.setattr(model_file, "solve", answered)
+    for file in (found, None):
+        checks = model_file.confirm(model, solution, solution.objective, ("a", "b"), file, 3.0)
+        assert [(check.name, check.passed) for check in checks] == [("confirm a", True), ("confirm b", True)]
+    of_file, again, of_model, _ = (given for given, *_ in asked)
+    assert of_file.content == again.content == manifest.content and of_file.n_rows == model.n_rows
+    assert of_model.problem is None and of_model.columns == model.columns
+    assert [(name, limit) for _, name, limit in asked] == [("a", 3.0), ("b", 3.0)] * 2
 
 
 # The model of a manifest.

@@ -13,6 +13,7 @@ from typing import Any
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError, ChoiceError, TimeLimitReached
+from odtc.model.feasibility import is_close
 from odtc.model.solution import Termination, is_proved
 from odtc.problem.problem import Problem
 from odtc.verification.certificate import SCHEMAS, check
@@ -108,7 +109,9 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     # Sums that are no whole numbers of a unit may have trees that differ by less than any proof tells apart.
     near = sums and is_proved(proof.objective, proof.bound)
     same = paid == proof.objective or abs(paid - proof.objective) <= getattr(proof, "off", 0.0)
-    if not (proof.optimal or near) or not (same or is_proved(paid, proof.objective)):
+    # A tree that costs less than the least that is proved contradicts the proof.
+    same = same or (is_proved(paid, proof.objective) and is_close(paid, proof.objective))
+    if not (proof.optimal or near) or not same:
         why = f"the certificate of the search bounds all trees by {proof.bound:.10g}, the tree costs {paid:.10g}"
         return Certified(False, Termination.UNKNOWN, why, proof.bound if sums and proof.bound <= paid else None)
     return Certified(True)

@@ -1,6 +1,7 @@
 """The model file that was solved, found again and held against the tree: by a second reader, and by other solvers."""
 
 import hashlib
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -43,7 +44,7 @@ def model_file(manifest: Manifest, content: str, path) -> tuple[Path, bytes] | N
         try:
             data = place.read_bytes() if place.is_file() else b""
             data = gunzip(data) if data[:2] == PACKED else data
-        except (OSError, OdtcError):
+        except (OSError, EOFError, zlib.error, OdtcError):  # one that is damaged has another content
             continue
         if data and hashlib.sha256(data).hexdigest() == content:
             return place, data

@@ -1,0 +1,153 @@
+"""What becomes of the certificate of a search: which proofs are taken for that of its tree, and in what time."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from odtc.base import deadline
+from odtc.errors import CertificateError, ChoiceError, TimeLimitReached
+from odtc.model.solution import Termination
+from odtc.verification import leaf_sums
+from odtc.verification.certificate import SCHEMAS
+from odtc.verification.constrained import constrained_certificate
+from odtc.workflow.provenance import certificates
+from odtc.workflow.provenance.certificates import LEAST, Certified, certify_run
+
+PROBLEM = SimpleNamespace(encoded=SimpleNamespace(dataset="the rows"))
+
+
+def proof(objective=5.0, bound=None, **more):
+    bound = objective if bound is None else bound
+    return SimpleNamespace(objective=objective, bound=bound, optimal=bound == objective, **more)
+
+
+def ran(monkeypatch, found, paid=5.0, sums=False) -> Certified:
+    """What becomes of a certificate whose check finds this, or raises it."""
+
+    def checked(facts, dataset):
+        assert (facts, dataset) == ({"made": True}, "the rows")
+        if isinstance(found, BaseException):
+            raise found
+        return found, sums
+
+    monkeypatch.setattr(certificates, "_checked", checked)
+    return certify_run(PROBLEM, lambda: {"made": True}, paid)
+
+
+def test_without_a_certificate_or_its_rows_nothing_is_checked():
+    def never():
+        raise AssertionError("it was made")
+
+    assert certify_run(PROBLEM, None, 5.0) == Certified(None)
+    assert certify_run(SimpleNamespace(encoded=SimpleNamespace(dataset=None)), never, 5.0) == Certified(None)
+
+
+@pytest.mark.parametrize(
+    ("raised", "accepted", "ended", "words"),
+    [
+        (ChoiceError("no such certificate"), None, Termination.OPTIMAL, "no such certificate"),
+        (CertificateError("it lies"), False, Termination.UNKNOWN, "the certificate of the search was refused: it lies"),
+        (TimeLimitReached("late"), None, Termination.OPTIMAL, "its certificate was not checked, for want of time"),
+        (KeyboardInterrupt(), None, Termination.OPTIMAL, "an interruption ended the check"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+def test_a_check_that_does_not_end_in_a_proof(raised, accepted, ended, words, monkeypatch):
+    soon = []
+    monkeypatch.setattr(deadline, "end_soon", lambda: soon.append(True))
+    found = ran(monkeypatch, raised)
+    assert (found.accepted, found.ended, found.bound) == (accepted, ended, None) and words in found.why
+    assert bool(soon) == isinstance(raised, KeyboardInterrupt)
+
+
+@pytest.mark.parametrize(
+    ("found", "paid", "sums", "accepted", "bound"),
+    [
+        (proof(), 5.0, False, True, None),
+        (proof(), 5.0, True, True, None),
+        (proof(), 5.0 + 1e-12, False, True, None),
+        (proof(), 5.0 - 1e-12, False, True, None),
+        (proof(float("inf")), float("inf"), False, True, None),
+        # It proves another cost than that of the tree: less, or more, which contradicts it.
+        (proof(), 5.1, False, False, None),
+        (proof(), 5.1, True, False, 5.0),
+        (proof(), 4.9, False, False, None),
+        (proof(), 4.9, True, False, None),
+        # It bounds its own tree only.
+        (proof(bound=4.0), 5.0, False, False, None),
+        (proof(bound=4.0), 5.0, True, False, 4.0),
+        # Sums that are no whole numbers of a unit are rounded outwards.
+        (proof(bound=5.0 - 1e-12), 5.0, True, True, None),
+        (proof(bound=5.0 - 1e-12), 5.0, False, False, None),
+        (proof(off=1e-2), 5.005, True, True, None),
+        (proof(off=1e-2), 4.995, True, True, None),
+        (proof(off=1e-4), 5.005, True, False, 5.0),
+        (proof(off=1e-4), 4.995, True, False, None),
+    ],
+)
+def test_which_proofs_are_that_of_the_tree(found, paid, sums, accepted, bound, monkeypatch):
+    said = ran(monkeypatch, found, paid, sums)
+    assert (said.accepted, said.bound) == (accepted, bound)
+    assert said.ended == (Termination.OPTIMAL if accepted else Termination.UNKNOWN)
+    assert said.why == "" if accepted else f"bounds all trees by {found.bound:.10g}, the tree costs" in said.why
+
+
+def test_each_certificate_goes_to_its_own_checker(monkeypatch):
+    monkeypatch.setattr(certificates, "check", lambda facts, dataset, pause: ("check", callable(pause)))
+    monkeypatch.setattr(leaf_sums, "check_leaf_sums", lambda *given: ("sums", given[1]))
+    monkeypatch.setattr(constrained_certificate, "check_constrained", lambda *given: ("constrained", given[1]))
+    for schema in SCHEMAS:
+        assert certificates._checked({"schema": schema}, "rows") == (("check", True), False)
+    for schema in leaf_sums.MEASURES:
+        assert certificates._checked({"schema": schema}, "rows") == (("sums", "rows"), True)
+    schema = {"schema": constrained_certificate.SCHEMA}
+    assert certificates._checked(schema, "rows") == (("constrained", "rows"), False)
+
+
+def test_the_check_has_as_long_as_the_search_and_two_seconds_at_least(monkeypatch):
+    given = []
+    monkeypatch.setattr(certificates, "_checked", lambda *_: given.append(deadline.seconds_left()) or (proof(), False))
+    for searched, least, most in ((0.0, LEAST - 0.5, LEAST), (100.0, 99.0, 100.0)):
+        assert certify_run(PROBLEM, dict, 5.0, searched).accepted
+        assert least < given.pop() <= most
+
+
+def paced(monkeypatch, n_states: int, left: float | None, took: float) -> int:
+    """After how many states the pace ends a check of so many, each of which takes so long; 0 if it lets it end."""
+    clock = [5.0]
+    monkeypatch.setattr(certificates, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(deadline, "seconds_left", lambda: None if left is None else left + 5.0 - clock[0])
+    texts = [";".join("0" for _ in range(n_states - 1)), "0", 7]
+    look = certificates._pace({"states": texts} if n_states > 1 else {})
+    for state in range(n_states):
+        clock[0] += took
+        try:
+            look()
+        except TimeLimitReached:
+            return state + 1
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("n_states", "left", "took", "ended"),
+    [
+        (10, None, 50.0, 0),
+        (10, 100.0, 9.0, 0),  # 90 s in all
+        (10, 100.0, 10.0, 0),  # to the second
+        (10, 100.0, 11.0, 1),  # 110 s
+        (1000, 10.0, 0.1, 11),  # 100 s: known as soon as a second has passed
+        (1000, 10.0, 0.009, 0),
+    ],
+)
+def test_a_check_that_will_take_too_long_ends_early(n_states, left, took, ended, monkeypatch):
+    """Who looks at the deadline only then has the whole time of the search in vain."""
+    assert paced(monkeypatch, n_states, left, took) == pytest.approx(ended, abs=1 if ended > 1 else 0)
+
+
+def test_each_look_is_one_at_the_deadline(monkeypatch):
+    looked = []
+    monkeypatch.setattr(deadline, "check", lambda: looked.append(1))
+    look = certificates._pace({})
+    look()
+    look()
+    assert len(looked) == 2
