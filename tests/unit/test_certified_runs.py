@@ -82,6 +82,9 @@ def test_a_check_that_does_not_end_in_a_proof(raised, accepted, ended, words, mo
         (proof(off=1e-2), 5.005, True, True, None),
         (proof(off=1e-2), 4.995, True, True, None),
         (proof(off=1e-4), 5.005, True, False, 5.0),
+        (proof(off=0.5), 5.5, True, True, None),
+        (proof(), 5.000002, False, False, None),  # rounding of solvers is none of searches
+        (proof(5.1, 5.0), 5.0, True, False, 5.0),
         (proof(off=1e-4), 4.995, True, False, None),
     ],
 )
