@@ -10,10 +10,11 @@ from odtc.algorithms.constrained.lagrangian_pass import Pass
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import ChoiceError
 from odtc.formulations import dpflow
+from odtc.formulations.dpflow.searched import Searched
 from odtc.problem.constraints.constraint import parse
 from odtc.trees.tree import Tree
 from odtc.workflow import pipeline
-from odtc.workflow.constrained.frontier import frontier, frontier_facts, varied
+from odtc.workflow.constrained.frontier import Point, _shared, frontier, frontier_facts, varied
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
 
@@ -167,3 +168,44 @@ def test_what_a_looser_number_excludes_is_not_searched_again(monkeypatch):
     told, passes = curve(), len(asked)
     monkeypatch.setattr(dpflow, "inherit", lambda *of: None)
     assert curve() == told and passes < 0.8 * len(asked)
+
+
+def test_at_a_limit_the_best_tree_of_all_is_that_of_the_numbers_it_keeps(monkeypatch):
+    """Every search of a single number ends at once: the tree without the number is the proved best of those that it
+    keeps, and its bound holds for the others."""
+    searched = dpflow.search
+
+    def ended(problem, start, progress, floor=0.0):
+        if not problem.constraints:
+            return searched(problem, start, progress, floor)
+        return Searched(start, floor, False, 1, 1)
+
+    monkeypatch.setattr(dpflow, "search", ended)
+    monkeypatch.setattr(dpflow, "frontier", lambda problem, varied: None)
+    problem = pipeline.pose(MONKS / "monks-2.csv", "dpflow", 2, fitting=True)
+    free = odtc.fit(MONKS / "monks-2.csv", "dpflow", 2).facts["objective"]
+    points = frontier(problem, varied("recall[1] >= 0:1:0.25"), time_limit=60)
+    ended_as = [point.ended for point in points]
+    kept = ended_as.index("open")
+    assert 0 < kept < len(points) and ended_as[:kept] == ["optimal"] * kept
+    assert [point.objective for point in points[:kept]] == [free] * kept
+    assert all(point.bound == free for point in points[kept:])
+
+
+def test_points_tell_each_other_trees_and_bounds():
+    """A tree of a tighter number keeps a looser one; no bound of a looser number is above that of a tighter."""
+    given = [parse(f"recall[1] >= 0.{place}", pipeline.pose(MONKS_1, "dpflow", 1).encoded) for place in (2, 4, 6)]
+    tree = object()
+    points = [
+        Point(given[0], None, None, 3.0, True),
+        Point(given[1], tree, 9.0, 1.0, True),
+        Point(given[2], None, None, None, True),
+    ]
+    loose, middle, tight = _shared(points)
+    assert (loose.heap, loose.objective, loose.bound) == (tree, 9.0, 3.0)
+    assert (middle.objective, middle.bound) == (9.0, 3.0) and tight.ended == "infeasible"
+
+
+def test_numbers_that_fall_are_told_apart_from_no_numbers():
+    with pytest.raises(ChoiceError, match="FIRST no more than LAST"):
+        varied("recall[1] >= 0.9:0.5:0.1")

@@ -62,7 +62,8 @@ def frontier(
     for one in facts:
         figures = [one[key] for key in ("asked", "reached", "objective", "price")]
         shown = [f"{value:.6g}" if value is not None else "-" for value in figures]
-        print("{:>10}  {:>10}  {:>12}  {:>8}  {}".format(*shown, one["ended"]))
+        bound = f", bound {one['bound']:.6g}" if one["ended"] == "open" else ""
+        print("{:>10}  {:>10}  {:>12}  {:>8}  {}{}".format(*shown, one["ended"], bound))
     for file in files:
         print(file)
 

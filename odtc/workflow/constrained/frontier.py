@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from math import inf
 from pathlib import Path
 
 from odtc.base import deadline
@@ -24,6 +25,8 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.workflow.searching import ROUGHLY
 
 MOST_POINTS = 200
+FREE = 0.5  # of the time limit, for the best tree whatever the number
+SHARE = 0.4  # of the time that is left, for a number that others come after
 SCHEMA = "odtc.frontier/1"
 SUFFIX = ".frontier.json"
 RANGE = re.compile(r"(?P<head>.*(<=|>=))\s*(?P<first>[^:\s]+):(?P<last>[^:\s]+):(?P<step>[^:\s]+)\s*", re.DOTALL)
@@ -72,7 +75,13 @@ def varied(text: str) -> list[str]:
         first, last, step = (Decimal(found[key]) for key in ("first", "last", "step")) if found else (None,) * 3
     except InvalidOperation:
         found = None
-    if not found or not (first.is_finite() and last.is_finite() and step.is_finite()) or step <= 0 or last < first:
+    finite = found and first.is_finite() and last.is_finite() and step.is_finite()
+    if finite and (step <= 0 or last < first):
+        raise ChoiceError(
+            f"expected FIRST:LAST:STEP with FIRST no more than LAST and STEP above 0, got {first}:{last}:{step} in "
+            f"{text!r}"
+        )
+    if not finite:
         raise ChoiceError(
             f"expected a constraint with FIRST:LAST:STEP, as in 'recall[yes] >= 0.5:0.9:0.05', got {text!r}"
         )
@@ -105,19 +114,27 @@ def frontier(
     loose_first = given if given[0].op == ">=" else given[::-1]
     points: dict[int, Point] = {}
     stopped: list[int] = []  # where Ctrl-C has come
+    free = _Without.of(problem, until)
 
-    with deadline.within(time_limit):
+    def left() -> float | None:
+        return None if until is None else max(deadline.MOMENT, until - time.monotonic())
+
+    with deadline.within(left()):
         # The search of one for all takes prices of rows, which leaves that cost sums have not.
         together = None if TASKS.get(task).MOMENTS else problem.module.frontier(problem, loose_first)
     if together is not None:
-        points = dict(enumerate(_told(problem, loose_first, together)))
+        told = _shared(free.better(_told(problem, loose_first, together)))
         if any(found.interrupted for found in together):
             say("interrupted: each number has the tree and the bound that were known by then")
-        return [points[loose_first.index(one)] for one in given]
+        return [told[loose_first.index(one)] for one in given]
 
     searched: dict[int, Problem] = {}
 
     def search(place: int, floor: float, start: HeapTree | None) -> Point:
+        settled = free.point(loose_first[place])
+        if settled is not None and settled.ended == "optimal":
+            points[place] = settled
+            return settled
         posed = searched[place] = replace(problem, constraints=(*problem.constraints, loose_first[place]))
         if not posed.module.searches(posed):
             raise ChoiceError(
@@ -127,8 +144,11 @@ def frontier(
         looser = max((at for at in searched if at < place), default=None)
         if looser is not None:
             posed.module.inherit(posed, searched[looser])
-        with deadline.within(None if until is None else max(deadline.MOMENT, until - time.monotonic())):
-            found = posed.module.search(posed, start, lambda *told: None, floor)
+        if settled is not None and (start is None or settled.objective < problem.module.objective(problem, start)):
+            start = settled.heap
+        more = len(points) + 1 < len(given)  # numbers whose search may come after this one
+        with deadline.within(left()), deadline.within(deadline.time_share(inf, SHARE if more else 1.0)):
+            found = posed.module.search(posed, start, lambda *told: None, max(floor, free.bound))
         if found.interrupted:  # of all points, not of this one
             stopped.append(place)
         paid = None if found.heap is None else problem.module.objective(problem, found.heap)
@@ -160,7 +180,73 @@ def frontier(
         between(0, last)
     if stopped:
         say("interrupted: the numbers that were not searched have what their neighbours tell")
-    return [_known(loose_first, points, loose_first.index(one)) for one in given]
+    known = _shared(free.better([_known(loose_first, points, place) for place in range(len(given))]))
+    return [known[loose_first.index(one)] for one in given]
+
+
+class _Without:
+    """What is known of the trees that need not keep the constraint that is varied: of a number that the best of them
+    keeps it is the best.
+
+    Parameters
+    ----------
+    problem : Problem
+    heap : HeapTree or None
+    bound : float
+    """
+
+    def __init__(self, problem: Problem, heap: HeapTree | None, bound: float):
+        self.problem, self.heap, self.bound = problem, heap, bound
+        self.paid = None if heap is None else problem.module.objective(problem, heap)
+
+    @classmethod
+    def of(cls, problem: Problem, until: float | None) -> "_Without":
+        """By a part of the time until time.monotonic() is `until`; without a limit nothing is asked, as each number is
+        then searched to its end."""
+        if until is None or not problem.module.searches(problem):
+            return cls(problem, None, 0.0)
+        with deadline.within(FREE * max(0.0, until - time.monotonic())):
+            found = problem.module.search(problem, None, lambda *told: None)
+        off = found.off if found.heap is not None else 0.0  # of rounded sums
+        return cls(problem, found.heap, 0.0 if found.infeasible else max(0.0, found.bound - off))
+
+    def point(self, given: Constraint) -> Point | None:
+        """The point of a number that the tree keeps; None of another."""
+        if self.heap is None or not given.holds(given.module.value(self.problem.encoded, given, self.heap)):
+            return None
+        return Point(given, self.heap, self.paid, min(self.paid, self.bound), False)
+
+    def better(self, points: list[Point]) -> list[Point]:
+        """The points with the tree where it is better than theirs, and with the bound where that is higher."""
+        found = []
+        for point in points:
+            own = None if point.bound is None else self.point(point.constraint)
+            if own is not None and (point.objective is None or own.objective < point.objective):
+                point = replace(point, heap=own.heap, objective=own.objective)
+            found.append(point if point.bound is None else _bounded(point, self.bound))
+        return found
+
+
+def _bounded(point: Point, bound: float) -> Point:
+    """The point with this bound, if that is higher."""
+    most = bound if point.objective is None else min(bound, point.objective)
+    return replace(point, bound=max(point.bound, most))
+
+
+def _shared(points: list[Point]) -> list[Point]:
+    """The points, the loosest first: a tree of a tighter number keeps a looser one, and a bound of a looser number
+    holds for tighter ones."""
+    found = list(points)
+    for place in range(len(found) - 2, -1, -1):
+        tighter, own = found[place + 1], found[place]
+        if own.bound is not None and tighter.heap is not None:
+            if own.objective is None or tighter.objective < own.objective:
+                found[place] = replace(own, heap=tighter.heap, objective=tighter.objective)
+    for place in range(1, len(found)):
+        looser = found[place - 1].bound
+        if found[place].bound is not None and looser is not None:
+            found[place] = _bounded(found[place], looser)
+    return found
 
 
 def _known(loose_first: list[Constraint], points: dict[int, Point], place: int) -> Point:
