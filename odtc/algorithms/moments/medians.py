@@ -14,6 +14,7 @@ import numpy as np
 from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.search import NO_LIMITS, MomentSearch
 from odtc.algorithms.moments.tree_limits import Place
+from odtc.algorithms.weighted_quantiles import ROUNDING, places_of
 from odtc.base.compiled_loops import compile_loops, may_compile
 
 
@@ -33,7 +34,7 @@ def spread(tree, values, weight, total):
     at, below, told, step = 0, 0.0, 0.0, 1
     while 2 * step < tree.shape[1]:
         step *= 2
-    half = 0.5 * weight * (1 - 1e-12)
+    half = 0.5 * weight * (1 - ROUNDING)
     while step > 0:
         if at + step < tree.shape[1] and below + tree[0, at + step] < half:
             at += step
@@ -146,9 +147,7 @@ class MedianSearch(MomentSearch):
 
     def _gain(self, rows: np.ndarray) -> float:
         y, weight = self.y[rows], self.weight[rows]
-        below = np.cumsum(weight)
-        middle = y[np.searchsorted(below, below[-1] / 2 * (1 - 1e-12)).clip(max=len(y) - 1)]
-        return -float((weight * np.abs(y - middle)).sum())
+        return -float((weight * np.abs(y - y[places_of(weight, 0.5)])).sum())
 
     def _depth_one(self, rows: np.ndarray, columns: tuple[int, ...] | None):
         code, size = self._over(columns)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from odtc.algorithms.weighted_quantiles import places_of, weighted_median
 from odtc.base.text import show_number
 from odtc.data.dataset import Dataset
 from odtc.data.task import expect_told_apart
@@ -120,10 +121,9 @@ def curve(sums: np.ndarray) -> tuple[tuple[float, float], ...]:
     """(share, number) of the quartiles and the ends of the rows of a leaf."""
     weight, y = sums[:, 1], sums[:, 2] / sums[:, 1]
     order = np.argsort(y, kind="stable")
-    below, y = np.cumsum(weight[order]), y[order]
     shares = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-    places = np.searchsorted(below, shares * below[-1] * (1 - 1e-12)).clip(max=len(y) - 1)
-    return tuple(zip(shares.tolist(), (float(f"{one:.15g}") for one in y[places])))
+    found = y[order][places_of(weight[order], shares)]
+    return tuple(zip(shares.tolist(), (float(f"{one:.15g}") for one in found)))
 
 
 def leaf_words(sums, classes, curve=()) -> str:
@@ -142,10 +142,8 @@ def numbers(sums: np.ndarray) -> np.ndarray:
 def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
     """Mean absolute and squared error, and the part of the absolute error around one median that is explained."""
     weight, y = sums[:, 1], sums[:, 2] / sums[:, 1]
-    order = np.argsort(y, kind="stable")
-    below = np.cumsum(weight[order])
-    middle = y[order][np.searchsorted(below, below[-1] / 2)]
-    error, spread = float((weight * np.abs(y - answers)).sum()), float((weight * np.abs(y - middle)).sum())
+    error = float((weight * np.abs(y - answers)).sum())
+    spread = float((weight * np.abs(y - weighted_median(y, weight))).sum())
     of_squares = regression.figures(sums, answers, classes)
     return {
         "n_rows": len(sums),

@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.algorithms.moments import laws
+from odtc.algorithms.weighted_quantiles import weighted_median
 from odtc.data.dataset import Dataset
 from odtc.data.task import expect_told_apart
 from odtc.errors import DataError
@@ -63,15 +64,8 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
 
 def sums_of(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """float64 (rows, 5): 1, w, w y and, around the median m of all rows, w (y - m), w (y - m)²."""
-    apart = y - _middle(y, weight)
+    apart = y - weighted_median(y, weight)
     return np.column_stack([np.ones(len(y)), weight, weight * y, weight * apart, weight * apart**2])
-
-
-def _middle(y: np.ndarray, weight: np.ndarray) -> float:
-    """The lower weighted median."""
-    order = np.argsort(y, kind="stable")
-    below = np.cumsum(weight[order])
-    return float(y[order][np.searchsorted(below, below[-1] / 2 * (1 - 1e-12)).clip(max=len(y) - 1)])
 
 
 def moments(sums: np.ndarray) -> np.ndarray:
