@@ -3,7 +3,7 @@
 import functools
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -22,6 +22,7 @@ PADDED = re.compile(r"[+-]?0[0-9]")
 # From here on neighbouring integers are the same double, so names are kept as they are written.
 AS_NAMES = "name the column in --categorical, or leave it out"
 EXACT = 2.0**53
+MOSTLY = 20  # times as many numbers as words in a column, and words are remarked on
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+(e[-+]?\d+)?\s*", re.IGNORECASE)
 
 
@@ -66,12 +67,14 @@ def column_cells(series: pl.Series, place: str) -> pl.Series:
     if dtype == pl.Boolean:
         return series
     try:
-        text = series.cast(pl.String)
+        text = None if dtype.is_nested() else series.cast(pl.String)  # polars writes structs as text
     except pl.exceptions.PolarsError:
+        text = None
+    if text is None:
         raise DataError(
             f"expected numbers, words, booleans or dates in column {series.name!r} of {place}, got the type {dtype}; "
             "convert or remove the column"
-        ) from None
+        )
     text = text.str.strip_chars()
     return text.set(text.is_in(MISSING_CELLS), None)
 
@@ -207,6 +210,14 @@ def numbers_of(words) -> list[float] | None:
     """The words as finite numbers, or None if one of them is not."""
     values = pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False)
     return values.to_list() if values.is_finite().fill_null(False).all() else None
+
+
+def words_among_numbers(levels: Sequence[str]) -> list[str]:
+    """The words of a column that would be numbers but for them: some words, and MOSTLY times as many numbers or more;
+    none of a column that is no such one."""
+    found = finite_numbers(pl.Series(levels, dtype=pl.String))
+    words = pl.Series(levels, dtype=pl.String).filter(found.is_null()).to_list()
+    return words if len(words) * (1 + MOSTLY) <= len(levels) else []
 
 
 def _whole(text: str) -> int | None:

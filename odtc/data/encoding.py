@@ -4,6 +4,7 @@ What an encoding module defines is said by the protocol `Encoding`.
 """
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +17,7 @@ from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.data.coded_columns import distinct, merge_codes, narrowed
 from odtc.data.cost_matrix import unit_cost
-from odtc.data.dataset import Dataset, Feature
+from odtc.data.dataset import CATEGORICAL, Dataset, Feature
 from odtc.data.ranked_answers import MOST_CELLS, RankedAnswers, require_cells
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Missing, Split, Splits, Subset, TestList, Threshold
@@ -47,6 +48,7 @@ ENCODINGS = Registry(
 BINS = (int, "at most this many intervals per numeric column, cut at quantiles (2 or more)")
 _POWERS = np.array([float(10**k) for k in range(23)])  # all exact as doubles
 MANY = 8  # tests per scale, on average, from which on ranks are held instead of a column for each test
+MOST_OF_LEVELS = 40_000_000  # answers to the tests of a column of words that nearly each row has its own of
 BLOCK = 1 << 12  # rows whose ranks are laid out together
 LARGE = 2_000_000  # cells of a dense table, from which on it is not made unless it is needed
 
@@ -232,6 +234,7 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False) -> E
     if len(asked) >= MANY * (scales.max(initial=0) + 1) and len(asked) * dataset.n_rows >= LARGE:
         X, row_of, first, kept, stands_for = _ranked(dataset, asked, scales, of)
         return _encoded(dataset, (scheme, by_column), asked, X, row_of, first, kept, stands_for)
+    _expect_levels(dataset, asked)
     by_feature = _by_feature(dataset, asked)
     row_of, first = _merged_rows(dataset, by_feature)
     require_cells(len(first), len(asked))
@@ -247,6 +250,32 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False) -> E
     if len(kept) < len(asked):
         answers = answers[kept]
     return _encoded(dataset, (scheme, by_column), asked, _turned(answers), row_of, first, kept, stands_for)
+
+
+def _expect_levels(dataset: Dataset, asked: TestList) -> None:
+    """Raises DataError for a column of words of which nearly each row has one of its own, if the answers to its tests
+    are more than a search holds: it takes some 110 bytes for each."""
+    large = [
+        at
+        for at, feature in enumerate(dataset.features)
+        if feature.kind == CATEGORICAL and dataset.n_rows < 2 * len(feature.levels)
+        if len(feature.levels) * dataset.n_rows > MOST_OF_LEVELS
+    ]
+    if not large:
+        return
+    from odtc.data.column_types import words_among_numbers  # with polars, without which an estimator is imported
+
+    tests = Counter(split.features for split, _ in asked)
+    for at in large:
+        if tests[(at,)] * dataset.n_rows > MOST_OF_LEVELS:
+            feature = dataset.features[at]
+            words = words_among_numbers(feature.levels)
+            shown = f"; all but {len(words):,} are numbers (not {words[0]!r})" if words else ""
+            advice = "write these cells as empty ones or as numbers" if words else "put them into groups"
+            raise DataError(
+                f"expected fewer levels, got {len(feature.levels):,} of the column {feature.name!r} in "
+                f"{dataset.n_rows:,} rows{shown}: each level is a test; {advice}, or set the column aside (--aside)"
+            )
 
 
 def answers_of(encoded: Encoded, dataset: Dataset) -> np.ndarray | RankedAnswers:

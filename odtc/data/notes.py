@@ -13,7 +13,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.data.coded_columns import distinct
-from odtc.data.column_types import MISSING_CELLS, numbers_of
+from odtc.data.column_types import MISSING_CELLS, numbers_of, words_among_numbers
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import TimeLimitReached
@@ -136,6 +136,16 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 "number is a category of its own; write a missing cell as an empty one",
             )
             continue
+        elif words := words_among_numbers(levels):
+            rows = int(np.isin(column, np.flatnonzero(np.isin(levels, words))).sum())
+            listed = ", ".join(map(repr, words[:3])) + (", …" if len(words) > 3 else "")
+            yield Note(
+                feature.name,
+                "number",
+                f"column {feature.name!r} would be numbers but for {rows:,} of {dataset.n_rows:,} cells ({listed}), "
+                "so that each number is a category of its own; write numbers there, or empty cells",
+            )
+            continue
         elif dataset.n_rows >= IDENTIFIER and dataset.n_rows / 2 < len(np.unique(column)) <= 0.9 * dataset.n_rows:
             yield Note(
                 feature.name,
@@ -170,7 +180,7 @@ def _most(levels, looks) -> bool:
 
 
 def _reads_otherwise(levels) -> bool:
-    return _most(levels, DATE.fullmatch) or _most(levels, _is_measure)
+    return _most(levels, DATE.fullmatch) or _most(levels, _is_measure) or bool(words_among_numbers(levels))
 
 
 def _is_measure(text: str) -> bool:

@@ -393,3 +393,25 @@ def test_ranks_of_values_encode_as_the_dense_table(seed, dense):
     assert [str(test) for test in ranked.tests] == [str(test) for test in plain.tests]
     for name in ("y", "copies", "weight", "row_of"):
         assert (getattr(ranked, name) == getattr(plain, name)).all()
+
+
+def test_a_column_of_names_of_rows_is_refused_before_its_tests_are_asked(monkeypatch):
+    """And not the column of numbers beside it, which is none."""
+    monkeypatch.setattr(encoding, "MOST_OF_LEVELS", 900)
+    n = 40
+    frame = {
+        "num": [at / 8 for at in range(n)],
+        "name": [*map(str, range(n - 1)), "foo"],
+        "y": [at % 2 for at in range(n)],
+    }
+    with pytest.raises(
+        DataError, match="got 40 of the column 'name' in 40 rows; all but 1 are numbers .not 'foo'.*--aside"
+    ):
+        encode(from_frame(pl.DataFrame(frame), "frame"))
+    frame["name"] = [f"row {at}" for at in range(n)]
+    with pytest.raises(
+        DataError, match="got 40 of the column 'name' in 40 rows: each level is a test; put them into groups"
+    ):
+        encode(from_frame(pl.DataFrame(frame), "frame"))
+    frame["name"] = [f"level {at % 20}" for at in range(n)]
+    assert encode(from_frame(pl.DataFrame(frame), "frame")).n_tests == n - 1 + 20

@@ -122,6 +122,16 @@ def test_remarks_end_with_the_time_limit():
         assert whole and notes_on(dataset) == [note for note in whole if note.kind == "header"]
 
 
+def test_words_among_numbers_are_named():
+    cells = [str(at) for at in range(N - 1)] + ["foo"]
+    notes = notes_on(from_frame(pl.DataFrame(table(odd=cells)), "table"))
+    [note] = [note for note in notes if note.column == "odd"]
+    assert note.kind == "number" and "but for 1 of 40 cells ('foo')" in note.text
+    assert not [
+        note for note in notes_on(from_frame(pl.DataFrame(table(odd=["u", "v"] * (N // 2))), "table")) if note.column
+    ]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_column_is_told_by_its_values_and_their_rows(seed):
     random = np.random.default_rng(seed)

@@ -491,3 +491,10 @@ def test_a_row_of_another_width_is_named_wherever_it_stands(at, row, last, tmp_p
         read(written(tmp_path, "a,b,y\n" + "\n".join(rows) + "\n"))
     del rows[at - 1]
     assert read(written(tmp_path, "a,b,y\n" + "\n".join(rows) + "\n")).n_dropped == (last == "")
+
+
+@pytest.mark.parametrize("cells", [[[1], [2, 3]], [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]], ids=["list", "struct"])
+def test_columns_of_lists_and_structs_are_refused(tmp_path, cells):
+    pl.DataFrame({"n": [0.5, 1.5], "cell": cells, "y": [0, 1]}).write_parquet(tmp_path / "data.parquet")
+    with pytest.raises(DataError, match="expected numbers, words, booleans or dates in column 'cell'"):
+        read(tmp_path / "data.parquet")
