@@ -6,6 +6,7 @@ The only module that starts processes.
 import contextlib
 import os
 import queue
+import secrets
 import subprocess
 import tempfile
 import threading
@@ -20,6 +21,7 @@ NUDGE = 1.0  # seconds after its limit when a process is told to stop, if it has
 GRACE = 10.0  # seconds it then has to hand in what it found
 PATIENCE = 5.0  # seconds for a command that only says its version
 PARTING = 1.0  # seconds for what is still in the pipe of a process that has ended, but whose own children hold it open
+MARK = "ODTC_STARTED"  # names in the environment of a process who started it, for those that it leaves behind
 WORDS = 1 << 16  # bytes of it that are heard
 HELD = 256  # events that wait to be fetched; beyond these a program waits in its own print
 # Seconds between two looks at the clock, at whether somebody wants its end, and at Ctrl-C: libraries
@@ -31,7 +33,9 @@ class Child:
     """`argv` run in a group of its own; `events` holds what `listen(stream, put)` makes of its
     output, at most HELD at once, and None when the output ends. Raises OSError if it cannot be
     started. `input` is the path of the file that it reads; if None, `process.stdin` is ours to write. If this process
-    is killed, a watcher ends the group, and removes the `folder` that it ran in: the command waits for its watcher."""
+    is killed, a watcher ends the group, and removes the `folder` that it ran in: the command waits for its watcher.
+    What it starts in a group or session of its own is ended with it where the system tells the environment of a process
+    (Linux)."""
 
     def __init__(
         self,
@@ -43,6 +47,8 @@ class Child:
         merge_stderr: bool = False,
         folder: str | Path | None = None,
     ) -> None:
+        self._mark = f"{MARK}={secrets.token_hex(16)}"
+        env = dict(os.environ if env is None else env) | dict([self._mark.split("=")])
         gated = None if "\n" in f"{input}{folder}" else system.gated_command(argv)
         with contextlib.ExitStack() as opened:
             direct = opened.enter_context(open(input, "rb")) if input is not None and gated is None else None
@@ -94,8 +100,9 @@ class Child:
             self.process.stdin.close()
 
     def end(self) -> int:
-        """Ends exactly the group that was started, waits for it, and gives its exit code."""
+        """Ends exactly what was started, waits for it, and gives its exit code."""
         system.end_group(self.process)
+        system.end_marked(self._mark)
         if self.watcher is not None:
             self.watcher.kill()
             self.watcher.wait()

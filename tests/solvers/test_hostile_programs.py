@@ -2,7 +2,9 @@
 
 import os
 import signal
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -62,7 +64,36 @@ def test_a_child_of_its_own_that_stays_is_not_waited_for(tmp_path, monkeypatch):
     began = time.monotonic()
     found = run(tmp_path, f"setsid sleep 60 & echo $! > {tmp_path}/pid", None)
     assert found.termination == "error" and time.monotonic() - began < 30
-    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    pid = int((tmp_path / "pid").read_text())
+    if not hasattr(os, "pidfd_open"):
+        os.kill(pid, signal.SIGKILL)
+    until = time.monotonic() + 20
+    while lives(pid) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not lives(pid)
+
+
+def lives(pid: int) -> bool:
+    """Whether a process is there, and has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_a_bystander_is_not_ended(tmp_path):
+    """Another process in a session of its own, and one that was started by another run."""
+    others = [
+        subprocess.Popen(["sleep", "60"], start_new_session=True, env=os.environ | more)
+        for more in ({}, {child_process.MARK: "0" * 32})
+    ]
+    try:
+        run(tmp_path, "true")
+        assert [other.poll() for other in others] == [None, None]
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
 
 
 @pytest.mark.parametrize("script", ["echo >> $1", "cp $1 other; rm $(readlink $1)"])
