@@ -196,6 +196,10 @@ function expectTerms(facts, data, nTests, allTests, constraints) {
     rows_of_class: data.classes.map((_, k) => data.y.filter((c) => c === k).length),
     depth: facts.depth, n_tests: nTests, all_tests: allTests, constraints,
   };
+  for (const key of ["categorical", "numeric"]) {
+    const told = facts.data[key] || [];
+    if (told.length) found[key] = told; else expect(!(key in facts.of), `it states ${key} columns, but none were read so`);
+  }
   for (const key of Object.keys(found))
     expect(JSON.stringify(facts.of[key]) === JSON.stringify(found[key]), `it states ${key} as ${JSON.stringify(facts.of[key])}, but of this data it is ${JSON.stringify(found[key])}`);
 }

@@ -28,9 +28,12 @@ SHAPE = {
     "n_tests": WHOLE,
     "all_tests": FLAG,
     "constraints": [TEXT],
+    "categorical?": [TEXT],
+    "numeric?": [TEXT],
     "task?": TEXT,
     "asked?": {},
 }
+READ_AS = {"categorical": "a category", "numeric": "numbers"}  # what columns were told to be, whatever is in the file
 # The shapes of what its tree and a leaf of that say beside splits and labels.
 OF_TREE = {
     "schema?": TEXT,
@@ -63,6 +66,8 @@ NAMES = {
     "n_dropped_unlabelled": "the number of rows left out without a label or a weight",
     "rows_of_class": "the rows of each class",
     "n_tests": "the number of tests",
+    "categorical": "the columns read as categories",
+    "numeric": "the columns read as numbers",
     "all_tests": "whether its tests are all",
     "asked": "the options of its task",
 }
@@ -82,22 +87,31 @@ def claim_of(dataset: Dataset, depth: int, n_tests: int, all_tests: bool, constr
     constraints : sequence of str
         What the trees satisfy, as `--constraint` is written.
     """
-    return {
-        "target": dataset.target,
-        "classes": list(dataset.classes),
-        "columns": [feature.name for feature in dataset.features],
-        "aside": [feature.name for feature in dataset.aside],
-        "weights": dataset.source.get("weights"),
-        "missing": dataset.missing,
-        "n_rows": dataset.n_file_rows,
-        "n_dropped_missing": dataset.n_dropped - dataset.n_unlabelled,
-        "n_dropped_unlabelled": dataset.n_unlabelled,
-        "rows_of_class": np.bincount(dataset.y, minlength=len(dataset.classes)).tolist(),
-        "depth": depth,
-        "n_tests": n_tests,
-        "all_tests": all_tests,
-        "constraints": list(constraints),
-    } | ({} if dataset.task in CLASSES else {"task": dataset.task, "asked": _asked(dataset.source)})
+    return (
+        {
+            "target": dataset.target,
+            "classes": list(dataset.classes),
+            "columns": [feature.name for feature in dataset.features],
+            "aside": [feature.name for feature in dataset.aside],
+            "weights": dataset.source.get("weights"),
+            "missing": dataset.missing,
+            "n_rows": dataset.n_file_rows,
+            "n_dropped_missing": dataset.n_dropped - dataset.n_unlabelled,
+            "n_dropped_unlabelled": dataset.n_unlabelled,
+            "rows_of_class": np.bincount(dataset.y, minlength=len(dataset.classes)).tolist(),
+            "depth": depth,
+            "n_tests": n_tests,
+            "all_tests": all_tests,
+            "constraints": list(constraints),
+        }
+        | _read_as(dataset.source)
+        | ({} if dataset.task in CLASSES else {"task": dataset.task, "asked": _asked(dataset.source)})
+    )
+
+
+def _read_as(source: Mapping) -> dict:
+    """The columns whose kind was told: another kind has other tests."""
+    return {key: list(source[key]) for key in READ_AS if source.get(key)}
 
 
 def _asked(source: Mapping) -> dict:
@@ -108,8 +122,8 @@ def _asked(source: Mapping) -> dict:
 
 def expect(stated: dict, found: dict) -> None:
     """Raises CertificateError with the first term that is stated otherwise than it was found."""
-    for key, value in found.items():
-        if stated.get(key) != value:
+    for key in (*found, *(READ_AS.keys() & stated.keys() - found.keys())):
+        if stated.get(key) != (value := found.get(key)):
             raise CertificateError(
                 f"the certificate states {NAMES.get(key, f'the {key}')} as {_short(stated.get(key))}, "
                 f"but of this data it is {_short(value)}"
@@ -156,6 +170,7 @@ def words(terms: dict) -> str:
     said += [f"{key} {value if isinstance(value, str) else ', '.join(value)}" for key, value in asked.items()]
     said.append(f"target {terms['target']!r} ({listed})")
     said.append(f"weights in column {terms['weights']!r}" if terms["weights"] is not None else "every row counts 1")
+    said += [f"{name} is read as {kind}" for key, kind in READ_AS.items() for name in terms.get(key, ())]
     if terms["aside"]:
         said.append(f"no test asks {', '.join(terms['aside'])}")
     left = [f"{terms['n_dropped_missing']:,} with missing cells"] if terms["n_dropped_missing"] else []

@@ -54,7 +54,7 @@ def words(total: int, lacking: dict[str, tuple[int, int]]) -> str:
     if not lacking:
         return (
             f"these are all: thresholds between neighbouring values, and single levels, part the rows of the data "
-            f"in {total:,} ways"
+            f"in {total:,} ways, those of each column counted by themselves"
         )
     missing = sum(absent for absent, _ in lacking.values())
     most = sorted(lacking.items(), key=lambda item: -item[1][0])[:3]

@@ -98,6 +98,20 @@ def test_a_forged_record_proves_nothing(without_model, change, check, tmp_path):
         assert claim not in page
 
 
+def test_what_a_run_says_of_its_search_is_called_its_word(without_model, tmp_path):
+    """Nothing of it is computed again: two words in a JSON file would say it of any tree."""
+    for path in without_model.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    record = json.loads((tmp_path / "m.run.json").read_text())
+    record["fit"]["data"]["path"] = str(MONKS / "monks-1.csv")
+    (tmp_path / "m.run.json").write_text(json.dumps(record))
+    assert odtc("report", "m", "-o", "m.html", folder=tmp_path).code == 0
+    page = (tmp_path / "m.html").read_text(encoding="utf-8")
+    assert "The run says that its search gave a certificate of the bound" in page
+    assert "It is proved that" not in page and "The search gave" not in page
+    assert ("has fewer leaves" in page) == ("The run says that no tree of this objective has fewer leaves" in page)
+
+
 MODELS = [{"cost": "0:1=2"}, {"cost": [["a"]]}, {"class_weight": "0=5"}, {"encoding": None}, {"select": 1}]
 
 

@@ -18,6 +18,7 @@ from odtc.problem.formulation import FORMULATIONS
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.problems import problems
 from odtc.verification.certificate import check, left_of
+from odtc.verification.claim import words as in_words
 from odtc.verification.coverage import count_uncovered
 from odtc.workflow import pipeline
 from tests.command_line import MONKS as EXAMPLES
@@ -481,6 +482,24 @@ def test_every_term_of_the_claim_is_bound(key, mixed):
     forged = facts | {"of": facts["of"] | {key: FORGED_TERMS[key]}}
     with pytest.raises(CertificateError, match="the certificate states"):
         check(forged, dataset)
+
+
+@pytest.mark.parametrize(("key", "name"), [("categorical", "size"), ("numeric", "site")])
+def test_how_columns_were_read_is_bound_and_said(key, name, tmp_path):
+    """A number that is read as a category has other tests, over which another tree is the best."""
+    text = "size,site,y\n" + "".join(f"{i % 5},{i % 2},{'np'[i % 5 > 1]}\n" for i in range(40))
+    (tmp_path / "d.csv").write_text(text)
+    facts, dataset = certificate_of(tmp_path / "d.csv", 1, target="y", **{key: (name,)})
+    plain, as_it_is = certificate_of(tmp_path / "d.csv", 1, target="y")
+    assert facts["of"][key] == [name] and key not in plain["of"]
+    told = f"{name} is read as {'a category' if key == 'categorical' else 'numbers'}"
+    assert told in in_words(check(facts, dataset).of) and "is read as" not in in_words(check(plain, as_it_is).of)
+    without = {term: value for term, value in facts["of"].items() if term != key}
+    for forged in (without, facts["of"] | {key: []}, facts["of"] | {key: ["y"]}):
+        with pytest.raises(CertificateError, match=f"states the columns read as {key[0]}"):
+            check(facts | {"of": forged}, dataset)
+    with pytest.raises(CertificateError, match="the certificate states the columns read as"):
+        check(plain | {"of": plain["of"] | {key: [name]}}, as_it_is)
 
 
 def test_what_it_is_of_is_said(mixed):

@@ -410,6 +410,9 @@ FORGERIES = {
         columns=[{"kind": "threshold", "feature": "z"}]
     ),
     "threshold_columns.cut: it evaluates a test that separates": with_a_missing_column,
+    "constrained_certificate.read_problem: a certificate under constraints is checked": lambda: patched(
+        constrained_certificate, "MOST_CELLS", 0, constrained("features <= 2")
+    ),
     "constrained_certificate.read_problem: a certificate under constraints is of": lambda: alone("p", depth=5),
     "constrained_certificate.read_problem: its scales or its price are": lambda: alone(
         "p", weight_scale=2, scale=3, claim=10
