@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -523,7 +523,8 @@ def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[
         used.append(Scale(below[lines[scale].table].astype(np.uint32), lines[scale].code))
     if not len(kept):
         return None, row_of, first, kept, stands_for
-    return RankedAnswers(_ranks(used), number[scales[kept]], new_place[kept]), row_of, first, kept, stands_for
+    X = RankedAnswers((len(first), partial(_ranks, used)), number[scales[kept]], new_place[kept])
+    return X, row_of, first, kept, stands_for
 
 
 def _by_scale(scales: np.ndarray) -> list[np.ndarray]:

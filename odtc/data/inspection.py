@@ -116,7 +116,8 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
     """
     reading = reading or ReadingSpec()
     whole = read(data, **replace(reading, missing="separate").keywords)
-    whole = whole.taken(whole.copies > 0)  # of a policy a row of the file may be several rows
+    if not whole.copies.all():  # of a policy a row of the file may be several rows
+        whole = whole.taken(whole.copies > 0)
     gaps = _gaps(whole.X, whole.n_rows)
     try:
         lacks_cells = gaps.any() or whole.n_unlabelled or _gaps(whole.aside_X, whole.n_rows).any()

@@ -5,6 +5,8 @@ them it lies above, says as much as all the columns. The answers to single tests
 table is made only if a formulation asks for it, and its size is checked before.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from odtc.base import deadline
@@ -30,21 +32,34 @@ class RankedAnswers:
     dtype = np.dtype(bool)
     ndim = 2
 
-    def __init__(self, rank: np.ndarray, scale: np.ndarray, place: np.ndarray):
-        self.rank, self.scale, self.place, self._dense = rank, scale, place, None
-        for array in (rank, scale, place):
+    def __init__(self, rank: np.ndarray | tuple[int, Callable[[], np.ndarray]], scale: np.ndarray, place: np.ndarray):
+        """`rank` may be given as how many rows there are, and what lays the ranks out as soon as they are needed: who
+        only asks for the tests, as `odtc inspect` does, goes without them."""
+        self._rank, self._later = (None, rank) if isinstance(rank, tuple) else (rank, None)
+        self._n = rank[0] if isinstance(rank, tuple) else len(rank)
+        self.scale, self.place, self._dense = scale, place, None
+        for array in (scale, place):
             array.setflags(write=False)
 
     @property
+    def rank(self) -> np.ndarray:
+        later = self._later
+        if later is not None:  # of two threads both may lay the same ranks out
+            self._rank = later[1]()
+            self._later = None
+        self._rank.setflags(write=False)
+        return self._rank
+
+    @property
     def shape(self) -> tuple[int, int]:
-        return len(self.rank), len(self.scale)
+        return self._n, len(self.scale)
 
     @property
     def size(self) -> int:
-        return len(self.rank) * len(self.scale)
+        return self._n * len(self.scale)
 
     def __len__(self) -> int:
-        return len(self.rank)
+        return self._n
 
     def setflags(self, write: bool) -> None:
         """It is read-only as it is."""

@@ -1,5 +1,6 @@
 """Encodings: every column is its split on the raw rows, weights are kept, and nothing is there twice."""
 
+import pickle
 import re
 from dataclasses import replace
 
@@ -389,6 +390,7 @@ def test_ranks_of_values_encode_as_the_dense_table(seed, dense):
         assert plain == ranked
         return
     assert isinstance(ranked.X, RankedAnswers) and isinstance(plain.X, np.ndarray)
+    assert ranked.X.shape == plain.X.shape and (np.asarray(pickle.loads(pickle.dumps(ranked.X))) == plain.X).all()
     assert (np.asarray(ranked.X) == plain.X).all() and ranked.stands_for == plain.stands_for
     assert [str(test) for test in ranked.tests] == [str(test) for test in plain.tests]
     for name in ("y", "copies", "weight", "row_of"):
