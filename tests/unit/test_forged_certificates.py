@@ -48,6 +48,7 @@ WORDED = {
     "threshold_columns.rank_columns: it has no columns of tests": "there is nothing to stack",
     "threshold_columns.cells_of: the certificate asks the column": "there are no cells",
     "constrained_certificate._check_cases: the certificate lists a case that": "no such set",
+    "constrained_certificate.read_problem: a certificate under constraints is checked": "the next rule asks it, too",
     "constrained_certificate._left: the certificate tests the column": "the column is looked up by its name",
     "stated_constraints.of_class: the certificate states a constraint on": "the class is looked up by name",
     "stated_constraints.groups: the certificate states groups by": "there are no groups",
@@ -411,7 +412,7 @@ FORGERIES = {
     ),
     "threshold_columns.cut: it evaluates a test that separates": with_a_missing_column,
     "constrained_certificate.read_problem: a certificate under constraints is checked": lambda: patched(
-        constrained_certificate, "MOST_CELLS", 0, constrained("features <= 2")
+        constrained_certificate, "MOST_CELLS", 0, of_tree("constraints")
     ),
     "constrained_certificate.read_problem: a certificate under constraints is of": lambda: alone("p", depth=5),
     "constrained_certificate.read_problem: its scales or its price are": lambda: alone(
@@ -455,6 +456,7 @@ FORGERIES = {
     "constrained_certificate._loss: its losses are no square table (again)": lambda: alone(
         "p", loss=[[0, 0], [0, 0]], claim=0
     ),
+    "constrained_certificate.read_problem: a certificate under constraints is checked": "the next rule asks it, too",
     "constrained_certificate._left: the certificate tests the column": lambda: alone("p", tests=[A | {"feature": "z"}]),
     "constrained_certificate._left: a threshold is no finite number": lambda: (
         lambda _: constrained_certificate._left(EXTREME, rows(HARD))
