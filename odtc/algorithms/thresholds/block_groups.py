@@ -27,7 +27,7 @@ def group_blocks(line, place, ends, inner, size):
     Parameters
     ----------
     line : uint32 (entries,), the entries by rising rank, as entry << 1 | last
-    place : int32 (entries,), to which the group of each entry is written
+    place : uint32 (entries,), to which the group of each entry is written
     ends : int32 (groups + 1,), to which the place behind the last entry of each group is written, from 1 on
     inner : bool (groups,), to which is written whether the group has more than one block
     size : int, entries that a group has at least

@@ -24,6 +24,7 @@ NEVER = 1 << 60  # more than any cost
 NEAR = 8  # a bound that closes a cut is lowered by at most this part of what it has too much
 RARE = 3  # one in so many entries at most has the rarer answer of a test of two answers, and
 SEVERAL = 16  # so many tests at least are like that, so that their sums are moved together
+FIRST = 10  # columns of the least bounds that are scanned first at a cut, for the left and the right side in turn
 PURE = 8  # least losses that a better tree may cost, so that the cuts of sides without a loss are sought first
 
 
@@ -282,32 +283,31 @@ def scan_entries(
     return bound, bound_right, kept, kept_right
 
 
-def move_cut(sums, whole, first, size, stride, place, entry, lab, gain, starts, old, new):
-    """Brings the sums of blocks over the left side of a cut from cut `old` to cut `new`, by the shortest way."""
-    a, b, n = starts[old], starts[new], len(entry)
+def move_cut(sums, whole, stride, place, entry, lab, gain, starts, old, new):
+    """Brings the sums of blocks over the left side of a cut from cut `old` to cut `new`, by the shortest way; places
+    and entries are unsigned, so that no index is looked at for a sign."""
+    a, b, n, size = starts[old], starts[new], len(entry), len(sums)
     way = abs(b - a)
     if b + size < way:
-        for i in range(first, first + size):
-            sums[i] = 0
+        sums[:] = 0
         a = 0
     elif n - b + size < way:
-        for i in range(first, first + size):
-            sums[i] = whole[i]
+        sums[:] = whole
         a = n
     if stride == 1:
         for i in range(a, b):
             e = entry[i]
-            sums[first + place[e]] += gain[e]
+            sums[place[e]] += gain[e]
         for i in range(b, a):
             e = entry[i]
-            sums[first + place[e]] -= gain[e]
+            sums[place[e]] -= gain[e]
     else:
         for i in range(a, b):
             e = entry[i]
-            sums[first + place[e] * stride + lab[e]] += gain[e]
+            sums[place[e] * stride + lab[e]] += gain[e]
         for i in range(b, a):
             e = entry[i]
-            sums[first + place[e] * stride + lab[e]] -= gain[e]
+            sums[place[e] * stride + lab[e]] -= gain[e]
 
 
 def move_rare(left, whole, of_left, of_whole, first, held, entry, lab, own, starts, old, new):
@@ -405,6 +405,15 @@ def separable(entry, lab, own, place, starts, blocks, columns, backward):
     return blocks - far if backward else far
 
 
+def least_at(values):
+    """(place, value) of the least value."""
+    at, least = 0, values[0]
+    for g in range(1, len(values)):
+        if values[g] < least:
+            at, least = g, values[g]
+    return at, least
+
+
 def least_open(bounds, is_open, limit):
     """The place of the least bound of those that are open and below a limit; -1 if there is none."""
     found = -1
@@ -445,7 +454,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         number[i] = count[e]
     # Columns that part nothing are left out; the line behind the last column has one block, for the sums of a side.
     column, blocks = np.empty(F, np.int64), np.empty(F + 1, np.int64)
-    place = np.empty((F + 1, n), np.int32)
+    place = np.empty((F + 1, n), np.uint32)
     m = np.int64(0)
     for g in range(F):
         b = np.int64(0)
@@ -647,9 +656,10 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     stack = np.empty((POINTS, 4), np.int64)
     starts, cut_weight, cut_rows = np.empty(n + 1, np.int32), np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     starts[0] = cut_weight[0] = cut_rows[0] = 0
-    entry, now = np.empty(n, np.int32), np.zeros(m + 1, np.int64)
+    entry, now = np.empty(n, np.uint32), np.zeros(m + 1, np.int64)
     left_out = np.zeros(m, np.bool_)
-    block = np.empty((0, n), np.int32)  # of each entry in each column, if `place` has groups
+    block = np.empty((0, n), np.uint32)  # of each entry in each column, if `place` has groups
+    scanned, point = np.zeros(m, np.int64), 0  # the number of the last cut that each column was scanned at
     open_l, open_r = np.zeros(m, np.bool_), np.zeros(m, np.bool_)  # columns of which bounds are known, not the costs
     for _ in range(m):
         if price >= best or told[0] != 0:
@@ -703,7 +713,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         pure, pure_right, looked = b, 0, single and best - price <= PURE * loss
         if looked:
             if n_grouped and len(block) == 0:
-                block = np.empty((m, n), np.int32)
+                block = np.empty((m, n), np.uint32)
                 for g in range(m):
                     at = 0
                     for i in range(n):
@@ -758,6 +768,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 most_left = min(most_left, l)
                 most_right = min(most_right, r)
             if most_left + most_right < target:
+                at_left, _ = least_at(low[new])
+                at_right, _ = least_at(high[new])
                 if lines:
                     for i in range(starts[now[m]], starts[c]):
                         e = entry[i]
@@ -770,11 +782,23 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                     now[m] = c
                 kept, kept_right = NEVER, NEVER
                 some_open = False
-                for g in range(m):
-                    open_l[g] = open_r[g] = False
+                point += 1
+                if n_grouped:
+                    open_l[:] = False
+                    open_r[:] = False
+                for t in range(FIRST + m):
+                    # The columns of the least bounds come first: as these rise, fewer of the others are needed.
+                    g = t - FIRST
+                    if t < FIRST:
+                        if most_left + most_right >= target:
+                            break
+                        g = at_right if t & 1 else at_left
+                    if scanned[g] == point:
+                        continue
                     if low[new, g] + most_right >= target and most_left + high[new, g] >= target:
                         continue
                     scans += 1
+                    scanned[g] = point
                     if by_entry[g]:
                         l, r, k, q = scan_entries(
                             line[g],
@@ -814,22 +838,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                         l = k = cost_rare(rare_left[g], nothing, rare_save_left, nothing, w, price)
                         r = q = cost_rare(rare_whole[g], rare_left[g], rare_save, rare_save_left, weight - w, price)
                     elif grouped[g]:
-                        move_cut(
-                            sums,
-                            whole,
-                            first[g],
-                            sizes[g],
-                            labels,
-                            place[g],
-                            entry,
-                            kind,
-                            amount,
-                            starts,
-                            now[g],
-                            c,
-                        )
-                        now[g] = c
                         among = slice(first[g], first[g + 1])
+                        move_cut(sums[among], whole[among], labels, place[g], entry, kind, amount, starts, now[g], c)
+                        now[g] = c
                         l, r, k, q = scan_groups(
                             sums[among], whole[among], inner[g], save_left, save_whole, w, weight, price, room
                         )
@@ -837,25 +848,11 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                         some_open = some_open or l < k or r < q
                         l, r = max(l, low[new, g]), max(r, high[new, g])
                     else:
-                        move_cut(
-                            sums,
-                            whole,
-                            first[g],
-                            sizes[g],
-                            stride,
-                            place[g],
-                            entry,
-                            lab,
-                            own,
-                            starts,
-                            now[g],
-                            c,
-                        )
+                        among = slice(first[g], first[g + 1])
+                        move_cut(sums[among], whole[among], stride, place[g], entry, lab, own, starts, now[g], c)
                         now[g] = c
                         if stride == 1:
-                            l, r = scan_two(
-                                sums[first[g] : first[g + 1]], upto[first[g] : first[g + 1]], w, weight, price
-                            )
+                            l, r = scan_two(sums[among], upto[among], w, weight, price)
                         else:
                             l, r = scan_labels(
                                 sums, whole, first[g], blocks[g], stride, save_left, save_whole, w, weight, price, room
@@ -865,6 +862,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                     high[new, g] = r
                     kept = min(kept, k)
                     kept_right = min(kept_right, q)
+                    if t < FIRST:
+                        at_left, most_left = least_at(low[new])
+                        at_right, most_right = least_at(high[new])
                 most_left, most_right = NEVER, NEVER
                 for g in range(m):
                     most_left = min(most_left, low[new, g])

@@ -106,7 +106,7 @@ class OrderedNodes:
     def test(self, node: Node, column: int, cut: int) -> tuple[int, int]:
         """A cut of a node as a test of all entries."""
         line = node.order[column]
-        last = line[np.flatnonzero(line & 1)[cut - 1]] >> 1  # `cuts` of all columns take longer
+        last = line[(line & 1).nonzero()[0][cut - 1]] >> 1  # `cuts` of all columns take longer
         return column, int(self.ranked.rank[last, column])
 
     def cut_of(self, node: Node, column: int, rank: int) -> int:
