@@ -82,5 +82,12 @@ class NoSolutionError(OdtcError):
     outcome = None
 
 
+class NotProvedError(OdtcError):
+    """A certificate was asked for, and the search was ended before; `heap` is the best tree met
+    (odtc.trees.heap_tree.HeapTree), None if there is none."""
+
+    heap = None
+
+
 class OutputError(OdtcError):
     pass

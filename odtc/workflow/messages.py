@@ -132,7 +132,8 @@ def no_solution_text(
     """Why there is no tree, and what to do; `ours` is False for a model file that odtc did not make, `constraints`
     are those of the model, and whether they are of `selected` rows alone; `own_rows` names rows that its user added."""
     if solution.termination == Termination.INFEASIBLE and solution.solver == COMPILER and solution.message:
-        return f"proved: {solution.message}; relax one of them, allow a greater --depth, or more tests"
+        which = "it" if len(constraints) == 1 else "one of them"
+        return f"proved: {solution.message}; relax {which}, allow a greater --depth, or more tests"
     if solution.termination == Termination.INFEASIBLE and own_rows:
         beside = f" together with {'; '.join(constraints)}" if constraints else ""
         return (

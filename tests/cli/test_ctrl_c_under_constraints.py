@@ -75,3 +75,14 @@ def test_a_solver_after_the_search_hands_in_the_tree(table):
     facts = json.loads(said.out)
     assert facts["verified"] and facts["termination"] in ("interrupted", "optimal")
     assert 0 <= facts["bound"] <= facts["objective"]
+
+
+def test_a_certificate_that_is_interrupted_hands_in_the_tree(table):
+    """There is no proof, which the sentence says; the best tree met is there."""
+    where = ("constrained_search", "ConstrainedSearch", "_globally", 1)
+    words = ("--depth", 2, "--constraint", "recall[yes] >= 0.6", "-o", "c.json")
+    said = interrupted(table, where, signal.SIGTERM, "certify", "t.csv", *words)
+    assert said.code == 1 and "no certificate" in said.err and "Traceback" not in said.err
+    assert not (table / "c.json").exists()
+    tree = json.loads((table / "c.tree.json").read_text())
+    assert tree["root"] and "c.tree.json" in said.err

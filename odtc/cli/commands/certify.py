@@ -39,6 +39,7 @@ def certify(
     from odtc.base import deadline
     from odtc.base.atomic_write import require_beside, require_writable, stem_of, write_text
     from odtc.base.commit import together
+    from odtc.errors import NotProvedError
     from odtc.problem.formulation import FORMULATIONS, Certifies
     from odtc.trees.heap_tree import HeapTree
     from odtc.trees.tree import Tree
@@ -56,7 +57,16 @@ def certify(
         require_writable(file, data)
     began = time.monotonic()
     with deadline.within(time_limit):
-        facts = problem.module.certificate(problem)
+        try:
+            facts = problem.module.certificate(problem)
+        except NotProvedError as ended:
+            if ended.heap is None:
+                raise
+            done = proved(problem, ended.heap, 0.0, time.monotonic() - began)
+            console.refuse_failed(done.decoded)
+            write_text(tree, json.dumps(done.tree.to_json(), ensure_ascii=False, indent=1) + "\n")
+            found = f"the best tree found satisfies the constraints and costs {done.facts['objective']:.10g}: {tree}"
+            raise NotProvedError(f"{ended}; {found}") from None
         interrupted = deadline.is_interrupted()
     proof, checked = _proof(facts, problem.encoded.dataset, interrupted)
     facts["data"]["path"] = os.path.relpath(data.resolve(), path.resolve().parent)

@@ -13,7 +13,7 @@ from odtc.algorithms.constrained.engines import Engine, engine_of
 from odtc.algorithms.constrained.one_test import OneTestSearch
 from odtc.base import deadline
 from odtc.data.splits import Oblique
-from odtc.errors import CertificateError, ChoiceError
+from odtc.errors import CertificateError, ChoiceError, NotProvedError, TimeLimitReached
 from odtc.formulations.dpflow.write_certificate import head, with_twins
 from odtc.problem.constraints.search_terms import accepting, search_problem
 from odtc.problem.constraints.search_units import whole
@@ -64,8 +64,7 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
     search, found = _searched(problem, arrays, order)
     if found.infeasible:
         return _infeasible(problem, facts), None
-    test = np.where(found.test >= 0, order[np.maximum(found.test, 0)], -1).astype(np.int32)
-    heap = settle(test, encoded, found.label)
+    heap = settle(_in_order(found, order), encoded, found.label)
     facts["tree"], facts["claim"] = heap.to_tree(encoded).to_json(), int(found.cost)
     facts |= _evidence(facts, read, arrays, search, int(found.cost))
     facts["of"] = _terms(problem, facts, read)
@@ -87,15 +86,37 @@ def _searched(problem: Problem, arrays: ConstrainedProblem, order: np.ndarray) -
     try:
         if swept(arrays.depth, arrays.X.shape[1]):
             search = engine_of(arrays, search_problem(problem).scale[order])
-            search.watch(lambda: bool(deadline.check()), lambda bound, cost: None)
+            search.watch(deadline.is_over, lambda bound, cost: None)
         else:
-            search = ConstrainedSearch(arrays, lambda: bool(deadline.check()))
-        found = search.run()
+            search = ConstrainedSearch(arrays, deadline.is_over)
+        try:
+            found = search.run()
+        except KeyboardInterrupt:
+            deadline.end_soon()
+            found = search.found
     except TooLarge as refused:
         raise ChoiceError(f"no certificate can be made: {refused}") from None
-    if not found.proved:
+    if found.proved:
+        return search, found
+    if not deadline.is_over() and not deadline.is_interrupted():
         raise ChoiceError("the search ended without a proof; take fewer tests (--encoding auto:bins=8)")
-    return search, found
+    raise _unproved(problem, found, order)
+
+
+def _unproved(problem: Problem, found: Found, order: np.ndarray) -> NotProvedError:
+    """What a search that was ended has come to."""
+    error = NotProvedError(
+        f"{deadline.what_ends()} came before the proof, so that there is no certificate; more time, fewer tests "
+        "(--encoding auto:bins=8) or a smaller --depth would let it end"
+    )
+    if found.test is not None:
+        error.heap = settle(_in_order(found, order), problem.encoded, found.label)
+    return error
+
+
+def _in_order(found: Found, order: np.ndarray) -> np.ndarray:
+    """int32: the heap of tests of a search in the terms of the encoding, of whose tests `order` are the search's."""
+    return np.where(found.test >= 0, order[np.maximum(found.test, 0)], -1).astype(np.int32)
 
 
 def _infeasible(problem: Problem, facts: dict) -> dict:
@@ -214,7 +235,10 @@ def certificate_of(
 
 def _certified_again(problem: Problem, heap: HeapTree | None) -> dict:
     """The certificate of another search, which has to come to what this one has come to."""
-    facts = certify_constrained(problem)[0]
+    try:
+        facts = certify_constrained(problem)[0]
+    except NotProvedError as ended:
+        raise TimeLimitReached(str(ended)) from None
     claim = None if heap is None else round(problem.module.objective(problem, heap) * facts["scale"])
     if facts["claim"] != claim:
         raise ChoiceError(

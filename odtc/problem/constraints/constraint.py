@@ -27,7 +27,7 @@ from odtc.problem.constraints.groups import carrying, example_of, rarest
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Repairs, Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.expressions import Expression, Need, Needs, Statement, missing, needed, stated
-from odtc.problem.formulation import Compiled
+from odtc.problem.formulation import FORMULATIONS, Compiled, SearchesItself
 from odtc.problem.problem import Problem
 from odtc.problem.support import able
 from odtc.trees.heap_tree import HeapTree, settle
@@ -254,6 +254,8 @@ def able_models(kind: Member) -> str:
     names = [f"{name} with {how}" if how else name for name, how in able(lambda problem: takes(problem, kind))]
     *first, last = names or ["no model"]
     hint = f"; {kind.HINT}" if kind.HINT else ""
+    if not {name.split()[0] for name in names} & set(FORMULATIONS.able(SearchesItself)):
+        hint += "; without a model, `odtc fit` keeps it by its own search (leave out --solver)"
     return f"{', '.join(first)} and {last} take it{hint}" if first else f"{last} takes it{hint}"
 
 
