@@ -63,6 +63,22 @@ def test_a_setting_scores_as_in_tune(quiet, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.run.json", "t.tree.json", "t.tune.json"]
 
 
+def test_depth_0_is_a_leaf_alone_as_in_tune(tmp_path):
+    words = [MONKS / "monks-1.csv", "--model", "cart", "--depths", "0,1", "--folds", "2", "--json"]
+    swept = odtc(
+        "sweep", *words, "--seeds", "0", "--encoding", "auto", "--encoding", "auto:bins=2", "-o", "s", folder=tmp_path
+    )
+    assert swept.code == 0, swept.err
+    rows = table(tmp_path / "s")
+    assert rows["depth"].to_list() == [0, 0] + [1] * 4 and rows["error"].null_count() == 6
+    (found,) = swept.facts["data"].values()
+    leaf, stump = found["results"][:2]
+    assert leaf["name"] == "depth 0, a leaf alone" and leaf["n_leaves"] == 1
+    tuned = odtc("tune", *words, "-o", "t", folder=tmp_path)
+    told = {one["name"]: one["score"] for one in tuned.facts["results"]}
+    assert leaf["score"] == told["depth 0, a leaf alone"] and stump["score"] == told["cart, depth 1"]
+
+
 def test_the_same_command_and_the_folder_alone_do_nothing_again(quiet, tmp_path):
     folder, facts = quiet
     copy = tmp_path / "s"

@@ -123,9 +123,7 @@ def sweep(
         def tell(place: int, result: dict, was_there: bool) -> None:
             before.append(was_there)
             task = tasks[place]
-            done(
-                f"{Path(task.data).name}, {task.spec.model.model}, depth {task.spec.model.depth}, fold {task.fold + 1}"
-            )
+            done(f"{Path(task.data).name}, {task.spec.model.model}, depth {task.depth}, fold {task.fold + 1}")
 
         try:
             results = run_tasks(tasks, pool, Store(o / "tasks"), tell)

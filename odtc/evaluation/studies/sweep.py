@@ -25,6 +25,8 @@ from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, OdtcError
 from odtc.evaluation import plots
 from odtc.evaluation.cross_validation import (
+    LEAF_MODEL,
+    NO_NODE,
     OF_TASK,
     Fold,
     Result,
@@ -93,6 +95,11 @@ class FitTask:
         return key_of(self.facts)
 
     @property
+    def depth(self) -> int:
+        """As it was asked for: 0 is a leaf alone."""
+        return 0 if NO_NODE in self.spec.model.constraints else self.spec.model.depth
+
+    @property
     def step(self) -> Step:
         """Fits on the same rows at other depths and prices are of one path."""
         path = key_of(self.facts | {"model": beside_price(self.spec.model)})
@@ -140,11 +147,13 @@ class Study:
 
     @property
     def settings(self) -> list[tuple[Setting, str]]:
-        """(setting, encoding), in order. A model is tried with the values of the parameters that it knows."""
-        found = []
+        """(setting, encoding), in order. A model is tried with the values of the parameters that it knows; depth 0 is
+        one setting, first, as of odtc.evaluation.cross_validation.grid."""
+        found = [(Setting(LEAF_MODEL, 0), self.encodings[0])] * (0 in self.depths)
+        depths = [depth for depth in self.depths if depth]
         for model in self.models:
             known = _known(model, self.params)
-            for depth, encoding, values in product(self.depths, self.encodings, product(*known.values())):
+            for depth, encoding, values in product(depths, self.encodings, product(*known.values())):
                 found.append((Setting(model, depth, tuple(zip(known, values))), encoding))
         return found
 
@@ -205,7 +214,7 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict) -> Study:
     paths = tuple(str(Path(path).absolute()) for path in data)
     lists = {name: tuple(dict.fromkeys(grid[name])) for name in ("models", "depths", "encodings", "seeds")}
     study = Study(paths, tuple(map(fingerprint, paths)), spec=spec, **(grid | lists))
-    for depth in study.depths:
+    for depth in filter(None, study.depths):
         CompleteTree(depth)
     for encoding in study.encodings:
         ENCODINGS.parse(encoding)
@@ -269,7 +278,7 @@ def rows_of(study: Study, results: Sequence[dict]) -> list[dict]:
         setting = {
             "data": of_any_bytes(Path(task.data).name),
             "model": wanted.model,
-            "depth": wanted.depth,
+            "depth": task.depth,
             "params": " ".join(f"{key}={value}" for key, value in wanted.params.items()),
             "encoding": wanted.encoding,
             "seed": task.seed,
