@@ -456,7 +456,6 @@ FORGERIES = {
     "constrained_certificate._loss: its losses are no square table (again)": lambda: alone(
         "p", loss=[[0, 0], [0, 0]], claim=0
     ),
-    "constrained_certificate.read_problem: a certificate under constraints is checked": "the next rule asks it, too",
     "constrained_certificate._left: the certificate tests the column": lambda: alone("p", tests=[A | {"feature": "z"}]),
     "constrained_certificate._left: a threshold is no finite number": lambda: (
         lambda _: constrained_certificate._left(EXTREME, rows(HARD))
