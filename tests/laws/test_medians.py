@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 import odtc
 from odtc.algorithms.moments import medians
+from odtc.algorithms.moments.tree_limits import TreeLimits
 from odtc.formulations.dpflow.forms import moments
+from tests.laws.test_task_limits import every_tree
 
 
 def spread(y, w):
@@ -45,6 +47,30 @@ def test_no_tree_has_less_absolute_error(seed, depth, least, lam):
     assert (w * np.abs(y - fitted.predict(X))).sum() + price * (fitted.tree_.n_leaves - 1) == pytest.approx(
         fitted.objective_ / (1 - lam)
     )
+
+
+@pytest.mark.parametrize(
+    "text", ["leaves <= 3", "leaves <= 1", "features <= 1", "not_below[x0,x1]", "deepest[x1] <= 0"]
+)
+@pytest.mark.parametrize("least", [1, 4])
+def test_no_tree_within_limits_has_less_absolute_error(text, least):
+    rng = np.random.default_rng(len(text))
+    n = moments.MANY + 8
+    X, y = rng.integers(0, 4, (n, 2)).astype(float), rng.permutation(n) * 0.25 - 3
+    fitted = odtc.OptimalTreeRegressor(2, criterion="absolute_error", constraints=text, min_samples_leaf=least)
+    fitted.fit(X, y)
+    limits = TreeLimits(
+        levels=np.array([[True, True], [True, False]]) if text.startswith("deepest") else None,
+        below=np.array([[True, True], [False, True]]) if text.startswith("not_below") else None,
+    )
+    trees = every_tree(X.astype(int), lambda rows: spread(y[rows], np.ones(len(rows))), 2, limits, least, 0.0)
+    fits = [
+        paid
+        for (leaves, columns), paid in trees.items()
+        if not (text.startswith("leaves") and leaves > int(text[-1])) and not (text[0] == "f" and len(columns) > 1)
+    ]
+    assert fitted.is_optimal_ and fitted.model_ == "dpflow"
+    assert np.abs(y - fitted.predict(X)).sum() == pytest.approx(min(fits)) == fitted.objective_
 
 
 @settings(max_examples=12)

@@ -83,12 +83,18 @@ def of_medians(problem: Problem) -> bool:
     takes all that the problem asks for."""
     encoded, params = problem.encoded, problem.params
     plain = params.tail == params.intervals == "auto" and params.fold and not params.proof
-    return (
-        encoded.task == median.NAME
-        and plain
-        and len(encoded.classes) > MANY
-        and all(given.name in states.ROWS for given in problem.constraints)
-    )
+    return encoded.task == median.NAME and plain and len(encoded.classes) > MANY and _holds_limits(problem)
+
+
+def _holds_limits(problem: Problem) -> bool:
+    """Whether the search over all cuts heeds the constraints."""
+    if not limited(problem):
+        return True
+    try:
+        limits_of(problem, Scales.of(problem.encoded))
+    except ChoiceError:
+        return False
+    return True
 
 
 def _engine(encoded: Encoded, rank: np.ndarray, terms: tuple) -> MomentSearch:
