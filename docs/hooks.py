@@ -71,7 +71,7 @@ def api() -> str:
     """The public names of odtc, described by their docstrings."""
     import odtc
 
-    order = ("OptimalTreeClassifier", "fit", "build", "solve", "decode", "start", "near_optimal", "read")
+    order = ("OptimalTreeClassifier", "fit", "build", "solve", "decode", "start", "near_optimal", "frontier", "read")
     names = [*order, *(name for name in odtc._HOMES if name not in order)]
     return "\n\n".join(f"::: {odtc._HOMES[name]}.{name}" for name in names)
 

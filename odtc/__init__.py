@@ -23,6 +23,7 @@ _HOMES = {
     "fit": "odtc.workflow.pipeline",
     "start": "odtc.workflow.pipeline",
     "near_optimal": "odtc.workflow.pipeline",
+    "frontier": "odtc.workflow.pipeline",
     "estimate": "odtc.evaluation.size_table",
     "read_tree": "odtc.trees.tree",
     "import_tree": "odtc.trees.importing",

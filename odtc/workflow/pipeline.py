@@ -1,15 +1,20 @@
 """The steps of a run by their names, and the functions of `odtc` that run them: `build` and `fit`."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from odtc.base.registry import did_you_mean
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read, read_arrays
 from odtc.errors import ChoiceError
 from odtc.model.milp import Model
-from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal
+from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal, SearchesItself
 from odtc.workflow.compiling import Prepared, choose_cuts, compile_model, known_tree, prepare, pricing, separates, start
 from odtc.workflow.constrained.assured_fit import fit_assured
+from odtc.workflow.constrained.exact_frontier import Frontier
+from odtc.workflow.constrained.frontier import frontier as points_of
+from odtc.workflow.constrained.frontier import varied
 from odtc.workflow.decoding import decode, finish, learn, out_of_time, proved, unfinished
 from odtc.workflow.messages import COMPILER, no_solution_text
 from odtc.workflow.near_optimal_set import NearOptimalSet, near_optimal_set
@@ -36,6 +41,7 @@ __all__ = [
     "decode",
     "finish",
     "fit",
+    "frontier",
     "known_tree",
     "learn",
     "loop_of",
@@ -213,3 +219,44 @@ def near_optimal(
     return near_optimal_set(
         pose(data, FORMULATIONS.able(CountsNearOptimal)[0], depth, **keywords), within, time_limit, seed=seed
     )
+
+
+def frontier(
+    data: Any,
+    vary: str,
+    depth: int = 2,
+    *,
+    y: Any = None,
+    time_limit: float | None = None,
+    **keywords,
+) -> Frontier:
+    """What a constraint costs: the best tree for each of its numbers, each with its proof.
+
+    Parameters
+    ----------
+    data : Dataset, path, array or data frame
+        As of `build`.
+    vary : str
+        A constraint with FIRST:LAST:STEP in place of its number, such as "recall[yes] >= 0.5:0.9:0.05".
+    depth : int
+    y : labels beside an array or a data frame, or the column that holds them
+    time_limit : float or None
+        Wall seconds for all numbers together; what is open then has its tree and its bound.
+    **keywords
+        Those of `build` but `model`: `constraints` are kept at every number.
+
+    Returns
+    -------
+    Frontier
+        A sequence of its points, the loosest number first, each with `asked`, `reached`, `objective`, `bound`, `price`,
+        `ended` and `tree`; `print` shows the table, and `write("curve")` makes curve.frontier.json.
+
+    Raises
+    ------
+    DataError, ChoiceError
+    """
+    data, model, depth = labelled(data, y, FORMULATIONS.able(SearchesItself)[0], depth, keywords)
+    texts = varied(vary)
+    spec = replace(RunSpec.from_keywords(model, depth, {**keywords, "time_limit": time_limit}), fitting=True)
+    problem = pose_run(spec, data, later=texts[:1])
+    return Frontier(problem, vary, points_of(problem, texts, time_limit))

@@ -209,3 +209,25 @@ def test_points_tell_each_other_trees_and_bounds():
 def test_numbers_that_fall_are_told_apart_from_no_numbers():
     with pytest.raises(ChoiceError, match="FIRST no more than LAST"):
         varied("recall[1] >= 0.9:0.5:0.1")
+
+
+def test_a_frontier_in_python_has_the_points_of_the_command(tmp_path):
+    """The table, the numbers and the trees, from a path and from a data frame with its labels beside."""
+    vary = "recall[1] >= 0.25:0.75:0.25"
+    curve = odtc.frontier(MONKS_1, vary, depth=1, encoding="onehot", constraints=["leaf_rows >= 5"])
+    said = command(
+        "frontier", MONKS_1, "--depth", "1", "--encoding", "onehot", "--constraint", "leaf_rows >= 5", "--vary", vary
+    )
+    assert str(curve) == said.out.rstrip("\n") and [point.asked for point in curve] == [0.25, 0.5, 0.75]
+    for point in curve:
+        alone = odtc.fit(MONKS_1, depth=1, encoding="onehot", constraints=[point.constraint, "leaf_rows >= 5"])
+        assert point.ended == "optimal" and point.objective == alone.facts["objective"]
+        predicted = point.tree.predict(alone.problem.encoded.dataset.X)
+        assert (predicted != alone.problem.encoded.dataset.y).sum() == point.objective
+    written = json.loads(curve.write(tmp_path / "curve").read_text())
+    assert [point["asked"] for point in written["points"]] == [0.25, 0.5, 0.75]
+    data = odtc.read(MONKS_1)
+    again = odtc.frontier(data.X, vary, 1, y=data.y, constraints=["leaf_rows >= 5"])
+    assert len(again) == 3 and again[0].tree is not None
+    with pytest.raises(ChoiceError):
+        odtc.frontier(MONKS_1, "recall[1] >= 0.5")

@@ -36,7 +36,8 @@ def frontier(
     as_json: Json = False,
 ) -> None:
     """Find the best tree for each number of a constraint, each with its proof."""
-    from odtc.workflow.constrained.frontier import SUFFIX, frontier_facts, varied, write_frontier
+    from odtc.workflow.constrained.exact_frontier import Frontier
+    from odtc.workflow.constrained.frontier import SUFFIX, varied
     from odtc.workflow.constrained.frontier import frontier as points_of
     from odtc.workflow.posing import pose_run
 
@@ -45,25 +46,16 @@ def frontier(
         o = _expect_writable(o)
     spec = replace(spec.with_model(model="dpflow"), fitting=True)
     problem = pose_run(spec, data, later=texts[:1])
-    points = points_of(problem, texts, spec.solving.time_limit, console.say)
-    facts = frontier_facts(problem, points)
-    head = {"data": problem.encoded.name, "depth": spec.model.depth}
+    curve = Frontier(problem, vary, points_of(problem, texts, spec.solving.time_limit, console.say))
     files = []
     if o is not None and o.name.endswith(SUFFIX):
-        files = [
-            str(write_frontier(problem, o, head | {"vary": vary, "constraints": list(spec.model.constraints)}, points))
-        ]
+        files = [str(curve.write(o))]
     elif o is not None:
-        files = [_drawn(o, problem.encoded.name, vary, spec.model, facts)]
+        files = [_drawn(o, problem.encoded.name, vary, spec.model, curve.facts)]
     if as_json:
-        console.print_json(head | {"points": facts} | ({"files": files} if files else {}))
+        console.print_json(curve.head | {"points": curve.facts} | ({"files": files} if files else {}))
         return
-    print(f"{'asked':>10}  {'reached':>10}  {'objective':>12}  {'price':>8}  ended")
-    for one in facts:
-        figures = [one[key] for key in ("asked", "reached", "objective", "price")]
-        shown = [f"{value:.6g}" if value is not None else "-" for value in figures]
-        bound = f", bound {one['bound']:.6g}" if one["ended"] == "open" else ""
-        print("{:>10}  {:>10}  {:>12}  {:>8}  {}{}".format(*shown, one["ended"], bound))
+    print(curve)
     for file in files:
         print(file)
 
@@ -72,11 +64,12 @@ def _expect_writable(path: Path) -> Path:
     """The file to write; raises before the search what would keep it from there: another ending, or no matplotlib."""
     from odtc.base.atomic_write import require_writable
     from odtc.evaluation.plots import FORMATS, expect_format
+    from odtc.workflow.constrained.exact_frontier import file_of
     from odtc.workflow.constrained.frontier import SUFFIX
 
     ending = path.suffix.lstrip(".").lower()
     if ending in ("", "json"):
-        path = path.with_name(path.name.removesuffix(".json").removesuffix(SUFFIX.removesuffix(".json")) + SUFFIX)
+        path = file_of(path)
     elif ending == "html" or ending in FORMATS:
         expect_format("svg" if ending == "html" else ending)
     else:

@@ -277,7 +277,7 @@ def _told(problem: Problem, given: list[Constraint], together: list) -> list[Poi
 def frontier_facts(problem: Problem, points: list[Point]) -> list[dict]:
     """The points as JSON: the number asked and reached, how it ended, the objective, its bound, and the price of the
     step from the next looser number (None if one of the two has no proved tree)."""
-    facts, loose_first = [], _loose_first(points)
+    facts, loose_first = [], loosest_first(points)
     for place, point in enumerate(loose_first):
         before = loose_first[place - 1] if place else None
         proved = before is not None and before.ended == point.ended == "optimal"
@@ -297,7 +297,8 @@ def frontier_facts(problem: Problem, points: list[Point]) -> list[dict]:
     return facts
 
 
-def _loose_first(points: list[Point]) -> list[Point]:
+def loosest_first(points: list[Point]) -> list[Point]:
+    """The points in the order in which they get tighter."""
     return points if points[0].constraint.op == ">=" else points[::-1]
 
 
@@ -306,7 +307,7 @@ def write_frontier(problem: Problem, path: Path, head: dict, points: list[Point]
     the form of STEM.tree.json (None if there is none)."""
     told = [
         facts | {"tree": None if point.heap is None else point.heap.to_tree(problem.encoded).to_json()}
-        for facts, point in zip(frontier_facts(problem, points), _loose_first(points))
+        for facts, point in zip(frontier_facts(problem, points), loosest_first(points))
     ]
     write_text(path, json.dumps({"schema": SCHEMA, **head, "points": told}, ensure_ascii=False, indent=1) + "\n")
     return path

@@ -1,0 +1,102 @@
+"""The points of a frontier for Python, as a table, and as STEM.frontier.json."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from odtc.base.atomic_write import require_writable
+from odtc.problem.problem import Problem
+from odtc.trees.tree import Tree
+from odtc.workflow.constrained.frontier import SUFFIX, Point, frontier_facts, loosest_first, write_frontier
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """The best tree for one number of a constraint.
+
+    Attributes
+    ----------
+    constraint : str
+    asked : float
+    reached : float or None
+        What the tree has of it on the training rows.
+    ended : str
+        "optimal", "infeasible", or "open" if it is not proved.
+    objective, bound : float or None
+    price : float or None
+        How much more the best tree costs than that of the next looser number; None if one of the two is not proved.
+    tree : Tree or None
+    searched : bool
+        Whether this number was searched, not told by its neighbours.
+    """
+
+    constraint: str
+    asked: float
+    reached: float | None
+    ended: str
+    objective: float | None
+    bound: float | None
+    price: float | None
+    tree: Tree | None
+    searched: bool
+
+
+class Frontier(Sequence):
+    """The best tree for each number of a constraint, the loosest number first.
+
+    Parameters
+    ----------
+    problem : Problem
+        Without the constraint that is varied.
+    vary : str
+        The constraint with FIRST:LAST:STEP.
+    points : list of Point
+    """
+
+    def __init__(self, problem: Problem, vary: str, points: list[Point]):
+        self.problem, self.vary, self.points = problem, vary, points
+        self.facts = frontier_facts(problem, points)
+        self._each = [
+            FrontierPoint(tree=None if point.heap is None else point.heap.to_tree(problem.encoded), **facts)
+            for point, facts in zip(loosest_first(points), self.facts)
+        ]
+
+    def __len__(self) -> int:
+        return len(self._each)
+
+    def __getitem__(self, place):
+        return self._each[place]
+
+    @property
+    def head(self) -> dict:
+        """Of which data and depth it is, as in JSON."""
+        return {"data": self.problem.encoded.name, "depth": self.problem.topology.depth}
+
+    def write(self, path: str | Path) -> Path:
+        """Writes STEM.frontier.json, with the trees; `path` is the STEM or the file. Raises OutputError."""
+        path = file_of(Path(path))
+        require_writable(path)
+        others = [str(given) for given in self.problem.constraints]
+        return write_frontier(self.problem, path, self.head | {"vary": self.vary, "constraints": others}, self.points)
+
+    def __str__(self) -> str:
+        return table(self.facts)
+
+    def __repr__(self) -> str:
+        return f"<frontier of {self.vary!r}, {len(self)} numbers>"
+
+
+def file_of(path: Path) -> Path:
+    """STEM.frontier.json of a STEM, or of the name itself."""
+    return path.with_name(path.name.removesuffix(".json").removesuffix(SUFFIX.removesuffix(".json")) + SUFFIX)
+
+
+def table(facts: list[dict]) -> str:
+    """The points in lines: asked, reached, objective, price, how it ended."""
+    lines = [f"{'asked':>10}  {'reached':>10}  {'objective':>12}  {'price':>8}  ended"]
+    for one in facts:
+        figures = [one[key] for key in ("asked", "reached", "objective", "price")]
+        shown = [f"{value:.6g}" if value is not None else "-" for value in figures]
+        bound = f", bound {one['bound']:.6g}" if one["ended"] == "open" else ""
+        lines.append("{:>10}  {:>10}  {:>12}  {:>8}  {}{}".format(*shown, one["ended"], bound))
+    return "\n".join(lines)
