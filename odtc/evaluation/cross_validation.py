@@ -5,7 +5,7 @@ each class is dealt out evenly. Of settings that score alike the one with the sm
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -16,7 +16,7 @@ from odtc import __version__
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
 from odtc.data.task import TASKS
-from odtc.errors import ChoiceError, NoSolutionError
+from odtc.errors import ChoiceError, DataError, NoSolutionError
 from odtc.evaluation.studies.engine import Step, Store, key_of, local, run_tasks
 from odtc.evaluation.studies.price_path import beside_price, path_of, price_of, turns
 from odtc.problem.parameters import parse_params
@@ -125,16 +125,14 @@ def grid(
     ]
 
 
-def score_of(name: str, score: str, depths: Sequence[int] = ()) -> str:
+def score_of(name: str, score: str) -> str:
     """The score that the settings of the task `name` are compared by: the one asked for, or of a task that is no
-    classification its figure. Raises ChoiceError for a score of classes, and a depth of `depths`, that it has not."""
+    classification its figure. Raises ChoiceError for a score of classes that it has not."""
     task = TASKS.get(name)
     if task.CLASSES:
         return score
     if score != SCORES[0]:
         raise ChoiceError(f"--score {score} is of classes: --task {name} is tuned by its {task.HEADLINE_WORDS}")
-    if task.MOMENTS and 0 in depths:
-        raise ChoiceError(f"--depths: --task {name} is tuned over depths of 1 and more, got 0")
     return OF_TASK
 
 
@@ -193,7 +191,7 @@ def run(
 ) -> list[list[Fold]]:
     """Every setting on every fold: a list of folds per setting. `tell` hears of each as it ends; `spec` has what all
     settings have in common. With a `store` what was finished before is not fitted again. Raises what a fit does, but
-    for a solver without a tree."""
+    for what `score_fold` takes down."""
     n_folds, content = int(fold.max()) + 1, _content(dataset, fold)
     specs = [setting.of(spec) for setting in settings]
     turn = turns(one.model for one in specs)
@@ -351,7 +349,8 @@ def best_setting(results: list[Result], rule: str = "best") -> int:
 
 
 def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int, path: str = "") -> Fold:
-    """A fit on some rows, scored on others; without scores if the solver finds no tree. What fits of the same `path`
+    """A fit on some rows, scored on others; without scores if the solver finds no tree, or the data refuse the setting:
+    what others of the study found is not lost for it. What fits of the same `path`
     (odtc.evaluation.studies.price_path) have proved of it is not searched again."""
     known, price = path_of(path) if path else None, price_of(spec.model)
     if known is not None and (scored := known.scores(spec.model.depth, price)) is not None:
@@ -362,7 +361,7 @@ def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int
     test = task.judged_by(test, train)
     try:
         done = run_spec(spec, train)
-    except NoSolutionError as problem:
+    except (NoSolutionError, ChoiceError, DataError) as problem:
         return Fold(number, k, None, None, None, False, None, error=str(problem))
     if not task.CLASSES:
         told = task.figures(test.sums, done.tree.answers(test.X), train.classes).get(task.HEADLINE)

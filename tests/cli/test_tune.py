@@ -1,5 +1,6 @@
 """`odtc tune`: fair folds, scores as counted by hand, the choice by its rules, and a refitted tree that verifies."""
 
+import re
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -319,3 +320,28 @@ def test_nested_goes_on_where_it_was_stopped(folder):
     assert not (folder / "n.tune.fits").exists()
     said = odtc(*words, "--nested", "1", folder=folder)
     assert said.code == 1 and "--nested" in said.err
+
+
+def test_a_setting_that_the_data_refuse_is_told_and_the_rest_chosen_from(tmp_path):
+    rows = ["size,colour,answer", *(f"{i},{'red' if i % 3 else 'blue'},{'yes' if i > 20 else 'no'}" for i in range(40))]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+    grid = ("--model", "cart", "--depths", "1", "--folds", "3", "--encoding", "thresholds", "--encoding", "auto")
+    said = odtc("tune", "t.csv", *grid, "-o", "m", folder=tmp_path)
+    assert said.code == 0, said.err
+    assert "no tree   cart, depth 1, thresholds: expected numeric columns only for --encoding thresholds" in said.out
+    assert (tmp_path / "m.tree.json").exists()
+    least = odtc("tune", "t.csv", *grid[:-2], "--min-leaf-rows", "1000", "-o", "n", folder=tmp_path)
+    assert least.code == 1 and "no setting has a tree in every fold: " in least.err
+    assert not (tmp_path / "n.tree.json").exists()
+
+
+def test_of_noise_a_leaf_alone_is_chosen_for_numbers_too(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = ["size,answer", *(f"{x:.2f},{v:.2f}" for x, v in rng.normal(size=(40, 2)))]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+    grid = ("--task", "regression", "--depths", "0,1", "--folds", "3", "--rule", "1se")
+    said = odtc("tune", "t.csv", *grid, "-o", "m", folder=tmp_path)
+    assert said.code == 0, said.err
+    assert re.search(r"^\*  depth 0, a leaf alone +\S+ +\S+ +1\.0 +3 of 3", said.out, re.M)
+    mean = np.mean([float(row.split(",")[1]) for row in rows[1:]])
+    assert f"always  → {mean:.6g}" in said.out

@@ -110,7 +110,7 @@ def sweep(
     else:
         study = study_module.kept(o)
     task = TASKS.get(study.spec.reading.task)
-    score = cross_validation.score_of(study.spec.reading.task, score, study.depths)
+    score = cross_validation.score_of(study.spec.reading.task, score)
     if script:
         _write_script(script, o, abs(jobs), len(study.tasks), study.spec.solving.time_limit)
         return

@@ -106,7 +106,7 @@ def tune(
         console.say(words)
     stem = stem_named(o, f"{dataset.name}_tuned")
     task = TASKS.get(dataset.task)
-    score = cross_validation.score_of(dataset.task, score, [setting.depth for setting in settings])
+    score = cross_validation.score_of(dataset.task, score)
     cross_validation.deal_rows(dataset, folds, seed)  # too many are said before the work
     outer = cross_validation.outer_folds(dataset, nested, seed) if nested is not None else None
     (
@@ -198,6 +198,14 @@ def print_results(results: list[dict], chosen: int | None, score: str, folds: in
             ]
         )
     print(aligned("\n".join("\t".join(line) for line in lines), "llrrrrr"))
+    for result in results:
+        why = (
+            next((fold["error"] for fold in result["folds"] if fold["error"]), None)
+            if result["score"] is None
+            else None
+        )
+        if why:
+            print(f"no tree   {one_line(result['name'])}: {one_line(why)}")
 
 
 def param_values(given: list[str]) -> dict[str, list[str]]:
