@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import zlib
 from dataclasses import dataclass, replace
 from glob import escape
@@ -169,6 +170,14 @@ def write_tree(tree: Tree, path) -> Path:
     """Writes STEM.tree.json."""
     write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
     return Path(path)
+
+
+def write_certificate(facts: dict, data, path) -> Path:
+    """Writes a certificate, which names its data file, if there is one, as it is found from there."""
+    path = Path(path)
+    place = {} if data is None else {"path": os.path.relpath(Path(data).resolve(), path.resolve().parent)}
+    write_text(path, json.dumps(facts | {"data": facts["data"] | place}, ensure_ascii=False, indent=1) + "\n")
+    return path
 
 
 def write_solution(model: Model, solution: Solution, options: Options, path, start=None) -> list[Path]:

@@ -1,6 +1,6 @@
 """What a run hands back: the decoded tree with its checks, and the figures under the keys of `--json`."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -87,6 +87,8 @@ class Fit:
         Whether it is proved that no other such tree with as few leaves tests fewer distinct columns; None likewise.
     certified : bool or None
         Whether the certificate of the search was checked and accepted; None if there is none.
+    certificate : dict or None
+        The certificate that was accepted (`odtc fit --certificate` writes it, `odtc verify --certificate` checks it).
     asked : tuple of Constraint or None
         The constraints that new rows shall satisfy, if the search satisfied harder ones; None if they are those of the
         problem.
@@ -109,6 +111,7 @@ class Fit:
     fewest_leaves: bool | None = None
     fewest_columns: bool | None = None
     certified: bool | None = None
+    certificate: dict | None = field(default=None, compare=False)
     asked: tuple[Constraint, ...] | None = None
     bound_of_all: float | None = None
     rounds: tuple[RoundFacts, ...] = ()

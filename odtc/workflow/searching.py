@@ -88,7 +88,8 @@ def searched(
     solution = replace(solution, message=rounded or solution.message)
     done = without_model(problem, heap, raise_bound_to_floor(problem, solution), labelled, simplify)
     fewest = {"fewest_leaves": found.fewest.leaves, "fewest_columns": found.fewest.columns}
-    return replace(done, certified=certified.accepted, interrupted=interrupted, **fewest)
+    proof = {"certified": certified.accepted, "certificate": certified.facts}
+    return replace(done, **proof, interrupted=interrupted, **fewest)
 
 
 def _easier(problem: Problem, timed: bool) -> str:

@@ -10,9 +10,11 @@ from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, ContradictionError
 from odtc.model.milp import Model
 from odtc.model.solution import Solution
+from odtc.problem.formulation import SearchesItself
 from odtc.problem.problem import Problem
 from odtc.solvers.log_buffer import LogFile
 from odtc.trees.heap_tree import HeapTree
+from odtc.verification.certificate import SUFFIX as CERTIFICATE
 from odtc.workflow import artifacts
 from odtc.workflow.compiling import separates
 from odtc.workflow.provenance.without_model import write_record
@@ -86,13 +88,25 @@ class FileSink(Sink):
         counts those within.
     log : bool
         Whether the solver's log is kept.
+    certificate : bool
+        Whether STEM.certificate.json shall hold the certificate of the search.
 
     After the run `files` are the paths, and `tree` is that of the tree (None if a check failed).
     """
 
-    def __init__(self, stem_of, format: str | None = None, gzip=False, keep=False, pool=None, within=None, log=True):
+    def __init__(
+        self,
+        stem_of,
+        format: str | None = None,
+        gzip=False,
+        keep=False,
+        pool=None,
+        within=None,
+        log=True,
+        certificate=False,
+    ):
         self._stem_of, self.format, self.gzip, self.keep = stem_of, format, gzip, keep
-        self.pool, self.within, self.log = pool, within, log
+        self.pool, self.within, self.log, self.certificate = pool, within, log, certificate
         self.stem, self.files, self.tree = "", [], None
         self._mark, self._built, self._logs, self._start = "", [], [], None
         self._modelless = self._sums = False
@@ -120,6 +134,8 @@ class FileSink(Sink):
 
             near_optimal.expect_pool_options(problem, self.pool, self.within)
         self._refuse_what_cannot_be(problem, spec)
+        if self.certificate:
+            self._expect_certificate(problem, spec)
         if self.keep:
             self.keeper = Keeper(self.stem, self.format or "mps", self.gzip)
 
@@ -154,6 +170,19 @@ class FileSink(Sink):
                 f"--format: fit --model {model} solves one model a round; --keep keeps them all, "
                 f"and `odtc build --model {model}` writes the one that needs no rounds"
             )
+
+    def _expect_certificate(self, problem: Problem, spec: RunSpec) -> None:
+        """Raises ChoiceError if no certificate can come: it is of an own search, over the rows of the file."""
+        asked, solving = "--certificate writes the proof of odtc's own search", spec.solving
+        if not problem.module.can(SearchesItself):
+            raise ChoiceError(f"{asked}, which --model {spec.model.model} has not; leave --model out")
+        listed = self.pool is not None and not self._sums
+        options = {"--solver": solving.solver, "--format": self.format, "--keep": self.keep, "--pool": listed}
+        for option, stands in options.items():
+            if stands:
+                raise ChoiceError(f"{asked}, and with {option} a solver proves the tree; leave {option} out")
+        if spec.model.select is not None:
+            raise ChoiceError(f"{asked}, and --select leaves rows of the file out; leave --select out")
 
     @contextmanager
     def logs(self, solver: ChosenSolver):
@@ -227,6 +256,9 @@ class FileSink(Sink):
                 if self._modelless:
                     artifacts.forget_solution(self.stem)
                 artifacts.write_tree(done.tree, self.tree)
+                if self.certificate and done.certificate is not None:
+                    data, path = done.dataset.source.get("path"), f"{self.stem}{CERTIFICATE}"
+                    self.files.append(artifacts.write_certificate(done.certificate, data, path))
             if done.model is None and (record := write_record(done, spec, self.stem, self.tree)):
                 self.files += [record] * (record not in self.files)
             self.files.append(self.tree)

@@ -32,12 +32,10 @@ def certify(
     as_json: Json = False,
 ) -> None:
     """Find the best tree by dynamic programming, and write a proof that `odtc verify --certificate` checks."""
-    import json
-    import os
     import time
 
     from odtc.base import deadline
-    from odtc.base.atomic_write import require_beside, require_writable, stem_of, write_text
+    from odtc.base.atomic_write import require_beside, require_writable, stem_of
     from odtc.base.commit import together
     from odtc.errors import NotProvedError
     from odtc.problem.formulation import FORMULATIONS, Certifies
@@ -45,6 +43,7 @@ def certify(
     from odtc.trees.tree import Tree
     from odtc.verification.certificate import SUFFIX
     from odtc.verification.coverage import words
+    from odtc.workflow.artifacts import write_certificate, write_tree
     from odtc.workflow.decoding import proved
     from odtc.workflow.posing import pose_run
 
@@ -64,14 +63,13 @@ def certify(
                 raise
             done = proved(problem, ended.heap, 0.0, time.monotonic() - began)
             console.refuse_failed(done.decoded)
-            write_text(tree, json.dumps(done.tree.to_json(), ensure_ascii=False, indent=1) + "\n")
+            write_tree(done.tree, tree)
             found = f"the best tree found satisfies the constraints and costs {done.facts['objective']:.10g}: {tree}"
             raise NotProvedError(f"{ended}; {found}") from None
         interrupted = deadline.is_interrupted()
     proof, checked = _proof(facts, problem.encoded.dataset, interrupted)
-    facts["data"]["path"] = os.path.relpath(data.resolve(), path.resolve().parent)
     if facts["tree"] is None:
-        write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+        write_certificate(facts, data, path)
         if as_json:
             console.print_json({"infeasible": True} | _scope(proof) | {"certificate": str(path), "files": [str(path)]})
             return
@@ -84,8 +82,8 @@ def certify(
     done = proved(problem, heap, proof.bound, time.monotonic() - began)
     console.refuse_failed(done.decoded)
     with together(stem_of(path)):
-        write_text(tree, json.dumps(done.tree.to_json(), ensure_ascii=False, indent=1) + "\n")
-        write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+        write_tree(done.tree, tree)
+        write_certificate(facts, data, path)
     if as_json:
         console.print_json(
             done.facts

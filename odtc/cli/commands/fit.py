@@ -44,6 +44,12 @@ def fit(
         bool,
         typer.Option("--keep", help="Keep the model and the solution of every round, as STEM.round01.mps and .sol."),
     ] = False,
+    certificate: Annotated[
+        bool,
+        typer.Option(
+            "--certificate", help="Write the proof to STEM.certificate.json, which `odtc verify --certificate` checks."
+        ),
+    ] = False,
     pool: near_optimal.PoolSize = None,
     within: near_optimal.Within = None,
     no_simplify: Annotated[
@@ -72,7 +78,9 @@ def fit(
     spec, sinks = replace(spec, simplify=not no_simplify), []
 
     def new_sink() -> FileSink:
-        sinks.append(FileSink(lambda problem: stem_of(problem, o), format, gzip, keep, pool, within))
+        sinks.append(
+            FileSink(lambda problem: stem_of(problem, o), format, gzip, keep, pool, within, certificate=certificate)
+        )
         return sinks[-1]
 
     try:
@@ -84,10 +92,14 @@ def fit(
             done = run(spec, data, test, new_sink(), console.ConsoleReporter())
     except NoSolutionError as problem:
         console.print_no_solution(problem, sinks[-1].files if sinks else [], as_json)
+        if certificate and problem.outcome.certified:
+            console.say("note: `odtc certify` writes the certificate that there is no such tree")
         raise
     sink = sinks[-1]
     if words := simplified_text(done):
         console.say(f"note: {words}")
+    if certificate and done.certificate is None:
+        console.say(f"note: there is no certificate: {done.uncertified or 'the tree is not proved'}")
     facts = done.to_json() | {"tree": sink.tree, "files": [*map(str, sink.files)]}
     if confidence is not None:
         facts["assured"] = console.assured_facts(done, confidence)

@@ -7,7 +7,7 @@ and the run says so. A certificate that is refused is no proof.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from odtc.base import deadline
@@ -37,12 +37,15 @@ class Certified:
         Why it was not accepted, or why there is none.
     bound : float or None
         What the certificate proves that no tree costs less than, if that is less than what the tree costs.
+    facts : dict or None
+        The certificate that was accepted, as `odtc verify --certificate` reads it.
     """
 
     accepted: bool | None
     ended: Termination = Termination.OPTIMAL
     why: str = ""
     bound: float | None = None
+    facts: dict | None = field(default=None, repr=False)
 
 
 def _pace(facts: dict) -> Callable[[], None]:
@@ -114,4 +117,4 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     if not (proof.optimal or near) or not same:
         why = f"the certificate of the search bounds all trees by {proof.bound:.10g}, the tree costs {paid:.10g}"
         return Certified(False, Termination.UNKNOWN, why, proof.bound if sums and proof.bound <= paid else None)
-    return Certified(True)
+    return Certified(True, facts=facts)

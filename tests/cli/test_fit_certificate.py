@@ -1,0 +1,35 @@
+"""`odtc fit --certificate`: the certificate that the search was held against is left as a file."""
+
+import json
+
+import pytest
+
+from tests.command_line import MONKS, odtc
+
+DATA = MONKS / "monks-1.csv"
+
+
+@pytest.mark.parametrize(
+    "more", [(), ("--constraint", "recall[1] >= 0.8"), ("--hold-out", 0.3), ("--min-leaf-rows", 9)], ids=str
+)
+def test_a_certificate_is_left_that_can_be_checked(more, tmp_path):
+    fitted = odtc("fit", DATA, "--certificate", "-o", "m", *more, "--json", folder=tmp_path)
+    assert fitted.code == 0 and fitted.facts["certified"] and "m.certificate.json" in fitted.facts["files"]
+    tree, proof = (json.loads((tmp_path / f"m.{name}.json").read_text()) for name in ("tree", "certificate"))
+    assert proof["tree"] == tree and (tmp_path / proof["data"]["path"]).samefile(DATA)
+    checked = odtc("verify", "--certificate", "m.certificate.json", "--json", folder=tmp_path)
+    assert checked.code == 0 and checked.facts["bound"] == fitted.facts["bound"] == fitted.facts["objective"]
+
+
+@pytest.mark.parametrize(
+    "option", ["--solver highs", "--format lp", "--pool 3", "--model cart", "--select convex_hull"]
+)
+def test_no_certificate_can_come_of_another_proof(option, tmp_path):
+    said = odtc("fit", DATA, "--certificate", "-o", "m", *option.split(), folder=tmp_path)
+    assert said.code == 1 and said.err.endswith(f"leave {option.split()[0]} out\n") and not list(tmp_path.iterdir())
+
+
+def test_where_no_tree_can_be_the_command_that_certifies_it_is_named(tmp_path):
+    asked = ("--constraint", "recall[1] >= 1", "--constraint", "recall[0] >= 1")
+    said = odtc("fit", DATA, "--certificate", "-o", "m", *asked, folder=tmp_path)
+    assert said.code == 3 and "`odtc certify` writes the certificate" in said.err
