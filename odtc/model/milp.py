@@ -457,6 +457,18 @@ def _read_only(A: Any) -> Any:
     return A
 
 
+def largest_piece(model: Model, most: int = CHUNK) -> int:
+    """About how many nonzeros `column_chunks` lays out at once: those of some first labels, at least of one; of one
+    that has very many, those of some second labels."""
+    entries: dict[int, int] = {}
+    for term in model.terms:
+        block = term.columns if isinstance(term, CountedTerm) else term.columns.block
+        entries[block.start] = entries.get(block.start, 0) + term.nnz
+    labels = {block.start: max(1, block.shape[0] if block.shape else 1) for block in model.columns}
+    pieces = [max(min(many, most), min(many // labels[start], MANY * most)) for start, many in entries.items()]
+    return max(pieces, default=model.nnz if model.matrix is not None else 0)
+
+
 def _parts(
     block: Block | NamedBlock, terms: list[Term], most: int, across: int, by_rows: bool
 ) -> Iterator[tuple[int, int, Any]]:

@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING
 from odtc.base.memory import SMALLER, available
 from odtc.errors import ChoiceError, ModelError
 from odtc.model.builder import counting
-from odtc.model.milp import CountedModel, Model
+from odtc.model.milp import CountedModel, Model, largest_piece
 
 if TYPE_CHECKING:
     from odtc.problem.problem import Problem
 
-# Measured with benchmarks.scale on models of 0.2 to 22 million nonzeros (benchmarks/SCALE.md).
-COLUMN_BYTES, ROW_BYTES = 45, 45  # while a model is built and written: its vectors, copies and names
-TERM_BYTES = 10  # of a label or a coefficient that a term holds
-PIECE_BYTES, PIECE_ENTRY = 30 * 2**20, 60  # of one piece of the file while it is made, at most; of an entry of it
-ENTRY_SECONDS, LABEL_SECONDS = 1.3e-7, 3e-7  # to write a nonzero; to lay out and write a column or a row
+# Measured with benchmarks.estimates on models of 0.1 to 43 million nonzeros (benchmarks/SCALE.md).
+COLUMN_BYTES, ROW_BYTES = 30, 32  # while a model is built and written: its vectors, copies and names
+TERM_BYTES = 6  # of a label or a coefficient that a term holds
+PIECE_BYTES, PIECE_ENTRY = 30 * 2**20, 95  # of one piece of a model of a search, at most; of an entry of a piece
+# To write a nonzero; to lay out and write a column or a row; to begin.
+ENTRY_SECONDS, LABEL_SECONDS, BEGIN_SECONDS = 8e-8, 1e-7, 0.015
 
 
 @dataclass(frozen=True)
@@ -58,21 +59,19 @@ class Counts:
     @classmethod
     def at_most(cls, columns: int, rows: int, nonzeros: int, search: float = 0.0, words: str = "") -> Counts:
         """Of a formulation that knows bounds; `search` is the CPU seconds before the model."""
-        seconds = search + LABEL_SECONDS * (columns + rows) + ENTRY_SECONDS * nonzeros
-        memory = COLUMN_BYTES * columns + ROW_BYTES * rows + 3 * TERM_BYTES * nonzeros + _piece(nonzeros)
+        seconds = search + BEGIN_SECONDS + LABEL_SECONDS * (columns + rows) + ENTRY_SECONDS * nonzeros
+        held = COLUMN_BYTES * columns + ROW_BYTES * rows + 3 * TERM_BYTES * nonzeros
+        memory = held + min(PIECE_BYTES, PIECE_ENTRY * nonzeros)
         return cls(columns, rows, nonzeros, False, memory, seconds, words)
 
     @classmethod
     def of_model(cls, model: Model, words: str = "") -> Counts:
         """Of a model that is counted, or built."""
         held = sum(term.size for term in model.terms)
-        memory = COLUMN_BYTES * model.n_cols + ROW_BYTES * model.n_rows + TERM_BYTES * held + _piece(model.nnz)
-        seconds = LABEL_SECONDS * (model.n_cols + model.n_rows) + ENTRY_SECONDS * model.nnz
+        memory = COLUMN_BYTES * model.n_cols + ROW_BYTES * model.n_rows + TERM_BYTES * held
+        memory += PIECE_ENTRY * largest_piece(model)
+        seconds = BEGIN_SECONDS + LABEL_SECONDS * (model.n_cols + model.n_rows) + ENTRY_SECONDS * model.nnz
         return cls(model.n_cols, model.n_rows, model.nnz, True, memory, seconds, words)
-
-
-def _piece(nonzeros: int) -> int:
-    return min(PIECE_BYTES, PIECE_ENTRY * nonzeros)
 
 
 def counted(problem: Problem, cuts: str | tuple[str, ...] | None = None) -> CountedModel:

@@ -3,12 +3,14 @@
 import io
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtc.fileformats.model_files import FORMATS, lines
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
+from odtc.model.milp import largest_piece
 
 AXES = st.lists(st.tuples(st.integers(1, 23), st.integers(0, 99)), max_size=3)
 
@@ -129,3 +131,13 @@ def test_labels_that_repeat_a_pattern_are_laid_out_as_each_by_itself(seed, most)
         assert (part.toarray() == whole[:, begin:end]).all() and part.has_sorted_indices
     for begin, end, part in model.row_chunks(most):
         assert (part.toarray() == whole[begin:end]).all() and part.has_sorted_indices
+
+
+@pytest.mark.parametrize("most", [1, 5, 40, 10**6])
+def test_no_part_is_larger_than_it_is_said_to_be(most):
+    m = ModelBuilder("m")
+    x, r = m.columns("x", Axis("i", 6), Axis("j", 4)), m.rows("r", Axis("k", 9))
+    m.add(r[np.arange(9)[:, None, None]], x.all())
+    model = m.finish()
+    said = largest_piece(model, most)
+    assert max(part.nnz for _, _, part in model.column_chunks(most)) <= said <= max(9 * 4, most)
