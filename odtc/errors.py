@@ -84,9 +84,9 @@ class NoSolutionError(OdtcError):
 
 class NotProvedError(OdtcError):
     """A certificate was asked for, and the search was ended before; `heap` is the best tree met
-    (odtc.trees.heap_tree.HeapTree), None if there is none."""
+    (odtc.trees.heap_tree.HeapTree), None if there is none; `interrupted`, whether Ctrl-C or SIGTERM ended it."""
 
-    heap = None
+    heap, interrupted = None, False
 
 
 class OutputError(OdtcError):

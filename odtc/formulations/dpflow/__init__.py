@@ -221,7 +221,7 @@ def certificate(problem: Problem) -> dict:
     if moments.by_moments(problem):
         return moments.certificate(problem)
     if problem.constraints and not threshold_search.by_ranks(problem):
-        return write_constrained_certificate.certify_constrained(problem)[0]
+        return write_constrained_certificate.certify_in_time(problem)
     return write_certificate.certify(problem)
 
 

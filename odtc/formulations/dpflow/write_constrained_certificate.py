@@ -1,7 +1,9 @@
 """From a problem with constraints to its certificate: the best tree, and the multipliers that bound all others."""
 
+import math
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from math import lcm
 
@@ -14,7 +16,8 @@ from odtc.algorithms.constrained.one_test import OneTestSearch
 from odtc.base import deadline
 from odtc.data.splits import Oblique
 from odtc.errors import CertificateError, ChoiceError, NotProvedError, TimeLimitReached
-from odtc.formulations.dpflow.write_certificate import head, with_twins
+from odtc.formulations.dpflow.threshold_search import ROWS, ThresholdSearch
+from odtc.formulations.dpflow.write_certificate import certify_search, head, with_twins
 from odtc.problem.constraints.search_terms import accepting, search_problem
 from odtc.problem.constraints.search_units import whole
 from odtc.problem.problem import Problem
@@ -35,7 +38,35 @@ from odtc.verification.constrained.stated_constraints import readable
 
 LISTED_ONLY = ("together", "tests", "monotone")  # kinds that a search asks of every tree
 LEAST = 3
+SEARCHED = 0.6  # of a time limit, for the search; the rest is for a bound if that does not end
 FEW = 1000  # a pass at multipliers that exclude fewer than one of so many cases costs more than to list these cases
+
+
+def certify_in_time(problem: Problem) -> dict:
+    """The certificate of the best tree under constraints; at the deadline of this context, or after an interruption,
+    that of a bound: the best tree met, and what no tree costs less than, whether it satisfies the constraints or not.
+
+    Raises
+    ------
+    NotProvedError
+        If no tree was met by then.
+    ChoiceError
+        As of `certify_constrained`.
+    """
+    try:
+        with deadline.within(deadline.time_share(math.inf, SEARCHED)):
+            return certify_constrained(problem)[0]
+    except NotProvedError as ended:
+        if ended.heap is None:
+            raise
+        if ended.interrupted:
+            deadline.end_soon()  # of the whole, not of the search alone
+        free = replace(problem, constraints=tuple(one for one in problem.constraints if one.name in ROWS))
+        search = ThresholdSearch(free)
+        with deadline.cut_short():
+            search.run_for_bound() if problem.topology.depth > 2 else search.run()
+        with deadline.put_off():
+            return certify_search(search, ended.heap)
 
 
 def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
@@ -109,6 +140,7 @@ def _unproved(problem: Problem, found: Found, order: np.ndarray) -> NotProvedErr
         f"{deadline.what_ends()} came before the proof, so that there is no certificate; more time, fewer tests "
         "(--encoding auto:bins=8) or a smaller --depth would let it end"
     )
+    error.interrupted = deadline.is_interrupted()
     if found.test is not None:
         error.heap = settle(_in_order(found, order), problem.encoded, found.label)
     return error
