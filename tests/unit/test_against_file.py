@@ -184,6 +184,8 @@ def claimed(bound):
         ("optimal", 5.0, 5.0, "agrees"),
         ("optimal", 5.0, None, "agrees"),
         ("time_limit", 7.0, 2.0, "nothing in that contradicts"),
+        ("time_limit", 7.0, None, "nothing in that contradicts"),
+        ("optimal", 5.0 - 1e-8, 5.0 + 1e-8, "agrees"),
         ("time_limit", None, None, "with nothing"),
         ("optimal", 4.0, 4.0, "no tree below 5 is claimed"),
         ("time_limit", 4.0, 1.0, "no tree below 5 is claimed"),
@@ -201,6 +203,11 @@ def test_another_solver_agrees_or_contradicts(end, objective, bound, words):
     assert check.passed == (not any(word in words for word in ("but", "below", "confirms nothing")))
     assert "agrees" not in _confirmed(claimed(3.0), 5.0, "other", said).text
     assert "agrees" not in _confirmed(claimed(None), 5.0, "other", said).text
+
+
+def test_who_was_asked_is_named_if_it_does_not_say_who_it_is():
+    nameless = Solution(None, Termination.OPTIMAL, 5.0, 5.0, 1.0, "")
+    assert _confirmed(claimed(5.0), 5.0, "other", nameless).text.startswith("other ended as optimal")
 
 
 RECORD = {"objective": 5.0, "bound": 4.0, "gap": 0.2, "nodes": 1, "seconds": 1.0, "solver": "X"}

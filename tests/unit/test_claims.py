@@ -188,3 +188,33 @@ def test_a_command_its_record_and_its_words_agree_however_a_solver_ends(end, bou
     assert {name: again.facts[name] for name in ("objective", "bound", "termination")} == {
         name: facts[name] for name in ("objective", "bound", "termination")
     }
+
+
+def test_a_tree_that_was_cut_back_claims_less(near):
+    """A leaf of too little weight is joined with its sibling: neither the optimum nor the fewest leaves are proved."""
+    rng = np.random.default_rng(2)
+    X, weight = rng.integers(0, 4, (40, 2)).astype(float), np.ones(40)
+    y = ((X[:, 0] > 1) ^ (X[:, 1] > 2)).astype(int)
+    weight[::7] = 5.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        whole = odtc.OptimalTreeClassifier(2).fit(X, y, sample_weight=weight)
+        cut = odtc.OptimalTreeClassifier(2, min_weight_fraction_leaf=0.3).fit(X, y, sample_weight=weight)
+    assert whole.is_optimal_ and whole.status_ == "optimal" and whole.fewest_leaves_
+    assert cut.leaf_weights_.sum(axis=1).min() >= 0.3 * weight.sum() - 1e-9 > whole.leaf_weights_.sum(axis=1).min()
+    assert cut.status_ == "unknown" and not cut.is_optimal_
+    assert not cut.fewest_leaves_ and not cut.fewest_columns_
+    assert cut.bound_ <= whole.objective_ <= cut.objective_ == weight[cut.predict(X) != y].sum()
+
+
+@pytest.mark.parametrize("size", [1e-7, 1.0, 1e9])
+def test_what_is_claimed_of_numbers_is_in_their_own_units(size):
+    """The numbers are fitted in a unit of theirs; cost and bound are squares of the numbers as they are."""
+    X = np.array([[0.0], [0.0], [1.0], [1.0], [2.0], [2.0]])
+    y = size * np.array([1.0, 2.0, 5.0, 7.0, 6.0, 9.0])
+    fitted = odtc.OptimalTreeRegressor(1).fit(X, y)
+    paid = float(((y - fitted.predict(X)) ** 2).sum())
+    sides = [(y[:at], y[at:]) for at in (2, 4)]
+    best = min(sum(float(((side - side.mean()) ** 2).sum()) for side in both) for both in sides)
+    assert fitted.objective_ == pytest.approx(paid, rel=1e-9, abs=0) == pytest.approx(best, rel=1e-9, abs=0)
+    assert fitted.is_optimal_ and fitted.bound_ == pytest.approx(best, rel=1e-9, abs=0)

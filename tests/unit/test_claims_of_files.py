@@ -183,6 +183,15 @@ def test_a_file_that_lacks_columns_proves_nothing(case, tmp_path):
         assert found.message.startswith("the model file was edited since it was built, so nothing is proved: ")
 
 
+def test_a_longer_file_that_lacks_a_column_proves_nothing(case, tmp_path):
+    manifest, model, solution, plain = case
+    longer = with_own_column(plain)
+    names = name_list(longer.columns)
+    content = written(replace(longer, columns=(NamedBlock((names[0], "z", *names[2:])),), matrix=longer.A), tmp_path)
+    same, found = settled_claim(manifest, model, replace(solution, content=content), tmp_path / "m.sol")
+    assert same is model and "it lacks columns of the model" in found.message
+
+
 def test_rows_are_compared_with_their_numbers_and_sides_in_any_order(case):
     manifest, model, _, plain = case
     assert under_columns(manifest, model, plain) is None
