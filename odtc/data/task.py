@@ -139,6 +139,10 @@ class Task(Protocol):
         the sums do not tell. `verify` compares the two."""
         return None
 
+    def rounding(self, sums: np.ndarray, weight: np.ndarray) -> float:
+        """What `loss_again` may be off by, if the losses of rows are rounded before they are their weights."""
+        return 0.0
+
     def told(self, facts: Mapping) -> list[str]:
         """The figures in words, one line each."""
         return []

@@ -107,6 +107,17 @@ def test_numbers_whose_squares_vanish_are_refused():
         odtc.OptimalTreeRegressor(1).fit(np.arange(6.0)[:, None], np.arange(6.0) * 1e-170)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_estimates_of_many_digits_pass_their_own_checks(seed):
+    """Votes of estimates are rounded to six digits, each by itself."""
+    random = np.random.default_rng(seed)
+    X, treatment, chance = random.normal(size=(90, 1)), random.choice(["t", "c"], 90), np.full(90, 0.5)
+    outcome = X[:, 0] ** 2 + random.normal(size=90) * 0.1
+    given = X, treatment, outcome, chance, random.random(90) + 0.5
+    model = odtc.OptimalPolicyTree(1, scores="ips").fit(*given)
+    assert model.is_optimal_ and all(check.passed for check in model.verify(*given))
+
+
 def test_too_few_rows_of_a_treatment_are_told():
     with pytest.raises(ValueError, match="expected 10 rows or more of each action .* got 3 of '0' in the treatments"):
         odtc.OptimalPolicyTree(1).fit(np.arange(6.0)[:, None], [0, 1, 0, 1, 1, 0], np.arange(6.0))

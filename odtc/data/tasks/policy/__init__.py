@@ -233,6 +233,17 @@ def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
     return float(saved.sum() - saved[np.arange(len(saved)), answers[held]].sum())
 
 
+def rounding(sums: np.ndarray, weight: np.ndarray) -> float:
+    """Half a unit for each vote, if all weights are multiples of the unit that votes of estimates are rounded to."""
+    held = sums[:, 1] > 0
+    votes = _votes(sums[held, 2:-1] / sums[held, 1, None], sums[held, 1])
+    if not votes.any():
+        return 0.0
+    unit = 10.0 ** (np.floor(np.log10(votes.max())) - ESTIMATED + 1)
+    rounded = np.abs(weight / unit - np.rint(weight / unit)).max() < 1e-6
+    return 0.5 * float(unit) * votes.size if rounded else 0.0
+
+
 def told(facts) -> list[str]:
     """One line."""
     if facts["cost"] is None:
