@@ -108,6 +108,13 @@ class LinearTerms:
             Z = np.clip((raw - low) / span, -FAR, FAR)
         return replace(self, Z=Z, low=low, span=span)
 
+    def squeezed(self, least: float) -> list[str]:
+        """The names of the numbers of which all but the twentieth of the rows at either end lie within less than
+        `least` of the whole range: cells far out leave hyperplanes with a margin nothing to tell the others apart by.
+        """
+        share = self.by_quantiles().span / self.span
+        return [self.features[term.feature].name for term, part in zip(self.terms, share) if part < least]
+
     def same_plane(self, other: "LinearTerms", h: np.ndarray, g: float) -> tuple[np.ndarray, float]:
         """(h, g) on the scale of these terms of a hyperplane on the scale of the same terms of another one."""
         # Σ_j h_j (x_j - low'_j) / span'_j <= g   with x_j = low_j + span_j z_j

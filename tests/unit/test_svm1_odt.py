@@ -530,3 +530,13 @@ def test_a_margin_of_epsilon_but_for_rounding_is_one(alpha2):
     x = model.join(problem.module.start(problem, heap))
     assert_rows_kept(model, x)
     assert model.objective(x) == pytest.approx(problem.module.objective(problem, heap)) == pytest.approx(1.6 * alpha2)
+
+
+def test_a_cell_far_out_that_hides_a_column_is_told(blobs):
+    X = blobs.X.copy()
+    X[3, 0] = 1e300
+    far = pipeline.pose(replace(blobs, X=X), "svm1_odt", 1, params={"epsilon": 0.01})
+    (words,) = far.module.advice(far)
+    assert "nine tenths of 'x0' within less than the margin" in words
+    fine = pipeline.pose(blobs, "svm1_odt", 1, params={"epsilon": 0.01})
+    assert not fine.module.advice(fine)

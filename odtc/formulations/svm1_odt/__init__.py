@@ -27,6 +27,7 @@ from functools import partial
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.text import some
 from odtc.data.splits import Subset
 from odtc.formulations.svm1_odt.margin_prices import MarginPrices, choose_margin_prices
 from odtc.formulations.svm1_odt.parts import Form, literal
@@ -161,6 +162,11 @@ def advice(problem: Problem) -> list[str]:
         f"verify tells (`routes`)"
     )
     small = [near] if form.eps < LEAST else []
+    if squeezed := form.weighed.squeezed(form.eps):
+        small.append(
+            f"on the scale of [0, 1] cells far out leave nine tenths of {some(squeezed)} within less than the margin: "
+            f"no hyperplane parts these rows by it; clip the column, lower -p epsilon, or take --model oblique_search"
+        )
     chosen = problem.derived(Searched).prices
     small += [] if chosen is None else [_prices_text(problem, chosen)]
     if not form.soft:
