@@ -189,7 +189,7 @@ def test_a_longer_file_that_lacks_a_column_proves_nothing(case, tmp_path):
     names = name_list(longer.columns)
     content = written(replace(longer, columns=(NamedBlock((names[0], "z", *names[2:])),), matrix=longer.A), tmp_path)
     same, found = settled_claim(manifest, model, replace(solution, content=content), tmp_path / "m.sol")
-    assert same is model and "it lacks columns of the model" in found.message
+    assert same is model and f"it lacks columns of the model, {names[1]!r} is the first" in found.message
 
 
 def test_rows_are_compared_with_their_numbers_and_sides_in_any_order(case):

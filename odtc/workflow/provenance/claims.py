@@ -136,7 +136,11 @@ def under_columns(manifest: Manifest, model: Model, other: Model) -> Model | Non
     if other.n_cols > model.n_cols:
         known = {name: at for at, name in enumerate(names)}
         wanted = names_in_file(model, known.__contains__)
-        if lacking := [name for name in wanted if name not in known]:
+        if any(name not in known for name in wanted):
+            # Of the names by which a file may call them, those that tell the most.
+            lacking = min(
+                ([name for name in of if name not in known] for of in (name_list(model.columns), wanted)), key=len
+            )
             raise SolutionError(f"it lacks columns of the model, {lacking[0]!r} is the first")
         rest = sorted(set(known) - set(wanted), key=known.get)
         place = np.array([known[name] for name in (*wanted, *rest)])
