@@ -50,9 +50,13 @@ def searched(
     """
     began = time.monotonic()
 
+    history = _History()
+
     def tell(bound: float, objective: float | None, phase: str = "") -> None:
+        seconds = time.monotonic() - began
+        history.add(seconds, objective, bound)
         if progress is not None:
-            progress(Progress(time.monotonic() - began, objective, bound, None, phase=phase))
+            progress(Progress(seconds, objective, bound, None, phase=phase))
 
     known = start_of(problem, start_from, say)
     certified, rounded = Certified(None), ""
@@ -76,7 +80,9 @@ def searched(
         if found.off > ROUGHLY * abs(paid or 0.0) and not proves(problem, paid):
             ended, bound = Termination.UNKNOWN, paid - found.off
             rounded = f"{ROUNDED.format(found.off)}{certified.why and '; '}{certified.why}"
-    solution = Solution(None, ended, paid, bound, seconds, COMPILER, message=certified.why)
+    history.add(seconds, paid, bound, last=True)
+    told = tuple(history.changes)
+    solution = Solution(None, ended, paid, bound, seconds, COMPILER, message=certified.why, history=told)
     if ended == Termination.INFEASIBLE:
         solution = explained(problem, solution, time_limit)
     if found.infeasible or heap is None:
@@ -90,6 +96,21 @@ def searched(
     fewest = {"fewest_leaves": found.fewest.leaves, "fewest_columns": found.fewest.columns}
     proof = {"certified": certified.accepted, "certificate": certified.facts}
     return replace(done, **proof, interrupted=interrupted, **fewest)
+
+
+class _History:
+    """The incumbents and bounds of a search over time: each better tree, and the bounds now and then."""
+
+    OFTEN = 0.05  # seconds between two bounds beside one tree
+
+    def __init__(self):
+        self.changes: list[tuple[float, float | None, float | None]] = []
+
+    def add(self, seconds: float, objective: float | None, bound: float | None, last: bool = False) -> None:
+        before, known, proved = self.changes[-1] if self.changes else (-np.inf, None, None)
+        if (objective, bound) == (known, proved) or not (last or objective != known or seconds > before + self.OFTEN):
+            return
+        self.changes.append((round(seconds, 3), objective, bound))
 
 
 def _easier(problem: Problem, timed: bool) -> str:

@@ -32,6 +32,16 @@ def test_the_tree_is_proved_without_a_solver_and_a_named_one_runs(tmp_path):
     assert ours["certified"] and "certified" not in theirs
 
 
+def test_the_record_holds_incumbents_and_bounds_over_time_and_a_plot_shows_them(wide):
+    ended = command("fit", "wide.csv", "--depth", 3, "--time-limit", 1, "-o", "w", "--json", folder=wide).facts
+    history = json.loads((wide / "w.run.json").read_text())["history"]
+    incumbents = [incumbent for _, incumbent, _ in history if incumbent is not None]
+    assert incumbents == sorted(incumbents, reverse=True) and history == sorted(history, key=lambda entry: entry[0])
+    assert history[-1][1:] == [ended["objective"], ended["bound"]]
+    assert command("verify", "w.tree.json", folder=wide).code == 0
+    assert command("plot", "progress", "w", "-o", "w.svg", folder=wide).code == 0 and (wide / "w.svg").exists()
+
+
 def test_the_model_is_recorded_as_asked_and_as_chosen(tmp_path):
     words = (MONKS / "monks-1.csv", "--encoding", "onehot", "--json")
     ours = command("fit", *words, "-o", "a", folder=tmp_path).facts
