@@ -31,7 +31,11 @@ def is_mixed(X) -> bool:
 
 
 def expect_names(X) -> None:
-    """Raises DataError for a data frame without columns, or with two of one name."""
+    """Raises DataError for a data frame without columns, or with two of one name, and for what is no table yet."""
+    if isinstance(X, pl.LazyFrame):
+        raise DataError("expected a table in memory, got a LazyFrame of polars; give X.collect()")
+    if isinstance(X, pl.Series) or (hasattr(X, "iloc") and getattr(X, "ndim", 2) == 1):
+        raise DataError("expected a table, got a single column (a Series); give a data frame, as frame[['NAME']]")
     if not hasattr(X, "columns") or not hasattr(X, "shape"):
         return
     names = [str(name) for name in X.columns]

@@ -104,8 +104,8 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         from odtc.data import frames  # it loads polars
 
         given = self.categorical_features
+        frames.expect_names(X)
         if frames.is_mixed(X) or not isinstance(given, str):
-            frames.expect_names(X)
             validate_data(self, X, skip_check_array=True)
             series = frames.series_of(X)
             if not series or not len(series[0]):
@@ -118,7 +118,6 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
             raise ValueError(
                 f'expected categorical_features as "from_dtype" or a list of names or places, got {given!r}'
             )
-        frames.expect_names(X)
         frames.expect_apart(X)
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         return X, tuple(Feature(name, NUMERIC) for name in self._names())
@@ -127,6 +126,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         from odtc.data import frames
 
         check_is_fitted(self)
+        frames.expect_names(X)
         if frames.is_mixed(X) or any(feature.kind != NUMERIC for feature in self.features_):
             validate_data(self, X, reset=False, skip_check_array=True)
             return frames.encode_cells(frames.series_of(X), self.features_)

@@ -4,6 +4,8 @@ to one leaf."""
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import odtc
@@ -116,6 +118,21 @@ def test_estimates_of_many_digits_pass_their_own_checks(seed):
     given = X, treatment, outcome, chance, random.random(90) + 0.5
     model = odtc.OptimalPolicyTree(1, scores="ips").fit(*given)
     assert model.is_optimal_ and all(check.passed for check in model.verify(*given))
+
+
+@pytest.mark.parametrize("make", [odtc.OptimalTreeClassifier, odtc.OptimalTreeRegressor])
+def test_what_is_no_table_is_told(make):
+    frame, y = pd.DataFrame({"d": np.arange(6.0)}), [0, 0, 1, 1, 1, 0]
+    model = make(1).fit(frame, y)
+    for wrong, said in (
+        (frame["d"], r"a data frame, as frame\[\['NAME'\]\]"),
+        (pl.Series([1.0] * 6), "a single column"),
+        (pl.from_pandas(frame).lazy(), "X.collect"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            make(1).fit(wrong, y)
+        with pytest.raises(ValueError, match=said):
+            model.predict(wrong)
 
 
 def test_too_few_rows_of_a_treatment_are_told():
