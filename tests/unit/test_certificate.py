@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import odtc
+from odtc.cli.commands.certify import _steps
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.errors import CertificateError
@@ -500,6 +502,19 @@ def test_how_columns_were_read_is_bound_and_said(key, name, tmp_path):
             check(facts | {"of": forged}, dataset)
     with pytest.raises(CertificateError, match="the certificate states the columns read as"):
         check(plain | {"of": plain["of"] | {key: [name]}}, as_it_is)
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ({"n_targets": 1}, "1 target"),
+        ({"n_targets": 1200}, "1,200 targets"),
+        ({"n_cases": 1, "n_listed": 1}, "1 case, 1 listed"),
+        ({"n_cases": 17, "n_listed": 0}, "17 cases, 0 listed"),
+    ],
+)
+def test_what_was_checked_is_counted_in_words(steps, words):
+    assert _steps(SimpleNamespace(steps=steps)) == words
 
 
 def test_what_it_is_of_is_said(mixed):

@@ -202,7 +202,8 @@ def _none(proof) -> str:
 
 
 def _steps(proof) -> str:
-    return ", ".join(f"{count:,} {name.removeprefix('n_').replace('_', ' ')}" for name, count in proof.steps.items())
+    named = {name.removeprefix("n_").replace("_", " "): count for name, count in proof.steps.items()}
+    return ", ".join(f"{count:,} {name.removesuffix('s') if count == 1 else name}" for name, count in named.items())
 
 
 def _satisfying(proof) -> str:
