@@ -40,6 +40,9 @@ SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leave
 LOOKS = 1e7  # entries of evaluated tests for the fewest columns, at least
 SOON = 5.0  # CPU seconds of work that is expected, at most, for the choice of kernels at the beginning
 OFTEN = 0.05  # seconds between two reports
+LARGE = 1e6  # rows times columns, from which a tree over PARTS sets of the rows of each column is sought first
+PARTS = 16
+COARSE = 0.3  # of the time, for this tree
 RANKED = 2e6  # rows times columns of a large table: to rank its rows for a search takes longer than a moment
 IN_HAND = 0.5  # seconds for the certificate of a tree that is proved, after an interruption
 
@@ -248,9 +251,20 @@ class ThresholdSearch:
         depth = self.problem.topology.depth
         return size_estimate.seconds(self.problem.encoded.n_tests, depth) if self.ranked.binary and depth > 2 else 0.0
 
+    def _begin_coarsely(self, depth):
+        """A tree over few tests of each column, as over all of them even a greedy one takes long on a large table."""
+        tests = self.tests.coarser(PARTS)
+        search = RankSearch(tests.ranked, self._check)
+        self._try(COARSE, lambda: [search.dive(depth), search.improve(depth)])
+        found = tests.tree(search, self.problem.topology)
+        if self.start is None or objective(self.problem, found) < objective(self.problem, self.start):
+            self.start = found
+
     def _phases(self, depth):
-        need, timed = self._known_cost(), deadline.seconds_left() is not None
-        self.height = depth
+        timed, self.height = deadline.seconds_left() is not None, depth
+        if timed and depth > 1 and self.scales.rank.size > LARGE:
+            self._begin_coarsely(depth)
+        need = self._known_cost()
         early = early_bound.EarlyBound(self.search, depth, need)
         if timed and depth > 2:
             self._try(COMMON, lambda: early.by_common_rows(timed))
