@@ -218,3 +218,17 @@ def test_what_is_claimed_of_numbers_is_in_their_own_units(size):
     best = min(sum(float(((side - side.mean()) ** 2).sum()) for side in both) for both in sides)
     assert fitted.objective_ == pytest.approx(paid, rel=1e-9, abs=0) == pytest.approx(best, rel=1e-9, abs=0)
     assert fitted.is_optimal_ and fitted.bound_ == pytest.approx(best, rel=1e-9, abs=0)
+
+
+def test_limits_of_leaves_are_kept_as_they_are_told():
+    """Four levels of ten rows each, or a row less in one: as many leaves as may be, and of as many rows as must be."""
+    X = np.repeat([[0.0], [1.0], [2.0], [3.0]], [3, 2, 3, 2], axis=0)
+    y = np.repeat([0.0, 10.0, 20.0, 40.0], [3, 2, 3, 2])
+    for most in (2, 3, 4):
+        fitted = odtc.OptimalTreeRegressor(2, max_leaf_nodes=most).fit(X, y)
+        assert fitted.tree_.n_leaves == most and fitted.is_optimal_
+    for share, least in ((0.2, 2), (0.25, 3), (0.3, 3)):
+        fitted = odtc.OptimalTreeRegressor(2, min_weight_fraction_leaf=share).fit(X, y)
+        counts = np.unique(fitted.predict(X), return_counts=True)[1]
+        assert counts.min() >= least and fitted.is_optimal_
+        assert (fitted.objective_ == 0) == (least == 2)
