@@ -63,14 +63,17 @@ DECODING = (
     "tests/unit/test_what_checks_say.py",
 )
 CONSTRAINTS = (
+    "tests/unit/test_each_constraint.py",
     "tests/unit/test_constraints.py",
+    "tests/unit/test_constraint_texts.py",
     "tests/unit/test_constraint_figures.py",
+    "tests/unit/test_conflicts.py",
     "tests/unit/test_path_constraints.py",
+    "tests/unit/test_paths_and_resources.py",
     "tests/unit/test_resources.py",
     "tests/unit/test_fair.py",
-    "tests/unit/test_constrained_fit.py",
-    "tests/laws/test_constraints.py",
-    "tests/laws/test_constraint_commands.py",
+    "tests/unit/test_live_cases.py",
+    "tests/unit/test_expressions.py",
 )
 ESTIMATOR = (
     "tests/unit/test_claims.py",

@@ -119,7 +119,7 @@ def _between(problem: Problem, given: Constraint, reached: float) -> Constraint 
     """The constraint with a number halfway from the one asked to one that a tree keeps; a whole one if it counts. None
     if there is no such number between them."""
     low, high = sorted((reached, given.bound))
-    for middle in (round((low + high) / 2, 4), (low + high) // 2, (low + high) // 2 + 1):
+    for middle in (round((low + high) / 2, 4), (low + high) // 2):
         if low < middle < high:
             with suppress(ChoiceError):
                 return given.module.read(problem.encoded, replace(given, bound=middle))

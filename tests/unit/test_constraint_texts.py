@@ -1,0 +1,267 @@
+"""Texts of constraints at their edges: what is taken and what is refused, examples, groups and limits."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import odtc
+from odtc.algorithms.constrained.constrained_problem import TooLarge
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.errors import ChoiceError
+from odtc.problem.constraints import arguments
+from odtc.problem.constraints.constraint import able_models, built, example_text, limits, parse
+from odtc.problem.constraints.groups import example_of, groups, members
+from odtc.problem.constraints.kind import CONSTRAINTS
+from odtc.problem.constraints.kinds import leaf_rows
+from odtc.problem.constraints.search_units import ROUNDED, rounded_down, whole
+from odtc.workflow import pipeline
+
+
+def encoded(classes=("no", "yes"), weight=None, columns=("x", "c"), n=12):
+    """A number, twelve rows or so, and a column of two levels."""
+    X = np.stack([np.arange(n) % 7, np.arange(n) // 3 % 2], axis=1).astype(float)
+    y = (np.arange(n) % len(classes)).astype(np.int32)
+    features = Feature(columns[0], "numeric"), Feature(columns[1], "categorical", ("u", "v"))
+    return encode(Dataset("d", X, y, features, classes, np.ones(n) if weight is None else weight), "auto")
+
+
+def refused(text, of, words):
+    with pytest.raises(ChoiceError) as said:
+        parse(text, of)
+    assert words in str(said.value) and "\n" not in str(said.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "leaf_rows >= 0",
+        "leaf_rows >= 12",
+        "leaves <= 1",
+        "branch_nodes <= 0",
+        "features <= 0",
+        "tests <= 0",
+        "cost <= 0",
+        "accuracy >= 0",
+        "accuracy >= 1",
+        "recall[no] >= 1",
+        "class_leaves[no] <= 0",
+        "leaf_class_rows[no] >= 0",
+        "leaf_class_rows[no] >= 12",
+        "leaf_precision >= 0",
+        "leaf_precision[no] >= 1",
+        "deepest[x] <= 0",
+        "shallowest[x] >= 0",
+        "group_accuracy[group=c] >= 1",
+        "statistical_parity[group=c,positive=no] <= 0",
+        "never_together[x,c]",
+        "together[x,c]",
+        "not_below[x,c]",
+    ],
+)
+def test_the_least_and_the_greatest_bound_are_taken(text):
+    assert str(parse(text, encoded())) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("leaf_rows >= -1", "0 or more"),
+        ("leaf_rows >= 13", "at most the 12 rows"),
+        ("leaves <= 0", "1 or more"),
+        ("leaves <= 1.5", "whole number"),
+        ("branch_nodes <= -1", "0 or more"),
+        ("cost <= -0.5", "a cost of 0 or more"),
+        ("accuracy >= -0.01", "between 0 and 1"),
+        ("accuracy >= 1.01", "between 0 and 1"),
+        ("accuracy >= 100", "write 1 for 100 %"),
+        ("class_leaves[no,yes] <= 1", "expected class_leaves[CLASS] <= N"),
+        ("class_leaves <= 1", "expected class_leaves[CLASS] <= N"),
+        ("class_leaves[no] <= -1", "0 or more"),
+        ("class_leaves[no] <= 0.5", "whole number"),
+        ("leaf_class_rows[no,yes] >= 1", "expected leaf_class_rows[CLASS] >= N"),
+        ("leaf_class_rows[no] >= 13", "up to the 12 rows"),
+        ("leaf_class_rows[no] >= -1", "up to the 12 rows"),
+        ("leaf_class_rows[no] >= 1.5", "whole number"),
+        ("leaf_precision[no,yes] >= 0.5", "one class or none"),
+        ("leaf_precision[maybe] >= 0.5", "known: no, yes"),
+        ("recall[no,yes] >= 0.5", "expected recall[CLASS]"),
+        ("f1[no,yes] >= 0.5", "expected f1[CLASS]"),
+        ("deepest[x,c] <= 1", "expected deepest[FEATURE] <= N"),
+        ("deepest[x] <= 0.5", "a whole number"),
+        ("deepest[x] <= -1", "a whole number"),
+        ("shallowest[x] >= -1", "a whole number"),
+        ("never_together[x,x]", "two columns or more"),
+        ("together[x]", "two columns or more"),
+        ("not_below[x,c,x]", "not_below[FEATURE,FEATURE]"),
+        ("monotone[x]", "monotone[FEATURE,positive=CLASS]"),
+        ("monotone[x,c,positive=no]", "monotone[FEATURE,positive=CLASS]"),
+        ("monotone[x,klass=no]", "monotone[FEATURE,positive=CLASS]"),
+        ("monotone[c,positive=no]", "a column of numbers"),
+        ("statistical_parity[group=c,group=x] <= 0.1", "statistical_parity[group=…,positive=…]"),
+        ("statistical_parity[group=c,positive=no,positive=no] <= 0.1", "statistical_parity[group=…,positive=…]"),
+        ("group_accuracy[group=x<=99] >= 0.5", "two groups of rows or more"),
+        ("group_accuracy[group=x<=many] >= 0.5", "a column of numbers"),
+        ("tests[x] <= 1", "no arguments"),
+        ("cost[no] <= 1", "no arguments"),
+        ("balanced_accuracy[no] >= 1", "no arguments"),
+        ("accuracy >= 5%", "write 5% as 0.05"),
+    ],
+)
+def test_what_is_beyond_is_refused_in_a_sentence(text, words):
+    refused(text, encoded(), words)
+
+
+@pytest.mark.parametrize("kind", ["recall", "f1", "precision", "false_negative_rate"])
+def test_a_share_of_no_rows_is_refused(kind):
+    op = CONSTRAINTS.get(kind).OPS[0]
+    light = np.where(np.arange(12) % 2, 1.0, 0.0)  # rows of "no" weigh nothing
+    refused(f"{kind}[no] {op} 0.5", encoded(weight=light), "rows of the class 'no'")
+    refused("false_positive_rate[yes] <= 0.5", encoded(weight=light), "other classes than the class 'yes'")
+    assert parse(f"{kind}[yes] {op} 0.5", encoded(weight=light)).args == ("yes",)
+    assert parse("false_positive_rate[no] <= 0.5", encoded(weight=light)).args == ("no",)
+
+
+def test_two_groups_with_rows_of_the_class_are_wanted():
+    y = np.array([0] * 3 + [1] * 3 + [0] * 6, np.int32)  # "yes" in the group v alone
+    X = np.stack([np.arange(12), [0] * 3 + [1] * 3 + [0] * 3 + [1] * 3], axis=1).astype(float)
+    features = Feature("x", "numeric"), Feature("c", "categorical", ("u", "v"))
+    of = encode(Dataset("d", X, y, features, ("no", "yes"), np.ones(12)), "auto")
+    refused("equal_opportunity[group=c,positive=yes] <= 0.1", of, "two groups with rows of the class 'yes'")
+    refused("predictive_equality[group=c,positive=no] <= 0.1", of, "rows of other classes than 'no'")
+    for kind in ("equal_opportunity[group=c,positive=no]", "predictive_equality[group=c,positive=yes]"):
+        assert parse(f"{kind} <= 0.1", of).bound == 0.1
+
+
+def test_a_name_with_a_comma_is_written_in_quotes():
+    of = encoded(classes=("a,b", 'say "no"', " c"))
+    for name, written in (("a,b", '"a,b"'), ('say "no"', '"say ""no"""'), (" c", '" c"')):
+        given = replace(parse("recall['a,b'] >= 0.5", of), args=(name,))
+        assert str(given) == f"recall[{written}] >= 0.5"
+    assert parse('recall["a,b"] >= 0.5', of).args == ("a,b",)
+
+
+def test_names_of_many_pieces_are_joined_up_to_a_limit():
+    longest = ",".join(["a"] * arguments.MOST_PIECES)
+    assert parse(f"recall[{longest}] >= 0.5", encoded(classes=(longest, "yes"))).args == (longest,)
+    refused(f"recall[{longest},a] >= 0.5", encoded(classes=(f"{longest},a", "yes")), "expected recall[CLASS]")
+
+
+def test_limits_of_leaves_are_those_of_branch_nodes():
+    data = encoded().dataset
+    for texts, said in (
+        (("branch_nodes <= 2",), {"most_leaves": 3}),
+        (("leaves <= 2",), {"most_leaves": 2}),
+        (("leaf_rows >= 3",), {"least_rows": 3}),
+        (("leaf_rows >= 3", "branch_nodes <= 0"), {"least_rows": 3, "most_leaves": 1}),
+        (("features <= 1",), {}),
+    ):
+        assert limits(pipeline.pose(data, "flowoct", 2, constraints=texts)) == said
+
+
+def test_what_no_model_can_say_is_refused_by_the_models():
+    problem = pipeline.pose(encoded().dataset, "flowoct", 2, constraints=("together[x,c]",))
+    with pytest.raises(ChoiceError, match=r"'together\[x,c\]' is satisfied by the compiler's own search alone"):
+        built(problem)
+    assert "whose own search needs no model" in able_models(CONSTRAINTS.get("together"))
+
+
+def test_forms_that_take_a_kind_are_named_with_their_parameters():
+    assert "flowoct, bendersoct, oct with -p binary=true and dpflow take it" in able_models(CONSTRAINTS.get("tests"))
+    said = able_models(CONSTRAINTS.get("leaf_precision"))
+    assert said.startswith("flowoct takes it; ") and "keeps it by its own search" in said
+
+
+def test_a_number_of_columns_that_integers_choose_is_an_equation():
+    """CBC 2.10 ends in an error if it turns Σ y ≤ 1 into an equation by itself."""
+    for most in (1, 2, 5):
+        model = built(pipeline.pose(encoded().dataset, "flowoct", 2, constraints=(f"features <= {most}",)))
+        (row,) = (block.start for block in model.rows if block.name.startswith("distinct"))
+        chosen = [block for block in model.columns if block.name.startswith("held")][0]
+        own = slice(chosen.start, chosen.stop)
+        whole_y = model.integrality[own].all()
+        assert model.row_upper[row] == (min(most, 2) if whole_y else most)
+        assert model.row_lower[row] == (min(most, 2) if whole_y else -np.inf)
+
+
+def test_a_kind_without_an_example_in_its_summary_is_pointed_to(monkeypatch):
+    monkeypatch.setattr(leaf_rows, "SUMMARY", "at least so many rows")
+    assert example_text("leaf_rows", encoded()) == "see `odtc info leaf_rows`"
+
+
+def test_an_example_of_groups_is_the_column_of_the_fewest_levels():
+    assert example_of(encoded()) == "c"
+    many = Feature("many", "numeric"), Feature("town", "categorical", tuple(f"t{i}" for i in range(60)))
+    cells = np.stack([np.arange(60.0), np.arange(60.0)], axis=1)
+    y = (np.arange(60) % 2).astype(np.int32)
+    of = {
+        names: encode(Dataset("d", cells[:, list(names)], y, tuple(many[at] for at in names), ("n", "y"), np.ones(60)))
+        for names in ((0,), (1,))
+    }
+    assert example_of(of[0,]) == "many<=30"
+    assert example_of(of[1,]) == "town"
+    few = replace(many[0], name="few")
+    fifty = Dataset("d", cells[:50, :1], y[:50], (few,), ("n", "y"), np.ones(50))
+    assert example_of(encode(fifty)) == "few"
+    bare = replace(encoded(), dataset=None)
+    assert example_of(bare) == "COLUMN"
+    known = replace(bare, groups=(groups(encoded(), "c"), groups(encoded(), "x<=3")))
+    assert example_of(known) == "c"
+    assert groups(known, "x<=3").names == ("x<=3", "x>3")
+    with pytest.raises(ChoiceError, match=r"groups that the manifest knows \(c, x<=3\), got 'x'"):
+        groups(known, "x")
+
+
+@pytest.mark.parametrize(
+    ("columns", "text", "names", "inside"),
+    [
+        (("x", "c"), "x<=3", ["x<=3", "x>3", "missing"], lambda x, c: x <= 3),
+        (("a<=b", "c"), "a<=b<=3", ["a<=b<=3", "a<=b>3", "missing"], lambda x, c: x <= 3),
+        (("x", "c"), "c:u", ["u", "the others", "missing"], lambda x, c: c == 0),
+        (("x", "c"), "x:1|2", ["1|2", "the others", "missing"], lambda x, c: np.isin(x, [1, 2])),
+        (("x", "g:h"), "g:h:v", ["v", "the others", "missing"], lambda x, c: c == 1),
+        (("x", "g:h:i"), "g:h:i:v", ["v", "the others", "missing"], lambda x, c: c == 1),
+    ],
+)
+def test_members_of_groups_by_hand(columns, text, names, inside):
+    data = encoded(columns=columns).dataset
+    X = data.X.copy()
+    X[0] = np.nan
+    of, found = members(replace(data, X=X), text)
+    assert found == names
+    wanted = np.where(inside(*data.X.T), 0, 1)
+    wanted[0] = 2
+    assert of.tolist() == wanted.tolist()
+
+
+def test_groups_of_a_column_of_more_numbers_than_a_person_has_thought_of():
+    cells = np.arange(51.0)[:, None]
+    features, y = (Feature("x", "numeric"),), (np.arange(51) % 2).astype(np.int32)
+    data = Dataset("d", cells, y, features, ("n", "y"), np.ones(51))
+    with pytest.raises(ChoiceError, match="at most 50 groups, got group=x with 51 different numbers"):
+        members(data, "x")
+    assert len(members(replace(data, X=np.minimum(cells, 49)), "x")[1]) == 50
+
+
+def test_sums_are_whole_or_rounded_down():
+    values, scale = whole(np.array([0.5, 1.0, -0.25]))
+    assert (values.tolist(), scale) == ([2, 4, -1], 4)
+    third, scale = whole(np.array([1 / 3, 2.0]))
+    assert (third.tolist(), scale) == ([1, 6], 3)
+    with pytest.raises(TooLarge, match="no fractions of numbers up to a million"):
+        whole(np.array([1 / 999983, 1 / 999979]))
+    assert whole(np.array([1e12 + 0.5]))[0].tolist() == [2 * 10**12 + 1]
+    coef = np.array([np.pi, -np.e, 0.0, 1e-9])
+    values, scale = rounded_down(coef)
+    assert scale == ROUNDED / np.pi
+    assert (values <= coef * scale).all() and (values > coef * scale - 1).all()
+    assert rounded_down(np.zeros(3))[0].tolist() == [0, 0, 0]
+
+
+def test_a_constraint_of_no_class_is_taken_for_numbers(tmp_path):
+    (tmp_path / "r.csv").write_text("x,y\n" + "".join(f"{i},{i * 1.5}\n" for i in range(8)))
+    of = encode(odtc.read(tmp_path / "r.csv", task="regression"), "auto")
+    assert str(parse("leaf_rows >= 2", of)) == "leaf_rows >= 2"
+    with pytest.raises(ChoiceError, match="class"):
+        parse("accuracy >= 0.5", of)
