@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -17,14 +18,13 @@ from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Dataset, Feature
 from odtc.estimators import parameters
 from odtc.estimators.cost_complexity import Corner, envelope
+from odtc.estimators.least_weight import best_fitting, fits, least_rows
 from odtc.estimators.monotone import constraint_text, directions, keeps_order
 from odtc.estimators.tree_estimator import TreeEstimator
-from odtc.model.solution import Solution, Termination
+from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.attack import is_robust
 from odtc.trees.boxes import Boxes
-from odtc.trees.heap_tree import HeapTree
-from odtc.trees.simplifying import simplify_tree
-from odtc.trees.tree import Branch, Leaf, Tree
+from odtc.trees.tree import Leaf, Tree
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
 
@@ -174,16 +174,20 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             )
         of_class = self._class_weights(dataset)
         if share > 0 and problem is not None:
-            total = np.bincount(dataset.y, dataset.weight, self.n_classes_) @ of_class
-            root = _cut_back(tree.root, of_class, cost, share * total * (1 - 1e-9))
-            if root is not tree.root:
-                tree = replace(tree, root=root)
-                tree = simplify_tree(tree) if self.simplify and not problem.constraints else tree
-                heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, True)
-                solution = replace(
-                    solution, objective=problem.module.objective(problem, heap), termination=Termination.UNKNOWN
-                )
-                smallest = False, False
+            least = share * float(np.bincount(dataset.y, dataset.weight, self.n_classes_) @ of_class)
+            if not fits(tree, of_class, least):
+                tree, paid = best_fitting(problem, tree, of_class, cost, least, self.simplify)
+                proved = is_proved(paid, solution.bound)
+                ended = Termination.OPTIMAL if proved else Termination.UNKNOWN
+                solution, smallest = replace(solution, objective=paid, termination=ended), (False, False)
+                if not proved:
+                    warnings.warn(
+                        f"min_weight_fraction_leaf={share:g} is not proved to be satisfied at the least cost, as the "
+                        f"rows have different weights: the tree costs {paid:g}, and none costs less than "
+                        f"{solution.bound}; min_samples_leaf, which counts rows, is proved",
+                        ConvergenceWarning,
+                        stacklevel=2,
+                    )
         self.model_ = problem.formulation if problem is not None else None
         self._ended(tree, solution)
         for name, sign in directions(self.monotonic_cst, self._names()):
@@ -435,7 +439,9 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         return self.max_depth == 0 or len(np.unique(dataset.y)) < 2 or same.all()
 
     def _model_spec(self, cost: np.ndarray, dataset: Dataset) -> ModelSpec:
-        given = self._limits(self.min_samples_leaf)
+        weight = dataset.weight * self._class_weights(dataset)[dataset.y]
+        least = least_rows(weight, self.min_weight_fraction_leaf)
+        given = self._limits(max(self.min_samples_leaf, least))
         for name, sign in directions(self.monotonic_cst, self._names()):
             given += (constraint_text(name, dataset.classes[1 if sign > 0 else 0]),)
         weights = np.bincount(dataset.y, dataset.weight, self.n_classes_)
@@ -468,18 +474,6 @@ def _leaf_alone(dataset: Dataset, cost: np.ndarray) -> tuple[Tree, Solution]:
     leaf = Leaf(int(paid.argmin()) if K > 1 else 0, tuple(map(float, counts)), tuple(map(int, rows)))
     tree = Tree(leaf, dataset.features, dataset.classes, dataset.target, dataset.missing)
     return tree, Solution(None, Termination.OPTIMAL, float(paid.min()), float(paid.min()), 0.0, "odtc")
-
-
-def _cut_back(node, of_class: np.ndarray, cost: np.ndarray, least: float):
-    """The node without the branch nodes, from the bottom up, that have a leaf of less weight; the same
-    object if there are none."""
-    if isinstance(node, Leaf):
-        return node
-    left, right = (_cut_back(child, of_class, cost, least) for child in (node.left, node.right))
-    if any(isinstance(child, Leaf) and np.dot(child.counts, of_class) < least for child in (left, right)):
-        cut = Branch(node.split, left, right)
-        return Leaf(int((np.array(cut.counts) @ cost).argmin()), cut.counts, cut.rows)
-    return node if left is node.left and right is node.right else Branch(node.split, left, right)
 
 
 def _label(label) -> str:

@@ -111,10 +111,11 @@ TYPES = {
 # What is to be said beside the help of a field, or without one.
 TEXTS = {
     "min_samples_leaf": 'Fewest training rows in a leaf; above 1 it is the constraint "leaf_rows >= N".',
-    "min_weight_fraction_leaf": "Least share of the weight (sample and class weights) in a leaf. The best tree of a "
-    "classifier without this limit is pruned until it satisfies it: then `bound_` still holds, and `is_optimal_` is "
-    "only true if nothing was lost. Of other trees the rows must have one weight, and it is a constraint on their "
-    "number.",
+    "min_weight_fraction_leaf": "Least share of the weight (sample and class weights) in a leaf. If all rows have one "
+    "weight it is a constraint on their number. Else a classifier takes the best tree with as many rows in each leaf "
+    "as can hold this weight, cut back until it satisfies the limit, or CART's under the limit if that is better: "
+    "`bound_` holds, and a ConvergenceWarning says if the tree is not proved to be the best. Other estimators take "
+    "rows of one weight only.",
     "categorical_features": "Columns that are categories whatever their type is; text and categorical dtypes are so by "
     "themselves.",
     "time_limit": "If they end without a proof the best tree so far is kept, with a ConvergenceWarning; `is_optimal_` "

@@ -1,6 +1,5 @@
 """What all estimators of trees have in common: how rows are coded, where they end, and how a run is made."""
 
-import math
 import warnings
 from dataclasses import replace
 from numbers import Integral
@@ -15,6 +14,7 @@ from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import SolverError
 from odtc.estimators.cost_complexity import price_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
+from odtc.estimators.least_weight import least_rows
 from odtc.estimators.units import in_unit, unit_of
 from odtc.model.solution import Termination, is_proved
 from odtc.trees.tree import Leaf
@@ -192,7 +192,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
                 "expected min_weight_fraction_leaf with rows of one weight, which it counts, got weights from "
                 f"{weight.min():g} to {weight.max():g}; use min_samples_leaf"
             )
-        least = max(self.min_samples_leaf, math.ceil(share * len(weight) * (1 - 1e-12)))
+        least = max(self.min_samples_leaf, least_rows(weight, share))
         params = self._priced(float(weight.sum()) / unit)
         return ModelSpec(self.model, int(self.max_depth), params, self.encoding, constraints=self._limits(least))
 

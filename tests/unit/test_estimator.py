@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from tests.command_line import environment
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:min_weight_fraction_leaf")  # one check sets it beside class weights
 @parametrize_with_checks([odtc.OptimalTreeClassifier()])
 def test_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
@@ -129,15 +131,45 @@ def test_leaves_keep_rows_and_weights_apart():
     assert fitted.predict_proba(X) == pytest.approx(shares[leaves])
 
 
-def test_fewest_rows_in_a_leaf_are_kept_and_few_of_weight_are_cut_back():
+def test_fewest_rows_in_a_leaf_and_their_share_are_one_limit():
     X, y = blobs(40, 2, 2, seed=5)
     fitted = odtc.OptimalTreeClassifier(2, min_samples_leaf=9).fit(X, y)
     assert fitted.leaf_rows_.sum(axis=1).min() >= 9 and fitted.is_optimal_
-    cut = odtc.OptimalTreeClassifier(3, min_weight_fraction_leaf=0.2).fit(X, y)
-    free = odtc.OptimalTreeClassifier(3).fit(X, y)
-    assert cut.leaf_weights_.sum(axis=1).min() >= 0.2 * len(y)
-    assert cut.bound_ == free.bound_ and cut.objective_ == (cut.predict(X) != y).sum()
-    assert cut.is_optimal_ == (cut.objective_ == free.objective_)
+    rows = odtc.OptimalTreeClassifier(3, min_samples_leaf=8).fit(X, y)
+    share = odtc.OptimalTreeClassifier(3, min_weight_fraction_leaf=0.2).fit(X, y, sample_weight=np.full(40, 0.3))
+    assert share.leaf_weights_.sum(axis=1).min() >= 0.2 * 12 - 1e-9
+    assert share.is_optimal_ and share.tree_.n_leaves == rows.tree_.n_leaves
+    assert share.objective_ == pytest.approx(0.3 * rows.objective_)
+
+
+def test_a_share_of_different_weights_is_never_missed_nor_worse_than_cart():
+    """Against every tree of depth 2, and CART of scikit-learn under the same limit."""
+    random, proved, open_ = np.random.default_rng(11), 0, 0
+    for _ in range(8):
+        X, y, weight = random.integers(0, 4, (24, 2)).astype(float), random.integers(0, 2, 24), random.random(24) + 0.1
+        least = 0.15 * weight.sum()
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            fitted = odtc.OptimalTreeClassifier(2, min_weight_fraction_leaf=0.15).fit(X, y, sample_weight=weight)
+        best = _least_cost(X, y, weight, least, 2)
+        cart = DecisionTreeClassifier(max_depth=2, min_weight_fraction_leaf=0.15, random_state=0)
+        wrong = cart.fit(X, y, sample_weight=weight).predict(X) != y
+        assert np.bincount(fitted.apply(X), weight).min() >= least - 1e-9
+        assert fitted.bound_ <= best + 1e-9 <= fitted.objective_ + 2e-9 <= weight[wrong].sum() + 3e-9
+        assert fitted.is_optimal_ == (not said) and all(check.passed for check in fitted.verify(X, y, weight))
+        proved, open_ = proved + fitted.is_optimal_, open_ + (not fitted.is_optimal_)
+    assert proved and open_
+
+
+def _least_cost(X, y, weight, least, depth):
+    """What the best tree costs whose leaves hold this weight, by trying every tree."""
+    if weight.sum() < least:
+        return np.inf
+    best = min(weight[y == k].sum() for k in (0, 1))
+    for left in (X[:, f] <= cut for f in range(X.shape[1]) for cut in np.unique(X[:, f])[:-1] if depth):
+        sides = (_least_cost(X[side], y[side], weight[side], least, depth - 1) for side in (left, ~left))
+        best = min(best, sum(sides))
+    return best
 
 
 def test_search_pipeline_pickle_and_clone():
