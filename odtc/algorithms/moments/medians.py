@@ -142,6 +142,9 @@ class MedianSearch(MomentSearch):
     def _by_leaves(self, most: int) -> float:
         return 0.0
 
+    def _all_at_once(self, rows: np.ndarray) -> bool:
+        return False
+
     def _pairs(self, n_rows: int) -> float:
         return np.inf  # two levels are found by intervals
 

@@ -18,6 +18,8 @@ Limits on leaves and columns (odtc.algorithms.moments.tree_limits) make a value 
 of a column are taken for each number of leaves on the left side. Of sets of columns, of which a tree keeps to one, all
 that are left are searched at once, as if a tree could take columns of several; if the best tree does, a column of it
 tells the sets apart in two.
+
+Four levels over few cuts need no search (odtc.algorithms.moments.four_levels).
 """
 
 import heapq
@@ -26,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.algorithms.moments import kernels, laws
+from odtc.algorithms.moments import four_levels, kernels, laws
 from odtc.algorithms.moments.partition_bound import partition_costs
 from odtc.algorithms.moments.tree_limits import Place, TreeLimits, fitted, shares
 
@@ -110,7 +112,7 @@ class MomentSearch:
         # By depth, place and rows of three levels or more: the cuts that were tried, and which of their sides were
         # solved.
         self.tried: dict[tuple, list] = {}
-        self.limits, self.free = limits, None
+        self.limits, self.free, self.at_once = limits, None, False
         if least > 1 or limits.rises:
             self.free = self._of_any_rows(rank, moments, limits.without_levels())
 
@@ -126,12 +128,28 @@ class MomentSearch:
             self.root.lower = min(self._by_leaves(min(2**depth, self.limits.leaves or np.inf)), self.root.upper)
         if self.limits.subsets is not None:
             return self._solve_subsets(rows, depth)
+        if depth == 4 and self._all_at_once(rows):
+            self.at_once = True
+            return self.root
         for height in range(1, depth + 1):
             found = self._solve(rows, height, np.inf, self.limits.root, root=height == depth)
             if found.upper < self.root.upper:
                 self.root.upper, self.root.tree = found.upper, found.tree
         self.root.lower = max(self.root.lower, found.lower)
         return self.root
+
+    def _all_at_once(self, rows: np.ndarray) -> bool:
+        """Finds the best tree of four levels over few cuts; whether that is done."""
+        if self.free is not None or not self.limits.nothing or not four_levels.repays(len(rows), self.size):
+            return False
+        found = four_levels.FourLevels(self.code, self.moments, (self.law, self.tiny, self.price), self.check)
+        if found.gain is None:
+            return False
+        cost = max(0.0, float(self.q.sum()) - found.gain)
+        if cost < self.root.upper - self.near:
+            self.root.upper, self.root.tree = cost, found.tree(self.near, Stump(None))
+        self.root.lower = self.root.upper
+        return True
 
     def _solve_subsets(self, rows: np.ndarray, depth: int) -> Known:
         """The best tree whose columns lie in one of the sets of the limits: sets by rising bound of the trees over all

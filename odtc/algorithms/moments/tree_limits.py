@@ -48,6 +48,11 @@ class TreeLimits:
         return Place(leaves=self.leaves)
 
     @property
+    def nothing(self) -> bool:
+        """Whether all trees keep them."""
+        return self.leaves is self.levels is self.below is self.subsets is None
+
+    @property
     def rises(self) -> bool:
         """Whether a column may be tested below the root at some level, and not at the one above."""
         return self.levels is not None and bool((self.levels[2:] & ~self.levels[1:-1]).any())

@@ -14,6 +14,8 @@ more rows costs no less, a cut between two tried cuts a < b costs at least what 
 b do. So the checker finds, from the tried cuts alone, a bound of all trees; the tree is the best one if no tree costs
 less than the lesser end of its cost. All that is rounded is rounded so that the bound holds.
 
+If cuts are few, `tried` may be "all": all cuts are tried, of trees of three or four levels without limits.
+
 `least` and `leaves` limit the trees: rows of the data in each leaf, and leaves of a tree. A tried cut then states the
 leaves of its left side, [column, cut, leaves, left, right], and the cuts of a column are bounded for each such number.
 If leaves must have rows, the best tree of fewer rows may cost more; so a tried cut has two sides more, of trees whose
@@ -36,11 +38,13 @@ from odtc.verification.certificate import Proof, left_of
 from odtc.verification.claim import OF_TREE, claim_of, expect, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.leaf_sums import likelihood, squares
+from odtc.verification.leaf_sums.every_tree import three_level_gains
 from odtc.verification.leaf_sums.tried_cuts import Sides, TriedCuts
 from odtc.verification.leaf_sums.two_levels import kernel
 from odtc.verification.threshold_columns import count_left_out, cut_groups, rank_columns
 
 DEEPEST = 8
+ALL = "all"  # of a state of which all cuts are tried
 OFF = 0.01  # of what rounded sums of a check may be off by: what those of one tree are
 SMALL = 10_000  # sums of ranks that are told in one table, at any number of rows
 WIDTH = 1e-10  # of the ends of a cost that is rounded: trees nearer than that are not told apart
@@ -299,7 +303,11 @@ class LeafSumsBound:
             if exact:
                 return self.best(rows, depth, need + floor, limit) - floor
             return self._rounded(rows, depth, limit) - floor
-        sides = self._sides(rows, depth, tried, limit)
+        if tried == ALL:
+            tried = self._all_cuts(rows, depth, limit)
+            sides = self._all_sides(rows, tried) if depth == 4 else self._sides(rows, depth, tried, limit)
+        else:
+            sides = self._sides(rows, depth, tried, limit)
         if sides is not None and not exact:
             self.n_states += sides.bounded
             leaf = self._leaf(rows, False) - self.floor(rows, False)
@@ -329,6 +337,35 @@ class LeafSumsBound:
         if by_column:
             raise ValueError("it tries cuts of columns that it has not")
         return min([found, *(price + cost for cost in alike.values())])
+
+    def _all_cuts(self, rows: np.ndarray, depth: int, limit: Limit) -> list:
+        """All cuts of a state, as a certificate has them."""
+        if depth not in (3, 4) or limit != NO_LIMIT:
+            raise ValueError(f"it tries all cuts of trees of {depth} levels under a limit, not of three or four levels")
+        below = [ALL, ALL] if depth == 4 else [0, 0]
+        own = (np.unique(self.rank[rows, column])[:-1].tolist() for column in range(self.rank.shape[1]))
+        return [[column, cut, *below] for column, cuts in enumerate(own) for cut in cuts]
+
+    def _all_sides(self, rows: np.ndarray, tried: list) -> Sides | None:
+        """The sides of three levels of all cuts at once, None if they are found one by one."""
+        if not tried or self._kernel(len(rows)) is None:
+            return None
+        left = np.stack([self.rank[rows, column] <= cut for column, cut, *_ in tried])
+        alike = left != left[:, :1]  # which side is the left one tells no tests apart
+        first, kind = np.unique(np.packbits(alike, axis=1), axis=0, return_index=True, return_inverse=True)[1:]
+        gains = three_level_gains(
+            alike[first], self.moments[:2, rows], (self.measure.LAW, self.measure.root_unit), float(self.price)
+        )
+        if gains is None:
+            return None
+        gains = gains[kind.reshape(-1)]
+        told = self.measure.rounded[self.measure.TOLD, rows]
+        floors = self.floors[rows].astype(float) * 0.5**self.shift
+        found = np.zeros((len(tried), 2))
+        for side, own in enumerate((left, ~left)):
+            gain = np.where(left[:, 0] == (side == 0), gains[:, 0], gains[:, 1])
+            found[:, side] = np.maximum(0.0, own @ told - gain - self.near - own @ floors)
+        return Sides(found.tolist(), float(found.sum(axis=1).min()), found.size)
 
     def _sides(self, rows: np.ndarray, depth: int, tried: list, limit: Limit) -> Sides | None:
         """The sides of two levels of all tried cuts at once, None if they are found one by one."""

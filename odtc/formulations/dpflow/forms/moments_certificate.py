@@ -17,7 +17,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.certificate import left_of
 from odtc.verification.claim import claim_of
-from odtc.verification.leaf_sums import Limit, measure_of
+from odtc.verification.leaf_sums import ALL, Limit, measure_of
 from odtc.verification.threshold_columns import count_left_out, rank_columns
 
 MOST_DIGITS = 6
@@ -98,7 +98,7 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
             "price": str(price),
             "claim": [str(end) for end in claim] if law.ROUNDS else str(claim[0]),
             "tree": _without_curves(heap.to_tree(problem.encoded).to_json()),
-            "tried": listed(every, depth) or [],
+            "tried": ALL if engine.at_once else listed(every, depth) or [],
             "of": claim_of(dataset, depth, int(ranks.size.sum()), not count_left_out(dataset, ranks)[1], limit.words),
         }
         | ({"least": limit.rows} if limit.rows > 1 else {})

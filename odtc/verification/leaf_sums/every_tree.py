@@ -1,0 +1,201 @@
+"""What trees of three levels gain on either side of each cut, of all trees over few cuts; plain loops for numba.
+
+The sums of whole numbers of the rows of which one, two, three or four tests are true are counted first, of all such
+sets. What is true of a part of the rows and false in it follows by subtraction, one test after the other. The leaves of
+a tree of four levels are parts that four tests make, and two that one test tells apart are a split of the part that the
+other three tell. Parts of tests a > b > c are numbered by bits, 1 if a is true, 2 if b is, and 4 if c is. Nothing of
+the search is used.
+"""
+
+import math
+from functools import cache
+
+import numpy as np
+
+from odtc.base import deadline
+from odtc.base.compiled_loops import compile_loops
+from odtc.verification.leaf_sums.two_levels import part_gain
+
+MOST = 5_000_000  # sets of four tests
+AT_ONCE = 2e7  # sums between two looks at the clock
+
+
+def start(number, last):
+    """Where sets of so many tests stand whose greatest is `last`, among all sets by greatest, next and so on."""
+    found = 1
+    for k in range(number):
+        found = found * (last - k) // (k + 1)
+    return found
+
+
+def count_sets(true, begin, span, moments, sums):
+    """Adds rows to the sums of the sets of tests that are true of them.
+
+    Parameters
+    ----------
+    true, begin : int64, the true tests of each row, rising, and where those of a row begin
+    span : two integers, the rows from the one to before the other
+    moments : int64 (2, rows)
+    sums : four arrays, int64 (2, sets) of one, two, three and four tests
+    """
+    for row in range(span[0], span[1]):
+        own = true[begin[row] : begin[row + 1]]
+        for k in range(2):
+            told = moments[k, row]
+            one, two, three, four = sums[0][k], sums[1][k], sums[2][k], sums[3][k]
+            for a in range(len(own)):
+                one[own[a]] += told
+                to_two, to_three, to_four = start(2, own[a]), start(3, own[a]), start(4, own[a])
+                for b in range(a):
+                    two[to_two + own[b]] += told
+                    of_two, of_three = to_three + start(2, own[b]), to_four + start(3, own[b])
+                    for c in range(b):
+                        three[of_two + own[c]] += told
+                        last = of_three + start(2, own[c])
+                        for d in own[:c]:
+                            four[last + d] += told
+
+
+def split_parts(sums, every, a, laws, best):
+    """Takes all sets a > b > c > d into `best`, float64 (2, 8, sets of three): what the parts of three tests gain as
+    one leaf, and the most that two leaves have gained which a fourth test makes of them.
+
+    Parameters
+    ----------
+    sums : as in `count_sets`
+    every : int64 (2,), the sums of all rows
+    a : int
+    laws : (int, float), of `part_gain`
+    """
+    law, unit = laws
+    part, told = np.empty((2, 8), np.int64), np.empty((2, 8, a), np.int64)
+    gained, to = np.empty((2, 8, a)), np.empty(3, np.int64)
+    for b in range(a):
+        for c in range(b):
+            ab, ac, bc = start(2, a) + b, start(2, a) + c, start(2, b) + c
+            abc = start(3, a) + bc
+            to[0], to[1], to[2] = start(3, b) + start(2, c), start(3, a) + start(2, c), start(3, a) + start(2, b)
+            last = start(4, a) + start(3, b) + start(2, c)
+            for k in range(2):
+                one, two, three, four = sums[0][k], sums[1][k], sums[2][k], sums[3][k]
+                part[k, 0], part[k, 1], part[k, 2], part[k, 4] = every[k], one[a], one[b], one[c]
+                part[k, 3], part[k, 5], part[k, 6], part[k, 7] = two[ab], two[ac], two[bc], three[abc]
+                told[k, 0, :c], told[k, 7, :c] = one[:c], four[last : last + c]
+                told[k, 1, :c] = two[start(2, a) : start(2, a) + c]
+                told[k, 2, :c] = two[start(2, b) : start(2, b) + c]
+                told[k, 4, :c] = two[start(2, c) : start(2, c) + c]
+                for r in range(3):
+                    told[k, 7 - (1 << r), :c] = three[to[r] : to[r] + c]
+                for r in range(3):  # what is left where test r is false
+                    for j in range(8):
+                        if not j >> r & 1:
+                            part[k, j] -= part[k, j | 1 << r]
+                            for d in range(c):
+                                told[k, j, d] -= told[k, j | 1 << r, d]
+            for j in range(8):
+                best[0, j, abc] = part_gain(law, unit, part[0, j], part[1, j])
+                most = best[1, j, abc]
+                for d in range(c):
+                    x, y = told[0, j, d], told[1, j, d]
+                    gained[1, j, d] = part_gain(law, unit, x, y)
+                    gained[0, j, d] = part_gain(law, unit, part[0, j] - x, part[1, j] - y)
+                    most = max(most, gained[0, j, d] + gained[1, j, d])
+                best[1, j, abc] = most
+            for side in range(2):
+                for r in range(3):
+                    for j in range(8):
+                        if not j >> r & 1:  # two leaves that test r makes of a part of d and the other two
+                            split = best[1, without(j, r) + 4 * side]
+                            for d in range(c):
+                                both = gained[side, j, d] + gained[side, j | 1 << r, d]
+                                split[to[r] + d] = max(split[to[r] + d], both)
+
+
+def without(part, r):
+    """The number of a part without the bit of test r."""
+    return (part & ((1 << r) - 1)) | (part >> (r + 1) << r)
+
+
+def join_parts(sums, every, laws, price, best):
+    """float64 (tests, 2): what the best tree of three levels gains where a test is false, and where it is true."""
+    law, unit = laws
+    many = sums[0].shape[1]
+    pairs, found = np.full((4, sums[1].shape[1]), -np.inf), np.full((many, 2), -np.inf)
+    at, part = 0, np.empty((2, 4), np.int64)
+    for a in range(many):
+        for b in range(a):
+            for c in range(b):
+                for r, pair in enumerate((start(2, b) + c, start(2, a) + c, start(2, a) + b)):
+                    for j in range(8):
+                        if not j >> r & 1:
+                            one = max(best[0, j, at], best[1, j, at] - price)
+                            two = max(best[0, j | 1 << r, at], best[1, j | 1 << r, at] - price)
+                            pairs[without(j, r), pair] = max(pairs[without(j, r), pair], one + two)
+                at += 1
+    for a in range(many):
+        for b in range(a):
+            pair = start(2, a) + b
+            for k in range(2):
+                both = sums[1][k, pair]
+                part[k, 3], part[k, 1], part[k, 2] = both, sums[0][k, a] - both, sums[0][k, b] - both
+                part[k, 0] = every[k] - part[k, 1] - part[k, 2] - both
+            for j in range(4):
+                leaf = part_gain(law, unit, part[0, j], part[1, j])
+                pairs[j, pair] = max(leaf, pairs[j, pair] - price)
+            for side in range(2):
+                found[a, side] = max(found[a, side], pairs[side, pair] + pairs[side + 2, pair])
+                found[b, side] = max(found[b, side], pairs[2 * side, pair] + pairs[2 * side + 1, pair])
+    for a in range(many):
+        for side in range(2):
+            x, y = sums[0][0, a], sums[0][1, a]
+            if side == 0:
+                x, y = every[0] - x, every[1] - y
+            found[a, side] = max(part_gain(law, unit, x, y), found[a, side] - price)
+    return found
+
+
+@cache
+def _compiled():
+    shared = "part_gain", "start", "without"
+    return tuple(
+        compile_loops((*shared, name), dict(globals())) for name in ("count_sets", "split_parts", "join_parts")
+    )
+
+
+def three_level_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float) -> np.ndarray | None:
+    """float64 (tests, 2): what the best tree of three levels gains where each test is false, and where it is true.
+
+    Parameters
+    ----------
+    true : bool (tests, rows)
+    moments : int64 (2, rows)
+    laws : (int, float), of `part_gain`
+    price : float, of a branch node
+
+    Returns
+    -------
+    None if the tests are too many to hold all their sets, or too few for four of them.
+    """
+    many = len(true)
+    if many < 4 or math.comb(many, 4) > MOST:
+        return None
+    # Whichever answer fewer rows have is counted as true.
+    turned = 2 * true.sum(axis=1) > true.shape[1]
+    own = true != turned[:, None]
+    each = own.sum(axis=0)
+    begin, at = np.concatenate([[0], np.cumsum(each)]), 0
+    work = np.cumsum(each.astype(float) ** 4 / 24 + 1)
+    counted, split, join = _compiled()
+    sums, rows = tuple(np.zeros((2, math.comb(many, k)), np.int64) for k in (1, 2, 3, 4)), np.nonzero(own.T)[1]
+    moments, every = np.ascontiguousarray(moments), moments.sum(axis=1)
+    while at < len(each):
+        deadline.check()
+        to = max(at + 1, int(np.searchsorted(work, (work[at - 1] if at else 0.0) + AT_ONCE)))
+        counted(rows, begin, np.array([at, min(to, len(each))]), moments, sums)
+        at = to
+    best = np.full((2, 8, math.comb(many, 3)), -np.inf)
+    for a in range(many):
+        deadline.check()
+        split(sums, every, a, laws, best)
+    found = join(sums, every, laws, price, best)
+    return np.where(turned[:, None], found[:, ::-1], found)
