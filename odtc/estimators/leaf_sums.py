@@ -57,8 +57,8 @@ class LeafSumsEstimator(TreeEstimator):
 
     _power = 1  # of the targets, that a cost is
 
-    def _in_units(self, targets: np.ndarray) -> tuple[np.ndarray, float]:
-        """The targets in a unit of their own, and that unit."""
+    def _in_units(self, targets: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
+        """The targets, of rows of these weights, in a unit of their own, and that unit."""
         return targets, 1.0
 
     @abstractmethod
@@ -100,7 +100,7 @@ class LeafSumsEstimator(TreeEstimator):
         X, self.features_ = self._learnt(X)
         rows, targets = self._rows(X, y, sample_weight)
         same = (rows.X == rows.X[0]) | (np.isnan(rows.X) & np.isnan(rows.X[0]))
-        targets, unit = self._in_units(targets)
+        targets, unit = self._in_units(targets, rows.weight)
         if self.max_depth == 0 or (targets == targets[0]).all() or same.all():
             self.model_ = None
             tree, solution = self._leaf_alone(rows, self._sums(targets, rows.weight))
@@ -146,7 +146,7 @@ class LeafSumsEstimator(TreeEstimator):
             again = self._answer_alone(self._sums(targets, rows.weight))
             near = abs(said - again) <= 1e-9 * max(1.0, float(np.abs(targets).max()))
             return [Check("answer", near, f"the leaf answers {said:.10g}, {again:.10g} by these rows")]
-        targets, unit = self._in_units(targets)
+        targets, unit = self._in_units(targets, rows.weight)
         spec = RunSpec(model=self._asked_model(rows.weight, unit**self._power))
         return self._checks(spec, self._measured(rows, targets), unit, self._power)
 

@@ -108,7 +108,7 @@ class OptimalPolicyTree(TreeEstimator):
         weight = self._weights(X, sample_weight)
         rows, self.costs_, self.actions_, digits = self._priced_rows(X, y, outcome, propensity, weight)
         same, names = (X == X[0]) | (np.isnan(X) & np.isnan(X[0])), _names(self.actions_)
-        costs, unit = self._in_units(self.costs_)
+        costs, unit = self._in_units(self.costs_, weight)
         if self.max_depth == 0 or same.all() or (costs == costs[:, :1]).all():
             self.model_ = None
             tree, solution = _leaf_alone(policy.cast(rows, names, costs, "the costs", digits))
@@ -152,13 +152,13 @@ class OptimalPolicyTree(TreeEstimator):
             best = policy.cast(rows, _names(actions), costs, "the costs", digits)
             said, again = self.tree_.root.label, _leaf_alone(best)[0].root.label
             return [Check("answer", said == again, f"the leaf answers {actions[said]}, {actions[again]} is best"), cost]
-        costs, unit = self._in_units(costs)
+        costs, unit = self._in_units(costs, weight)
         dataset = policy.voting(rows, _names(actions), costs, "the costs", digits)
         return [*self._checks(RunSpec(model=self._asked_model(weight, unit)), dataset, unit), cost]
 
-    def _in_units(self, costs: np.ndarray) -> tuple[np.ndarray, float]:
-        """The costs in a unit of their own, and that unit."""
-        unit = self._unit(float((costs.max(axis=1) / 2 - costs.min(axis=1) / 2).max() * 2))
+    def _in_units(self, costs: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
+        """The costs, of rows of these weights, in a unit of their own, and that unit."""
+        unit = self._unit(float((costs.max(axis=1) / 2 - costs.min(axis=1) / 2).max() * 2), 1, weight)
         return costs / unit, unit
 
     def predict(self, X) -> np.ndarray:

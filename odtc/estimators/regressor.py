@@ -113,8 +113,8 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
     def _power(self) -> int:
         return 2 if self.TASK is regression else 1
 
-    def _in_units(self, targets: np.ndarray) -> tuple[np.ndarray, float]:
-        unit = self._unit(float(targets.max() / 2 - targets.min() / 2) * 2, self._power)
+    def _in_units(self, targets: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
+        unit = self._unit(float(targets.max() / 2 - targets.min() / 2) * 2, self._power, weight)
         return targets / unit, unit
 
     def _sums(self, targets: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -165,9 +165,11 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         """The constraints of the parameters; one may be a text alone."""
         return (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
 
-    def _unit(self, spread: float, power: int = 1) -> float:
-        """The unit of numbers of this spread, of which this power is a cost; 1 if a price is given in units of cost."""
-        return 1.0 if {"lambda", "lambda_"} & set(self.params or {}) else unit_of(spread, power)
+    def _unit(self, spread: float, power: int, weight: np.ndarray) -> float:
+        """The unit of numbers of this spread, of which this power is a cost, for rows of these weights; 1 if a price is
+        given in units of cost."""
+        given = {"lambda", "lambda_"} & set(self.params or {})
+        return 1.0 if given else unit_of(spread, power, float(self.ccp_alpha) * float(weight.sum()))
 
     def _limits(self, least: int) -> tuple[str, ...]:
         """The constraints of the parameters, and those of `max_leaf_nodes` and of so many rows in a leaf."""

@@ -7,16 +7,19 @@ from odtc.base.text import show_number
 from odtc.data.tasks import median, regression
 from odtc.trees.tree import Branch, Node, Tree
 
-SMALLEST, LARGEST = 2.0**-6, 2.0**400  # of a spread of numbers that stay as they are
+SMALLEST, LARGEST = 2.0**-6, 2.0**40  # of a spread of numbers that stay as they are; solvers lose larger costs
+MOST_PRICE = 2.0**10  # costs that a branch node may be worth: (1-λ) of a greater λ has lost its digits
 WIDEST = 960  # of the exponent of a unit of costs, which doubles hold with the sums of many rows
 
 
-def unit_of(spread: float, power: int = 1) -> float:
+def unit_of(spread: float, power: int = 1, price: float = 0.0) -> float:
     """The unit of numbers whose greatest difference is `spread`, and of which this power is a cost: 1 unless that is
-    very small or large, or more so than doubles hold costs."""
-    if not 0 < spread < math.inf or SMALLEST <= spread <= LARGEST:
+    very small or large, or more so than doubles hold costs, or a branch node's `price` in these costs is large."""
+    if not 0 < spread < math.inf:
         return 1.0
-    exponent = math.floor(math.log2(spread))
+    exponent = 0 if SMALLEST <= spread <= LARGEST else math.floor(math.log2(spread))
+    if math.ldexp(MOST_PRICE, exponent * power) < price < math.inf:
+        exponent = math.ceil((math.log2(price) - math.log2(MOST_PRICE)) / power)
     return 2.0**exponent if abs(exponent) * power <= WIDEST else 1.0
 
 

@@ -39,7 +39,7 @@ def reachable_leaves(tree: Tree, X: np.ndarray, boxes: Boxes) -> np.ndarray:
         For a hyperplane over a column that moves.
     """
     leaves: list[np.ndarray] = []
-    stack = [(tree.root, _Part.of(X, boxes))]
+    stack = [(tree.root, Part.of(X, boxes))]
     while stack:
         node, part = stack.pop()
         if isinstance(node, Leaf):
@@ -95,7 +95,7 @@ def figures(tree: Tree, X: np.ndarray, y: np.ndarray, weight: np.ndarray, boxes:
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """What is left of boxes: of the rows `rows`, int (n,), the numbers [low, high] (n, features), NaN if missing; of a
     free column (feature -> set) the same levels for every row; and the numbers that are no longer among them."""
 
@@ -107,7 +107,7 @@ class _Part:
     without: dict[int, frozenset]
 
     @classmethod
-    def of(cls, X: np.ndarray, boxes: Boxes) -> "_Part":
+    def of(cls, X: np.ndarray, boxes: Boxes) -> "Part":
         levels = {}
         for place in np.flatnonzero(boxes.free).tolist():
             known = map(float, range(len(boxes.features[place].levels)))
@@ -115,7 +115,7 @@ class _Part:
         moved = np.where([feature.kind == NUMERIC for feature in boxes.features], boxes.radius, 0.0)
         return cls(X, np.arange(len(X)), X - moved, X + moved, levels, {})
 
-    def side(self, split: Split, left: bool) -> "_Part":
+    def side(self, split: Split, left: bool) -> "Part":
         """The part that goes to one side."""
         place = split.features[0]
         if place in self.levels and not split.measured:
@@ -125,7 +125,7 @@ class _Part:
                 goes = frozenset(map(float, split.values))
             kept = self.levels[place] & goes if left else self.levels[place] - goes
             part = self._taken(np.full(len(self.rows), bool(kept)))
-            return _Part(part.X, part.rows, part.low, part.high, self.levels | {place: kept}, self.without)
+            return Part(part.X, part.rows, part.low, part.high, self.levels | {place: kept}, self.without)
         low, high = self.low.copy(), self.high.copy()
         without = self.without
         if isinstance(split, Threshold):
@@ -149,7 +149,7 @@ class _Part:
             goes = answer if left else ~answer
         for value in without.get(place, ()):
             goes &= ~((low[:, place] == value) & (high[:, place] == value))
-        return _Part(self.X, self.rows, low, high, self.levels, without)._taken(goes)
+        return Part(self.X, self.rows, low, high, self.levels, without)._taken(goes)
 
-    def _taken(self, goes: np.ndarray) -> "_Part":
-        return _Part(self.X, self.rows[goes], self.low[goes], self.high[goes], self.levels, self.without)
+    def _taken(self, goes: np.ndarray) -> "Part":
+        return Part(self.X, self.rows[goes], self.low[goes], self.high[goes], self.levels, self.without)

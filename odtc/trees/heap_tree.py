@@ -262,7 +262,13 @@ def settle(
             return int(test[t]), zero, one
         return same[0], *((zero, one) if same[1] else (one, zero))
 
-    tests, labels = np.full(len(test), -1, np.int32), np.full(len(test), -1, np.int32)
+    tests, labels = laid_out(walk(1, np.arange(encoded.n_rows), 0), len(test))
+    return HeapTree(tests, labels, _numbered(tests, own, beyond))
+
+
+def laid_out(root, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """(test, label), int32 (size,), on the heap of a tree: a node is a class, or (test, child of 0, child of 1)."""
+    tests, labels = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
 
     def lay(node, t):
         if isinstance(node, int):
@@ -272,8 +278,8 @@ def settle(
             lay(node[1], 2 * t)
             lay(node[2], 2 * t + 1)
 
-    lay(walk(1, np.arange(encoded.n_rows), 0), 1)
-    return HeapTree(tests, labels, _numbered(tests, own, beyond))
+    lay(root, 1)
+    return tests, labels
 
 
 def with_min_leaf_rows(heap: HeapTree, encoded: Encoded, least: int) -> HeapTree:

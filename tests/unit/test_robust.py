@@ -13,6 +13,7 @@ from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.data.splits import Oblique, Term
 from odtc.errors import ChoiceError, DataError
+from odtc.formulations.flowoct.robust import Reach
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.solved_models import assert_point_of, optimum
@@ -156,6 +157,32 @@ def least_loss(problem, dataset, text) -> float:
         wrong = (met[:, None] & (labels != dataset.y[:, None, None])).any(axis=2)
         best = min(best, (dataset.weight @ wrong).min())
     return best
+
+
+@given(
+    dataset=st.booleans().flatmap(lambda missing: tables(missing=missing)), text=st.sampled_from(RADII), data=st.data()
+)
+@settings(max_examples=25, **SLOW)
+def test_a_node_that_only_moved_rows_need_stays(dataset, text, data):
+    problem = problem_of(dataset, text, data.draw(st.sampled_from([2, 3])))
+    heap = data.draw(_any_tree(problem))
+    kept = problem.derived(Reach).settled(heap.test, heap.label)
+    lost = attacked(heap.to_tree(problem.encoded), dataset, text)
+    assert attacked(kept.to_tree(problem.encoded), dataset, text).tolist() == lost.tolist()
+    assert problem.module.objective(problem, kept) == pytest.approx(dataset.weight[lost].sum())
+    model = problem.module.build(problem)
+    back = problem.module.decode(problem, model.split(model.join(problem.module.start(problem, kept))))
+    assert np.array_equal(back.test, kept.test) and np.array_equal(back.label, kept.label)
+
+
+def test_a_tree_of_a_leaf_where_only_moved_rows_come_is_verified(tmp_path):
+    """HiGHS finds one that asks for c2 = w on both sides of a threshold, where one side holds one row unmoved."""
+    rows = "Fu2.4,3,2 Tw2.4,1,0 Fw1.2,2,0 Tv-1.2,1,2 Tw1.2,3,2 Fw3.2,2,2 Fw-0.2,3,0 Fu1.2,2,2 Tu2.2,2,0".split()
+    lines = ["c1,c2,dup,w,y", *(f"{row[0]},{row[1]},{row[2:]}" for row in rows)]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    words = ("--weights", "w", "--depth", 2, "-p", "robust=c1:free,dup:3", "--no-simplify", "--json")
+    ended = command("fit", "a.csv", *words, folder=tmp_path)
+    assert ended.code == 0 and ended.facts["verified"] and ended.facts["objective"] == 7
 
 
 @pytest.mark.parametrize("form", ({}, {"bottom": "flow"}), ids=str)

@@ -138,3 +138,36 @@ def test_what_is_no_table_is_told(make):
 def test_too_few_rows_of_a_treatment_are_told():
     with pytest.raises(ValueError, match="expected 10 rows or more of each action .* got 3 of '0' in the treatments"):
         odtc.OptimalPolicyTree(1).fit(np.arange(6.0)[:, None], [0, 1, 0, 1, 1, 0], np.arange(6.0))
+
+
+@pytest.mark.parametrize("size", (1e3, 1e6, 1e9))
+def test_a_median_of_numbers_whose_certificate_would_have_too_many_digits(size):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(20, 2)), random.normal(size=20) * size
+    fitted = odtc.OptimalTreeRegressor(1, criterion="absolute_error").fit(X, y)
+    least = min(least_costs(X, lambda rows: np.abs(y[rows] - np.median(y[rows])).sum(), 1).values())
+    assert fitted.is_optimal_ and fitted.objective_ == pytest.approx(least)
+
+
+@pytest.mark.parametrize("criterion, power", (("squared_error", 2), ("absolute_error", 1)))
+@pytest.mark.parametrize("size", (1e6, 1e30))
+def test_a_price_of_leaves_keeps_its_digits_where_numbers_are_large(criterion, power, size):
+    random = np.random.default_rng(1)
+    X = np.round(random.normal(size=(40, 2)), 1)
+    y = np.round(1000 * (X[:, 0] > 0) + random.normal(size=40) * 300)
+    small, large = (
+        odtc.OptimalTreeRegressor(2, criterion=criterion, ccp_alpha=alpha).fit(X, numbers)
+        for alpha, numbers in ((40.0**power, y), ((40.0 * size) ** power, y * size))
+    )
+    assert small.is_optimal_ and large.is_optimal_ and len(small.leaf_values_) > 1
+    assert large.predict(X) == pytest.approx(small.predict(X) * size)
+    assert all(check.passed for check in large.verify(X, y * size))
+
+
+@pytest.mark.parametrize("more", ({"max_leaf_nodes": 2}, {"constraints": ("features <= 1",)}), ids=str)
+@pytest.mark.parametrize("size", (1e18, 1e30))
+def test_medians_of_numbers_that_solvers_would_lose(more, size):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(10, 2)), random.normal(size=10)
+    fitted, alike = (odtc.OptimalTreeRegressor(1, criterion="absolute_error", **more).fit(X, n) for n in (y * size, y))
+    assert fitted.is_optimal_ and fitted.objective_ == pytest.approx(alike.objective_ * size)

@@ -55,7 +55,8 @@ class Numbers:
         price = 1 - branch
         whole = lcm(branch.denominator, price.denominator)
         self.scale = self.weight_scale * whole * cost_scale
-        if float(encoded.loss.sum() + encoded.weight.sum()) * self.scale >= EXACT:
+        most = Fraction(float(encoded.loss.sum() + encoded.weight.sum()))  # a scale may be beyond all doubles
+        if most * self.scale >= EXACT:
             raise ChoiceError(
                 "a certificate counts in whole numbers below 2^53; the weights, costs and lambda have too many digits "
                 "for that"

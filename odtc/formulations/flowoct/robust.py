@@ -23,7 +23,7 @@ the row wrong. With `bottom=flow` leaves have labels w, and the rows of inner no
 
 Why it is exact. Answers are combined node by node, as if they were apart. Tests of one number are half-lines, and
 the box is an interval: convex sets of a line of which each two meet all meet. So a leaf that is met node by node but
-not by the box has an empty region of its own, which no row of the data can lie in. A tree without such leaves is
+not by the box has an empty region of its own, which no box meets. A tree without such leaves (`Reach.settled`) is
 counted exactly, and is as good; of a column of which any level may come the same holds, as the box is all levels. The
 labels of several leaves are tied together by the rows that meet them, so they are integer, too.
 """
@@ -38,7 +38,7 @@ from odtc.data.encoding import Encoded
 from odtc.data.task import expect_classes
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.shared.feature_sums import BranchSums
-from odtc.formulations.shared.node_choices import point_of, tree_of
+from odtc.formulations.shared.node_choices import choices_of, point_of
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
@@ -47,8 +47,9 @@ from odtc.problem.constraints.constraint import early
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.problem import Problem, price_of_errors
 from odtc.problem.roles import Role, node_axis
+from odtc.trees.attack import Part
 from odtc.trees.boxes import Boxes
-from odtc.trees.heap_tree import HeapTree, settle
+from odtc.trees.heap_tree import HeapTree, laid_out
 
 SUBJECTS = (Subject.BRANCHES, Subject.TESTS, Subject.FEATURES, Subject.PLACES, Subject.DEPTHS)
 CELLS = 4e6  # rows times tests times classes that one step of the start counts
@@ -118,14 +119,42 @@ class Reach:
             left, right = self.boxes.sides(split, self._X)
             zero[:, j], one[:, j] = (right, left) if ones_left else (left, right)
         deadline.check()
-        y = encoded.y if self._by_row else encoded.dataset.y
-        price = price_of_errors(self.problem)
-        if not self._by_row:
-            price = encoded.dataset.weight * encoded.class_price[y]
+        y, price = self._rows
         packed = np.packbits(np.column_stack([zero, one]), axis=1)
         _, first, of = np.unique(np.column_stack([packed, y]), axis=0, return_index=True, return_inverse=True)
         of = of.reshape(-1)
         return zero[first], one[first], y[first], np.bincount(of, price, len(first))
+
+    @cached_property
+    def _rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """(class, price of an error) of each row of X."""
+        encoded = self.problem.encoded
+        if self._by_row:
+            return encoded.y, price_of_errors(self.problem)
+        y = encoded.dataset.y
+        return y, encoded.dataset.weight * encoded.class_price[y]
+
+    def settled(self, test: np.ndarray, label: np.ndarray) -> HeapTree:
+        """The tree of these tests and classes, int32 (2^(depth + 1),), without the branch nodes that no point of a box
+        needs: one of whose sides no box meets, or whose children predict one class. A node without a class gets the one
+        that most of the rows have whose boxes meet it, by their prices."""
+        encoded, (y, price) = self.problem.encoded, self._rows
+
+        def walk(t: int, part: Part, inherited: int):
+            if not len(part.rows):
+                return inherited
+            most = int(np.bincount(y[part.rows], price[part.rows], len(encoded.classes)).argmax())
+            f = int(test[t])
+            if f < 0:
+                return int(label[t]) if label[t] >= 0 else most
+            sides = [part.side(encoded.tests[f], bool(answer) == bool(encoded.ones_left[f])) for answer in (0, 1)]
+            for answer in (0, 1):
+                if not len(sides[1 - answer].rows):
+                    return walk(2 * t + answer, sides[answer], most)
+            zero, one = (walk(2 * t + answer, side, most) for answer, side in enumerate(sides))
+            return zero if zero == one and isinstance(zero, int) else (f, zero, one)
+
+        return HeapTree(*laid_out(walk(1, Part.of(self._X, self.boxes), 0), len(test)))
 
     @property
     def zero(self) -> np.ndarray:
@@ -296,10 +325,10 @@ def _asking(heap: HeapTree, inner: np.ndarray, own: bool) -> HeapTree:
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, from b, w and p alone, without the branch nodes that no row of the data needs: without them
-    no box meets more leaves."""
+    """The tree of a point, from b, w and p alone, without the branch nodes that no box needs. A node that no row of the
+    data needs may still be where rows come that are moved."""
     form = _Form(problem)
-    return tree_of(problem, point, form.label, form.stump)
+    return problem.derived(Reach).settled(*choices_of(problem, point, form.label, form.stump))
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
@@ -323,7 +352,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 
 
 def _polished(problem: Problem, reach: Reach, heap: HeapTree) -> HeapTree:
-    free, encoded = not problem.constraints, problem.encoded
+    free = not problem.constraints
     best = objective(problem, heap)
     try:
         improved = True
@@ -334,7 +363,7 @@ def _polished(problem: Problem, reach: Reach, heap: HeapTree) -> HeapTree:
                     continue
                 for tried in _changes(problem, reach, heap, t, free):
                     deadline.check()
-                    tried = settle(tried.test.copy(), encoded, tried.label)
+                    tried = reach.settled(tried.test, tried.label)
                     cost = objective(problem, tried)
                     if cost < best - 1e-9 * max(1.0, abs(best)):
                         heap, best, improved = tried, cost, True

@@ -65,9 +65,17 @@ def tests_at_nodes(problem: Problem, point: dict[str, np.ndarray]) -> np.ndarray
 
 
 def tree_of(problem: Problem, point: dict[str, np.ndarray], label: np.ndarray, stump: bool) -> HeapTree:
-    """The tree of a point. If columns are continuous, so may be what they say: a leaf without a sure label
-    gets the one that costs least, and a bottom node that mixes tests the best of all (or none) for the
-    rows that come to it, which costs no more than the mix."""
+    """The tree of a point, of what `choices_of` reads, without the branch nodes that no training row needs."""
+    test, labels = choices_of(problem, point, label, stump)
+    return settle(test, problem.encoded, labels)
+
+
+def choices_of(
+    problem: Problem, point: dict[str, np.ndarray], label: np.ndarray, stump: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The test and the class of each node, -1 for none. If columns are continuous, so may be what they say: a leaf
+    without a sure label gets the one that costs least, and a bottom node that mixes tests the best of all (or none) for
+    the rows that come to it, which costs no more than the mix."""
     tree, encoded, test = problem.topology, problem.encoded, tests_at_nodes(problem, point)
     b = point["b"][tree.bottom - 1]
     mixed = tree.bottom[((b > SURE) & (b < 1 - SURE)).any(axis=1)]
@@ -88,4 +96,4 @@ def tree_of(problem: Problem, point: dict[str, np.ndarray], label: np.ndarray, s
         chosen = point["p"][bottom - tree.bottom[0], test[bottom]]
         read(2 * bottom, chosen[:, 0])
         read(2 * bottom + 1, chosen[:, 1])
-    return settle(test, encoded, labels)
+    return test, labels
