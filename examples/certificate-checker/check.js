@@ -1,160 +1,22 @@
 #!/usr/bin/env node
 // Checks a certificate of odtc against its data, with nothing of odtc: node check.js PROOF.certificate.json [DATA.csv]
 //
-// It reads the data by itself, counts what the tree costs, and holds every target against what one label, or one test
-// and the bounds of its two sides, leave. All sums are of whole numbers below 2^53, which doubles add exactly.
+// It reads the data by itself (data.js), counts what the tree costs, and holds every target against what one label, or
+// one test and the bounds of its two sides, leave. All sums are of whole numbers below 2^53, which doubles add exactly.
+// Trees under constraints are checked by constrained.js, trees of numbers and of survival by leaf-sums.js.
 // Exit code 0 and "proved", or 1 and the first thing that is not so.
 "use strict";
 const fs = require("fs");
 const path = require("path");
-const zlib = require("zlib");
-
-class Refused extends Error {}
-const refuse = (text) => { throw new Refused(text); };
-const expect = (holds, text) => holds || refuse(text);
-const EXACT = 2 ** 53;
-const MISSING = new Set(["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"]);
-const NUMBER = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
-const PADDED = /^[+-]?0[0-9]/; // a code such as 00123, which is not the number 123
-
-// ---- the data ----
-
-function records(text, sign) {
-  // Rows of cells; a quoted cell may hold signs, doubled quotes and line ends.
-  const rows = [];
-  let row = [], cell = "", quoted = false, begun = false, any = false;
-  const endCell = () => { row.push(cell); cell = ""; begun = false; };
-  const endRow = () => { if (any) { endCell(); rows.push(row); } row = []; any = false; };
-  for (let i = 0; i < text.length; i++) {
-    const c = text[i];
-    if (quoted) {
-      if (c !== '"') cell += c;
-      else if (text[i + 1] === '"') { cell += '"'; i++; }
-      else quoted = false;
-    } else if (c === '"' && !begun) { quoted = begun = any = true; }
-    else if (c === sign) { endCell(); any = true; }
-    else if (c === "\n" || c === "\r") { if (c === "\r" && text[i + 1] === "\n") i++; endRow(); }
-    else { cell += c; begun = any = true; }
-  }
-  expect(!quoted, "a quoted cell of the data does not close");
-  endRow();
-  return rows;
-}
-
-function readTable(file) {
-  let bytes = fs.readFileSync(file);
-  if (/\.gz$/i.test(file)) bytes = zlib.gunzipSync(bytes, { maxOutputLength: 2 ** 30 });
-  const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/^[\r\n]+/, "");
-  const header = text.replace(/"[^"]*"/g, "").split(/[\r\n]/, 1)[0];
-  const sign = /\.(tsv|tab)(\.gz)?$/i.test(file) ? "\t" : [",", ";", "\t"].find((s) => header.includes(s)) || ",";
-  const [first, ...rows] = records(text, sign);
-  const names = first.map((name) => name.trim());
-  expect(new Set(names).size === names.length && names.every(Boolean), "the data has blank or repeated columns");
-  rows.forEach((row, i) => expect(row.length === names.length, `row ${i + 1} of the data has ${row.length} cells`));
-  const cells = rows.map((row) => row.map((cell) => (MISSING.has(cell.trim()) ? null : cell.trim())));
-  return { names, cells };
-}
-
-const isNumber = (word) => NUMBER.test(word) && Number.isFinite(Number(word));
-const byCodePoint = (a, b) => {
-  const [x, y] = [Array.from(a), Array.from(b)];
-  for (let i = 0; i < Math.min(x.length, y.length); i++) if (x[i] !== y[i]) return x[i].codePointAt(0) - y[i].codePointAt(0);
-  return x.length - y.length;
-};
-
-// A level is known by a key: the number where all levels are numbers as such, else the word.
-function levels(words) {
-  const distinct = [...new Set(words)];
-  const numeric = distinct.every(isNumber);
-  const merged = numeric && !distinct.some((w) => PADDED.test(w)) && Math.max(0, ...distinct.map((w) => Math.abs(Number(w)))) < EXACT;
-  const key = (word) => (merged ? String(isNumber(String(word)) ? Number(word) + 0 : NaN) : String(word));
-  const sorted = numeric ? distinct.sort((a, b) => Number(a) - Number(b) || byCodePoint(a, b)) : distinct.sort(byCodePoint);
-  return { key, keys: [...new Set(sorted.map(key))] };
-}
-
-function readData(file, source) {
-  const { names, cells } = readTable(file);
-  const at = (name) => { const i = names.indexOf(name); expect(i >= 0, `the data has no column ${name}`); return i; };
-  const target = at(source.target), weights = source.weights == null ? -1 : at(source.weights);
-  const aside = new Set((source.aside || []).map(at));
-  const used = names.map((_, j) => j).filter((j) => j !== target && j !== weights);
-  const bare = (row) => row[target] === null || (weights >= 0 && row[weights] === null);
-  const gap = (row) => used.some((j) => row[j] === null);
-  const separate = source.missing === "separate";
-  const kept = cells.filter((row) => !bare(row) && (separate || !gap(row)));
-  expect(source.missing !== "error" || kept.length === cells.length, "the data has missing cells, and the policy is error");
-  // The type of a column is told by all rows, its levels by those that are kept.
-  const featureOf = (j) => {
-    const all = cells.map((row) => row[j]).filter((cell) => cell !== null);
-    const words = kept.map((row) => row[j]);
-    let numeric = !(source.categorical || []).includes(names[j]);
-    const told = (source.numeric || []).includes(names[j]);
-    const flag = !told && numeric && all.length > 0 && all.every((cell) => /^(true|false)$/i.test(cell));
-    numeric = numeric && !flag && (told || all.every((cell) => NUMBER.test(cell)));
-    if (numeric) {
-      const values = words.map((cell) => (cell === null ? NaN : Number(cell) + 0));
-      expect(values.every((v, i) => words[i] === null || Number.isFinite(v)), `the column ${names[j]} holds no numbers`);
-      return { name: names[j], kind: "numeric", numeric, cells: values };
-    }
-    const low = flag ? words.map((w) => w && w.toLowerCase()) : words;
-    const { key, keys } = levels(flag ? ["false", "true"] : low.filter((w) => w !== null));
-    return { name: names[j], kind: flag ? "boolean" : "categorical", numeric, key, keys, cells: low.map((w) => (w === null ? NaN : keys.indexOf(key(w)))) };
-  };
-  const features = used.filter((j) => !aside.has(j)).map(featureOf);
-  const label = levels(kept.map((row) => row[target]));
-  return {
-    features,
-    asideFeatures: used.filter((j) => aside.has(j)).map(featureOf),
-    classes: label.keys,
-    classKey: label.key,
-    y: kept.map((row) => label.keys.indexOf(label.key(row[target]))),
-    weight: kept.map((row) => (weights < 0 ? 1 : Number(row[weights]))),
-    columns: features.map((f) => f.name),
-    aside: used.filter((j) => aside.has(j)).map((j) => names[j]),
-    nUnlabelled: cells.filter(bare).length,
-    nDropped: cells.length - kept.length,
-    missing: source.missing,
-    n: kept.length,
-  };
-}
-
-// ---- tests ----
-
-function leftOf(test, data) {
-  // For each row whether it goes left; a missing cell does so only where that is asked.
-  const feature = data.features.find((f) => f.name === test.feature);
-  expect(feature, `the certificate tests the column ${test.feature}, which is no column of the data`);
-  if (test.kind === "missing") return feature.cells.map((v) => Number.isNaN(v));
-  if (test.kind === "threshold") {
-    expect(Number.isFinite(test.threshold), "a threshold is no finite number");
-    return feature.cells.map((v) => v <= test.threshold);
-  }
-  expect(test.kind === "subset" && Array.isArray(test.values), "a test is of no known kind");
-  const wanted = new Set(test.values.map((v) => (feature.numeric ? Number(v) : feature.keys.indexOf(feature.key(v)))));
-  return feature.cells.map((v) => !Number.isNaN(v) && v >= (feature.numeric ? -Infinity : 0) && wanted.has(v));
-}
-
-const bits = (side) => side.map((left) => (left ? "1" : "0")).join("");
-const other = (word) => word.replace(/[01]/g, (c) => (c === "0" ? "1" : "0"));
-const same = (word) => (word < other(word) ? word : other(word)); // a split and its complement separate alike
-
-function allSplits(data, ofColumns = false) {
-  // With `ofColumns`, each with its column: a constraint that speaks of columns tells splits of two of them apart.
-  const found = new Set();
-  for (const feature of data.features) {
-    const known = [...new Set(feature.cells.filter((v) => !Number.isNaN(v)))];
-    const add = (side) => { if (side.includes(true) && side.includes(false)) found.add((ofColumns ? feature.name + " " : "") + same(bits(side))); };
-    for (const value of known) add(feature.cells.map((v) => (feature.numeric ? v <= value : v === value)));
-    if (data.missing === "separate") add(feature.cells.map((v) => Number.isNaN(v)));
-  }
-  return found;
-}
+const { Refused, refuse, expect, EXACT, whole, alike } = require("./values.js");
+const { readData } = require("./data.js");
+const { MEASURES } = require("./leaf-costs.js");
+const { leftOf, bits, same, allSplits, rankColumns, countSplits } = require("./columns.js");
 
 // ---- the check ----
 
-const whole = (value, what) => { expect(Number.isSafeInteger(value) && value >= 0, `${what} is no whole number`); return value; };
-
 function check(facts, data) {
+  if (facts.schema in MEASURES) return checkLeafSums(facts, data);
   const ofThresholds = facts.schema === "odtc.certificate/2", constrained = facts.schema === "odtc.certificate.constrained/1";
   expect(ofThresholds || constrained || facts.schema === "odtc.certificate/1", "it is no certificate of schema odtc.certificate/1 or 2, or odtc.certificate.constrained/1");
   const K = data.classes.length, depth = whole(facts.depth, "the depth"), price = whole(facts.price, "the price");
@@ -188,9 +50,12 @@ function check(facts, data) {
   return { objective: claim / scale, bound: claim / scale, tests: left.length, splits: splits.size, absent };
 }
 
+// The options that say how the target of a task is read.
+const ASKED = ["actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event"];
+
 function expectTerms(facts, data, nTests, allTests, constraints) {
   const found = {
-    target: facts.data.target, classes: facts.classes, columns: data.columns, aside: data.aside,
+    target: data.target, classes: facts.classes, columns: data.columns, aside: data.aside,
     weights: facts.data.weights == null ? null : facts.data.weights, missing: data.missing, n_rows: data.n,
     n_dropped_missing: data.nDropped - data.nUnlabelled, n_dropped_unlabelled: data.nUnlabelled,
     rows_of_class: data.classes.map((_, k) => data.y.filter((c) => c === k).length),
@@ -200,15 +65,19 @@ function expectTerms(facts, data, nTests, allTests, constraints) {
     const told = facts.data[key] || [];
     if (told.length) found[key] = told; else expect(!(key in facts.of), `it states ${key} columns, but none were read so`);
   }
+  if (data.task !== "classification") {
+    found.task = data.task;
+    found.asked = Object.fromEntries(ASKED.filter((key) => facts.data[key] && facts.data[key].length !== 0).map((key) => [key, facts.data[key]]));
+  }
   for (const key of Object.keys(found))
-    expect(JSON.stringify(facts.of[key]) === JSON.stringify(found[key]), `it states ${key} as ${JSON.stringify(facts.of[key])}, but of this data it is ${JSON.stringify(found[key])}`);
+    expect(alike(facts.of[key], found[key]), `it states ${key} as ${JSON.stringify(facts.of[key])}, but of this data it is ${JSON.stringify(found[key])}`);
 }
 
 // What the tree of a certificate says of the data beside splits and labels: whoever takes it out of there believes that.
 function expectTree(facts, data) {
   const { tree } = facts, levelsOf = (f, told) => told && JSON.stringify(told.map(f.key)) === JSON.stringify(f.keys);
   const alike = (f, told) => told && f.name === told.name && f.kind === told.kind && (f.numeric || levelsOf(f, told.levels));
-  const found = { schema: "odtc.tree/1", task: "classification", target: facts.data.target, classes: facts.classes, missing: data.missing };
+  const found = { schema: "odtc.tree/1", task: data.task, target: data.target, classes: facts.classes, missing: data.missing };
   for (const key of Object.keys(found))
     expect(!(key in tree) || JSON.stringify(tree[key]) === JSON.stringify(found[key]), `its tree states ${key} as ${JSON.stringify(tree[key])}, but of this data it is ${JSON.stringify(found[key])}`);
   expect(!("features" in tree) || (tree.features.length === data.features.length && data.features.every((f, j) => alike(f, tree.features[j]))), "its tree states other columns than those of the data");
@@ -310,50 +179,11 @@ function bound(facts, left, loss, price, depth) {
 
 function checkThresholds(facts, data, loss, { depth, price, scale, claim }) {
   const least = whole(facts.least, "the least rows"), stated = whole(facts.bound, "the bound");
-  const complete = new Set();
-  let tests = 0;
-  // Cut k of a column sends the rows of rank <= k left.
-  const columns = facts.columns.map((column) => {
-    if (column.kind !== "threshold") { tests += 1; return leftOf(column, data).map((left) => (left ? 0 : 1)); }
-    const feature = data.features.find((f) => f.name === column.feature);
-    expect(feature, `the certificate tests the column ${column.feature}, which is no column of the data`);
-    let cuts = column.thresholds;
-    if (cuts === undefined) {
-      cuts = [...new Set(feature.cells.filter((v) => !Number.isNaN(v)))].sort((a, b) => a - b).slice(0, -1);
-      complete.add(column.feature);
-    }
-    expect(cuts.every((v, i) => Number.isFinite(v) && (!i || cuts[i - 1] < v)), "its thresholds are not in rising order");
-    tests += cuts.length;
-    return feature.cells.map((v) => {
-      if (Number.isNaN(v)) return cuts.length;
-      let low = 0, high = cuts.length; // the first threshold that the cell is not above
-      while (low < high) { const mid = (low + high) >> 1; if (cuts[mid] < v) low = mid + 1; else high = mid; }
-      return low;
-    });
-  });
-  expect(columns.length > 0, "it has no columns of tests");
-  const isCut = (side) => columns.some((ranks) => {
-    const of = [[Infinity, -Infinity], [Infinity, -Infinity]];
-    ranks.forEach((r, i) => { const range = of[side[i] ? 1 : 0]; range[0] = Math.min(range[0], r); range[1] = Math.max(range[1], r); });
-    return of[0][1] < of[1][0] || of[1][1] < of[0][0];
-  });
-  let splits = 0, absent = 0;
-  const count = (side) => {
-    if (!side.includes(true) || !side.includes(false)) return;
-    splits += 1;
-    if (!isCut(side)) absent += 1;
-  };
-  for (const feature of data.features) {
-    const known = [...new Set(feature.cells.filter((v) => !Number.isNaN(v)))].sort((a, b) => a - b), gaps = feature.cells.some(Number.isNaN);
-    if (data.missing === "separate" && gaps) count(feature.cells.map((v) => Number.isNaN(v)));
-    if (feature.numeric && complete.has(feature.name)) splits += Math.max(0, known.length - 1);
-    else if (feature.numeric) for (const value of known.slice(0, -1)) count(feature.cells.map((v) => v <= value));
-    else for (const value of known.length === 2 && !gaps ? known.slice(0, 1) : known) count(feature.cells.map((v) => v === value));
-  }
+  const columns = rankColumns(facts.columns, data), { splits, absent } = countSplits(data, columns), { ranks, tests } = columns;
   expectTerms(facts, data, tests, absent === 0, least > 1 ? [`leaf_rows >= ${least}`] : []);
   const paid = treeCost(facts, data, loss, { depth, price }, least);
   expect(paid === claim, `the tree costs ${paid / scale} on the data, it claims ${claim / scale}`);
-  const found = thresholdBound(facts, columns, loss, price, depth, Math.max(1, least));
+  const found = thresholdBound(facts, ranks, loss, price, depth, Math.max(1, least));
   expect(found === stated && found <= claim, `its states bound all trees by ${found / scale}, it states ${stated / scale}`);
   return { objective: claim / scale, bound: found / scale, tests, splits, absent };
 }
@@ -513,6 +343,7 @@ function thresholdBound(facts, columns, loss, price, depth, least) {
   return floor + levels[0][0].target;
 }
 
+const checkLeafSums = require("./leaf-sums.js")({ expectTerms, expectTree });
 const checkConstrained = require("./constrained.js")({ expect, refuse, whole, leftOf, allSplits, bits, same, expectTerms, expectTree, expectLeaf });
 
 function main([file, given]) {
@@ -521,10 +352,10 @@ function main([file, given]) {
     const facts = JSON.parse(fs.readFileSync(file, "utf8"));
     const data = readData(given || path.resolve(path.dirname(file), facts.data.path), facts.data);
     const proof = check(facts, data);
-    const asked = facts.schema.includes("constrained") ? ` that satisfies ${facts.constraints.join(" and ")}` : "";
+    const kept = (facts.of && facts.of.constraints) || [], asked = kept.length ? ` that satisfies ${kept.join(" and ")}` : "";
     console.log((proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${asked.replace(" that", "")} on ${data.n} rows; `
       : `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${asked} costs less than ${proof.bound} on ${data.n} rows; `) +
-      (proof.bound < proof.objective ? `its own tree costs ${proof.objective}; ` : "") +
+      (proof.bound < proof.objective ? `its own tree costs ${proof.between ? "up to " : ""}${proof.objective}; ` : "") +
       (proof.absent ? `${proof.absent} of ${proof.splits} ways to separate the rows by one test are not among these` : `these are all ${proof.splits} ways to separate the rows by one test`));
     return 0;
   } catch (problem) {
@@ -534,4 +365,4 @@ function main([file, given]) {
 }
 
 if (require.main === module) process.exitCode = main(process.argv.slice(2));
-module.exports = { check, readData };
+module.exports = { check };

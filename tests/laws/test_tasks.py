@@ -413,7 +413,7 @@ def test_the_certificate_of_a_regression_proves_the_best_tree_in_rationals(tmp_p
     proof = check_leaf_sums(json.loads(json.dumps(facts)), data)
     fitted = odtc.fit(data, depth=depth, params={"lambda": lam})
     assert proof.objective == pytest.approx(fitted.proof.objective, rel=1e-12)
-    assert proof.bound == pytest.approx(proof.objective, rel=1e-9) and proof.bound <= proof.objective
+    assert proof.optimal and proof.bound == proof.objective  # also if rows that no test tells apart cost a third of one
 
 
 def of_nested_tests(seed: int, depth: int):

@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,14 @@ import pytest
 
 import odtc
 from odtc.algorithms.thresholds.common_rows import CommonRows
+from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify, certify_search
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.verification.certificate import check
 from odtc.verification.constrained.constrained_certificate import check_constrained
+from odtc.verification.leaf_sums import MEASURES, check_leaf_sums
 from odtc.workflow import pipeline
 from tests.command_line import CHECKOUT
 from tests.unit.test_constrained_certificate import SETS, UNSATISFIED, corrupted, small
@@ -26,26 +29,27 @@ from tests.unit.test_constrained_certificate import SETS, UNSATISFIED, corrupted
 CHECKER = CHECKOUT / "examples" / "certificate-checker" / "check.js"
 pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
 
-# Checks many certificates against one data file in one process: a line for each.
+# Checks many certificates in one process: a line for each, [data file, certificate].
 MANY = """
-const { check, readData } = require(process.argv[1]);
+const [{ check }, { readData }] = [require(process.argv[1] + "/check.js"), require(process.argv[1] + "/data.js")];
 const lines = require("fs").readFileSync(0, "utf8").split("\\n").filter(Boolean);
-const data = new Map();
+const known = new Map();
 for (const line of lines) {
   try {
-    const facts = JSON.parse(line), key = JSON.stringify(facts.data);
-    if (!data.has(key)) data.set(key, readData(process.argv[2], facts.data));
-    console.log("proved " + check(facts, data.get(key)).objective);
+    const [file, facts] = JSON.parse(line), key = JSON.stringify([file, facts.data]);
+    if (!known.has(key)) known.set(key, readData(file, facts.data));
+    const { objective, bound } = check(facts, known.get(key));
+    console.log(`proved ${objective} ${bound}`);
   } catch (problem) { console.log("refused " + problem.message); }
 }
 """
 
 
-def asked(certificates, file) -> list[str]:
-    """What the second checker says of each certificate."""
+def verdicts(pairs) -> list[str]:
+    """What the second checker says of each certificate, of [(certificate, data file)]."""
     done = subprocess.run(
-        ["node", "-e", MANY, str(CHECKER), str(file)],
-        input="\n".join(map(json.dumps, certificates)),
+        ["node", "-e", MANY, str(CHECKER.parent)],
+        input="\n".join(json.dumps([str(file), facts]) for facts, file in pairs),
         capture_output=True,
         text=True,
         timeout=300,
@@ -54,20 +58,24 @@ def asked(certificates, file) -> list[str]:
     return done.stdout.splitlines()
 
 
+def asked(certificates, file) -> list[str]:
+    """The same of certificates of one data file."""
+    return verdicts([(facts, file) for facts in certificates])
+
+
+@cache
+def _rows(file, told: str):
+    how = ReadingSpec.from_manifest({"categorical": (), "numeric": (), "weights": None} | json.loads(told))
+    return odtc.read(file, **how.keywords)
+
+
 def ours(facts, file) -> str:
-    source = facts["data"]
+    """What our checker says, in the same words."""
     try:
-        dataset = odtc.read(
-            file,
-            source["target"],
-            tuple(source.get("categorical", ())),
-            tuple(source.get("numeric", ())),
-            source["missing"],
-            source.get("weights"),
-            aside=tuple(source.get("aside", ())),
-        )
-        checks = check_constrained if "constrained" in str(facts.get("schema")) else check
-        return f"proved {checks(facts, dataset).objective:.12g}"
+        dataset, schema = _rows(file, json.dumps(facts["data"])), str(facts.get("schema"))
+        checks = check_constrained if "constrained" in schema else check_leaf_sums if schema in MEASURES else check
+        proof = checks(facts, dataset)
+        return f"proved {proof.objective:.15g} {proof.bound:.15g}"
     except (CertificateError, odtc.errors.OdtcError) as problem:
         return f"refused {problem}"
 

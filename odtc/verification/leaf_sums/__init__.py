@@ -48,7 +48,15 @@ ALL = "all"  # of a state of which all cuts are tried
 OFF = 0.01  # of what rounded sums of a check may be off by: what those of one tree are
 SMALL = 10_000  # sums of ranks that are told in one table, at any number of rows
 WIDTH = 1e-10  # of the ends of a cost that is rounded: trees nearer than that are not told apart
-SHAPE = {"depth": WHOLE, "price": TEXT, "tree": OF_TREE, "of": CLAIM_SHAPE, "least?": WHOLE, "leaves?": WHOLE}
+SHAPE = {
+    "classes": [TEXT],
+    "depth": WHOLE,
+    "price": TEXT,
+    "tree": OF_TREE,
+    "of": CLAIM_SHAPE,
+    "least?": WHOLE,
+    "leaves?": WHOLE,
+}
 MEASURES = {one.SCHEMA: one for one in (squares, likelihood)}
 
 
@@ -120,6 +128,11 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
     law = MEASURES[facts["schema"]]
     if dataset.task != law.TASK:
         raise CertificateError(f"the certificate is of a {law.TASK}, the data was read for {dataset.task}")
+    if facts["classes"] != list(dataset.classes):
+        raise CertificateError(
+            f"the certificate is of the classes {facts['classes']}, the leaves of a {law.TASK} are of "
+            f"{list(dataset.classes)}"
+        )
     ends = facts["claim"] if law.ROUNDS else [facts["claim"]] * 2
     depth, price, claim = facts["depth"], Fraction(facts["price"]), [Fraction(end) for end in ends]
     if not 1 <= depth <= DEEPEST or price < 0 or len(claim) != 2:
@@ -256,7 +269,8 @@ class LeafSumsBound:
 
     def _floors(self, single: bool) -> np.ndarray:
         """int64 (rows,): what rows that no column tells apart cost at least, on the first of each, in units of
-        2^-`shift` and rounded down: the sums are exact, and no tree avoids them. Some are less than 0."""
+        1/`parts`: no tree avoids them. Some are less than 0. All are whole numbers of parts; if they are too large for
+        that, they are rounded down to parts of a power of two."""
         _, first, kind = np.unique(self.rank, axis=0, return_index=True, return_inverse=True)
         kind = kind.reshape(-1)
         sums = np.zeros((len(self.moments), len(first)), np.int64)
@@ -265,16 +279,21 @@ class LeafSumsBound:
         told = np.flatnonzero(np.bincount(kind) > (0 if single else 1))
         exact = {k: self.measure.low(sums[:, k]) for k in told.tolist()}
         most = sum(map(abs, exact.values()), Fraction(0))
-        self.shift = 61 - int(most).bit_length()
+        largest = Fraction(2) ** (61 - int(most).bit_length())
+        self.parts = Fraction(1)
+        for cost in exact.values():
+            self.parts = min(largest, Fraction(math.lcm(self.parts.numerator, cost.denominator)))
+            if self.parts == largest:
+                break
         found = np.zeros(len(self.rank), np.int64)
         for k, cost in exact.items():
-            found[first[k]] = math.floor(cost * Fraction(2) ** self.shift)
+            found[first[k]] = math.floor(cost * self.parts)
         return found
 
     def floor(self, rows: np.ndarray, exact: bool = True) -> Fraction | float:
         """What rows that no test tells apart cost at least."""
         units = int(self.floors[rows].sum()) if self.some_floor else 0
-        return Fraction(units) / 2**self.shift if exact else units / 2**self.shift
+        return units / self.parts if exact else units / float(self.parts)
 
     def least(
         self, rows: np.ndarray, depth: int, tried, need: Fraction, limit: Limit = NO_LIMIT, exact: bool = True
@@ -373,7 +392,7 @@ class LeafSumsBound:
             return None
         if self._at_once is None:
             marks = [(column, cut, abs(group)) for column, own in enumerate(self.alike) for cut, group in own.items()]
-            shared, floors = np.array(marks, np.int64).reshape(-1, 3).T, (self.floors, 0.5**self.shift)
+            shared, floors = np.array(marks, np.int64).reshape(-1, 3).T, (self.floors, 1 / float(self.parts))
             price = float(self.price)
             self._at_once = TriedCuts(self.rank, self.measure, floors, price, self.near, np.ascontiguousarray(shared))
         return self._at_once.bound(rows, tried)

@@ -1,0 +1,99 @@
+// Tests: which rows they send left, in columns of nested tests, and which ways to separate the rows they leave out.
+"use strict";
+const { expect } = require("./values.js");
+
+function leftOf(test, data) {
+  // For each row whether it goes left; a missing cell does so only where that is asked.
+  const feature = data.features.find((f) => f.name === test.feature);
+  expect(feature, `the certificate tests the column ${test.feature}, which is no column of the data`);
+  if (test.kind === "missing") return feature.cells.map((v) => Number.isNaN(v));
+  if (test.kind === "threshold") {
+    expect(Number.isFinite(test.threshold), "a threshold is no finite number");
+    return feature.cells.map((v) => v <= test.threshold);
+  }
+  expect(test.kind === "subset" && Array.isArray(test.values), "a test is of no known kind");
+  const wanted = new Set(test.values.map((v) => (feature.numeric ? Number(v) : feature.keys.indexOf(feature.key(v)))));
+  return feature.cells.map((v) => !Number.isNaN(v) && v >= (feature.numeric ? -Infinity : 0) && wanted.has(v));
+}
+
+const bits = (side) => side.map((left) => (left ? "1" : "0")).join("");
+const other = (word) => word.replace(/[01]/g, (c) => (c === "0" ? "1" : "0"));
+const same = (word) => (word < other(word) ? word : other(word)); // a split and its complement separate alike
+
+function allSplits(data, ofColumns = false) {
+  // With `ofColumns`, each with its column: a constraint that speaks of columns tells splits of two of them apart.
+  const found = new Set();
+  for (const feature of data.features) {
+    const known = [...new Set(feature.cells.filter((v) => !Number.isNaN(v)))];
+    const add = (side) => { if (side.includes(true) && side.includes(false)) found.add((ofColumns ? feature.name + " " : "") + same(bits(side))); };
+    for (const value of known) add(feature.cells.map((v) => (feature.numeric ? v <= value : v === value)));
+    if (data.missing === "separate") add(feature.cells.map((v) => Number.isNaN(v)));
+  }
+  return found;
+}
+
+// Columns of a certificate: the rank of each row, so that cut k of a column sends the rows of rank <= k left; the number
+// of all cuts; and the features of which all thresholds are cuts.
+function rankColumns(columns, data) {
+  const complete = new Set();
+  let tests = 0;
+  const nested = ({ tests: own, turned }) => {
+    expect(own.length === turned.length, "a column of nested tests does not say which of them are turned");
+    let before = data.features[0].cells.map(() => true);
+    const rank = before.map(() => 0);
+    own.forEach((test, at) => {
+      const right = leftOf(test, data).map((left) => left === Boolean(turned[at]));
+      expect(right.every((is, i) => !is || before[i]), "a column has tests that are not nested");
+      right.forEach((is, i) => { if (is) rank[i]++; });
+      before = right;
+    });
+    tests += own.length;
+    return rank;
+  };
+  const ranks = columns.map((column) => {
+    if (column.kind === "nested") return nested(column);
+    if (column.kind !== "threshold") { tests += 1; return leftOf(column, data).map((left) => (left ? 0 : 1)); }
+    const feature = data.features.find((f) => f.name === column.feature);
+    expect(feature, `the certificate tests the column ${column.feature}, which is no column of the data`);
+    let cuts = column.thresholds;
+    if (cuts == null) {
+      cuts = [...new Set(feature.cells.filter((v) => !Number.isNaN(v)))].sort((a, b) => a - b).slice(0, -1);
+      complete.add(column.feature);
+    }
+    expect(cuts.every((v, i) => Number.isFinite(v) && (!i || cuts[i - 1] < v)), "its thresholds are not in rising order");
+    tests += cuts.length;
+    return feature.cells.map((v) => {
+      if (Number.isNaN(v)) return cuts.length;
+      let low = 0, high = cuts.length; // the first threshold that the cell is not above
+      while (low < high) { const mid = (low + high) >> 1; if (cuts[mid] < v) low = mid + 1; else high = mid; }
+      return low;
+    });
+  });
+  expect(ranks.length > 0, "it has no columns of tests");
+  return { ranks, tests, complete };
+}
+
+// How many ways there are to separate the rows by one test, each counted for its column, and how many are no cut.
+function countSplits(data, { ranks: columns, complete }) {
+  const isCut = (side) => columns.some((ranks) => {
+    const of = [[Infinity, -Infinity], [Infinity, -Infinity]];
+    ranks.forEach((r, i) => { const range = of[side[i] ? 1 : 0]; range[0] = Math.min(range[0], r); range[1] = Math.max(range[1], r); });
+    return of[0][1] < of[1][0] || of[1][1] < of[0][0];
+  });
+  let splits = 0, absent = 0;
+  const count = (side) => {
+    if (!side.includes(true) || !side.includes(false)) return;
+    splits += 1;
+    if (!isCut(side)) absent += 1;
+  };
+  for (const feature of data.features) {
+    const known = [...new Set(feature.cells.filter((v) => !Number.isNaN(v)))].sort((a, b) => a - b), gaps = feature.cells.some(Number.isNaN);
+    if (data.missing === "separate" && gaps) count(feature.cells.map((v) => Number.isNaN(v)));
+    if (feature.numeric && complete.has(feature.name)) splits += Math.max(0, known.length - 1);
+    else if (feature.numeric) for (const value of known.slice(0, -1)) count(feature.cells.map((v) => v <= value));
+    else for (const value of known.length === 2 && !gaps ? known.slice(0, 1) : known) count(feature.cells.map((v) => v === value));
+  }
+  return { splits, absent };
+}
+
+module.exports = { leftOf, bits, same, allSplits, rankColumns, countSplits };

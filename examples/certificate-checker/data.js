@@ -1,0 +1,92 @@
+// The data of a certificate, read from its file by the words of its object "data".
+"use strict";
+const fs = require("fs");
+const zlib = require("zlib");
+const { expect, NUMBER, levels } = require("./values.js");
+const taskOf = require("./targets.js");
+
+const MISSING = new Set(["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"]);
+
+function records(text, sign) {
+  // Rows of cells; a quoted cell may hold signs, doubled quotes and line ends.
+  const rows = [];
+  let row = [], cell = "", quoted = false, begun = false, any = false;
+  const endCell = () => { row.push(cell); cell = ""; begun = false; };
+  const endRow = () => { if (any) { endCell(); rows.push(row); } row = []; any = false; };
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i];
+    if (quoted) {
+      if (c !== '"') cell += c;
+      else if (text[i + 1] === '"') { cell += '"'; i++; }
+      else quoted = false;
+    } else if (c === '"' && !begun) { quoted = begun = any = true; }
+    else if (c === sign) { endCell(); any = true; }
+    else if (c === "\n" || c === "\r") { if (c === "\r" && text[i + 1] === "\n") i++; endRow(); }
+    else { cell += c; begun = any = true; }
+  }
+  expect(!quoted, "a quoted cell of the data does not close");
+  endRow();
+  return rows;
+}
+
+function readTable(file) {
+  let bytes = fs.readFileSync(file);
+  if (/\.gz$/i.test(file)) bytes = zlib.gunzipSync(bytes, { maxOutputLength: 2 ** 30 });
+  const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/^[\r\n]+/, "");
+  const header = text.replace(/"[^"]*"/g, "").split(/[\r\n]/, 1)[0];
+  const sign = /\.(tsv|tab)(\.gz)?$/i.test(file) ? "\t" : [",", ";", "\t"].find((s) => header.includes(s)) || ",";
+  const [first, ...rows] = records(text, sign);
+  const names = first.map((name) => name.trim());
+  expect(new Set(names).size === names.length && names.every(Boolean), "the data has blank or repeated columns");
+  rows.forEach((row, i) => expect(row.length === names.length, `row ${i + 1} of the data has ${row.length} cells`));
+  const cells = rows.map((row) => row.map((cell) => (MISSING.has(cell.trim()) ? null : cell.trim())));
+  return { names, cells };
+}
+
+function readData(file, source) {
+  const { names, cells } = readTable(file);
+  const at = (name) => { const i = names.indexOf(name); expect(i >= 0, `the data has no column ${name}`); return i; };
+  const task = taskOf(source), targets = task.columns(source, names).map(at), weights = source.weights == null ? -1 : at(source.weights);
+  expect(!source.hold_out, "it is of a part of the rows alone (hold_out), which this checker does not choose");
+  const aside = new Set((source.aside || []).map(at));
+  const used = names.map((_, j) => j).filter((j) => !targets.includes(j) && j !== weights);
+  const bare = (row) => targets.some((j) => row[j] === null) || (weights >= 0 && row[weights] === null);
+  const gap = (row) => used.some((j) => row[j] === null);
+  const separate = source.missing === "separate";
+  const kept = cells.filter((row) => !bare(row) && (separate || !gap(row)));
+  expect(source.missing !== "error" || kept.length === cells.length, "the data has missing cells, and the policy is error");
+  // The type of a column is told by all rows, its levels by those that are kept.
+  const featureOf = (j) => {
+    const all = cells.map((row) => row[j]).filter((cell) => cell !== null);
+    const words = kept.map((row) => row[j]);
+    let numeric = !(source.categorical || []).includes(names[j]);
+    const told = (source.numeric || []).includes(names[j]);
+    const flag = !told && numeric && all.length > 0 && all.every((cell) => /^(true|false)$/i.test(cell));
+    numeric = numeric && !flag && (told || all.every((cell) => NUMBER.test(cell)));
+    if (numeric) {
+      const values = words.map((cell) => (cell === null ? NaN : Number(cell) + 0));
+      expect(values.every((v, i) => words[i] === null || Number.isFinite(v)), `the column ${names[j]} holds no numbers`);
+      return { name: names[j], kind: "numeric", numeric, cells: values };
+    }
+    const low = flag ? words.map((w) => w && w.toLowerCase()) : words;
+    const { key, keys } = levels(flag ? ["false", "true"] : low.filter((w) => w !== null));
+    return { name: names[j], kind: flag ? "boolean" : "categorical", numeric, key, keys, cells: low.map((w) => (w === null ? NaN : keys.indexOf(key(w)))) };
+  };
+  const weight = kept.map((row) => (weights < 0 ? 1 : Number(row[weights])));
+  return task.targeted(kept.map((row) => targets.map((j) => row[j])), source, {
+    task: source.task || "classification",
+    target: names[targets[0]],
+    targets: targets.map((j) => names[j]),
+    features: used.filter((j) => !aside.has(j)).map(featureOf),
+    asideFeatures: used.filter((j) => aside.has(j)).map(featureOf),
+    weight,
+    columns: used.filter((j) => !aside.has(j)).map((j) => names[j]),
+    aside: used.filter((j) => aside.has(j)).map((j) => names[j]),
+    nUnlabelled: cells.filter(bare).length,
+    nDropped: cells.length - kept.length,
+    missing: source.missing,
+    n: kept.length,
+  });
+}
+
+module.exports = { readData };

@@ -1,0 +1,126 @@
+// What leaves cost that are no sums over their rows, exactly or between two ends: squares, and likelihoods.
+//
+// A measure holds of each row three numbers a, b, c in doubles (`rows`), of which the sums tell nearly what a leaf costs
+// (`near`, within `off`), and whole numbers of which `low` and `high` count it again.
+"use strict";
+const { expect } = require("./values.js");
+const { Fraction, ZERO } = require("./fractions.js");
+
+const LARGEST = 2 ** 40; // of scales
+const bitsOf = (whole) => BigInt(whole.toString(2).length);
+const upward = (a, b) => a / b + (a % b ? 1n : 0n); // of a >= 0, b > 0
+
+function wholeOf(value, what) {
+  const near = Math.round(value);
+  expect(Math.abs(value - near) <= 1e-4 && Math.abs(near) < 2 ** 53, `${what} of the data are no whole numbers at the scale of the certificate`);
+  return BigInt(near);
+}
+
+function weightsOf(data, scale) {
+  expect(Number.isSafeInteger(scale) && scale > 0 && scale < LARGEST, "its scale of weights is no whole number above 0");
+  const found = data.weight.map((w) => wholeOf(w * scale, "the weights"));
+  expect(found.every((w) => w > 0n), "the weights of the data are no whole numbers at the scale of the certificate");
+  return found;
+}
+
+const sum = (rows, line) => rows.reduce((total, i) => total + line[i], 0n);
+
+// Σ w y² - (Σ w y)² / Σ w, of numbers and weights that are whole at the scales of the certificate. The numbers are
+// counted from one in their middle, which changes no cost and keeps the doubles near.
+function squares(facts, data) {
+  const scale = facts.number_scale;
+  expect(Number.isSafeInteger(scale) && scale > 0 && scale < LARGEST, "its scale of numbers is no whole number above 0");
+  const w = weightsOf(data, facts.weight_scale), y = data.numbers.map((v) => wholeOf(v * scale, "the numbers"));
+  const middle = [...y].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))[y.length >> 1], t = y.map((v) => v - middle);
+  const s = t.map((v, i) => w[i] * v), q = t.map((v, i) => w[i] * v * v);
+  const low = (rows) => {
+    const [weight, one, two] = [w, s, q].map((line) => sum(rows, line));
+    return weight ? new Fraction(two * weight - one * one, weight) : ZERO;
+  };
+  return {
+    unit: new Fraction(BigInt(facts.weight_scale) * BigInt(scale) ** 2n), low, high: low, alone: false,
+    rows: [w, s, q].map((line) => line.map(Number)),
+    near: (a, b, c) => (a > 0 ? c - (b * b) / a : 0),
+    off: 1e-12 * Number(sum(y.map((_, i) => i), q)),
+  };
+}
+
+// D - D log(D/H), of D events and the hazard H. Hazards are rounded down and up to whole numbers of 2^-128, those of
+// rows, times their weights, to 2^-bits; the upper end of a row's is at most two of these above the lower one. A
+// logarithm is rounded to 40 digits; what that can change by is taken off, and added. The cost rises with H.
+const FINE = 128n, BETWEEN = 2n, DIGITS = 40, SLACK = 10n ** 36n;
+
+function likelihood(facts, data) {
+  const w = weightsOf(data, facts.weight_scale), every = w.map((_, i) => i), all = sum(every, w);
+  expect(all < 2n ** 40n, "the weights of the data are too large");
+  const bits = 60n - bitsOf(all), d = w.map((one, i) => (data.events[i] ? one : 0n));
+  const h = new Array(w.length), order = [...every].sort((i, j) => data.times[i] - data.times[j]);
+  let atRisk = all, lower = 0n, upper = 0n;
+  for (let start = 0, end; start < order.length; start = end) {
+    for (end = start; end < order.length && data.times[order[end]] === data.times[order[start]];) end++;
+    const tied = order.slice(start, end), died = sum(tied, d) << FINE;
+    lower += died / atRisk;
+    upper += upward(died, atRisk);
+    for (const i of tied) {
+      h[i] = (w[i] * lower) >> (FINE - bits);
+      expect(upward(w[i] * upper, 1n << (FINE - bits)) - h[i] <= BETWEEN, "the hazards of the data cannot be rounded as narrowly as a certificate needs");
+    }
+    atRisk -= sum(tied, w);
+  }
+  const cost = (events, hazard) => {
+    if (!events) return ZERO;
+    expect(hazard > 0n, "the hazard of a leaf with an event is too small to be told from 0");
+    const log = logarithm(events << bits, hazard);
+    return new Fraction(events * (log.below - log.above), log.below);
+  };
+  const root = 2 ** Number(bits);
+  return {
+    unit: new Fraction(BigInt(facts.weight_scale)), alone: true,
+    low: (rows) => { const events = sum(rows, d); return cost(events, sum(rows, h)).minus(new Fraction(events, SLACK)); },
+    high: (rows) => { const events = sum(rows, d); return cost(events, sum(rows, h) + BETWEEN * BigInt(rows.length)).plus(new Fraction(events, SLACK)); },
+    rows: [h.map(Number), d.map(Number), d.map(() => 0)],
+    near: (a, b) => (a > 0 && b > 0 ? b * (1 - Math.log((b * root) / a)) : 0),
+    off: 1e-10 * Number(sum(every, d)),
+  };
+}
+
+// The nearest fraction of 40 decimal digits, of two that are as near the even one.
+function decimal(above, below) {
+  const sign = above < 0n ? -1n : 1n, limit = 10n ** BigInt(DIGITS);
+  let [a, b, places] = [above * sign, below, 0n];
+  if (!a) return ZERO;
+  while (a / b >= limit) { b *= 10n; places -= 1n; }
+  while (a / b < limit / 10n) { a *= 10n; places += 1n; }
+  const down = a / b, twice = 2n * (a % b), digits = down + (twice > b || (twice === b && down % 2n) ? 1n : 0n);
+  return places < 0n ? new Fraction(sign * digits * 10n ** -places) : new Fraction(sign * digits, 10n ** places);
+}
+
+// log(x) = k log 2 + log(y) with x = 2^k y, 2/3 <= y < 4/3, and log(y) = 2 artanh((y - 1)/(y + 1)), whose series loses
+// two bits a term or more; in whole numbers of 2^-320, of which it is wrong by fewer than 2^20.
+const WORK = 320n, WRONG = 1n << 20n, known = new Map();
+
+function artanhTwice(above, below) {
+  const z = (above << WORK) / below, square = (z * z) >> WORK;
+  let total = 0n;
+  for (let power = z, n = 1n; power !== 0n && power !== -1n; power = (power * square) >> WORK, n += 2n) total += power / n;
+  return 2n * total;
+}
+
+const LOG_2 = artanhTwice(1n, 3n);
+
+function logarithm(above, below) {
+  const key = `${above}/${below}`;
+  if (known.has(key)) return known.get(key);
+  const x = decimal(above, below);
+  let a = x.above, b = x.below, k = 0n;
+  while (3n * a >= 4n * b) { b *= 2n; k += 1n; }
+  while (3n * a < 2n * b) { a *= 2n; k -= 1n; }
+  const found = artanhTwice(a - b, a + b) + k * LOG_2, [one, two] = a === b && !k ? [ZERO, ZERO] : [found - WRONG, found + WRONG].map((end) => decimal(end, 1n << WORK));
+  expect(one.equals(two), "a logarithm is too near to the middle of two decimals");
+  known.set(key, one);
+  return one;
+}
+
+const MEASURES = { "odtc.certificate/regression": ["regression", squares], "odtc.certificate/survival": ["survival", likelihood] };
+
+module.exports = { MEASURES, logarithm };

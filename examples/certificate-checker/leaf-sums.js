@@ -1,0 +1,206 @@
+// Checks a certificate of a tree whose leaves cost a function of sums over their rows (leaf-costs.js), for check.js.
+//
+// What rows cost that no column tells apart is taken off first: no tree avoids it. Beyond that, more rows cost no less;
+// so a cut between two tried cuts a < b of a column costs at least what the left side of a and the right side of b do.
+// Costs are compared as doubles, and as fractions wherever these are too near to be told apart.
+"use strict";
+const { expect, whole } = require("./values.js");
+const { leftOf, rankColumns, countSplits } = require("./columns.js");
+const { Fraction, Lazy, ZERO, common } = require("./fractions.js");
+const { MEASURES } = require("./leaf-costs.js");
+
+const DEEPEST = 8;
+const WIDEST = 2n ** 512n; // of a denominator that all floors have in common; beyond it they are rounded down
+const NONE = new Lazy(0, () => ZERO);
+
+// What trees must keep: rows of the data in each leaf, and leaves at most, 0 of any number.
+const at = (limit, depth) => {
+  // No limit on leaves that trees of this depth keep anyway, and no depth that they do not reach.
+  if (!limit.leaves) return [limit, depth];
+  const reached = Math.min(depth, limit.leaves - 1);
+  return [limit.leaves >= 2 ** reached ? { ...limit, leaves: 0 } : limit, reached];
+};
+const shares = ({ leaves }, depth) => {
+  // The leaves that the left side of a root may have.
+  const found = [], most = 2 ** (depth - 1);
+  for (let share = Math.max(1, leaves - most); share <= Math.min(most, leaves - 1); share++) found.push(share);
+  return leaves ? found : [0];
+};
+const ofSides = (limit, share) => [{ ...limit, leaves: share }, { ...limit, leaves: share ? limit.leaves - share : 0 }];
+
+function treeCost(facts, data, measure, price, limit) {
+  const largest = Math.max(...data.sums.map((line) => Math.max(...line.map(Math.abs))));
+  const near = (told, found) => typeof told === "number" && Math.abs(told - found) <= 1e-9 * largest + 1e-9 * Math.abs(found);
+  let [low, high, leaves] = [ZERO, ZERO, 0];
+  const walk = (node, rows, levelsLeft) => {
+    if (!("split" in node)) {
+      expect(data.classes.includes(node.label) && !node.curve, "a leaf of the tree tells a label or a curve that no check is of");
+      const held = data.sums[0].map((_, k) => rows.reduce((sum, i) => sum + data.sums[i][k], 0));
+      const told = [...node.counts, ...node.rows, ...node.sums], found = [held[1], held[0], ...held];
+      expect(told.length === found.length && told.every((v, k) => near(v, found[k])), "a leaf of the tree tells other sums than its rows have");
+      expect(rows.length >= limit.rows, `a leaf of the tree has fewer than ${limit.rows} rows`);
+      leaves += 1;
+      low = low.plus(measure.low(rows));
+      high = high.plus(measure.high(rows));
+      return;
+    }
+    expect(levelsLeft > 0, `the tree is deeper than ${facts.depth}`);
+    const goes = leftOf(node.split, data);
+    low = low.plus(price);
+    high = high.plus(price);
+    walk(node.left, rows.filter((i) => goes[i]), levelsLeft - 1);
+    walk(node.right, rows.filter((i) => !goes[i]), levelsLeft - 1);
+  };
+  walk(facts.tree.root, data.y.map((_, i) => i), facts.depth);
+  expect(!limit.leaves || leaves <= limit.leaves, `the tree has more than ${limit.leaves} leaves`);
+  return [low, high];
+}
+
+// The bound of all trees: least(rows, depth, tried, limit), beyond the floor of these rows.
+function bounds(columns, measure, price) {
+  const n = columns[0].length, [A, B, C] = measure.rows, off = 64 * (measure.off + 1e-12 * price.toNumber()), cost = price.toNumber(), priced = Lazy.of(price);
+  const lazy = (fraction) => Lazy.of(fraction);
+
+  // What rows cost that no column tells apart, on the first of them.
+  const floors = new Array(n).fill(0n), kinds = new Map();
+  for (let i = 0; i < n; i++) {
+    const key = columns.map((ranks) => ranks[i]).join();
+    if (!kinds.has(key)) kinds.set(key, []);
+    kinds.get(key).push(i);
+  }
+  const told = [...kinds.values()].filter((rows) => measure.alone || rows.length > 1).map((rows) => [rows[0], measure.low(rows)]);
+  const shared = told.reduce((unit, [, cost]) => (unit > WIDEST ? unit : unit * cost.below / common(unit, cost.below)), 1n), unit = shared > WIDEST ? 2n ** 64n : shared;
+  for (const [i, cost] of told) floors[i] = cost.floor(unit);
+  const floor = (rows) => new Fraction(rows.reduce((sum, i) => sum + floors[i], 0n), unit);
+
+  // By column, the cuts that separate all rows as one of another column does: {rank: [group, whether it is turned]}.
+  const groups = new Map(), grouped = columns.map(() => new Map());
+  columns.forEach((ranks, c) => [...new Set(ranks)].sort((a, b) => a - b).slice(0, -1).forEach((cut) => {
+    const turned = ranks[0] > cut, key = ranks.map((rank) => (rank <= cut !== turned ? "1" : "0")).join("");
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push([c, cut, turned]);
+  }));
+  [...groups.values()].filter((own) => own.length > 1).forEach((own, group) => own.forEach(([c, cut, turned]) => grouped[c].set(cut, [group, turned])));
+
+  const nearLeaf = (rows) => { let [a, b, c] = [0, 0, 0]; for (const i of rows) { a += A[i]; b += B[i]; c += C[i]; } return measure.near(a, b, c); };
+  const leaf = (rows) => new Lazy(nearLeaf(rows), () => measure.low(rows));
+  const sides = (rows, c, cut) => [rows.filter((i) => columns[c][i] <= cut), rows.filter((i) => columns[c][i] > cut)];
+
+  // The cuts of a column that leave rows on either side: the rank, the rows up to it and their three sums; last all rows.
+  const cutsOf = (rows, c) => {
+    const found = [], order = [...rows].sort((i, j) => columns[c][i] - columns[c][j]);
+    let [a, b, q] = [0, 0, 0];
+    order.forEach((i, place) => {
+      a += A[i]; b += B[i]; q += C[i];
+      if (place + 1 === order.length || columns[c][order[place + 1]] > columns[c][i]) found.push({ rank: columns[c][i], rows: place + 1, a, b, q });
+    });
+    return found;
+  };
+
+  // The roots of trees of two levels or less, nearly: [cost, column, rank, leaves of the left side].
+  const roots = (rows, depth, limit) => {
+    const found = [];
+    for (let c = 0; c < columns.length; c++) {
+      const cuts = cutsOf(rows, c), all = cuts[cuts.length - 1];
+      for (const cut of cuts.slice(0, -1)) {
+        if (cut.rows < limit.rows || rows.length - cut.rows < limit.rows) continue;
+        const parts = depth > 1 && sides(rows, c, cut.rank);
+        for (const share of shares(limit, depth)) {
+          const below = depth > 1 ? ofSides(limit, share).map((own, side) => nearBest(parts[side], depth - 1, own))
+            : [measure.near(cut.a, cut.b, cut.q), measure.near(all.a - cut.a, all.b - cut.b, all.q - cut.q)];
+          found.push([cost + below[0] + below[1], c, cut.rank, share]);
+        }
+      }
+    }
+    return found;
+  };
+  const nearBest = (rows, depth, limit) => {
+    [limit, depth] = at(limit, depth);
+    return depth ? roots(rows, depth, limit).reduce((least, [near]) => Math.min(least, near), nearLeaf(rows)) : nearLeaf(rows);
+  };
+  const known = new Map();
+  // What the best tree of two levels or less costs.
+  const best = (rows, depth, limit) => {
+    [limit, depth] = at(limit, depth);
+    if (!depth) return leaf(rows);
+    const key = `${depth},${limit.rows},${limit.leaves}:${rows.join()}`;
+    if (!known.has(key)) {
+      const found = roots(rows, depth, limit), least = found.reduce((near, [other]) => Math.min(near, other), nearLeaf(rows));
+      const exact = () => Lazy.least([leaf(rows), ...found.filter(([near]) => near <= least + off).map(([near, c, cut, share]) => {
+        const below = sides(rows, c, cut).map((part, side) => [part, depth - 1, ofSides(limit, share)[side]]);
+        return new Lazy(near, () => below.map((args) => best(...args).value).reduce((sum, one) => sum.plus(one), price));
+      })], off).value;
+      known.set(key, new Lazy(least, exact));
+    }
+    return known.get(key);
+  };
+
+  const least = (rows, depth, tried, limit) => {
+    [limit, depth] = at(limit, depth);
+    expect(rows.length > 0, "it bounds a state without rows");
+    if (tried === 0 || !depth) return depth > 2 ? NONE : best(rows, depth, limit).minus(lazy(floor(rows)));
+    expect(Array.isArray(tried), "the tried cuts of a state are no list");
+    const possible = shares(limit, depth), free = limit.rows > 1, listed = new Map();
+    for (const entry of tried) {
+      expect(Array.isArray(entry) && entry.length === 2 + (limit.leaves ? 1 : 0) + (free ? 4 : 2), "a cut that it tries has not its sides");
+      const [c, cut] = entry, share = limit.leaves ? entry[2] : 0, below = entry.slice(limit.leaves ? 3 : 2);
+      expect(whole(c, "a column") < columns.length && possible.includes(share), "it tries cuts of columns that it has not");
+      const parts = sides(rows, c, whole(cut, "a cut"));
+      expect(parts.every((part) => part.length), "it tries a cut that separates no rows");
+      const rank = parts[0].reduce((most, i) => Math.max(most, columns[c][i]), -1), key = `${c},${share}`;
+      if (!listed.has(key)) listed.set(key, new Map());
+      expect(!listed.get(key).has(rank), "it tries a cut twice");
+      const side = (own, which) => (below[which] === null ? NONE : least(parts[which % 2], depth - 1, below[which], own[which % 2]));
+      const own = ofSides(limit, share), wide = own.map((one) => ({ ...one, rows: 1 }));
+      const mine = [side(own, 0), side(own, 1)];
+      listed.get(key).set(rank, { own: mine, beside: free ? [side(wide, 2), side(wide, 3)] : mine });
+    }
+    const most = (one, two) => Lazy.most(one, two, off), found = [leaf(rows).minus(lazy(floor(rows)))], alike = new Map();
+    columns.forEach((_, c) => {
+      const cuts = cutsOf(rows, c), inner = cuts.slice(0, -1), ranks = inner.map(({ rank }) => rank);
+      const fits = inner.map((cut) => cut.rows >= limit.rows && rows.length - cut.rows >= limit.rows);
+      for (const share of possible) {
+        const places = listed.get(`${c},${share}`) || new Map(), bound = [];
+        // Of cut k: the most of the left sides of tried cuts up to it, and of the right sides of those from it on.
+        let left = NONE, right = NONE;
+        ranks.forEach((rank, k) => { if (places.has(rank)) left = most(left, places.get(rank).beside[0]); bound[k] = [left]; });
+        for (let k = ranks.length - 1; k >= 0; k--) {
+          const tried = places.get(ranks[k]);
+          if (tried) right = most(right, tried.beside[1]);
+          const [one, two] = tried ? [most(bound[k][0], tried.own[0]), most(right, tried.own[1])] : [bound[k][0], right];
+          bound[k] = one.plus(two);
+        }
+        ranks.forEach((rank, k) => { if (fits[k] && !grouped[c].has(rank)) found.push(priced.plus(bound[k])); });
+        for (const [cut, [group, turned]] of grouped[c]) {
+          const k = ranks.filter((rank) => rank <= cut).length - 1; // the rank that stands for it on these rows
+          if (k < 0 || cut >= cuts[cuts.length - 1].rank || !fits[k]) continue;
+          const key = `${group},${turned ? limit.leaves - share : share}`;
+          alike.set(key, alike.has(key) ? most(alike.get(key), bound[k]) : bound[k]);
+        }
+      }
+    });
+    return Lazy.least([...found, ...[...alike.values()].map((one) => priced.plus(one))], off);
+  };
+  return { least, floor };
+}
+
+module.exports = ({ expectTerms, expectTree }) => function check(facts, data) {
+  const [task, law] = MEASURES[facts.schema], ends = task === "survival" ? facts.claim : [facts.claim, facts.claim];
+  expect(data.task === task, `it is of a ${task}, its data was read for ${data.task}`);
+  const depth = whole(facts.depth, "the depth"), price = Fraction.read(facts.price), claim = ends.map(Fraction.read);
+  expect(depth >= 1 && depth <= DEEPEST && !price.less(ZERO) && claim.length === 2, "its depth, its price or its claim cannot be");
+  const limit = { rows: "least" in facts ? whole(facts.least, "the least rows") : 1, leaves: "leaves" in facts ? whole(facts.leaves, "the leaves") : 0 };
+  expect(limit.rows >= 1, "its leaves may have no rows");
+  const measure = law(facts, data), columns = rankColumns(facts.columns, data), { splits, absent } = countSplits(data, columns);
+  const told = [...(limit.rows > 1 ? [`leaf_rows >= ${limit.rows}`] : []), ...(limit.leaves ? [`leaves <= ${limit.leaves}`] : [])];
+  expect(JSON.stringify(facts.classes) === JSON.stringify(data.classes), "its classes are not those of its task");
+  expectTerms(facts, data, columns.tests, absent === 0, told);
+  expectTree(facts, data);
+  const [low, high] = treeCost(facts, data, measure, price, limit), unit = measure.unit.plus(price), of = (cost) => cost.over(unit).toNumber();
+  expect(low.equals(claim[0]) && high.equals(claim[1]), `the tree costs ${of(low)} to ${of(high)} on the data, it claims ${of(claim[0])} to ${of(claim[1])}`);
+  const every = data.y.map((_, i) => i), { least, floor } = bounds(columns.ranks, measure, price);
+  expect("tried" in facts, "it does not say what was tried");
+  const listed = Array.isArray(facts.tried) && facts.tried.length > 0, tried = at(limit, depth)[1] > 2 || listed ? facts.tried : 0;
+  const bound = floor(every).plus(least(every, depth, tried, limit).value), reached = !bound.less(low);
+  return { objective: of(high), bound: of(reached ? low : bound), tests: columns.tests, splits, absent, between: low.less(high) };
+};

@@ -1,0 +1,33 @@
+// Numbers, levels and names as the cells of a table and a certificate hold them, and what is expected of them.
+"use strict";
+
+class Refused extends Error {}
+const refuse = (text) => { throw new Refused(text); };
+const expect = (holds, text) => holds || refuse(text);
+const EXACT = 2 ** 53;
+const NUMBER = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
+const PADDED = /^[+-]?0[0-9]/; // a code such as 00123, which is not the number 123
+
+const whole = (value, what) => { expect(Number.isSafeInteger(value) && value >= 0, `${what} is no whole number`); return value; };
+// Whether two JSON values say the same; keys of objects have no order.
+const alike = (a, b) => a === b || (a && b && typeof a === "object" && typeof b === "object" && Array.isArray(a) === Array.isArray(b) &&
+  Object.keys(a).length === Object.keys(b).length && Object.keys(a).every((key) => key in b && alike(a[key], b[key])));
+
+const isNumber = (word) => NUMBER.test(word) && Number.isFinite(Number(word));
+const byCodePoint = (a, b) => {
+  const [x, y] = [Array.from(a), Array.from(b)];
+  for (let i = 0; i < Math.min(x.length, y.length); i++) if (x[i] !== y[i]) return x[i].codePointAt(0) - y[i].codePointAt(0);
+  return x.length - y.length;
+};
+
+// A level is known by a key: the number where all levels are numbers as such, else the word.
+function levels(words) {
+  const distinct = [...new Set(words)];
+  const numeric = distinct.every(isNumber);
+  const merged = numeric && !distinct.some((w) => PADDED.test(w)) && Math.max(0, ...distinct.map((w) => Math.abs(Number(w)))) < EXACT;
+  const key = (word) => (merged ? String(isNumber(String(word)) ? Number(word) + 0 : NaN) : String(word));
+  const sorted = numeric ? distinct.sort((a, b) => Number(a) - Number(b) || byCodePoint(a, b)) : distinct.sort(byCodePoint);
+  return { key, keys: [...new Set(sorted.map(key))] };
+}
+
+module.exports = { Refused, refuse, expect, EXACT, NUMBER, whole, alike, isNumber, levels };

@@ -1,0 +1,179 @@
+"""The checker in JavaScript agrees with ours on certificates of trees whose leaves cost sums, and on forgeries."""
+
+import copy
+import json
+import random
+import shutil
+import subprocess
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from odtc.data.reading import read
+from odtc.verification.leaf_sums.likelihood import _log
+from odtc.workflow import pipeline
+from tests.laws.test_tasks import corruptions
+from tests.unit.test_second_checker import CHECKER, ours, told_otherwise, verdicts
+
+pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
+LIMITS = ((), ("leaf_rows >= 2",), ("leaves <= 5",), ("leaf_rows >= 3", "leaves <= 3"), ("leaves <= 1",))
+
+
+def drawn(folder, seed: int, task: str, **words):
+    """(data, file) of a table with ties, decimals, missing cells, levels, codes and weights."""
+    rng, n = np.random.default_rng(seed), int(words.get("n", 22))
+    columns = {
+        "x": rng.integers(0, 5, n).astype(str),
+        "number": np.where(rng.random(n) < 0.1, "?", (rng.integers(-4, 9, n) / 8).astype(str)),
+        "kind, of it": rng.choice(["a", "é", ' b "c"', ""], n, p=[0.4, 0.3, 0.25, 0.05]),
+        "on": rng.choice(["True", "false"], n),
+        "code": rng.choice(["01", "1", "2"], n),
+        "w": words.get("weights", rng.choice(["0.25", "1", "1.5", "0", "2"], n)),
+        "site": rng.choice(["p", "q"], n),
+        "y": (rng.normal(scale=words.get("scale", 1), size=n).round(2) + rng.integers(0, 2, n)).astype(str),
+        "time": (rng.integers(0, 9, n) / 2).astype(str),
+        "event": rng.choice(words.get("events", ["1", "0", "no", "Yes", "1.0"]), n),
+    }
+    if task == "regression":
+        del columns["event"]
+    else:
+        del columns["y"]
+    file = folder / f"{task}{seed}.csv"
+    lines = [list(columns), *zip(*columns.values())]
+    cells = [[_quoted(cell) for cell in line] for line in lines]
+    file.write_text("\n".join(map(",".join, cells)) + "\n")
+    how = {"task": task, "missing": "separate" if seed % 2 else "drop"}
+    how |= {"weights": "w"} if seed % 3 else {}
+    how |= {"aside": ("site",)} if seed % 4 == 1 else {"categorical": ("x",)} if seed % 4 == 2 else {}
+    how |= {"target": "y"} if task == "regression" else {"time": "time", "event": words.get("event", "event")}
+    return read(file, **how), file
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"' if set(cell) & set(', "') else cell
+
+
+def certificate(data, depth: int, constraints=(), lam: str = "0") -> dict:
+    """The certificate of the best tree."""
+    problem = pipeline.pose(data, "dpflow", depth, constraints=constraints, params={"lambda": lam})
+    return json.loads(json.dumps(problem.module.certificate(problem)))
+
+
+def expect_same(pairs) -> list[str]:
+    """Asserts that both checkers say the same of each certificate; gives what the second says of it."""
+    second, first = verdicts(pairs), [ours(facts, file) for facts, file in pairs]
+    assert len(first) == len(second)
+    for one, two, (facts, _) in zip(first, second, pairs):
+        assert one.split()[0] == two.split()[0], (one, two, facts)
+        if one.startswith("proved"):
+            # A bound that proves no tree the best is not counted again in fractions by ours.
+            numbers = [list(map(float, said.split()[1:])) for said in (one, two)]
+            assert numbers[0] == pytest.approx(numbers[1], rel=1e-7, abs=1e-7), (one, two, facts)
+    return second
+
+
+TASKS = pytest.mark.parametrize("task", ["regression", "survival"])
+
+
+@TASKS
+@pytest.mark.parametrize("seed", range(3))
+def test_both_prove_what_is_proved_and_the_same_of_corruptions(tmp_path, task, seed):
+    data, file = drawn(tmp_path, seed, task, n=14)
+    kinds = list(product((1, 2, 3), LIMITS))[seed::5]
+    made = [certificate(data, depth, given, ("0", "0.1", "0.35")[depth - 1]) for depth, given in kinds]
+    forged = [one for at, facts in enumerate(made) for _, one in corruptions(facts, at, 8)]
+    said = expect_same([(facts, file) for facts in made + forged])
+    for line in said[: len(made)]:
+        cost, bound = map(float, line.removeprefix("proved").split())
+        assert bound == pytest.approx(cost, rel=1e-10, abs=1e-10)
+    assert any(line.startswith("refused") for line in said)
+
+
+def forgeries(facts: dict):
+    """Certificates of which one thing is not so."""
+    for key, value in facts["of"].items():
+        other = value + 1 if type(value) is int else not value if type(value) is bool else [*value, "z"]
+        other = other if type(value) in (int, bool, list) else {"time": "w"} if type(value) is dict else f"{value}z"
+        yield facts | {"of": facts["of"] | {key: other}}
+    yield facts | {"of": facts["of"] | {"categorical": ["x"]}}
+    yield from (forged for forged in told_otherwise(facts) if forged != facts)
+    for change in (
+        {"classes": ["other"]},
+        {"depth": 0},
+        {"depth": 9},
+        {"price": "-1"},
+        {"price": "1/0"},
+        {"weight_scale": 0},
+        {"weight_scale": 3},
+        {"least": 0},
+        {"leaves": 1},
+        {"columns": []},
+        {"columns": facts["columns"][1:]},
+        {"schema": "odtc.certificate/" + {"regression": "survival", "survival": "regression"}[facts["of"]["task"]]},
+        {"tried": None},
+        {"tried": [*facts["tried"], facts["tried"][0]]},
+        {"tried": [*facts["tried"], [len(facts["columns"]), 0, 0, 0]]},
+        {"tried": [[*facts["tried"][0][:2], 0], *facts["tried"][1:]]},
+        {"tried": [[*facts["tried"][0][:2], "0", 0], *facts["tried"][1:]]},
+    ):
+        yield facts | change
+    for changed in ({"label": "z"}, {"curve": [[0.0, 1.0]]}, {"sums": []}):
+        forged = copy.deepcopy(facts)
+        leaf = forged["tree"]["root"]
+        while "split" in leaf:
+            leaf = leaf["right"]
+        leaf |= changed
+        yield forged
+
+
+@TASKS
+def test_both_refuse_every_forgery(tmp_path, task):
+    data, file = drawn(tmp_path, 1, task, n=14)
+    facts = certificate(data, 3)
+    assert facts["tried"]
+    said = expect_same([(facts, file), *((forged, file) for forged in forgeries(facts))])
+    assert said[0].startswith("proved") and all(line.startswith("refused") for line in said[1:])
+
+
+def test_both_take_columns_of_nested_tests(tmp_path):
+    """Of levels whose right sides lie within one another; of a turned one its left side counts."""
+    file = tmp_path / "d.csv"
+    lines = [f"{'uv'[i > 3]},{'uv'[i > 5]},{'uv'[i % 2]},{int(i > 3)}\n" for i in range(9)]
+    file.write_text("c,d,e,y\n" + "".join(lines))
+    facts = certificate(read(file, task="regression"), 3)
+    other = copy.deepcopy(facts)
+    other["columns"][0]["turned"][0] = 1 - facts["columns"][0]["turned"][0]
+    assert facts["columns"][0]["kind"] == "nested"
+    assert [line.split()[0] for line in expect_same([(facts, file), (other, file)])] == ["proved", "refused"]
+
+
+def test_a_logarithm_is_that_of_forty_digits():
+    draw = random.Random(3)
+    pairs = [(draw.randrange(1, 2**90), draw.randrange(1, 2**62)) for _ in range(200)]
+    pairs += [(2**61 + k, 2**61) for k in (-1, 0, 1, 2)] + [(1, 2**61), (2**100, 1), (3, 2), (10**39, 10**39 - 1)]
+    script = "const { logarithm } = require(process.argv[1]);" + (
+        "for (const [a, b] of JSON.parse(process.argv[2])) {"
+        " const one = logarithm(BigInt(a), BigInt(b)); console.log(`${one.above}/${one.below}`); }"
+    )
+    listed = json.dumps([list(map(str, pair)) for pair in pairs])
+    done = subprocess.run(
+        ["node", "-e", script, str(CHECKER.parent / "leaf-costs.js"), listed], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert list(map(Fraction, done.stdout.split())) == [_log(*pair) for pair in pairs]
+
+
+def test_it_reads_a_certificate_of_sums_as_a_user_calls_it(tmp_path):
+    data, file = drawn(tmp_path, 0, "survival", n=14, event="event=no")
+    facts = certificate(data, 2, ("leaf_rows >= 2",))
+    facts["data"]["path"] = file.name
+    (tmp_path / "p.json").write_text(json.dumps(facts))
+    done = subprocess.run(["node", CHECKER, tmp_path / "p.json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "tests that satisfies leaf_rows >= 2 costs less than" in done.stdout and "costs up to" in done.stdout
+    facts["data"]["event"] = "event=1"
+    (tmp_path / "p.json").write_text(json.dumps(facts))
+    done = subprocess.run(["node", CHECKER, tmp_path / "p.json"], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.startswith("refused: it states asked as")
