@@ -14,6 +14,7 @@ import numpy as np
 from odtc.base.json_schema import show_value
 from odtc.errors import CertificateError
 
+BLOCK = 1 << 22  # answers that are real numbers at once
 FIRST = 6  # thresholds of a feature are tried out first
 ENTRY = re.compile(r"[0-9]{1,16}(,[0-9]{1,9})*")
 
@@ -28,11 +29,8 @@ class LowerBound:
         # Sums of whole numbers are exact below 2^24 in float32, which multiplies twice as fast.
         real = np.float32 if float(loss.sum()) < 2**24 else np.float64
         self.floor = loss.min(axis=1)
-        self.tests, self.real, self.loss = (
-            facts["tests"],
-            np.ascontiguousarray(X.T).astype(real),
-            (loss - self.floor[:, None]).astype(real),
-        )
+        self.tests, self.answers = facts["tests"], np.ascontiguousarray(X.T)  # real numbers of a block of rows at once
+        self.loss = (loss - self.floor[:, None]).astype(real)
         self.most = self.loss.max(axis=1)
         features = {}
         for f, test in enumerate(self.tests):
@@ -89,22 +87,24 @@ class LowerBound:
                 f"{self._place(literals)} the certificate claims a cost of at least {target}, "
                 f"but one label alone costs {alone:.0f}"
             )
-        X, loss = self.real[rows], self.loss[rows]  # (rows, tests), (rows, classes)
-        count = X.sum(axis=0)
+        loss = self.loss[rows]  # (rows, classes)
+        blocks = _Blocks(self.answers, rows, loss.dtype)
+        count = blocks.ones()
         parts = (count > 0) & (count < len(rows))
         sides = np.zeros((2, len(parts)))  # what the left and the right side of each test cost at least
+        moved = blocks.sums(self.most[rows, None])[:, 0]
         left_out, at = parts.copy(), np.flatnonzero(parts & self.first if height == 2 else parts)
         while True:
             left_out[at] = False
             if height == 1:
-                left = X[:, at].T @ loss
+                left = blocks.sums(loss)[at]
                 sides[:, at] = left.min(axis=1), (loss.sum(axis=0) - left).min(axis=1)
             elif height == 2:
-                sides[:, at] = self._stumps(X, loss, at)
+                sides[:, at] = self._stumps(blocks, loss, at)
             else:
                 for side, column in enumerate((self.packed, self.outside)):
                     sides[side, at] = [below.get(there.tobytes(), 0.0) for there in packed & column[at]]
-            worth = self._carried(sides, self.most[rows] @ X).sum(axis=0) + self.price + floor
+            worth = self._carried(sides, moved).sum(axis=0) + self.price + floor
             short = np.flatnonzero(parts & (worth < target))
             at = short[left_out[short]][::4]
             if not len(at):
@@ -126,19 +126,19 @@ class LowerBound:
             sides[1, chain] = np.maximum(most(right[::-1])[::-1], most(right + gone) - gone)
         return sides
 
-    def _stumps(self, X, loss, tests) -> tuple[np.ndarray, np.ndarray]:
+    def _stumps(self, blocks: "_Blocks", loss, tests) -> tuple[np.ndarray, np.ndarray]:
         """Per test, the least cost of the left and of the right side, each with one more test or none."""
-        total, ones, Z = loss.sum(axis=0), X.T @ loss, X[:, tests]
+        total, ones = loss.sum(axis=0), blocks.sums(loss)
         if loss.shape[1] == 2:  # min(a, b) = (a + b - |a - b|) / 2
             gap = loss[:, 0] - loss[:, 1]
-            both, one, here = (Z * gap[:, None]).T @ X, X.T @ gap, ones[tests]
+            both, one, here = blocks.pairs(tests, gap), blocks.sums(gap[:, None])[:, 0], ones[tests]
             return tuple(
                 self._halves(sums.sum(axis=1), own, table)
                 for sums, own, table in ((here, one[tests], both), (total - here, gap.sum() - one[tests], one - both))
             )
-        most = [np.full((len(tests), X.shape[1]), np.inf) for _ in range(4)]
+        most = [np.full((len(tests), len(ones)), np.inf) for _ in range(4)]
         for k in range(loss.shape[1]):
-            both, here = (Z * loss[:, k, None]).T @ X, ones[tests, k, None]
+            both, here = blocks.pairs(tests, loss[:, k]), ones[tests, k, None]
             for table, side in zip(most, (both, here - both, ones[:, k] - both, total[k] - here - ones[:, k] + both)):
                 np.minimum(table, side, out=table)
         one = np.minimum(ones[tests].min(axis=1), (most[0] + most[1]).min(axis=1) + self.price)
@@ -154,6 +154,45 @@ class LowerBound:
     def _place(self, literals) -> str:
         said = " and ".join(("" if at & 1 else "not ") + read_test(self.tests[at >> 1]) for at in literals)
         return f"where {said}," if said else "at the root"
+
+
+class _Blocks:
+    """Sums over rows by their answers, real numbers of some rows at a time: of all of them at once they would take as
+    much memory as all else together. Whole numbers add up the same in any order.
+
+    Parameters
+    ----------
+    answers : bool (all rows, tests)
+    rows : int (rows,), rising, those of a state
+    real : type of the sums, which are exact in it
+    """
+
+    def __init__(self, answers: np.ndarray, rows: np.ndarray, real: np.dtype):
+        self.answers, self.rows, self.real = answers, rows, real
+        self.step = max(1, BLOCK // max(1, answers.shape[1]))
+
+    def _each(self):
+        for begin in range(0, len(self.rows), self.step):
+            here = slice(begin, begin + self.step)
+            yield here, self.answers[self.rows[here]].astype(self.real)
+
+    def ones(self) -> np.ndarray:
+        """int64 (tests,): the rows that answer 1."""
+        return self.sums(np.ones((len(self.rows), 1)))[:, 0].astype(np.int64)
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """(tests, k): the sums of values (rows, k) over the rows that answer 1."""
+        found = np.zeros((self.answers.shape[1], values.shape[1]), values.dtype)
+        for here, X in self._each():
+            found += X.T @ values[here]
+        return found
+
+    def pairs(self, tests: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """(len(tests), all tests): the sums of values (rows,) over the rows that answer 1 to both."""
+        found = np.zeros((len(tests), self.answers.shape[1]), values.dtype)
+        for here, X in self._each():
+            found += (X[:, tests] * values[here, None]).T @ X
+        return found
 
 
 def _entries(text: str, level: int) -> list[list[int]]:

@@ -416,6 +416,41 @@ def every_split(dataset):
     return found
 
 
+@given(data=st.data())
+@settings(max_examples=12, deadline=None)
+def test_splits_that_no_test_is_are_counted_as_by_sets_of_all_sides(data):
+    n, of_cells = data.draw(st.integers(1, 8)), st.sampled_from([np.nan, 0.0, 1.0, 2.0])
+    X = np.array([data.draw(st.lists(of_cells, min_size=n, max_size=n)) for _ in range(2)]).T
+    kinds = data.draw(st.lists(st.sampled_from(["numeric", "categorical"]), min_size=2, max_size=2))
+    features = tuple(Feature(f"f{j}", kind, () if kind == "numeric" else tuple("abc")) for j, kind in enumerate(kinds))
+    policy = data.draw(st.sampled_from(["drop", "separate"]))
+    dataset = Dataset("d", X, np.zeros(n, np.int32), features, ("n", "p"), np.ones(n), missing=policy)
+    sides = [side for j in range(2) for v in X[:, j] for side in (X[:, j] <= v, X[:, j] == v, np.isnan(X[:, j]))]
+    columns = np.array(
+        [
+            np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n))),
+            *(side ^ flip for side, flip in data.draw(st.lists(st.tuples(st.sampled_from(sides), st.booleans())))),
+        ]
+    )
+    have = {tuple(one) for column in columns for one in (column.tolist(), (~column).tolist())}
+    total, lacking = 0, {}
+    for j, kind in enumerate(kinds):
+        known = X[~np.isnan(X[:, j]), j]
+        found = {tuple((X[:, j] <= v if kind == "numeric" else X[:, j] == v).tolist()) for v in known}
+        if kind == "numeric" or (len(found) == 2 and len(known) == n):  # all known cells: whether one is missing
+            found -= (
+                {tuple((X[:, j] <= max(known)).tolist() if kind == "numeric" else (X[:, j] == max(known)).tolist())}
+                if len(known)
+                else set()
+            )
+        found |= {tuple(np.isnan(X[:, j]).tolist())} if policy == "separate" else set()
+        found = {side for side in found if 0 < sum(side) < n}
+        total += len(found)
+        if found - have:
+            lacking[f"f{j}"] = len(found - have), len(found)
+    assert count_uncovered(dataset, columns) == (total, lacking)
+
+
 def test_a_column_that_is_missing_everywhere_has_no_test_to_leave_out():
     X = np.array([[np.nan, 0], [np.nan, 1]])
     features = Feature("a", "numeric"), Feature("b", "numeric")
