@@ -55,8 +55,9 @@ class Scales:
             if len(tests) > 1:
                 tests.sort(key=lambda j: encoded.tests[j].cut)
             scale[tests], place[tests] = number, np.arange(len(tests))
-        ranks = [_sum(encoded.X, np.array(tests)) for tests in members.values()]
-        rank = np.stack(ranks, axis=1) if ranks else np.zeros((encoded.n_rows, 0), np.int64)
+        rank = np.empty((encoded.n_rows, len(members)), np.int64)
+        for number, tests in enumerate(members.values()):
+            rank[:, number] = _sum(encoded.X, np.array(tests))
         return cls(scale, place, np.bincount(scale), rank)
 
     def nested(self) -> "Scales":

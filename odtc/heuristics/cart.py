@@ -44,7 +44,8 @@ def _grown(
     rows = np.flatnonzero(weight > 0)
     if not len(rows) or most_leaves == 1:
         return settle(test, encoded)
-    table = Table(scales.rank[rows], scales.size, encoded.y[rows].astype(np.int64), weight[rows], encoded.copies[rows])
+    rank = scales.rank if len(rows) == len(scales.rank) else scales.rank[rows]  # a copy is as large as all else
+    table = Table(rank, scales.size, encoded.y[rows].astype(np.int64), weight[rows], encoded.copies[rows])
     for node, (column, place) in grow(table, topology.depth, least_rows, most_leaves).items():
         test[node] = scales.test(column, place)
     heap = settle(test, encoded)

@@ -89,8 +89,12 @@ class TreeRows:
         divisor = gcd(*np.unique(loss).tolist(), 0) or max(1, ranked.price)
         self.units = Units(divisor, ranked.price)
         self.loss, self.count = loss // divisor, ranked.count[head]
-        self.rank = np.ascontiguousarray(ranked.rank[head].T.astype(np.int32))
-        self.order = np.argsort(self.rank, axis=1, kind="stable").astype(np.int32)
+        self.rank = np.empty((ranked.rank.shape[1], n), np.int32)
+        self.order = np.empty_like(self.rank)
+        small = ranked.rank.max(initial=0) < 2**16  # numpy sorts 16 bits by counting
+        for f, column in enumerate(ranked.rank.T):  # one at a time: the sort takes eight bytes an entry
+            self.rank[f] = column[head]
+            self.order[f] = np.argsort(self.rank[f].astype(np.uint16) if small else self.rank[f], kind="stable")
         self.entry, self.least, self.n = entry, ranked.least, n
 
     def part(self, rows: np.ndarray) -> Part:

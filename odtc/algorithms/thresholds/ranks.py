@@ -15,6 +15,7 @@ entry for each label that costs less than the worst one.
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from hashlib import sha1
 from math import gcd, lcm
 
 import numpy as np
@@ -157,7 +158,7 @@ def rank_rows(
         stride = loss.shape[1]
     small = int(most.sum()) + price < SMALL
     return RankedRows(
-        np.ascontiguousarray(dense[entry]),
+        np.ascontiguousarray(dense[entry], np.uint32),
         label,
         gain.astype(np.int32 if small else np.int64),
         most,
@@ -203,23 +204,30 @@ def merge_rows(rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _distinct_columns(rank):
-    """(given columns that are kept, what each given column is, their dense ranks uint32 (rows, kept))."""
+    """(given columns that are kept, what each given column is, their dense ranks (rows, kept) in as few bytes as hold
+    them)."""
     alias, kept, dense, seen = np.full(rank.shape[1], -1), [], [], {}
     for f, column in enumerate(rank.T):
         present = np.zeros(int(column.max(initial=0)) + 1, bool)
         present[column] = True
         if present.sum() < 2:
             continue
-        ranks = (np.cumsum(present) - 1).astype(np.uint32)[column]
-        mirrored = ranks.max() - ranks
-        place = seen.get(ranks.tobytes(), seen.get(mirrored.tobytes()))
-        if place is None:
-            place = seen[ranks.tobytes()] = len(kept)
+        number = np.cumsum(present) - 1
+        ranks = number.astype(np.min_scalar_type(int(number[-1])))[column]
+        # Columns of equal digests are compared themselves, so that none is taken for another.
+        places = [
+            at
+            for one in (ranks, number[-1].astype(ranks.dtype) - ranks)
+            for at in seen.get(sha1(one.data, usedforsecurity=False).digest(), ())
+            if np.array_equal(dense[at], one)
+        ]
+        if not places:
+            seen.setdefault(sha1(ranks.data, usedforsecurity=False).digest(), []).append(len(kept))
+            places.append(len(kept))
             kept.append(f)
             dense.append(ranks)
-        alias[f] = place
-    ranks = np.stack(dense, axis=1) if dense else np.zeros((len(rank), 0), np.uint32)
-    return np.array(kept, np.int64), alias, ranks
+        alias[f] = places[0]
+    return np.array(kept, np.int64), alias, np.stack(dense, axis=1) if dense else np.zeros((len(rank), 0), np.uint8)
 
 
 def _in_units(loss, price):
