@@ -87,6 +87,7 @@ def read(
     name=None,
     aside=(),
     hold_out: float = 0.0,
+    ignore=(),
     **task,
 ) -> Dataset:
     """Reads a data set.
@@ -111,6 +112,8 @@ def read(
     hold_out : float
         Share of the rows, 0 to less than 1, that are set aside by chance before anything is learnt of them; the same
         rows each time. They are `Dataset.held_out`.
+    ignore : sequence of str
+        Columns that are not read: of any type, and a missing cell in one leaves no row out.
     **task
         `task` and the options of that task, as fields of odtc.data.reading_spec.ReadingSpec.
 
@@ -126,7 +129,17 @@ def read(
         If an option is unknown.
     """
     _check_policy(missing)
-    how = ReadingSpec(target, categorical, numeric, missing, weights, aside, hold_out, **_task_options(task))
+    how = ReadingSpec(
+        target,
+        categorical,
+        numeric,
+        missing,
+        weights,
+        aside,
+        hold_out=hold_out,
+        ignore=tuple(_listed(ignore)),
+        **_task_options(task),
+    )
     if hasattr(path, "columns") and hasattr(path, "shape"):
         return from_frame(table_of(path), name or "data", how)
     try:
@@ -145,16 +158,18 @@ def _columns_of(path: Path, place: str, how: ReadingSpec) -> list[Column]:
     """The columns of a file, read frame by frame; by the workers of a cluster, if the run has one."""
     frames = frames_of(path)
     first = next(frames)
-    words = {*_checked_columns(first.columns, place, how), *_listed(how.categorical)}
+    check_names(first.columns, place)
+    read_ones = _read_ones(first.columns, place, how)
+    words = {*_checked_columns(read_ones, place, how), *_listed(how.categorical)}
     cluster = clusters.present()
     while True:
         try:
             if cluster is not None:
                 try:
-                    return partitions.columns_of(cluster, path, _reader_of(path), words, BATCH)
+                    return partitions.columns_of(cluster, path, _reader_of(path), words, BATCH, read_ones)
                 except partitions.Unread:
                     cluster = None
-            return code_columns(chain([first], frames), place, words)
+            return code_columns((frame.select(read_ones) for frame in chain([first], frames)), place, words)
         except WordsNeeded as needed:  # once a column at most
             words.add(needed.name)
             frames = frames_of(path)
@@ -214,8 +229,23 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     _check_policy(how.missing)
     source = source or {"path": None, "sha256": None}
     place = repr(source["path"] or name)
-    _checked_columns(frame.columns, place, how)
-    return _dataset_of(code_columns([frame], place, frame.columns), name, how, source)
+    check_names(frame.columns, place)
+    read_ones = _read_ones(frame.columns, place, how)
+    _checked_columns(read_ones, place, how)
+    return _dataset_of(code_columns([frame.select(read_ones)], place, read_ones), name, how, source)
+
+
+def _read_ones(names: Sequence[str], place: str, how: ReadingSpec) -> list[str]:
+    """The columns that are not ignored; raises ChoiceError for an ignored one that is not there or has a part."""
+    for role in ("target", "weights", "categorical", "numeric", "aside"):
+        for name in _listed(getattr(how, role) or ()):
+            if name in how.ignore:
+                raise ChoiceError(f"expected another column for --ignore, got {name!r}, which --{role} names, too")
+    for name in how.ignore:
+        if name not in names:
+            hint = did_you_mean(str(name), names) or f"; it has {some(names)}"
+            raise ChoiceError(f"expected --ignore to name a column of {place}, got {name!r}{hint}")
+    return [name for name in names if name not in how.ignore]
 
 
 def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> tuple[str, ...]:

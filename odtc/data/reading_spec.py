@@ -24,6 +24,9 @@ class ReadingSpec:
     aside: tuple[str, ...] = spec_field(
         (), "Columns that no test uses, but that constraints may name.", metavar="A,B", form=NAMES
     )
+    ignore: tuple[str, ...] = spec_field(
+        (), "Columns that are not read, whatever is in them.", metavar="A,B", form=NAMES
+    )
     hold_out: float = spec_field(
         0.0,
         "Share of the rows to set aside before all else, by chance, and to test the tree on.",
@@ -72,7 +75,7 @@ class ReadingSpec:
         """How the data of a manifest was read; `facts` is its object "data". Raises KeyError, TypeError for one that
         does not say."""
         listed = {key: tuple(facts[key]) for key in ("categorical", "numeric")} | {
-            "aside": tuple(facts.get("aside", ()))
+            key: tuple(facts.get(key, ())) for key in ("aside", "ignore")
         }
         asked = {key: value for key, value in facts.items() if key in ("task", *TASK_FIELDS)}
         told = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
@@ -87,7 +90,7 @@ class ReadingSpec:
         source = {"weights": self.weights, "categorical": list(self.categorical), "numeric": list(self.numeric)}
         changed = {key: value for key, value in changes_of(self).items() if key in ("task", *TASK_FIELDS)}
         told = {key: list(value) if isinstance(value, tuple) else value for key, value in changed.items()}
-        more = {"aside": self.aside, "hold_out": self.hold_out}
+        more = {"aside": self.aside, "hold_out": self.hold_out, "ignore": list(self.ignore)}
         return source | {key: value for key, value in more.items() if value} | told
 
     @property

@@ -137,6 +137,7 @@ SOURCE = {
         "numeric?": [TEXT],
         "weights?": (TEXT, None),
         "aside?": [TEXT],
+        "ignore?": [TEXT],
         "sha256?": (TEXT, None),
     }
 }

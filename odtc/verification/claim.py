@@ -30,10 +30,12 @@ SHAPE = {
     "constraints": [TEXT],
     "categorical?": [TEXT],
     "numeric?": [TEXT],
+    "ignore?": [TEXT],
     "task?": TEXT,
     "asked?": {},
 }
 READ_AS = {"categorical": "a category", "numeric": "numbers"}  # what columns were told to be, whatever is in the file
+TOLD = (*READ_AS, "ignore")  # what is stated of the reading if it was told
 # The shapes of what its tree and a leaf of that say beside splits and labels.
 OF_TREE = {
     "schema?": TEXT,
@@ -68,6 +70,7 @@ NAMES = {
     "n_tests": "the number of tests",
     "categorical": "the columns read as categories",
     "numeric": "the columns read as numbers",
+    "ignore": "the columns that are not read",
     "all_tests": "whether its tests are all",
     "asked": "the options of its task",
 }
@@ -110,8 +113,8 @@ def claim_of(dataset: Dataset, depth: int, n_tests: int, all_tests: bool, constr
 
 
 def _read_as(source: Mapping) -> dict:
-    """The columns whose kind was told: another kind has other tests."""
-    return {key: list(source[key]) for key in READ_AS if source.get(key)}
+    """The columns whose kind was told, since another kind has other tests, and those that were not read."""
+    return {key: list(source[key]) for key in TOLD if source.get(key)}
 
 
 def _asked(source: Mapping) -> dict:
@@ -122,7 +125,7 @@ def _asked(source: Mapping) -> dict:
 
 def expect(stated: dict, found: dict) -> None:
     """Raises CertificateError with the first term that is stated otherwise than it was found."""
-    for key in (*found, *(READ_AS.keys() & stated.keys() - found.keys())):
+    for key in (*found, *(set(TOLD) & stated.keys() - found.keys())):
         if stated.get(key) != (value := found.get(key)):
             raise CertificateError(
                 f"the certificate states {NAMES.get(key, f'the {key}')} as {_short(stated.get(key))}, "
@@ -171,6 +174,8 @@ def words(terms: dict) -> str:
     said.append(f"target {terms['target']!r} ({listed})")
     said.append(f"weights in column {terms['weights']!r}" if terms["weights"] is not None else "every row counts 1")
     said += [f"{name} is read as {kind}" for key, kind in READ_AS.items() for name in terms.get(key, ())]
+    if terms.get("ignore"):
+        said.append(f"not read are {', '.join(terms['ignore'])}")
     if terms["aside"]:
         said.append(f"no test asks {', '.join(terms['aside'])}")
     left = [f"{terms['n_dropped_missing']:,} with missing cells"] if terms["n_dropped_missing"] else []

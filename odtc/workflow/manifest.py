@@ -81,6 +81,7 @@ SHAPE = {
         "sha256?": (TEXT, None),
         "categorical?": [TEXT],
         "numeric?": [TEXT],
+        "ignore?": [TEXT],
         "weights?": (TEXT, None),
         "hold_out?": NUMBER,
         "task?": TEXT,

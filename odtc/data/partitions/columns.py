@@ -28,7 +28,9 @@ class Unread(OdtcError):
     """One process has to read the file."""
 
 
-def columns_of(cluster: Cluster, path: Path, reader: Any, words: Collection[str], size: int) -> list[Column]:
+def columns_of(
+    cluster: Cluster, path: Path, reader: Any, words: Collection[str], size: int, names: Sequence[str] | None = None
+) -> list[Column]:
     """The columns of a file.
 
     Parameters
@@ -38,6 +40,7 @@ def columns_of(cluster: Cluster, path: Path, reader: Any, words: Collection[str]
     reader : module of odtc.data.readers
     words : collection of str, as `keep_words` of odtc.data.column_coding.code_columns
     size : int, bytes of a part
+    names : sequence of str, the columns that are read; None for all
 
     Raises
     ------
@@ -54,7 +57,7 @@ def columns_of(cluster: Cluster, path: Path, reader: Any, words: Collection[str]
         with cluster.client() as client:
             once = {"pure": False, "retries": RETRIES}
             read = [
-                client.submit(coded, reader.NAME, full, some, place, words, **once)
+                client.submit(coded, reader.NAME, full, some, place, words, names, **once)
                 for some in runs(parts, EACH * sum(client.nthreads().values()))
             ]
             found = reduced(read, lambda a, b: client.submit(joined, a, b, words, **once)).result()
@@ -87,15 +90,21 @@ def whole(found: "list[Column] | str | None") -> list[Column]:
 
 
 def coded(
-    reader: str, path: Path, parts: Sequence[Any], place: str, words: Collection[str]
+    reader: str,
+    path: Path,
+    parts: Sequence[Any],
+    place: str,
+    words: Collection[str],
+    names: Sequence[str] | None = None,
 ) -> "list[Column] | str | None":
     """The columns of parts that follow one another, one part in memory at a time; the name of a column that needs its
-    words; None if a part cannot be read here."""
+    words; None if a part cannot be read here. `words` and `names` as of `columns_of`."""
     from odtc.data.reading import READERS  # it uses this module
 
     try:
         read = READERS.get(reader).part
-        return code_columns(chain.from_iterable(read(path, part) for part in parts), place, words)
+        frames = chain.from_iterable(read(path, part) for part in parts)
+        return code_columns((frame if names is None else frame.select(names) for frame in frames), place, words)
     except WordsNeeded as needed:
         return needed.name
     except (OdtcError, OSError, UnicodeDecodeError):

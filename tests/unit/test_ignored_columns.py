@@ -1,0 +1,83 @@
+"""Columns that are not read (`--ignore`)."""
+
+import json
+
+import polars as pl
+import pytest
+
+import odtc
+from odtc.data.inspection import inspect_data
+from odtc.data.reading_spec import ReadingSpec
+from odtc.errors import ChoiceError, OdtcError
+from tests.command_line import odtc as command
+
+
+@pytest.fixture
+def odd(tmp_path):
+    """A Parquet file with a list, a duration, a column without a cell and one with gaps."""
+    frame = pl.DataFrame(
+        {
+            "num": [1.0, 2.0, 3.0, 4.0] * 3,
+            "lst": [[1], [2], [3], None] * 3,
+            "dur": pl.Series([1, 2, 3, 4] * 3, dtype=pl.Duration("us")),
+            "nul": pl.Series([None] * 12, dtype=pl.Float64),
+            "gap": ["a", None, "b", "b"] * 3,
+            "y": ["n", "n", "p", "p"] * 3,
+        }
+    )
+    path = tmp_path / "odd.parquet"
+    frame.write_parquet(path)
+    return path
+
+
+ODD = ("lst", "dur", "nul", "gap")
+
+
+def test_ignored_columns_have_no_part_in_anything(odd, tmp_path):
+    plain = tmp_path / "plain.csv"
+    pl.read_parquet(odd).drop(ODD).write_csv(plain)
+    wanted, found = odtc.read(plain), odtc.read(odd, ignore=ODD)
+    assert [feature.name for feature in found.features] == ["num"] and not found.aside
+    assert (found.X[:, 0] == wanted.X[:, 0]).all() and (found.y == wanted.y).all()
+    assert found.n_dropped == 0 and found.classes == wanted.classes
+    frame = odtc.read(pl.read_parquet(odd), ignore=list(ODD), hold_out=0.25)
+    assert frame.n_rows == 9 and frame.held_out.height == 3
+
+
+def test_the_command_ignores_records_and_certifies(odd, monkeypatch):
+    monkeypatch.chdir(odd.parent)
+    words = ["--ignore", ",".join(ODD)]
+    with pytest.raises(OdtcError, match="lst"):
+        odtc.read(odd)
+    said = command("fit", "odd.parquet", "--depth", "1", "--certificate", *words)
+    assert said.code == 0, said.err
+    (certificate,) = odd.parent.glob("*.certificate.json")
+    facts = json.loads(certificate.read_text())
+    assert facts["of"]["ignore"] == list(ODD) == facts["data"]["ignore"]
+    checked = command("verify", "--certificate", certificate.name)
+    assert checked.code == 0 and "not read are lst, dur, nul, gap" in checked.out, checked.out + checked.err
+    facts["of"]["ignore"] = ["lst"]
+    certificate.write_text(json.dumps(facts))
+    assert "the columns that are not read" in command("verify", "--certificate", certificate.name).err
+    assert "num" in inspect_data(odd, ReadingSpec(ignore=ODD)).to_text()
+    assert command("inspect", "odd.parquet", *words).code == 0
+
+
+def test_a_model_file_is_decoded_from_data_with_ignored_columns(odd, monkeypatch):
+    monkeypatch.chdir(odd.parent)
+    assert command("build", "odd.parquet", "--depth", "1", "--ignore", ",".join(ODD)).code == 0
+    (manifest,) = odd.parent.glob("*.odt.json")
+    assert json.loads(manifest.read_text())["data"]["ignore"] == list(ODD)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"ignore": ["numb"]}, "expected --ignore to name a column"),
+        ({"ignore": ["y"], "target": "y"}, "which --target names, too"),
+        ({"ignore": ["gap"], "aside": ["gap"]}, "which --aside names, too"),
+    ],
+)
+def test_what_cannot_be_ignored_is_refused(odd, how, said):
+    with pytest.raises(ChoiceError, match=said):
+        odtc.read(odd, **how)
