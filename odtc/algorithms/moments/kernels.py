@@ -17,6 +17,8 @@ from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.laws import gain, gains
 from odtc.base.compiled_loops import compile_loops, may_compile
 
+AT_ONCE = 1_000_000  # ranks of columns whose sums are made at once
+
 
 def dense_ranks(code, size, rows):
     """(ranks int64 (columns, rows) from 0 without gaps, int64 (columns,) how many, the given rank of each)."""
@@ -71,15 +73,23 @@ def depth_one(code, size, moments, rows, least, price, law, tiny):
     """
     w, s, c = moments[:, rows].sum(axis=1)
     best, column, cut = gain(law, s, w, tiny), -1, -1
-    for g in range(len(size)):
-        rank = code[g, rows]
-        lw, ls, lc = (np.bincount(rank, moments[k, rows], size[g]).cumsum()[:-1] for k in range(3))
-        parted = np.flatnonzero((lc >= least) & (c - lc >= least))
-        if len(parted):
+    wide, own = int(size.max()), moments[:, rows]
+    step = max(1, AT_ONCE // max(wide, len(rows)))
+    for first in range(0, len(size), step):
+        some = slice(first, first + step)
+        many = len(size[some])
+        at = (code[some][:, rows] + wide * np.arange(many)[:, None]).ravel()
+        lw, ls, lc = (
+            np.bincount(at, np.tile(told, many), many * wide).reshape(many, wide).cumsum(axis=1) for told in own
+        )
+        held = np.arange(wide) < size[some, None] - 1
+        parted = held & (lc >= least) & (c - lc >= least)
+        if parted.any():
             left = gains(law, ls[parted], lw[parted], tiny)
             total = left + gains(law, s - ls[parted], w - lw[parted], tiny) - price
             if total.max() > best:
-                best, column, cut = float(total.max()), g, int(parted[total.argmax()])
+                of_best = np.flatnonzero(parted)[total.argmax()]
+                best, column, cut = float(total.max()), first + int(of_best) // wide, int(of_best) % wide
     return best, column, cut
 
 

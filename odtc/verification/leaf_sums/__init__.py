@@ -38,7 +38,7 @@ from odtc.verification.certificate import Proof, left_of
 from odtc.verification.claim import OF_TREE, claim_of, expect, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.leaf_sums import likelihood, squares
-from odtc.verification.leaf_sums.every_tree import three_level_gains
+from odtc.verification.leaf_sums.every_tree import side_gains
 from odtc.verification.leaf_sums.tried_cuts import Sides, TriedCuts
 from odtc.verification.leaf_sums.two_levels import kernel
 from odtc.verification.threshold_columns import count_left_out, cut_groups, rank_columns
@@ -324,7 +324,7 @@ class LeafSumsBound:
             return self._rounded(rows, depth, limit) - floor
         if tried == ALL:
             tried = self._all_cuts(rows, depth, limit)
-            sides = self._all_sides(rows, tried) if depth == 4 else self._sides(rows, depth, tried, limit)
+            sides = self._all_sides(rows, tried, depth - 1)
         else:
             sides = self._sides(rows, depth, tried, limit)
         if sides is not None and not exact:
@@ -365,16 +365,15 @@ class LeafSumsBound:
         own = (np.unique(self.rank[rows, column])[:-1].tolist() for column in range(self.rank.shape[1]))
         return [[column, cut, *below] for column, cuts in enumerate(own) for cut in cuts]
 
-    def _all_sides(self, rows: np.ndarray, tried: list) -> Sides | None:
-        """The sides of three levels of all cuts at once, None if they are found one by one."""
+    def _all_sides(self, rows: np.ndarray, tried: list, levels: int) -> Sides | None:
+        """The sides of two or three levels of all cuts at once, None if they are found one by one."""
         if not tried or self._kernel(len(rows)) is None:
             return None
         left = np.stack([self.rank[rows, column] <= cut for column, cut, *_ in tried])
         alike = left != left[:, :1]  # which side is the left one tells no tests apart
         first, kind = np.unique(np.packbits(alike, axis=1), axis=0, return_index=True, return_inverse=True)[1:]
-        gains = three_level_gains(
-            alike[first], self.moments[:2, rows], (self.measure.LAW, self.measure.root_unit), float(self.price)
-        )
+        laws = self.measure.LAW, self.measure.root_unit
+        gains = side_gains(alike[first], self.moments[:2, rows], laws, float(self.price), levels)
         if gains is None:
             return None
         gains = gains[kind.reshape(-1)]

@@ -1,4 +1,4 @@
-"""What trees of three levels gain on either side of each cut, of all trees over few cuts; plain loops for numba.
+"""What trees of two or three levels gain on either side of each cut, of all trees over few cuts; plain loops for numba.
 
 The sums of whole numbers of the rows of which one, two, three or four tests are true are counted first, of all such
 sets. What is true of a part of the rows and false in it follows by subtraction, one test after the other. The leaves of
@@ -36,13 +36,14 @@ def count_sets(true, begin, span, moments, sums):
     true, begin : int64, the true tests of each row, rising, and where those of a row begin
     span : two integers, the rows from the one to before the other
     moments : int64 (2, rows)
-    sums : four arrays, int64 (2, sets) of one, two, three and four tests
+    sums : four arrays, int64 (2, sets) of one, two, three and four tests; the last is empty if no set of four counts
     """
     for row in range(span[0], span[1]):
         own = true[begin[row] : begin[row + 1]]
         for k in range(2):
             told = moments[k, row]
             one, two, three, four = sums[0][k], sums[1][k], sums[2][k], sums[3][k]
+            deep = len(four) > 0
             for a in range(len(own)):
                 one[own[a]] += told
                 to_two, to_three, to_four = start(2, own[a]), start(3, own[a]), start(4, own[a])
@@ -52,7 +53,7 @@ def count_sets(true, begin, span, moments, sums):
                     for c in range(b):
                         three[of_two + own[c]] += told
                         last = of_three + start(2, own[c])
-                        for d in own[:c]:
+                        for d in own[: c if deep else 0]:
                             four[last + d] += told
 
 
@@ -72,6 +73,7 @@ def split_parts(sums, every, a, laws, best):
     gained, to = np.empty((2, 8, a)), np.empty(3, np.int64)
     for b in range(a):
         for c in range(b):
+            wide = c if sums[3].shape[1] > 0 else 0
             ab, ac, bc = start(2, a) + b, start(2, a) + c, start(2, b) + c
             abc = start(3, a) + bc
             to[0], to[1], to[2] = start(3, b) + start(2, c), start(3, a) + start(2, c), start(3, a) + start(2, b)
@@ -80,22 +82,22 @@ def split_parts(sums, every, a, laws, best):
                 one, two, three, four = sums[0][k], sums[1][k], sums[2][k], sums[3][k]
                 part[k, 0], part[k, 1], part[k, 2], part[k, 4] = every[k], one[a], one[b], one[c]
                 part[k, 3], part[k, 5], part[k, 6], part[k, 7] = two[ab], two[ac], two[bc], three[abc]
-                told[k, 0, :c], told[k, 7, :c] = one[:c], four[last : last + c]
-                told[k, 1, :c] = two[start(2, a) : start(2, a) + c]
-                told[k, 2, :c] = two[start(2, b) : start(2, b) + c]
-                told[k, 4, :c] = two[start(2, c) : start(2, c) + c]
+                told[k, 0, :wide], told[k, 7, :wide] = one[:wide], four[last : last + wide]
+                told[k, 1, :wide] = two[start(2, a) : start(2, a) + wide]
+                told[k, 2, :wide] = two[start(2, b) : start(2, b) + wide]
+                told[k, 4, :wide] = two[start(2, c) : start(2, c) + wide]
                 for r in range(3):
-                    told[k, 7 - (1 << r), :c] = three[to[r] : to[r] + c]
+                    told[k, 7 - (1 << r), :wide] = three[to[r] : to[r] + wide]
                 for r in range(3):  # what is left where test r is false
                     for j in range(8):
                         if not j >> r & 1:
                             part[k, j] -= part[k, j | 1 << r]
-                            for d in range(c):
+                            for d in range(wide):
                                 told[k, j, d] -= told[k, j | 1 << r, d]
             for j in range(8):
                 best[0, j, abc] = part_gain(law, unit, part[0, j], part[1, j])
                 most = best[1, j, abc]
-                for d in range(c):
+                for d in range(wide):
                     x, y = told[0, j, d], told[1, j, d]
                     gained[1, j, d] = part_gain(law, unit, x, y)
                     gained[0, j, d] = part_gain(law, unit, part[0, j] - x, part[1, j] - y)
@@ -106,7 +108,7 @@ def split_parts(sums, every, a, laws, best):
                     for j in range(8):
                         if not j >> r & 1:  # two leaves that test r makes of a part of d and the other two
                             split = best[1, without(j, r) + 4 * side]
-                            for d in range(c):
+                            for d in range(wide):
                                 both = gained[side, j, d] + gained[side, j | 1 << r, d]
                                 split[to[r] + d] = max(split[to[r] + d], both)
 
@@ -117,7 +119,8 @@ def without(part, r):
 
 
 def join_parts(sums, every, laws, price, best):
-    """float64 (tests, 2): what the best tree of three levels gains where a test is false, and where it is true."""
+    """float64 (tests, 2): what the best tree gains where a test is false, and where it is true; of three levels, or of
+    two if no set of four was split."""
     law, unit = laws
     many = sums[0].shape[1]
     pairs, found = np.full((4, sums[1].shape[1]), -np.inf), np.full((many, 2), -np.inf)
@@ -162,8 +165,9 @@ def _compiled():
     )
 
 
-def three_level_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float) -> np.ndarray | None:
-    """float64 (tests, 2): what the best tree of three levels gains where each test is false, and where it is true.
+def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float, levels: int) -> np.ndarray | None:
+    """float64 (tests, 2): what the best tree of two or three levels gains where each test is false, and where it is
+    true.
 
     Parameters
     ----------
@@ -171,22 +175,24 @@ def three_level_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price:
     moments : int64 (2, rows)
     laws : (int, float), of `part_gain`
     price : float, of a branch node
+    levels : 2 or 3
 
     Returns
     -------
-    None if the tests are too many to hold all their sets, or too few for four of them.
+    None if the tests are too many to hold all their sets, or fewer than these.
     """
     many = len(true)
-    if many < 4 or math.comb(many, 4) > MOST:
+    if not 0 < math.comb(many, levels + 1) <= MOST:
         return None
     # Whichever answer fewer rows have is counted as true.
     turned = 2 * true.sum(axis=1) > true.shape[1]
     own = true != turned[:, None]
     each = own.sum(axis=0)
     begin, at = np.concatenate([[0], np.cumsum(each)]), 0
-    work = np.cumsum(each.astype(float) ** 4 / 24 + 1)
+    work = np.cumsum(each.astype(float) ** (levels + 1) / math.factorial(levels + 1) + 1)
     counted, split, join = _compiled()
-    sums, rows = tuple(np.zeros((2, math.comb(many, k)), np.int64) for k in (1, 2, 3, 4)), np.nonzero(own.T)[1]
+    sets = [math.comb(many, k) if k <= levels + 1 else 0 for k in (1, 2, 3, 4)]
+    sums, rows = tuple(np.zeros((2, number), np.int64) for number in sets), np.nonzero(own.T)[1]
     moments, every = np.ascontiguousarray(moments), moments.sum(axis=1)
     while at < len(each):
         deadline.check()
