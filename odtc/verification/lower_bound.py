@@ -148,7 +148,8 @@ class LowerBound:
     def _halves(self, total, gap, table) -> np.ndarray:
         """Per test, the least cost of one side with one more test or none: `table` holds the gap between the
         two classes on that side, parted by each other test."""
-        parted = (np.abs(table) + np.abs(gap[:, None] - table)).max(axis=1)
+        # |t| + |g - t| is the greater of |g| and |2t - g|, which is greatest at the ends of t.
+        parted = np.maximum(np.abs(gap), np.maximum(2 * table.max(axis=1) - gap, gap - 2 * table.min(axis=1)))
         return (total - np.maximum(np.abs(gap), parted - 2 * self.price)) / 2
 
     def _place(self, literals) -> str:
