@@ -167,8 +167,8 @@ class Cards:
         for begin, end, number in zip(begins, [*begins[1:], len(rows)], numbers):
             changed = (np.flatnonzero(card[0, -behind:-1] != number) + card.shape[1] - behind).tolist()
             card[0, -behind:-1] = number
-            for place in changed:
-                sheet[: end - begin, place] = card[0, place]
+            for place in changed:  # in all lines: a later run may be longer than this one
+                sheet[:, place] = card[0, place]
             for first in range(begin, end, SHEET):
                 some = min(SHEET, end - first)
                 np.take(items, rows[first : first + some], out=texts[:some], mode="clip")

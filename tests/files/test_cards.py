@@ -1,12 +1,14 @@
 """The cards of an MPS file against plain f-strings, over names of all widths, and the names of blocks."""
 
 import io
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odtc.fileformats import mps_writer
 from odtc.fileformats.model_files import FORMATS, lines
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
@@ -65,6 +67,28 @@ def test_cards_are_those_of_plain_text(stem, seed, costs):
         ["LO", "BND", "y" * stem, "-1"],
         ["PL", "BND", "y" * stem],
     ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    runs=st.lists(
+        st.tuples(st.sampled_from([11.0, -1.0, -2.0, 0.125, 12.5]), st.integers(1, 6)), min_size=1, max_size=8
+    ),
+    sheet=st.integers(1, 12),
+    stem=st.integers(1, 9),
+)
+def test_a_column_of_runs_is_written_as_it_is(runs, sheet, stem):
+    """Runs of one number, of which later ones are longer or shorter than those before."""
+    numbers = [number for number, count in runs for _ in range(count)]
+    m = ModelBuilder("m")
+    x, r = m.columns("x"), m.rows("r" * stem, Axis("i", len(numbers)), upper=1)
+    m.add(r[np.arange(len(numbers))], x[()], np.array(numbers))
+    model, stream = m.finish(), io.BytesIO()
+    with mock.patch.object(mps_writer, "SHEET", sheet):
+        FORMATS.get("mps").write(model, stream, False)
+    cards = stream.getvalue().decode().split("COLUMNS\n")[1].split("RHS\n")[0].splitlines()
+    assert [float(card.split()[2]) for card in cards] == numbers
+    assert [card.split()[1] for card in cards] == model.row_names
 
 
 def test_blanks_behind_a_field_give_way_to_what_follows():
