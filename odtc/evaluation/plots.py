@@ -45,8 +45,8 @@ def progress(history, ax, title: str = "") -> None:
     bounds = [(seconds, max(value, 0.0)) for seconds, _, value in history if value is not None]
     if not best and not bounds:
         raise ChoiceError(
-            "expected a run whose solver told incumbents or bounds on the way, got one that told none; a "
-            "solver tells them (`odtc fit --solver highs`)"
+            "expected a run that told incumbents or bounds on the way, got one that told none; a search or a solver "
+            "tells them (`odtc fit`, `odtc solve`)"
         )
     last = max(seconds for seconds, _ in best + bounds)
     for points, label, colour, style in (

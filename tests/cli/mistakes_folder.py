@@ -30,7 +30,8 @@ FILES = {
 
 
 def make(folder: Path) -> None:
-    """Writes the files, a run in steps (m.*), a tree of a search (t.tree.json), and a linked model without data."""
+    """Writes the files, a run in steps (m.*), trees of a search and of CART (t.tree.json,
+    c.tree.json), and a linked model without data."""
     for name, text in FILES.items():
         (folder / name).write_text(text)
     for words in (
@@ -39,6 +40,7 @@ def make(folder: Path) -> None:
         ("decode", "m.sol"),
         ("build", "shop.csv", "--model", "flowoct", "--depth", "1", "--encoding", "auto:bins=4", "-o", "n"),
         ("fit", "shop.csv", "--depth", "2", "--encoding", "auto:bins=3", "-o", "t"),
+        ("fit", "shop.csv", "--model", "cart", "-o", "c"),
     ):
         said = odtc(*words, folder=folder)
         assert said.code == 0, said.err
