@@ -23,11 +23,10 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.errors import ChoiceError
-from odtc.formulations.dpflow import threshold_search
+from odtc.formulations.dpflow import ranked_trees, threshold_search
 from odtc.formulations.dpflow.auto_estimate import counts, estimate  # noqa: F401
 from odtc.formulations.dpflow.forms import form, moments, states
 from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
-from odtc.formulations.dpflow.ranked_trees import DpflowRanking, expect_leaf_rows_alone
 from odtc.formulations.dpflow.resources import kinds
 from odtc.formulations.dpflow.searched import Searched
 from odtc.model.milp import Model
@@ -226,17 +225,19 @@ def certificate(problem: Problem) -> dict:
 
 
 def expect_ranking(problem: Problem) -> None:
-    """Raises ChoiceError for constraints on more than the rows of leaves."""
-    expect_leaf_rows_alone(problem)
+    """Raises ChoiceError for constraints under which the trees cannot be listed."""
+    ranked_trees.expect_ranking(problem)
 
 
-def ranking(problem: Problem) -> DpflowRanking:
+def ranking(problem: Problem) -> "ranked_trees.DpflowRanking | ranked_trees.ConstrainedRanking":
     """The trees in the order of their objectives."""
-    return DpflowRanking(problem)
+    return ranked_trees.ranking_of(problem)
 
 
 def expect_counting(problem: Problem) -> None:
-    """Raises ChoiceError if leaves answer numbers: trees are counted by the costs of labels, which have a unit."""
+    """Raises ChoiceError for constraints on more than rows of leaves, or if leaves answer numbers: trees are counted
+    by the costs of labels, which have a unit."""
+    ranked_trees.expect_leaf_rows_alone(problem)
     if moments.by_moments(problem):
         raise ChoiceError(
             f"--within counts trees by whole units of what labels cost, which --task {problem.encoded.task} has not; "

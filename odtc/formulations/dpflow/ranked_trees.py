@@ -1,27 +1,59 @@
 """The trees of a problem in the order of their objectives, over the states of the dynamic program.
 
 A tree is ranked if each of its subtrees costs less than one label alone would, and its leaves predict what costs least;
-so no two are the same but for a branch node that nobody needs (odtc.algorithms.dp.k_best).
+so no two are the same but for a branch node that nobody needs (odtc.algorithms.dp.k_best). Under constraints on more
+than the rows of leaves every tree that keeps them is ranked, whatever its leaves predict.
 """
 
 import numpy as np
 
-from odtc.algorithms.dp.k_best import Derivations, DerivedTree
-from odtc.errors import ChoiceError
+from odtc.algorithms.constrained.constrained_problem import TooLarge
+from odtc.algorithms.constrained.engines import FEW_TESTS
+from odtc.algorithms.dp.k_best import Derivations, DerivedTree, OutOfMemory
+from odtc.algorithms.near_optimal.constrained_list import ConstrainedList, OpenCases
+from odtc.base import deadline
+from odtc.errors import ChoiceError, TimeLimitReached
+from odtc.formulations.dpflow import constrained
+from odtc.formulations.dpflow.forms import moments
 from odtc.formulations.dpflow.forms.states import ROWS
 from odtc.formulations.dpflow.program import Program
 from odtc.problem.branch_penalty import branch_price
+from odtc.problem.constraints.constraint import Constraint, broken
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 
+def expect_ranking(problem: Problem) -> None:
+    """Raises ChoiceError for constraints under which the trees cannot be listed."""
+    given = _beyond_rows(problem)
+    if given is None:
+        return
+    if moments.by_moments(problem):
+        expect_leaf_rows_alone(problem)
+    if problem.encoded.n_tests > FEW_TESTS or not constrained.searches(problem):
+        raise ChoiceError(
+            f"the trees near the best under {str(given)!r} are listed over at most {FEW_TESTS} tests, got "
+            f"{problem.encoded.n_tests:,} tests at depth {problem.topology.depth}; take fewer (--encoding auto:bins=8)"
+        )
+
+
 def expect_leaf_rows_alone(problem: Problem) -> None:
     """Raises ChoiceError for constraints on more than the rows of leaves."""
-    if others := [given for given in problem.constraints if given.name not in ROWS]:
+    if (given := _beyond_rows(problem)) is not None:
         raise ChoiceError(
             f"the trees near the best are counted among all whose leaves have enough rows, whatever else they keep; "
-            f"leave out {str(others[0])!r}"
+            f"leave out {str(given)!r}, or add --pool K, which lists the best K that satisfy it"
         )
+
+
+def _beyond_rows(problem: Problem) -> Constraint | None:
+    """The first constraint on more than the rows of leaves."""
+    return next((given for given in problem.constraints if given.name not in ROWS), None)
+
+
+def ranking_of(problem: Problem) -> "DpflowRanking | ConstrainedRanking":
+    """The trees in the order of their objectives."""
+    return DpflowRanking(problem) if _beyond_rows(problem) is None else ConstrainedRanking(problem)
 
 
 class DpflowRanking:
@@ -55,3 +87,41 @@ class DpflowRanking:
             below = enumerate(here.below)
             stack += [(2 * node + side, self._best.get(*part)) for side, part in below if part is not None]
         return settle(test, self._problem.encoded)
+
+
+class ConstrainedRanking:
+    """The trees of one problem that keep its constraints, each with any labels."""
+
+    def __init__(self, problem: Problem):
+        self._problem, self._posed = problem, problem.derived(constrained.Posed).problem
+        self._list: ConstrainedList | None = None
+
+    def tree(self, number: int) -> HeapTree | None:
+        """The tree of this number, from 0; None if there are no more."""
+        if self._list is None and (least := self._least()) is not None:
+            self._list = ConstrainedList(self._posed.arrays, least, self._settled, deadline.check)
+        try:
+            found = None if self._list is None else self._list.tree(number)
+        except (OpenCases, TooLarge):
+            raise OutOfMemory from None
+        return None if found is None else self._posed.tree(found.test, found.label)
+
+    def at_least(self, within: float | None) -> int:
+        """A number of trees that are there at least: the best one."""
+        return 1
+
+    def _least(self) -> int | None:
+        """What the best tree costs, in whole units; None if there is none."""
+        engine = self._problem.derived(constrained.Posed).search
+        if (known := engine.found).proved:
+            return known.cost
+        found = constrained.search(self._problem)
+        if not found.proved:
+            raise TimeLimitReached
+        return None if found.heap is None else self._posed.cost(found.heap)
+
+    def _settled(self, test: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        heap, size = self._posed.tree(test, label), len(test)
+        if not np.array_equal(heap.test[:size], test) and broken(self._problem, heap):
+            return None  # what a branch node without rows on both sides asked was needed
+        return heap.test[:size], heap.label[:size]

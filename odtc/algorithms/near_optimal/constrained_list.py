@@ -1,0 +1,120 @@
+"""The trees that keep the constraints in the order of their costs, by the constrained search.
+
+If each tree that the search offers is refused, it offers every feasible tree that costs less than `upper`: lists are
+cut by bounds only, and nothing is dropped as dominated (odtc.algorithms.constrained.close_gap). Of more than `most`
+trees the cheapest are held, and `upper` falls to what the last of them costs; so at the end
+
+    every tree that costs less than `upper` is held, and those held that cost `upper` come next.
+
+Trees are different if their tests or labels are, once branch nodes without rows on both sides, or with two leaves of
+one label, are gone.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+
+FIRST = 200  # trees that are held at first
+MORE = 8  # times as many are, if these are not enough
+
+Heap = tuple[np.ndarray, np.ndarray]
+
+
+class OpenCases(Exception):
+    """Some lists of subtrees were too large, so that trees may be missing."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A tree: its cost, and tests and labels, int32 (2^(depth + 1),), on a heap from 1."""
+
+    cost: int
+    test: np.ndarray
+    label: np.ndarray
+
+
+class ConstrainedList:
+    """The feasible trees, one after the other.
+
+    Parameters
+    ----------
+    problem : ConstrainedProblem
+    least : int
+        What the cheapest feasible tree costs.
+    settled : Callable[[test, label], (test, label) or None]
+        Without branch nodes that no row needs; None if the tree does not keep the constraints then.
+    tick : Callable[[], None]
+        Raises when the time is over.
+    """
+
+    def __init__(
+        self,
+        problem: ConstrainedProblem,
+        least: int,
+        settled: Callable[[np.ndarray, np.ndarray], Heap | None],
+        tick: Callable[[], None],
+    ):
+        self.problem, self.settled, self.tick = problem, settled, tick
+        self.limit, self.step, self.most = least, 1, FIRST
+        self.trees: list[Listed] = []  # in their final order
+        self._told: set[bytes] = set()
+        self._ended = False
+
+    def tree(self, number: int) -> Listed | None:
+        """The tree of this number, from 0; None if there are no more.
+
+        Raises
+        ------
+        OpenCases
+        """
+        while number >= len(self.trees) and not self._ended:
+            self._round()
+        return self.trees[number] if number < len(self.trees) else None
+
+    def _round(self) -> None:
+        """All trees up to the limit, or the cheapest of them; the next round has more."""
+        found, cut = self._held()
+        for key, tree in sorted(found.items(), key=lambda item: (item[1].cost, (item[1].test >= 0).sum(), item[0])):
+            if key not in self._told:
+                self._told.add(key)
+                self.trees.append(tree)
+        if cut:
+            self.most *= MORE
+        elif self.limit >= self.problem.most_cost:
+            self._ended = True
+        else:
+            self.limit, self.step = min(self.limit + self.step, self.problem.most_cost), 2 * self.step
+
+    def _held(self) -> tuple[dict[bytes, Listed], bool]:
+        """The cheapest trees up to the limit, and whether there are more of these."""
+        found: dict[bytes, Listed] = {}
+        problem, cut = self.problem, False
+
+        def offered(test: np.ndarray, label: np.ndarray) -> bool:
+            nonlocal found, cut
+            if problem.accepts is not None and not problem.accepts(test, label):
+                return False
+            whole = self.settled(test, label)
+            if whole is None:
+                return False
+            test, label = whole
+            found[test.tobytes() + label.tobytes()] = Listed(cost_of(problem, test, label), test, label)
+            if len(found) >= 2 * self.most:
+                costs = sorted(tree.cost for tree in found.values())
+                search.upper = min(search.upper, costs[self.most - 1])
+                cheap = {key: tree for key, tree in found.items() if tree.cost < search.upper}
+                equal = [item for item in found.items() if item[1].cost == search.upper]
+                found, cut = cheap | dict(equal[: self.most]), True
+            return False
+
+        search = ConstrainedSearch(replace(problem, accepts=offered), lambda: bool(self.tick()))
+        search.begun = True  # trees of less depth are among these
+        search.want_below(self.limit + 1)
+        if search.run().open_cases:
+            raise OpenCases
+        # Trees that cost more were offered by chance, while labels were chosen: others of their cost were not.
+        return {key: tree for key, tree in found.items() if tree.cost <= search.upper}, cut

@@ -1,0 +1,88 @@
+"""Pools under constraints: all trees that keep them, with any labels, in order and none twice, by trying every tree."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import odtc
+from odtc.algorithms.near_optimal import constrained_list
+from odtc.errors import ChoiceError
+from odtc.problem.constraints.constraint import broken
+from odtc.trees.heap_tree import HeapTree
+from odtc.workflow import pipeline
+from odtc.workflow.near_optimal import near_optimal
+from odtc.workflow.near_optimal_set import near_optimal_set
+
+
+def every_tree(encoded, rows, depth, node=1):
+    """({node: test}, {node: label}) of all trees without empty sides and without two equal leaves of one test."""
+    for label in range(len(encoded.classes)):
+        yield {}, {node: label}
+    for f in range(encoded.n_tests if depth else 0):
+        ones = encoded.X[rows, f]
+        if ones.all() or not ones.any():
+            continue
+        right = list(every_tree(encoded, rows[ones], depth - 1, 2 * node + 1))
+        for test, label in every_tree(encoded, rows[~ones], depth - 1, 2 * node):
+            for other, its in right:
+                if test or other or label[2 * node] != its[2 * node + 1]:
+                    yield {node: f, **test, **other}, {**label, **its}
+
+
+def costs(problem):
+    """What every tree that keeps the constraints costs, in order."""
+    encoded, depth, found = problem.encoded, problem.topology.depth, []
+    for tests, labels in every_tree(encoded, np.arange(encoded.n_rows), depth):
+        test, label = (np.full(2 ** (depth + 1), -1, np.int32) for _ in range(2))
+        for heap, given in ((test, tests), (label, labels)):
+            heap[list(given)] = list(given.values())
+        if not broken(problem, tree := HeapTree(test, label)):
+            found.append(problem.module.objective(problem, tree))
+    return sorted(found)
+
+
+def posed(seed, constraints, depth, numbers=3, rows=14):
+    draw = np.random.default_rng(seed)
+    data = pd.DataFrame({name: draw.integers(0, numbers, rows) for name in "abc"})
+    data["g"], data["w"] = draw.choice(["u", "v"], rows), draw.integers(1, 3, rows)
+    data["y"] = draw.choice(["p", "q"], rows)
+    data = odtc.read(data, target="y", aside=["g"], weights="w")
+    return pipeline.pose(data, "dpflow", depth, constraints=constraints)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "depth", "numbers"),
+    [
+        (["recall[p] >= 0.7"], 2, 2),
+        (["statistical_parity[group=g,positive=p] <= 0.1", "features <= 2"], 2, 2),
+        (["leaf_precision >= 0.55", "tests <= 1"], 2, 3),
+        (["monotone[a,positive=p]"], 2, 2),
+        (["together[a,b]", "class_leaves[p] <= 1"], 2, 2),
+        (["precision[p] >= 0.7", "deepest[a] <= 1"], 3, 2),
+    ],
+)
+@pytest.mark.parametrize("first", [2, 200])
+def test_the_trees_that_keep_constraints_in_order(constraints, depth, numbers, first, monkeypatch):
+    monkeypatch.setattr(constrained_list, "FIRST", first)  # so that lists are cut, too
+    problem = posed(5, constraints, depth, numbers)
+    truth = costs(problem)
+    assert truth
+    for most in (1, 7, len(truth), len(truth) + 1) if depth < 3 else (9,):
+        pool = near_optimal(problem, most)
+        assert list(pool.objectives) == pytest.approx(truth[:most]) and pool.complete == (len(truth) <= most)
+        assert len({str(tree.to_json()["root"]) for tree in pool.trees}) == len(pool.trees)
+    near = near_optimal(problem, len(truth) + 1, within=1.0) if depth < 3 else near_optimal(problem, 10**4, within=0)
+    assert near.complete and len(near.trees) == sum(cost <= truth[0] + (depth < 3) + 1e-9 for cost in truth)
+
+
+def test_what_has_no_pool_is_told_why():
+    problem = posed(5, ["accuracy >= 1"], 1)
+    pool = near_optimal(problem, 3)
+    assert (pool.trees, pool.complete, costs(problem)) == ((), True, [])
+    with pytest.raises(ChoiceError, match="add --pool K, which lists the best K that satisfy it"):
+        near_optimal_set(problem, 1.0)
+    with pytest.raises(
+        ChoiceError,
+        match="are listed over at most 600 tests, got 8.. tests at depth 2; take fewer .--encoding auto:bins=8",
+    ):
+        near_optimal(posed(5, ["recall[p] >= 0.5"], 2, numbers=10**6, rows=300), 3)
