@@ -378,7 +378,7 @@ class LeafSumsBound:
             return None
         gains = gains[kind.reshape(-1)]
         told = self.measure.rounded[self.measure.TOLD, rows]
-        floors = self.floors[rows].astype(float) * 0.5**self.shift
+        floors = self.floors[rows].astype(float) / float(self.parts)
         found = np.zeros((len(tried), 2))
         for side, own in enumerate((left, ~left)):
             gain = np.where(left[:, 0] == (side == 0), gains[:, 0], gains[:, 1])
