@@ -215,6 +215,26 @@ class RankSearch:
         shallower = [self.entry(self.root, less) for less in range(height)]
         self._grow(self.root, height, min(shallower, key=lambda known: known.upper))
 
+    def plant(self, height: int, nested) -> None:
+        """Takes a tree of at most this height for all entries that was found elsewhere, and puts the best trees of
+        height 2 below its tests, where it costs most first.
+
+        Parameters
+        ----------
+        height : int
+        nested : (column, rank, left, right), or None for a leaf
+        """
+        planted: list[tuple[Known, tuple[int, int], list[Known]]] = []
+        bottom: list = []
+        try:
+            self._plant(self.root, height, nested, planted, bottom)
+            for node in sorted(bottom, key=lambda node: -self.entry(node, 2).upper):
+                self.check()
+                self.value(node, 2)
+        finally:  # an interruption leaves what was found so far
+            for known, test, sides in reversed(planted):
+                known.improve(self._joined(sides), test, *sides)
+
     def improve(self, height: int) -> None:
         """Better trees of this height for all entries, sought around the best one until none is found, or `check` ends
         it: a search by bounds comes to them late where its bounds are far from the best tree."""
@@ -454,6 +474,23 @@ class RankSearch:
                 self._grow(child, height - 1, one)
         finally:
             grown.improve(self._joined(sides), known.test, *sides)
+
+    def _plant(self, node, height, nested, planted, bottom):
+        """Notes the tests of a tree on a node, from the root down, and the nodes of height 2."""
+        self.check()
+        if height == 2:
+            bottom.append(node)
+        if nested is None or height < 2:
+            return
+        column, rank, *trees = nested
+        cut = self.nodes.cut_of(node, column, rank)
+        children = [self._child(node, column, cut, right) for right in (False, True)]
+        if not all(child.n and child.rows >= self.ranked.least for child in children):
+            return
+        sides = [self.value(child, 1) if height == 2 else self.entry(child, height - 1) for child in children]
+        planted.append((self.entry(node, height), (column, rank), sides))
+        for child, tree in zip(children, trees):
+            self._plant(child, height - 1, tree, planted, bottom)
 
     def _joined(self, sides) -> int:
         """What the best trees of both sides cost below one test."""

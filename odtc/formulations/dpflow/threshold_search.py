@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from odtc.algorithms.binned_tree import BinnedTree
 from odtc.algorithms.near_optimal.fewest_columns import FewestColumns, NoTree, TooMany
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.thresholds import early_bound
@@ -33,16 +34,18 @@ ROWS = ("leaf_rows",)  # the constraints that the search keeps
 PART = 0.2  # of the time that is left, for the trees of one depth less than the problem's
 BOUND = 0.2, 0.4  # of the time that is left, for a bound; the second if the trees of one depth less are not proved
 BETTER = 0.8  # of what is then left, for better trees, if those of one depth less are not proved
-COMMON = 0.05  # of the time, for a first bound by common rows
+COMMON = 0.05, 0.5  # of the time, for a first bound by common rows; the second on a large table that has a tree
 PHASE = 60.0  # seconds for them at most
 PROGRAM = 60.0  # seconds for the dynamic program at most
 SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
 LOOKS = 1e7  # entries of evaluated tests for the fewest columns, at least
 SOON = 5.0  # CPU seconds of work that is expected, at most, for the choice of kernels at the beginning
 OFTEN = 0.05  # seconds between two reports
-LARGE = 1e6  # rows times columns, from which a tree over PARTS sets of the rows of each column is sought first
+LARGE = 1e5  # rows times columns, from which a tree over PARTS sets of the rows of each column is sought first
 PARTS = 16
-COARSE = 0.3  # of the time, for this tree
+COARSE = 0.5  # of the time, for this tree
+LOADED = 2.0  # seconds that must be left, for kernels to be loaded after it
+RATE = 5e5  # rows times columns in which numpy seeks a tree of depth 2 in a second, at most
 RANKED = 2e6  # rows times columns of a large table: to rank its rows for a search takes longer than a moment
 IN_HAND = 0.5  # seconds for the certificate of a tree that is proved, after an interruption
 
@@ -139,6 +142,7 @@ class ThresholdSearch:
         self.share = 1 - problem.params.lambda_
         self.began = self.told = time.monotonic()
         self.height, self.proved = 0, []
+        self.priced: tuple[HeapTree | None, float] | None = None
 
     @property
     def bound(self) -> float:
@@ -149,7 +153,7 @@ class ThresholdSearch:
     def upper(self) -> float:
         """The objective of the best tree so far."""
         found = self.share * self.ranked.cost(self.search.known(self.problem.topology.depth).upper)
-        return found if self.start is None else min(found, objective(self.problem, self.start))
+        return found if self.start is None else min(found, self._start_cost())
 
     @property
     def phase(self) -> str:
@@ -252,22 +256,28 @@ class ThresholdSearch:
         return size_estimate.seconds(self.problem.encoded.n_tests, depth) if self.ranked.binary and depth > 2 else 0.0
 
     def _begin_coarsely(self, depth):
-        """A tree over few tests of each column, as over all of them even a greedy one takes long on a large table."""
-        tests = self.tests.coarser(PARTS)
-        search = RankSearch(tests.ranked, self._check)
-        self._try(COARSE, lambda: [search.dive(depth), search.improve(depth)])
-        found = tests.tree(search, self.problem.topology)
-        if self.start is None or objective(self.problem, found) < objective(self.problem, self.start):
-            self.start = found
+        """A tree over few cuts of each column, as over all of them even a greedy one takes long on a large table; then
+        over all cuts below its first tests."""
+        tree = BinnedTree(self.ranked, depth, PARTS, self._check)
+        try:
+            self._try(COARSE, tree.search)
+        finally:
+            found = self.tests.heap_tree(tree.nested(), self.problem.topology)
+            if self.start is None or objective(self.problem, found) < self._start_cost():
+                self.start = found
+        if deadline.time_share(np.inf) > LOADED:
+            self.search.chosen.expect(min(SOON, self.ranked.rank.size / RATE))
+        self._try(COARSE, lambda: self.search.plant(depth, tree.nested()))
 
     def _phases(self, depth):
         timed, self.height = deadline.seconds_left() is not None, depth
-        if timed and depth > 1 and self.scales.rank.size > LARGE:
+        large = timed and depth > 1 and self.ranked.rank.size > LARGE and not self.ranked.binary
+        if large:
             self._begin_coarsely(depth)
         need = self._known_cost()
         early = early_bound.EarlyBound(self.search, depth, need)
         if timed and depth > 2:
-            self._try(COMMON, lambda: early.by_common_rows(timed))
+            self._try(COMMON[large], lambda: early.by_common_rows(timed))
         self.search.dive(depth)
         for height in range(min(2, depth), depth):
             self.height = height
@@ -303,7 +313,14 @@ class ThresholdSearch:
         """The cost of the tree that is known in units of the search, rounded up; only trees of less are needed."""
         if self.start is None:
             return NONE
-        return self._units(objective(self.problem, self.start))
+        return self._units(self._start_cost())
+
+    def _start_cost(self) -> float:
+        """The objective of the tree that is known: it is asked for whenever something is told, and takes a look at
+        every row."""
+        if self.priced is None or self.priced[0] is not self.start:
+            self.priced = self.start, objective(self.problem, self.start)
+        return self.priced[1]
 
     def _units(self, paid: float) -> int:
         """An objective in units of the search, rounded up."""
@@ -313,7 +330,7 @@ class ThresholdSearch:
     def _best(self, depth) -> tuple[HeapTree, float]:
         found = self.tests.tree(self.search, self.problem.topology)
         paid = objective(self.problem, found)
-        if self.start is not None and (known := objective(self.problem, self.start)) < paid:
+        if self.start is not None and (known := self._start_cost()) < paid:
             return self.start, known
         return found, paid
 

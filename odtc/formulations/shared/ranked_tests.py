@@ -1,7 +1,6 @@
 """The tests of an encoding as ranks of columns, which a search over thresholds takes, and its trees back as tests."""
 
 from copy import copy
-from dataclasses import replace
 
 import numpy as np
 
@@ -42,17 +41,6 @@ class RankedTests:
         it."""
         other = copy(self)
         other.ranked = self._rows(scale)
-        return other
-
-    def coarser(self, parts: int) -> "RankedTests":
-        """The same with some tests of each scale alone, that part the rows in about so many sets of one size."""
-        rank, other = self.scales.rank.copy(), copy(self)
-        at = (np.arange(1, parts + 1) * len(rank) // parts - 1).clip(min=0)
-        for column in rank.T:
-            kept = np.unique(np.partition(column, at)[at])
-            column[:] = kept[np.searchsorted(kept, column)]
-        other.scales = replace(self.scales, rank=rank)
-        other.ranked = other._rows(1)
         return other
 
     def test(self, column: int, rank: int) -> int:

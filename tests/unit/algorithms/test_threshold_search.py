@@ -13,6 +13,7 @@ import types
 import numpy as np
 import pytest
 
+from odtc.algorithms.binned_tree import BinnedTree
 from odtc.algorithms.thresholds import (
     binary_triples,
     common_rows,
@@ -473,6 +474,32 @@ def test_a_large_table_under_a_limit_begins_with_some_tests_of_each_column(seed,
     with deadline.within(60):
         found = threshold_search.ThresholdSearch(problem).run()
     assert objective(problem, found.heap) == pytest.approx(optimum(problem)) == found.bound
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_tree_found_elsewhere_is_bettered_below_its_first_tests(seed):
+    problem = draw(seed, depths=(3, 4), wide=True)
+    search = threshold_search.ThresholdSearch(problem)
+    depth, ranked = problem.topology.depth, search.ranked
+    tree = BinnedTree(ranked, depth, 2, lambda: None)
+    tree.search()
+    search.search.plant(depth, tree.nested())
+    found = search.tests.tree(search.search, problem.topology)
+    begun = search.tests.heap_tree(tree.nested(), problem.topology)
+    planted = search.share * ranked.cost(search.search.known(depth).upper)
+    assert objective(problem, found) <= planted + 1e-9
+    assert planted <= search.share * ranked.cost(tree.cost) + 1e-9
+    assert objective(problem, found) <= objective(problem, begun) + 1e-9
+
+
+def test_what_the_known_tree_costs_is_asked_for_once(monkeypatch):
+    """Each report took a look at every row: most of the time of a limit on a large table."""
+    problem = draw(3)
+    search = threshold_search.ThresholdSearch(problem, start=problem.derived(threshold_search.Proof).found.heap)
+    asked = []
+    monkeypatch.setattr(threshold_search, "objective", lambda *args: asked.append(args) or objective(*args))
+    assert len({search.upper for _ in range(5)}) == 1
+    assert len(asked) == 1
 
 
 def best_pair(kernels, ranked, need):

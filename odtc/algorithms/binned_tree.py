@@ -1,0 +1,334 @@
+"""A good tree over few cuts of each column of ranked rows, soon.
+
+Each column is parted by some of its cuts into sets of about equal size, bins. The tree of depth 2 over these cuts that
+costs least is found from the joint histograms of two columns f <= g,
+
+    H_k[a, b] = Σ_{e: bin_f(e) = a, bin_g(e) = b, label(e) = k} gain[e]
+
+whose sums over a <= c and b <= d are what the leaves of the tests f <= c, g <= d save, for all c and d at once. It
+takes rows · columns² / 2 steps, the same on each level of a tree, and no compiled kernel.
+
+The tree begins with one of depth 2; each node below the root then gets the best tree of depth 2 in its turn, those
+that cost most first. After that, tests are moved above subtrees that stay: with l(e) and r(e) what an entry costs in
+the left and the right one,
+
+    Σ_e r(e) + min over f, c of Σ_{e: bin_f(e) <= c} (l(e) - r(e))
+
+and so on, until no step saves anything; then likewise below other tests at the root. A step is taken if the tree
+costs less by all rows, so it is a tree at every moment, and never a worse one than before.
+"""
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+
+import numpy as np
+
+from odtc.algorithms.thresholds.ranks import RankedRows
+
+NEVER = float(1 << 59)  # more than any cost
+QUICK, LOOKED = 2**13, 2**17  # entries at most that a tree of depth 2 is chosen by, at first and then
+CELLS = 2**21  # entries times columns that are counted at once
+ROOTS = 8  # columns that a tree begins with
+
+Place = tuple[int, int]  # a column, and the last bin of it that goes left
+Pair = tuple[Place | None, Place | None, Place | None]  # the first test, and those on its sides; None for a leaf
+
+
+class BinnedTree:
+    """The best tree so far, which `search` betters until it is done, or `check` raises.
+
+    Parameters
+    ----------
+    ranked : RankedRows
+    depth : int, 1 or more
+    parts : int, bins of a column, about; more than 1
+    check : called between steps; raises to end the search
+
+    Attributes
+    ----------
+    place : dict, the test of each branch node in heap order, as a Place
+    cost : int, of that tree
+    """
+
+    def __init__(self, ranked: RankedRows, depth: int, parts: int, check: Callable[[], None]):
+        self.ranked, self.depth, self.check = ranked, depth, check
+        self.label = ranked.label if ranked.stride > 1 else (ranked.gain > 0).astype(np.int32)
+        self.saved, self.labels = np.abs(ranked.gain).astype(float), max(2, ranked.stride)
+        self.whole = bool((ranked.most == self.saved).all())  # what leaves could cost is what all labels save
+        self.kept, codes = [], []
+        for ranks in ranked.rank.T:
+            self.kept.append(_cuts(ranks, parts))
+            codes.append(np.searchsorted(self.kept[-1], ranks).astype(np.uint16))
+        self.code = np.stack(codes) if codes else np.zeros((0, ranked.n), np.uint16)
+        self.bins = 1 + max((len(kept) for kept in self.kept), default=0)
+        self.entries, self.looked = np.arange(ranked.n), LOOKED
+        self.pairs: dict[int, tuple[Pair, list[Place]]] = {}  # trees of depth 2, by what is hashed of the entries
+        self.place: dict[int, Place] = {}
+        self.cost = self._paid(self.place, 1, self.entries)
+
+    def nested(self, node: int = 1):
+        """The best tree so far as nested (column, rank, left, right), with None for a leaf."""
+        if node not in self.place:
+            return None
+        column, last = self.place[node]
+        return column, int(self.kept[column][last]), self.nested(2 * node), self.nested(2 * node + 1)
+
+    def search(self) -> None:
+        """Betters the tree until no step does."""
+        if not len(self.code) or not self.ranked.n:
+            return
+        for looked in sorted({min(QUICK, self.ranked.n), LOOKED}):
+            self.looked = looked
+            first, roots = self._pair(self.entries)
+            grown = self._grown(dict(_heap(1, first, self.depth)))
+            self.looked = LOOKED
+            self._polish(grown)
+        for column, last in roots[:ROOTS] if self.depth > 2 else ():
+            if first[0] is None or column != first[0][0]:
+                self._polish(self._grown({1: (column, last)}))
+
+    def _grown(self, place):
+        """A tree that begins with some tests, and then has the best of depth 2 below each node."""
+        self._note(place)
+        waiting: list[tuple[float, int]] = []
+
+        def meet(node):
+            if self._height(node) >= 2:
+                heappush(waiting, (-self._paid(place, node, self._at(place, node)), node))
+
+        meet(2)
+        meet(3)
+        while waiting:
+            _, node = heappop(waiting)
+            self._best_below(place, node)
+            if node in place:
+                meet(2 * node)
+                meet(2 * node + 1)
+        return place
+
+    def _polish(self, place):
+        """Moves tests and renews subtrees of depth 2 until the tree costs no less."""
+        better = True
+        while better:
+            better = False
+            for node in sorted(range(1, 2**self.depth), reverse=True):
+                height = self._height(node)
+                if height == 2 or (height == 1 and self.depth == 1):
+                    better |= self._best_below(place, node)
+                elif height > 2 and node in place:
+                    better |= self._move(place, node)
+
+    def _height(self, node: int) -> int:
+        return self.depth - node.bit_length() + 1
+
+    def _note(self, place):
+        if (paid := self._paid(place, 1, self.entries)) < self.cost:
+            self.place, self.cost = dict(place), paid
+
+    def _best_below(self, place, node) -> bool:
+        """Whether the best tree of depth 2 in place of a subtree costs less; then it is."""
+        entries = self._at(place, node)
+        if not len(entries):
+            return False
+        found, _ = self._pair(entries)
+        return self._taken(place, node, dict(_heap(node, found, self._height(node))), entries)
+
+    def _move(self, place, node) -> bool:
+        """Whether the tree costs less with another test of a node, above subtrees that stay; then it has this one."""
+        self.check()
+        entries = self._at(place, node)
+        left, right = (self._losses(place, 2 * node + side, entries) for side in (0, 1))
+        gained, best = left - right, (NEVER, 0, 0)
+        for column, kept in enumerate(self.kept):
+            sums = np.bincount(self.code[column, entries], gained, len(kept) + 1).cumsum()[:-1]
+            if len(sums) and (least := float(sums[last := int(sums.argmin())])) < best[0]:
+                best = least, column, last
+        below = {one: there for one, there in place.items() if _is_below(one, node)}
+        return self._taken(place, node, below | {node: best[1:]}, entries)
+
+    def _taken(self, place, node, subtree, entries) -> bool:
+        """Puts a subtree in the place of another one if it costs less by all entries."""
+        if self._paid(subtree, node, entries) >= self._paid(place, node, entries):
+            return False
+        for one in [one for one in place if _is_below(one, node)]:
+            del place[one]
+        place.update(subtree)
+        self._note(place)
+        return True
+
+    def _at(self, place, node):
+        """The entries that come to a node."""
+        if node == 1:
+            return self.entries
+        entries, above = self._at(place, node // 2), place.get(node // 2)
+        if above is None:
+            return entries[:0]
+        return entries[(self.code[above[0], entries] > above[1]) == bool(node % 2)]
+
+    def _paid(self, place, node, entries) -> float:
+        """What a subtree costs; NEVER if one of its leaves has too few rows."""
+        if node not in place:
+            few = int(self.ranked.count[entries].sum()) < self.ranked.least
+            return NEVER if few and self.ranked.least > 1 else self._leaf(entries)[1]
+        column, last = place[node]
+        right = self.code[column, entries] > last
+        sides = [self._paid(place, 2 * node + side, entries[right == bool(side)]) for side in (0, 1)]
+        return min(NEVER, self.ranked.price + sum(sides))
+
+    def _leaf(self, entries):
+        """(the label of a leaf, what it costs)."""
+        saves = np.bincount(self.label[entries], self.saved[entries], self.labels)
+        label = int(saves.argmax())
+        return label, float(self.ranked.most[entries].sum() - saves[label])
+
+    def _losses(self, place, node, entries):
+        """What each of some entries costs in the subtree of a node, as its leaves predict now."""
+        paid = np.zeros(len(entries))
+
+        def walk(node, own, at):  # those that come to the node, and places of those that would
+            if node not in place:
+                label = self._leaf(own)[0]
+                there = entries[at]
+                paid[at] = self.ranked.most[there] - np.where(self.label[there] == label, self.saved[there], 0.0)
+                return
+            column, last = place[node]
+            right, moved = self.code[column, own] > last, self.code[column, entries[at]] > last
+            for side in (False, True):
+                walk(2 * node + side, own[right == side], at[moved == side])
+
+        walk(node, self._at(place, node), np.arange(len(entries)))
+        return paid
+
+    def _pair(self, entries) -> tuple[Pair, list[Place]]:
+        """The best tree of depth 2, by some of the entries if they are many, and the best first test of each column,
+        those that cost least first."""
+        entries = entries[:: 1 + (len(entries) - 1) // self.looked]
+        key = hash(entries.tobytes())
+        if key not in self.pairs:
+            self.pairs[key] = self._sought(entries)
+        return self.pairs[key]
+
+    def _sought(self, entries):
+        entries = entries[np.argsort(self.label[entries], kind="stable")]
+        F, B = len(self.code), self.bins
+        code = self.code[:, entries].astype(np.intp)
+        sides = _Sides(F, B)
+        wide = max(1, CELLS // max(1, len(entries)))
+        for f in range(F):
+            for first in range(f, F, wide):
+                self.check()
+                below = np.arange(first, min(F, first + wide))
+                sums = self._sums(code, f, below, entries)
+                sides.take(f, below, sums, self.ranked.price, self.ranked.least)
+        return sides.best(self.ranked.price, self.depth, self._leaf(entries)[1])
+
+    def _sums(self, code, f, below, entries):
+        """(quantities, bins of f, columns below, their bins): what labels save, all that leaves could cost, and rows,
+        summed up to each bin of both columns."""
+        B = self.bins
+        shape = B, len(below), B
+        at = code[below] + B * np.arange(len(below))[:, None] + len(below) * B * code[f]
+
+        def counted(part, weight):
+            each = np.ascontiguousarray(np.broadcast_to(weight, (len(below), len(weight)))).ravel()
+            return np.bincount(at[:, part].ravel(), each, B * len(below) * B).reshape(shape)
+
+        ends = np.searchsorted(self.label[entries], np.arange(self.labels + 1))
+        found = []
+        for one, until in zip(ends[:-1], ends[1:]):
+            saved = self.saved[entries[one:until]]
+            if len(saved) and (saved == saved[0]).all():
+                cells = np.bincount(at[:, one:until].ravel(), minlength=B * len(below) * B).reshape(shape)
+                found.append(cells * saved[0])
+            else:
+                found.append(counted(slice(one, until), saved))
+        whole = self.whole
+        found.append(sum(found) if whole else counted(slice(None), self.ranked.most[entries].astype(float)))
+        if self.ranked.least > 1:
+            found.append(counted(slice(None), self.ranked.count[entries].astype(float)))
+        return np.stack(found).cumsum(axis=1).cumsum(axis=3)
+
+
+class _Sides:
+    """What the best trees of depth 1 on the sides of each cut cost, and their tests."""
+
+    def __init__(self, columns: int, bins: int):
+        self.cost = np.full((columns, bins, 2), NEVER)  # by column, last bin on the left, and side
+        self.leaf = np.full((columns, bins, 2), NEVER)
+        self.test = np.zeros((columns, bins, 2, 2), np.int64)
+
+    def take(self, f, below, sums, price, least) -> None:
+        """Takes what sums of two columns tell: of those below f, and of f below each of them."""
+        cost, last = _stumps(sums, price, least)  # (bins of f, sides, columns below)
+        leaf = _leaves(_parts(sums[:, :, 0, -1], 1), least)  # (bins of f, sides)
+        self.leaf[f] = leaf
+        one = cost.argmin(axis=2)[..., None]
+        self._better(f, cost.min(axis=2), below[one[..., 0]], np.take_along_axis(last, one, 2)[..., 0])
+        cost, last = _stumps(sums.transpose(0, 3, 2, 1), price, least)
+        for place, g in enumerate(below.tolist()):
+            self._better(g, cost[..., place], f, last[..., place])
+
+    def _better(self, column, cost, test, last):
+        less = cost < self.cost[column]
+        self.cost[column][less] = cost[less]
+        self.test[column][less] = np.stack(np.broadcast_arrays(test, last), axis=-1)[less]
+
+    def best(self, price, depth, leaf) -> tuple[Pair, list[Place]]:
+        """The best tree of depth 2, or 1, and the best first test of each column."""
+        sides = self.leaf if depth == 1 else np.minimum(self.cost, self.leaf)
+        paid = price + sides.sum(axis=2)
+        order = np.argsort(paid.min(axis=1), kind="stable")
+        roots = [(int(f), int(paid[f].argmin())) for f in order if paid[f].min() < NEVER]
+        if not roots or paid[roots[0]] >= leaf:
+            return (None, None, None), roots
+        column, last = roots[0]
+        tests = [
+            None if sides[column, last, one] == self.leaf[column, last, one] else tuple(self.test[column, last, one])
+            for one in (0, 1)
+        ]
+        return (roots[0], *((int(at[0]), int(at[1])) if at is not None else None for at in tests)), roots
+
+
+def _parts(sums, axis):
+    """(…, last bin, …, both sides): sums up to each bin, and of the rest."""
+    ends = sums.take([-1], axis=axis)
+    return np.stack([sums, ends - sums], axis=-1)
+
+
+def _leaves(parts, least):
+    """What leaves cost; NEVER with too few rows, or with none at all."""
+    labels = len(parts) - 1 - (least > 1)
+    cost = parts[labels] - parts[:labels].max(axis=0)
+    return np.where(parts[-1] < least, NEVER, cost) if least > 1 else cost
+
+
+def _stumps(sums, price, least):
+    """Of each cut of the first column, each of its sides, and each column below: what the best test of that costs, and
+    the last bin on its left."""
+    parts = _parts(sums, 1)  # (quantities, cuts, columns, bins below, sides)
+    paid = price + _leaves(_parts(parts, 3), least).sum(axis=-1)  # over both leaves
+    return paid.min(axis=2).swapaxes(1, 2), paid.argmin(axis=2).swapaxes(1, 2)
+
+
+def _cuts(ranks, parts):
+    """The ranks of some cuts of a column, all if they are few; rows of each of these ranks and below go left."""
+    distinct = np.unique(ranks)
+    if len(distinct) > parts:
+        at = np.arange(1, parts) * len(ranks) // parts
+        distinct = np.append(np.unique(np.partition(ranks, at)[at]), distinct[-1])
+    return distinct[distinct < distinct[-1]] if len(distinct) else distinct
+
+
+def _heap(node: int, pair: Pair, height: int):
+    """The tests of a tree of depth 2 below a node, by their numbers in heap order."""
+    first, *below = pair
+    if first is not None:
+        yield node, first
+        for side, test in enumerate(below):
+            if test is not None and height > 1:
+                yield 2 * node + side, test
+
+
+def _is_below(node: int, above: int) -> bool:
+    """Whether a node is another one or below it."""
+    return node >> max(0, node.bit_length() - above.bit_length()) == above

@@ -1,0 +1,73 @@
+"""Trees over few cuts of each column: the best ones where all cuts are taken, and trees at every moment."""
+
+import numpy as np
+import pytest
+
+from odtc.algorithms import binned_tree
+from odtc.algorithms.binned_tree import BinnedTree
+from odtc.algorithms.thresholds.ranks import rank_columns, rank_rows
+from odtc.errors import TimeLimitReached
+from odtc.formulations.shared.ranked_tests import RankedTests
+from odtc.problem.branch_penalty import branch_price, objective
+from odtc.problem.constraints.constraint import least_rows
+from tests.threshold_problems import draw, optimum
+
+
+def begun(problem, parts, check=lambda: None):
+    tests = RankedTests(problem.encoded, branch_price(problem), least_rows(problem))
+    return tests, BinnedTree(tests.ranked, problem.topology.depth, parts, check)
+
+
+def paid(problem, tests, tree):
+    return objective(problem, tests.heap_tree(tree.nested(), problem.topology))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_over_all_cuts_no_tree_of_depth_two_costs_less(seed):
+    problem = draw(seed, depths=(1, 2), wide=True)
+    tests, tree = begun(problem, 99)
+    tree.search()
+    assert paid(problem, tests, tree) == pytest.approx(optimum(problem))
+    share = 1 - problem.params.lambda_
+    assert share * tests.ranked.cost(tree.cost) == pytest.approx(optimum(problem))
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("parts", [2, 99])
+def test_an_interrupted_tree_costs_what_it_is_said_to(seed, parts, monkeypatch):
+    monkeypatch.setattr(binned_tree, "QUICK", 5)
+    problem = draw(seed, depths=(2, 3))
+    least = optimum(problem)
+    before = np.inf
+    for looks in (0, 3, 9, 27, 10**9):
+        left = [looks]
+
+        def look(left=left):
+            left[0] -= 1
+            if left[0] < 0:
+                raise TimeLimitReached("ended by the test")
+
+        tests, tree = begun(problem, parts, look)
+        try:
+            tree.search()
+        except TimeLimitReached:
+            pass
+        found = paid(problem, tests, tree)
+        assert least - 1e-9 <= found <= before + 1e-9
+        # The objective counts no test that the rows do not need, the cost does.
+        assert found <= (1 - problem.params.lambda_) * tests.ranked.cost(tree.cost) + 1e-9
+        before = (1 - problem.params.lambda_) * tests.ranked.cost(tree.cost)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_deeper_trees_over_many_rows_cost_less(n_classes):
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(3000, 4))
+    y = ((X[:, 0] > 0) + 2 * (X[:, 1] > 0.3) + (X[:, 2] > rng.normal(size=3000))) % n_classes
+    rank, _ = rank_columns(X)
+    costs = []
+    for depth in (1, 2, 3, 4):
+        tree = BinnedTree(rank_rows(rank, 1.0 - np.eye(n_classes)[y]), depth, 16, lambda: None)
+        tree.search()
+        costs.append(tree.cost)
+    assert all(deeper < shallower for shallower, deeper in zip(costs, costs[1:]))
