@@ -143,6 +143,8 @@ class BinnedTree:
             sums = np.bincount(self.code[column, entries], gained, len(kept) + 1).cumsum()[:-1]
             if len(sums) and (least := float(sums[last := int(sums.argmin())])) < best[0]:
                 best = least, column, last
+        if best[0] == NEVER:  # no column has a cut: the rows that a test separates cost the same whatever is predicted
+            return False
         below = {one: there for one, there in place.items() if _is_below(one, node)}
         return self._taken(place, node, below | {node: best[1:]}, entries)
 
@@ -212,7 +214,7 @@ class BinnedTree:
         entries = entries[np.argsort(self.label[entries], kind="stable")]
         F, B = len(self.code), self.bins
         code = self.code[:, entries].astype(np.intp)
-        sides = _Sides(F, B)
+        sides = _Sides([len(kept) for kept in self.kept], B)
         wide = max(1, CELLS // max(1, len(entries)))
         for f in range(F):
             for first in range(f, F, wide):
@@ -252,7 +254,9 @@ class BinnedTree:
 class _Sides:
     """What the best trees of depth 1 on the sides of each cut cost, and their tests."""
 
-    def __init__(self, columns: int, bins: int):
+    def __init__(self, cuts: list[int], bins: int):
+        columns = len(cuts)
+        self.none = np.arange(bins) >= np.array(cuts)[:, None]  # no cut of the column
         self.cost = np.full((columns, bins, 2), NEVER)  # by column, last bin on the left, and side
         self.leaf = np.full((columns, bins, 2), NEVER)
         self.test = np.zeros((columns, bins, 2, 2), np.int64)
@@ -276,7 +280,7 @@ class _Sides:
     def best(self, price, depth, leaf) -> tuple[Pair, list[Place]]:
         """The best tree of depth 2, or 1, and the best first test of each column."""
         sides = self.leaf if depth == 1 else np.minimum(self.cost, self.leaf)
-        paid = price + sides.sum(axis=2)
+        paid = np.where(self.none, NEVER, price + sides.sum(axis=2))
         order = np.argsort(paid.min(axis=1), kind="stable")
         roots = [(int(f), int(paid[f].argmin())) for f in order if paid[f].min() < NEVER]
         if not roots or paid[roots[0]] >= leaf:

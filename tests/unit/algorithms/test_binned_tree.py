@@ -71,3 +71,15 @@ def test_deeper_trees_over_many_rows_cost_less(n_classes):
         tree.search()
         costs.append(tree.cost)
     assert all(deeper < shallower for shallower, deeper in zip(costs, costs[1:]))
+
+
+def test_a_column_that_parts_only_rows_that_cost_the_same_is_no_test():
+    rank = np.array([[0, 0], [0, 1], [0, 2], [1, 0], [1, 2]], np.uint32)
+    loss = np.array([[0, 1], [1, 0], [0, 1], [1, 1], [1, 1]], float)
+    ranked = rank_rows(rank, loss)
+    assert len(ranked.columns) == 2
+    for depth in (1, 2, 3):
+        tree = BinnedTree(ranked, depth, 16, lambda: None)
+        tree.search()
+        assert tree.cost == (1 if depth == 1 else 0)
+        assert not tree.place or tree.nested()[0] == 1
