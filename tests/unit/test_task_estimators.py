@@ -171,3 +171,11 @@ def test_medians_of_numbers_that_solvers_would_lose(more, size):
     X, y = random.normal(size=(10, 2)), random.normal(size=10)
     fitted, alike = (odtc.OptimalTreeRegressor(1, criterion="absolute_error", **more).fit(X, n) for n in (y * size, y))
     assert fitted.is_optimal_ and fitted.objective_ == pytest.approx(alike.objective_ * size)
+
+
+def test_a_median_of_numbers_that_are_near_fractions_by_chance():
+    """Whole numbers times 1e-100: their differences in the unit seem fractions of small numbers, but are not."""
+    random = np.random.default_rng(18)
+    X, y = np.round(random.normal(size=(18, 2)), 1), random.integers(-5, 5, 18).astype(float)
+    fitted, plain = (odtc.OptimalTreeRegressor(1, criterion="absolute_error").fit(X, n) for n in (y * 1e-100, y))
+    assert fitted.is_optimal_ and fitted.objective_ == pytest.approx(plain.objective_ * 1e-100)

@@ -13,6 +13,7 @@ import numpy as np
 import odtc
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique
+from odtc.data.tasks import median
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.certificate_columns import CertificateColumns
@@ -52,6 +53,10 @@ class Numbers:
         self.weight_scale = _weight_scale(encoded.weight if encoded.dataset is None else encoded.dataset.weight)
         branch = Fraction(str(problem.params.lambda_))
         costs, cost_scale = _whole_costs(encoded.cost)
+        if encoded.task == median.NAME and 10**MOST_DIGITS % cost_scale:  # near a fraction by chance, as c in k · c
+            raise ChoiceError(
+                f"a certificate counts in whole numbers: expected numbers of at most {MOST_DIGITS} decimals; round them"
+            )
         price = 1 - branch
         whole = lcm(branch.denominator, price.denominator)
         self.scale = self.weight_scale * whole * cost_scale
