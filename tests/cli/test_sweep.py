@@ -208,3 +208,22 @@ def test_a_local_cluster_makes_the_same_table(quiet, tmp_path):
     said = started(*words, "--json", "-o", "s", folder=tmp_path)
     assert said.code == 0 and "dashboard: http" in said.err, said.err
     assert table(tmp_path / "s").equals(table(quiet[0])) and json.loads(said.out)["schema"] == "odtc.sweep/1"
+
+
+def test_sizes_of_leaves_and_constraints_are_tried_as_in_tune(tmp_path):
+    words = ["--model", "cart", "--depths", "2", "--folds", "2", "--min-leaf-rows", "1,20"]
+    words += ["--try-constraint", "leaves <= 2", "--json"]
+    swept = odtc("sweep", MONKS / "monks-1.csv", *words, "-o", "s", folder=tmp_path)
+    tuned = odtc("tune", MONKS / "monks-1.csv", *words, "-o", "t", folder=tmp_path)
+    assert swept.code == tuned.code == 0, swept.err + tuned.err
+    (one,) = swept.facts["data"].values()
+    assert [(r["name"], r["score"]) for r in one["results"]] == [
+        (r["name"], r["score"]) for r in tuned.facts["results"]
+    ]
+    tried = set(table(tmp_path / "s")["constraints"])
+    assert tried == {"leaf_rows >= 1", "leaf_rows >= 20", "leaf_rows >= 1; leaves <= 2", "leaf_rows >= 20; leaves <= 2"}
+    again = odtc("sweep", "-o", "s", "--json", folder=tmp_path)
+    assert again.code == 0 and "8 of 8 fits were finished before" in again.err
+    for bad in (["--min-leaf-rows", "0"], ["--try-constraint", "leafs <= 2"]):
+        refused = odtc("sweep", MONKS / "monks-1.csv", "--depths", "1", *bad, "-o", "u", folder=tmp_path)
+        assert refused.code == 1 and not (tmp_path / "u").exists(), refused.err

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.commands.tune import EACH_FIT, param_values, print_results, whole_numbers
+from odtc.cli.commands.tune import EACH_FIT, LeafRows, Tries, param_values, print_results, whole_numbers
 from odtc.cli.options import (
     READING,
     ClusterAddress,
@@ -55,7 +55,9 @@ def sweep(
         list[str],
         typer.Option("-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter, for models that have it."),
     ] = [],
+    min_leaf_rows: LeafRows = None,
     encoding: Encodings = ["auto"],
+    try_constraint: Tries = [],
     seeds: Annotated[str, typer.Option("--seeds", metavar="N,M", help="Cross-validation is repeated for each.")] = "0",
     folds: Folds = 5,
     score: Score = "accuracy",
@@ -104,6 +106,8 @@ def sweep(
                 "encodings": tuple(encoding),
                 "seeds": whole_numbers(seeds, "--seeds"),
                 "folds": folds,
+                "leaf_rows": whole_numbers(min_leaf_rows, "--min-leaf-rows") or (None,),
+                "tries": tuple(try_constraint),
             },
         )
         study_module.keep(study, o)

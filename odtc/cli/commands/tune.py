@@ -25,6 +25,15 @@ from odtc.errors import ChoiceError
 from odtc.workflow.specification import DEFAULT_SOLVER, ModelSpec, SolvingSpec
 
 EACH_FIT = "Wall seconds of each fit; by default none."
+LeafRows = Annotated[
+    str | None, typer.Option("--min-leaf-rows", metavar="N,M", help="Least numbers of rows in a leaf.")
+]
+Tries = Annotated[
+    list[str],
+    typer.Option(
+        "--try-constraint", metavar="TEXT", help="To try beside those of --constraint, one at a time, and none."
+    ),
+]
 
 
 @takes(
@@ -52,16 +61,9 @@ def tune(
     p: Annotated[
         list[str], typer.Option("-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter of the formulations.")
     ] = [],
-    min_leaf_rows: Annotated[
-        str | None, typer.Option("--min-leaf-rows", metavar="N,M", help="Least numbers of rows in a leaf.")
-    ] = None,
+    min_leaf_rows: LeafRows = None,
     encoding: Encodings = ["auto"],
-    try_constraint: Annotated[
-        list[str],
-        typer.Option(
-            "--try-constraint", metavar="TEXT", help="To try beside those of --constraint, one at a time, and none."
-        ),
-    ] = [],
+    try_constraint: Tries = [],
     folds: Folds = 5,
     nested: Annotated[
         int | None,

@@ -17,7 +17,7 @@ from odtc import __version__
 from odtc.base.atomic_write import new_file, write_bytes, write_text
 from odtc.base.text import of_any_bytes
 from odtc.data.dataset import Dataset
-from odtc.data.encoding import ENCODINGS
+from odtc.data.encoding import ENCODINGS, encode
 from odtc.data.frames import write_parquet
 from odtc.data.reading import fingerprint, read
 from odtc.data.reading_spec import ReadingSpec
@@ -38,6 +38,7 @@ from odtc.evaluation.cross_validation import (
 )
 from odtc.evaluation.studies.engine import Step, Store, bundles, key_of
 from odtc.evaluation.studies.price_path import beside_price, price_of, turns
+from odtc.problem.constraints.constraint import parse
 from odtc.problem.formulation import FORMULATIONS, Estimates
 from odtc.problem.parameters import parse_params
 from odtc.trees.complete_tree import CompleteTree
@@ -50,7 +51,7 @@ SCHEMA = "odtc.sweep/1"
 COLUMNS = {
     **dict.fromkeys(("data", "model"), str),
     "depth": int,
-    **dict.fromkeys(("params", "encoding"), str),
+    **dict.fromkeys(("params", "encoding", "constraints"), str),
     **dict.fromkeys(("seed", "fold", "n_train", "n_test"), int),
     **dict.fromkeys(("accuracy", "balanced_accuracy", "figure"), float),
     "n_leaves": int,
@@ -144,6 +145,8 @@ class Study:
     seeds: tuple[int, ...] = (0,)
     folds: int = 5
     spec: RunSpec = RunSpec()
+    leaf_rows: tuple[int | None, ...] = (None,)  # least rows of a leaf
+    tries: tuple[str, ...] = ()  # constraints, each tried beside those of all fits, and none
 
     @property
     def settings(self) -> list[tuple[Setting, str]]:
@@ -153,8 +156,11 @@ class Study:
         depths = [depth for depth in self.depths if depth]
         for model in self.models:
             known = _known(model, self.params)
-            for depth, encoding, values in product(depths, self.encodings, product(*known.values())):
-                found.append((Setting(model, depth, tuple(zip(known, values))), encoding))
+            beside = ((), *((text,) for text in self.tries))
+            for depth, encoding, given, least, values in product(
+                depths, self.encodings, beside, self.leaf_rows, product(*known.values())
+            ):
+                found.append((Setting(model, depth, tuple(zip(known, values)), least, constraints=given), encoding))
         return found
 
     def spec_of(self, setting: Setting, encoding: str, seed: int) -> RunSpec:
@@ -191,6 +197,7 @@ class Study:
         spec = facts["spec"]
         parts = ReadingSpec(**spec["reading"]), ModelSpec(**spec["model"]), SolvingSpec(**spec["solving"])
         lists = {name: tuple(facts[name]) for name in ("data", "sha256", "models", "depths", "encodings", "seeds")}
+        lists |= {name: tuple(facts[name]) for name in ("leaf_rows", "tries") if name in facts}
         lists["data"] = tuple(os.path.normpath(folder.resolve() / path) for path in lists["data"])
         return cls(**lists, params=facts["params"], folds=facts["folds"], spec=RunSpec(*parts))
 
@@ -204,7 +211,7 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict) -> Study:
     spec : RunSpec
         What all fits have in common.
     grid : dict
-        `models`, `depths`, `params`, `encodings`, `seeds`, `folds`, as of Study.
+        `models`, `depths`, `params`, `encodings`, `seeds`, `folds`, `leaf_rows`, `tries`, as of Study.
 
     Raises
     ------
@@ -212,12 +219,16 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict) -> Study:
     """
     # In full, since jobs of a queue and workers of a cluster run in other folders.
     paths = tuple(str(Path(path).absolute()) for path in data)
-    lists = {name: tuple(dict.fromkeys(grid[name])) for name in ("models", "depths", "encodings", "seeds")}
+    each = ("models", "depths", "encodings", "seeds", "leaf_rows", "tries")
+    lists = {name: tuple(dict.fromkeys(grid[name])) for name in each if name in grid}
     study = Study(paths, tuple(map(fingerprint, paths)), spec=spec, **(grid | lists))
     for depth in filter(None, study.depths):
         CompleteTree(depth)
     for encoding in study.encodings:
         ENCODINGS.parse(encoding)
+    for least in study.leaf_rows:
+        if least is not None and least < 1:
+            raise ChoiceError(f"expected at least 1 row in a leaf, got {least}")
     for model in study.models:
         for values in product(*_known(model, study.params).values()):
             if model != "auto":
@@ -236,6 +247,10 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict) -> Study:
         names.add(dataset.name)
         for seed in study.seeds:
             deal_rows(dataset, study.folds, seed)
+        if study.tries:
+            encoded = encode(dataset, study.encodings[0])
+            for text in study.tries:
+                parse(text, encoded)
     return study
 
 
@@ -281,6 +296,7 @@ def rows_of(study: Study, results: Sequence[dict]) -> list[dict]:
             "depth": task.depth,
             "params": " ".join(f"{key}={value}" for key, value in wanted.params.items()),
             "encoding": wanted.encoding,
+            "constraints": "; ".join(text for text in wanted.constraints if text != NO_NODE),
             "seed": task.seed,
             "fold": task.fold,
         }
