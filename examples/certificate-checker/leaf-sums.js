@@ -139,6 +139,11 @@ function bounds(columns, measure, price) {
     [limit, depth] = at(limit, depth);
     expect(rows.length > 0, "it bounds a state without rows");
     if (tried === 0 || !depth) return depth > 2 ? NONE : best(rows, depth, limit).minus(lazy(floor(rows)));
+    if (tried === "all") {
+      expect((depth === 3 || depth === 4) && limit.rows === 1 && !limit.leaves, "it tries all cuts of other trees than those of three or four levels");
+      const below = depth === 4 ? "all" : 0;
+      tried = columns.flatMap((_, c) => cutsOf(rows, c).slice(0, -1).map(({ rank }) => [c, rank, below, below]));
+    }
     expect(Array.isArray(tried), "the tried cuts of a state are no list");
     const possible = shares(limit, depth), free = limit.rows > 1, listed = new Map();
     for (const entry of tried) {

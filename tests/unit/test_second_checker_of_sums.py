@@ -78,6 +78,19 @@ TASKS = pytest.mark.parametrize("task", ["regression", "survival"])
 
 
 @TASKS
+def test_both_try_all_cuts_of_three_and_four_levels(tmp_path, task):
+    data, file = drawn(tmp_path, 4, task, n=7)
+    made = [certificate(data, depth, lam="0.02") | {"tried": "all"} for depth in (3, 4)]
+    limited = certificate(data, 3, ("leaf_rows >= 2",)) | {"tried": "all"}
+    forged = [made[0] | {"depth": depth, "of": made[0]["of"] | {"depth": depth}} for depth in (2, 5)]
+    said = expect_same([(facts, file) for facts in (*made, *forged, limited)])
+    for line in said[:2]:
+        cost, bound = map(float, line.removeprefix("proved").split())
+        assert bound == pytest.approx(cost, rel=1e-10, abs=1e-10)
+    assert all(line.startswith("refused") for line in said[2:])
+
+
+@TASKS
 @pytest.mark.parametrize("seed", range(3))
 def test_both_prove_what_is_proved_and_the_same_of_corruptions(tmp_path, task, seed):
     data, file = drawn(tmp_path, seed, task, n=14)
