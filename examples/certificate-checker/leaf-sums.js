@@ -205,7 +205,7 @@ module.exports = ({ expectTerms, expectTree }) => function check(facts, data) {
   expect(low.equals(claim[0]) && high.equals(claim[1]), `the tree costs ${of(low)} to ${of(high)} on the data, it claims ${of(claim[0])} to ${of(claim[1])}`);
   const every = data.y.map((_, i) => i), { least, floor } = bounds(columns.ranks, measure, price);
   expect("tried" in facts, "it does not say what was tried");
-  const listed = Array.isArray(facts.tried) && facts.tried.length > 0, tried = at(limit, depth)[1] > 2 || listed ? facts.tried : 0;
+  const listed = facts.tried === "all" || (Array.isArray(facts.tried) && facts.tried.length > 0), tried = at(limit, depth)[1] > 2 || listed ? facts.tried : 0;
   const bound = floor(every).plus(least(every, depth, tried, limit).value), reached = !bound.less(low);
   return { objective: of(high), bound: of(reached ? low : bound), tests: columns.tests, splits, absent, between: low.less(high) };
 };
