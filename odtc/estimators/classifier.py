@@ -167,7 +167,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         dataset = self._dataset(X, codes, self._weights(X, sample_weight), self._set_aside(X, aside))
         cost = self._cost(dataset)
         if self._leaf_alone_is_best(dataset):
-            problem, (tree, solution), smallest = None, _leaf_alone(dataset, cost), (True, True)
+            kept = self._labels_alone(dataset, self.min_samples_leaf, cost)
+            problem, (tree, solution), smallest = None, _leaf_alone(dataset, cost, kept), (True, True)
         else:
             problem, tree, solution, smallest = self._run(
                 RunSpec(model=self._model_spec(cost, dataset), solving=solving, simplify=self.simplify), dataset
@@ -466,12 +467,13 @@ def _impurity(weights: np.ndarray) -> float:
     return float(total - (weights**2).sum() / total) if total > 0 else 0.0
 
 
-def _leaf_alone(dataset: Dataset, cost: np.ndarray) -> tuple[Tree, Solution]:
-    """The tree without a branch node, which is then the best one."""
+def _leaf_alone(dataset: Dataset, cost: np.ndarray, kept: list[int]) -> tuple[Tree, Solution]:
+    """The tree without a branch node, which is then the best one, with one of the labels that satisfy the
+    constraints."""
     K = len(dataset.classes)
     counts, rows = np.bincount(dataset.y, dataset.weight, K), np.bincount(dataset.y, minlength=K)
-    paid = counts @ cost
-    leaf = Leaf(int(paid.argmin()) if K > 1 else 0, tuple(map(float, counts)), tuple(map(int, rows)))
+    paid = np.where(np.isin(np.arange(K), kept), counts @ cost, np.inf)
+    leaf = Leaf(int(paid.argmin()), tuple(map(float, counts)), tuple(map(int, rows)))
     tree = Tree(leaf, dataset.features, dataset.classes, dataset.target, dataset.missing)
     return tree, Solution(None, Termination.OPTIMAL, float(paid.min()), float(paid.min()), 0.0, "odtc")
 

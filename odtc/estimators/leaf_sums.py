@@ -103,6 +103,8 @@ class LeafSumsEstimator(TreeEstimator):
         targets, unit = self._in_units(targets, rows.weight)
         if self.max_depth == 0 or (targets == targets[0]).all() or same.all():
             self.model_ = None
+            if self.constraints or self.min_samples_leaf > 1:
+                self._labels_alone(self._measured(rows, targets), self.min_samples_leaf)
             tree, solution = self._leaf_alone(rows, self._sums(targets, rows.weight))
         else:
             spec = self._run_spec(rows.weight, unit**self._power)

@@ -111,7 +111,9 @@ class OptimalPolicyTree(TreeEstimator):
         costs, unit = self._in_units(self.costs_, weight)
         if self.max_depth == 0 or same.all() or (costs == costs[:, :1]).all():
             self.model_ = None
-            tree, solution = _leaf_alone(policy.cast(rows, names, costs, "the costs", digits))
+            votes = policy.cast(rows, names, costs, "the costs", digits)
+            self._labels_alone(votes, self.min_samples_leaf)
+            tree, solution = _leaf_alone(votes)
         else:
             dataset = policy.voting(rows, names, costs, "the costs", digits)
             problem, tree, solution, _ = self._run(self._run_spec(weight, unit), dataset)

@@ -177,6 +177,12 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         most = self.max_leaf_nodes
         return given if most is None else (*given, short_constraint("max_branch_nodes", most - 1))
 
+    def _labels_alone(self, dataset: Dataset, least: int, cost: np.ndarray | None = None) -> list[int]:
+        """The labels that a leaf alone may have under the constraints; raises NoSolutionError if none."""
+        from odtc.estimators.leaf_alone import labels_that_keep  # it loads the compiler
+
+        return labels_that_keep(dataset, self.encoding, cost, self._limits(least))
+
     def _priced(self, weight: float):
         """`params` with the price of a branch node that `ccp_alpha` is, of rows of this weight in all, in units of the
         cost of a row."""

@@ -1,0 +1,61 @@
+"""A tree that can only be a leaf keeps the constraints, too, or is none."""
+
+import numpy as np
+import pytest
+
+import odtc
+from odtc.errors import ChoiceError, NoSolutionError
+
+X = np.arange(6.0)[:, None]
+Y = np.array([0, 0, 0, 1, 0, 0])
+SAME = np.ones((6, 1))
+
+
+@pytest.mark.parametrize(("depth", "cells"), [(0, X), (2, SAME)])
+def test_the_leaf_takes_the_cheapest_label_that_keeps_them(depth, cells):
+    """It was the cheapest label, called optimal, whatever was asked for."""
+    for texts, label, cost in (
+        ((), 0, 1.0),
+        ("recall[1] >= 0.9", 1, 5.0),
+        (("accuracy >= 0.5", "leaf_rows >= 6", "leaves <= 1"), 0, 1.0),
+        ("class_leaves[0] <= 0", 1, 5.0),
+        ("f1[1] >= 0.2", 1, 5.0),
+        ("recall[0] >= 1", 0, 1.0),
+    ):
+        found = odtc.OptimalTreeClassifier(depth, constraints=texts).fit(cells, Y)
+        assert found.predict(cells).tolist() == [label] * 6
+        assert (found.objective_, found.bound_, found.is_optimal_, found.status_) == (cost, cost, True, "optimal")
+    dear = odtc.OptimalTreeClassifier(depth, cost={(0, 1): 0.1, (1, 0): 3.0}, constraints="cost <= 2").fit(cells, Y)
+    assert (dear.predict(cells[:1]).tolist(), dear.objective_) == ([1], 0.5)
+    groups = np.array(["p", "q"] * 3)
+    side = pytest.importorskip("pandas").Series(groups, name="side")
+    fair = odtc.OptimalTreeClassifier(depth, constraints="group_accuracy[group=side] >= 0.6").fit(cells, Y, aside=side)
+    assert fair.objective_ == 1
+    with pytest.raises(NoSolutionError, match="group_accuracy"):
+        odtc.OptimalTreeClassifier(depth, constraints="group_accuracy[group=side] >= 0.7").fit(cells, Y, aside=side)
+
+
+@pytest.mark.parametrize(("depth", "cells"), [(0, X), (2, SAME)])
+def test_no_leaf_that_keeps_them_is_no_tree(depth, cells):
+    with pytest.raises(NoSolutionError, match=r"no tree without a branch node keeps accuracy >= 0.9, and"):
+        odtc.OptimalTreeClassifier(depth, constraints="accuracy >= 0.9").fit(cells, Y)
+    both = ("recall[0] >= 0.5", "recall[1] >= 0.5")
+    with pytest.raises(NoSolutionError, match=r"recall\[1\] >= 0.5 together with recall\[0\] >= 0.5; recall\[1\]"):
+        odtc.OptimalTreeClassifier(depth, constraints=both).fit(cells, Y)
+    with pytest.raises(ChoiceError, match="at most the 6 rows"):
+        odtc.OptimalTreeClassifier(depth, min_samples_leaf=7).fit(cells, Y)
+    assert odtc.OptimalTreeClassifier(depth, min_samples_leaf=6).fit(cells, Y).objective_ == 1
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+def test_what_cannot_be_read_is_refused_there_too(depth):
+    with pytest.raises(ChoiceError, match="unknown constraint 'leaf_row'"):
+        odtc.OptimalTreeClassifier(depth, constraints="leaf_row >= 2").fit(X if depth == 0 else SAME, Y)
+    with pytest.raises(ChoiceError, match="unknown constraint 'leaf_row'"):
+        odtc.OptimalTreeRegressor(depth, constraints="leaf_row >= 2").fit(X if depth == 0 else SAME, Y)
+    with pytest.raises(ChoiceError, match="at most the 6 rows"):
+        odtc.OptimalTreeRegressor(0, min_samples_leaf=7).fit(X, Y)
+    assert odtc.OptimalTreeRegressor(0, constraints="leaf_rows >= 6").fit(X, Y).objective_ == pytest.approx(5 / 6)
+    with pytest.raises(ChoiceError, match="at most the 6 rows"):
+        odtc.OptimalPolicyTree(0, min_samples_leaf=7).fit(X, np.eye(2)[Y])
+    assert odtc.OptimalPolicyTree(0, min_samples_leaf=6).fit(X, np.eye(2)[Y]).predict(X).tolist() == [1] * 6
