@@ -17,7 +17,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, NoSolutionError
-from odtc.evaluation.studies.engine import Step, Store, key_of, local, run_tasks
+from odtc.evaluation.studies.engine import Pool, Step, Store, key_of, local, run_tasks
 from odtc.evaluation.studies.price_path import beside_price, path_of, price_of, turns
 from odtc.problem.parameters import parse_params
 from odtc.trees.complete_tree import CompleteTree
@@ -185,13 +185,13 @@ def run(
     settings: list[Setting],
     fold: np.ndarray,
     spec: RunSpec = PLAIN,
-    jobs: int = 1,
+    pool: Pool | None = None,
     tell: Callable[[Fold], None] | None = None,
     store: Store | None = None,
 ) -> list[list[Fold]]:
     """Every setting on every fold: a list of folds per setting. `tell` hears of each as it ends; `spec` has what all
-    settings have in common. With a `store` what was finished before is not fitted again. Raises what a fit does, but
-    for what `score_fold` takes down."""
+    settings have in common; a `pool` runs the fits, by default this process. With a `store` what was finished before is
+    not fitted again. Raises what a fit does, but for what `score_fold` takes down."""
     n_folds, content = int(fold.max()) + 1, _content(dataset, fold)
     specs = [setting.of(spec) for setting in settings]
     turn = turns(one.model for one in specs)
@@ -201,7 +201,7 @@ def run(
         for k in range(n_folds)
     ]
     told = None if tell is None else lambda place, result, before: tell(Fold(**result))
-    results = [Fold(**result) for result in run_tasks(tasks, local(jobs), store, told)]
+    results = [Fold(**result) for result in run_tasks(tasks, pool or local(1), store, told)]
     return [results[at : at + n_folds] for at in range(0, len(results), n_folds)]
 
 

@@ -1,4 +1,4 @@
-"""A real Dask cluster of two worker processes: it reads a file, and proves a tree."""
+"""A real Dask cluster of two worker processes: it reads a file, proves a tree, and tunes."""
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.verification.certificate import check
+from tests.command_line import MONKS, odtc
 from tests.threshold_problems import draw, optimum
 from tests.unit.algorithms.teams import make_ready, results, sum_of
 
@@ -79,3 +80,16 @@ def test_an_address_where_nobody_answers(monkeypatch):
     monkeypatch.setattr("odtc.base.cluster.PATIENCE", 0.2)
     with pytest.raises(ChoiceError, match="expected the address of a Dask scheduler"), workers.team(1, "tcp://[::1]:9"):
         pass
+
+
+def test_its_workers_tune(cluster, tmp_path):
+    words = ["tune", MONKS / "monks-1.csv", "--model", "cart", "--depths", "1,2", "--folds", "2", "--nested", "2"]
+    alone = odtc(*words, "--json", "-o", tmp_path / "alone")
+    spread = odtc(*words, "--json", "-o", tmp_path / "spread", "--cluster", cluster.address)
+    assert alone.code == spread.code == 0, alone.err + spread.err
+    assert "dashboard" in spread.err
+    for name in ("score", "best"):
+        assert spread.facts[name] == alone.facts[name]
+    assert spread.facts["nested"]["scores"] == alone.facts["nested"]["scores"]
+    scores = [[result["score"] for result in one.facts["results"]] for one in (alone, spread)]
+    assert scores[0] == scores[1] and not list(tmp_path.glob("*.fits"))

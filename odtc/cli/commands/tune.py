@@ -8,6 +8,7 @@ import typer
 from odtc.cli import console
 from odtc.cli.options import (
     READING,
+    ClusterAddress,
     DataFile,
     Encodings,
     Folds,
@@ -76,24 +77,26 @@ def tune(
     score: Score = "accuracy",
     rule: Rule = "best",
     jobs: Jobs = 1,
+    cluster: ClusterAddress = None,
     o: Stem = None,
     as_json: Json = False,
 ) -> None:
     """Try a grid of depths and parameters by cross-validation, and fit the best on all rows: STEM.tree.json,
     STEM.tune.json."""
+    import contextlib
     import json
 
     from odtc.base.atomic_write import write_text
     from odtc.data.reading import read
     from odtc.data.task import TASKS
     from odtc.evaluation import cross_validation
+    from odtc.evaluation.studies.cluster import expect_jobs, pool_of
     from odtc.evaluation.studies.engine import Store
     from odtc.workflow.messages import dropped_text
     from odtc.workflow.run import run
     from odtc.workflow.sinks import FileSink
 
-    if not jobs:
-        raise ChoiceError("expected --jobs as a number of fits at once, or -1 for all cores, got 0")
+    expect_jobs(jobs)
     settings = cross_validation.grid(
         [name.strip() for name in model.split(",")],
         whole_numbers(depths, "--depths"),
@@ -116,14 +119,17 @@ def tune(
         cross_validation.best_setting([_any(settings[0])], rule),
     )  # a bad word is said before the work
     # Finished fits lie there until all are done, so that the same command goes on if this one is killed.
-    store = Store(Path(f"{stem}.tune.fits"))
+    folder = Path(f"{stem}.tune.fits")
+    store = Store(folder if cluster is None else folder.absolute())  # workers may run in other folders
     store.make()
-    with console.counted(len(settings) * folds * (1 + (nested or 0)), "fits") as done:
+    with contextlib.ExitStack() as stack:
+        pool = stack.enter_context(pool_of(jobs, cluster, console.say))
+        done = stack.enter_context(console.counted(len(settings) * folds * (1 + (nested or 0)), "fits"))
         tell = lambda fit: done(f"{settings[fit.setting]}, fold {fit.fold + 1}")
 
         def choose(rows):
             fold = cross_validation.deal_rows(rows, folds, seed)
-            found = cross_validation.run(rows, settings, fold, spec, jobs, tell, store)
+            found = cross_validation.run(rows, settings, fold, spec, pool, tell, store)
             results = cross_validation.summarise(settings, found, score)
             return results, cross_validation.best_setting(results, rule)
 
