@@ -25,6 +25,8 @@ function check(facts, data) {
   expect(facts.classes.length === K && facts.classes.every((name, k) => data.classKey(name) === data.classes[k]), "its classes, or their order, are not those of the data");
   expect(facts.loss.length === K && facts.loss.every((line, k) => line.length === K && line.every((v, c) => whole(v, "a loss") >= 0 && (k !== c || v === 0))), "its losses are no square table with zeros where the label is right");
   expect(K === 1 || facts.loss.some((line) => line.some((v) => v > 0)), "its losses are all 0");
+  const unit = (scale - price) / W, near = (found, told) => Math.abs(found - told) <= 1e-9 * told;
+  expect(!data.price || facts.loss.every((line, k) => line.every((v, c) => near(v / unit, data.price(k, c)))), "its losses are not those of its task");
   const weight = data.weight.map((w) => {
     const value = w * W, near = Math.round(value);
     expect(w >= 0 && Math.abs(value - near) <= 1e-6 && (near > 0 || w === 0), "the weights of the data are no whole numbers at its scale");

@@ -76,7 +76,18 @@ const survival = {
   },
 };
 
-const TASKS = { classification, regression, survival };
+// Each number is a class of its own, and to answer one for another costs how far they are apart (`price`).
+const median = {
+  columns: (source) => [source.target],
+  targeted: (cells, source, data) => {
+    const kept = weighty(data, { numbers: numbersOf(cells.map(([cell]) => cell), "its target") });
+    const values = [...new Set(kept.numbers)].sort((a, b) => a - b);
+    const price = (k, c) => Math.abs(values[k] - values[c]);
+    return { ...kept, classes: values.map(String), classKey: (name) => String(Number(name)), y: kept.numbers.map((v) => values.indexOf(v)), price };
+  },
+};
+
+const TASKS = { classification, regression, survival, median };
 
 module.exports = (source) => {
   const task = source.task || "classification";

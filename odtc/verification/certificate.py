@@ -44,7 +44,7 @@ from odtc.base.json_schema import (
 )
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
-from odtc.verification.claim import OF_LEAF, OF_TREE, claim_of, expect, expect_leaf, expect_tree
+from odtc.verification.claim import OF_LEAF, OF_TREE, claim_of, expect, expect_leaf, expect_losses, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.coverage import count_uncovered
 from odtc.verification.interval_bound import IntervalBound
@@ -333,6 +333,7 @@ def _loss(facts, dataset) -> np.ndarray:
     prices = np.array([[_whole(value, "a loss") for value in line] for line in facts["loss"]], float)
     if prices.shape != (len(classes),) * 2 or prices.diagonal().any() or (len(classes) > 1 and not prices.any()):
         raise ValueError("its losses are no square table with zeros just where the label is right")
+    expect_losses(facts, dataset)
     weight = dataset.weight * _whole(facts["weight_scale"], "the scale of weights")
     whole = np.rint(weight)
     if np.abs(weight - whole).max(initial=0) > 1e-6 or ((whole == 0) & (weight > 0)).any():

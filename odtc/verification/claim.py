@@ -164,6 +164,21 @@ def expect_leaf(leaf: dict, dataset: Dataset, rows: np.ndarray) -> None:
             )
 
 
+def expect_losses(facts: dict, dataset: Dataset) -> None:
+    """Raises CertificateError if the losses of a certificate are not those of its task: of a median how far two numbers
+    are apart, of a policy the votes, which are the weights of the rows."""
+    if dataset.task not in ("median", "policy"):
+        return
+    unit = (facts["scale"] - facts["price"]) / facts["weight_scale"]
+    if dataset.task == "median":
+        values = np.array([float(name) for name in dataset.classes])
+        wanted = np.abs(values[:, None] - values)
+    else:
+        wanted = 1.0 - np.eye(len(dataset.classes))
+    if not np.allclose(np.array(facts["loss"]) / unit, wanted, rtol=1e-9, atol=0):
+        raise CertificateError(f"the certificate states other losses than --task {dataset.task} has")
+
+
 def words(terms: dict) -> str:
     """The terms in words, for the line behind the claim."""
     task, names = terms.get("task"), terms["classes"]

@@ -269,6 +269,19 @@ def with_tests_that_are_not_nested():
     return run
 
 
+def with_doubled_losses():
+    """Of a policy: each vote counts twice, the bound with it, and the units of an objective stay."""
+
+    def run(folder):
+        (folder / "d.csv").write_text("x,a,b\n0,1,2\n0,1,3\n1,3,1\n1,1,2\n")
+        data = read(folder / "d.csv", task="policy", actions=("a", "b"))
+        facts = certify(pipeline.pose(data, "dpflow", 1))
+        doubled = [[2 * price for price in line] for line in facts["loss"]]
+        return check(facts | {"loss": doubled, "claim": 2 * facts["claim"]}, data)  # all of it is in its floor
+
+    return run
+
+
 def one_test_for_another():
     """A test that is said to separate the rows as one of another column does, so that either may be asked."""
     text = "monotone[a,positive=p]"
@@ -369,6 +382,7 @@ FORGERIES = {
     "claim.expect: the certificate states": lambda: lambda _: check(with_terms(true("tests"), n_rows=13), rows(HARD)),
     "claim.expect_tree: the tree of the certificate states": lambda: of_tree("tests", target="z"),
     "claim.expect_leaf: a leaf of the tree of": lambda: of_leaf("tests", "counts", lambda value: value + 1),
+    "claim.expect_losses: the certificate states other losses than": with_doubled_losses,
     "lower_bound.__init__: it has targets below the last": lambda: listed(targets=["2", ""]),
     "lower_bound.of_root: a state of level": lambda: listed(
         depth=3, targets=[*true("tests", depth=3)["targets"][:1], true("tests", depth=3)["targets"][1] + ";0,0,2"]

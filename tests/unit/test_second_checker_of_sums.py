@@ -16,6 +16,7 @@ from odtc.verification.leaf_sums.likelihood import _log
 from odtc.workflow import pipeline
 from tests.laws.test_tasks import corruptions
 from tests.unit.test_second_checker import CHECKER, ours, told_otherwise, verdicts
+from tests.unit.test_second_checker import forgeries as of_classes
 
 pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
 LIMITS = ((), ("leaf_rows >= 2",), ("leaves <= 5",), ("leaf_rows >= 3", "leaves <= 3"), ("leaves <= 1",))
@@ -160,6 +161,30 @@ def test_both_take_columns_of_nested_tests(tmp_path):
     other["columns"][0]["turned"][0] = 1 - facts["columns"][0]["turned"][0]
     assert facts["columns"][0]["kind"] == "nested"
     assert [line.split()[0] for line in expect_same([(facts, file), (other, file)])] == ["proved", "refused"]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_both_say_the_same_of_medians(tmp_path, seed):
+    """Whose classes are numbers: to answer one for another costs how far they are apart, whatever is stated."""
+    _, file = drawn(tmp_path, seed, "regression", n=14)
+    data = read(file, task="median", target="y", weights="w", missing=("drop", "separate")[seed % 2])
+    facts = certificate(data, 2)
+    doubled = facts | {"loss": [[2 * price for price in line] for line in facts["loss"]], "claim": 2 * facts["claim"]}
+    key = "targets" if "targets" in facts else "states"
+    doubled |= {key: [";".join(map(_twice, text.split(";"))) for text in facts[key]]}
+    doubled |= {"bound": 2 * facts["bound"]} if "bound" in facts else {}
+    forged = [
+        doubled,
+        *(one for one in told_otherwise(facts) if one != facts),
+        *(one for _, one in of_classes(facts, 20)),
+    ]
+    said = expect_same([(one, file) for one in (facts, *forged)])
+    assert said[0].startswith("proved") and said[1] == "refused its losses are not those of its task"
+
+
+def _twice(entry: str) -> str:
+    target, *rest = entry.split(",")
+    return ",".join([str(2 * int(target)) if target else "", *rest])
 
 
 def test_a_logarithm_is_that_of_forty_digits():

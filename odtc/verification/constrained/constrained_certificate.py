@@ -24,7 +24,7 @@ from odtc.base.compiled_loops import may_compile
 from odtc.base.json_schema import NOT_WHOLE, NUMBER, TEXT, WHOLE, explain_error, validate
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
-from odtc.verification.claim import OF_LEAF, OF_TREE, claim_of, expect, expect_leaf, expect_tree
+from odtc.verification.claim import OF_LEAF, OF_TREE, claim_of, expect, expect_leaf, expect_losses, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import EXACT, MOST_SUMS, WIDE, Problem, surviving
@@ -178,6 +178,7 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     if np.abs(scaled - weight).max(initial=0) > 1e-6 or ((weight == 0) & (scaled > 0)).any():
         raise CertificateError("the weights of the data are no whole numbers at the certificate's scale")
     loss = _loss(facts["loss"], len(dataset.classes))[dataset.y] * weight[:, None]
+    expect_losses(facts, dataset)
     if not 0 <= loss.astype(float).sum() < EXACT:
         raise ValueError("its numbers are too large to be added exactly")
     stated = stated_constraints(facts["constraints"], dataset, weight, loss, scale - price)
