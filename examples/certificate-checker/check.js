@@ -63,9 +63,9 @@ function expectTerms(facts, data, nTests, allTests, constraints) {
     rows_of_class: data.classes.map((_, k) => data.y.filter((c) => c === k).length),
     depth: facts.depth, n_tests: nTests, all_tests: allTests, constraints,
   };
-  for (const key of ["categorical", "numeric"]) {
+  for (const key of ["categorical", "numeric", "ignore"]) {
     const told = facts.data[key] || [];
-    if (told.length) found[key] = told; else expect(!(key in facts.of), `it states ${key} columns, but none were read so`);
+    if (told.length) found[key] = told; else expect(!(key in facts.of), `it states columns as ${key}, but none were told to be so`);
   }
   if (data.task !== "classification") {
     found.task = data.task;

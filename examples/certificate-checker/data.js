@@ -49,7 +49,8 @@ function readData(file, source) {
   const task = taskOf(source), targets = task.columns(source, names).map(at), weights = source.weights == null ? -1 : at(source.weights);
   expect(!source.hold_out, "it is of a part of the rows alone (hold_out), which this checker does not choose");
   const aside = new Set((source.aside || []).map(at));
-  const used = names.map((_, j) => j).filter((j) => !targets.includes(j) && j !== weights);
+  const ignored = new Set((source.ignore || []).map(at));
+  const used = names.map((_, j) => j).filter((j) => !targets.includes(j) && j !== weights && !ignored.has(j));
   const bare = (row) => targets.some((j) => row[j] === null) || (weights >= 0 && row[weights] === null);
   const gap = (row) => used.some((j) => row[j] === null);
   const separate = source.missing === "separate";

@@ -182,6 +182,17 @@ def test_both_say_the_same_of_medians(tmp_path, seed):
     assert said[0].startswith("proved") and said[1] == "refused its losses are not those of its task"
 
 
+def test_both_leave_out_columns_that_are_ignored(tmp_path):
+    _, file = drawn(tmp_path, 0, "regression", n=14)
+    facts = certificate(read(file, task="regression", target="y", ignore=("number", "site")), 1)
+    forged = [
+        facts | {"of": facts["of"] | {"ignore": ["site"]}},
+        facts | {"data": facts["data"] | {"ignore": ["site"]}},
+    ]
+    said = [line.split()[0] for line in expect_same([(one, file) for one in (facts, *forged)])]
+    assert said == ["proved", "refused", "refused"]
+
+
 def _twice(entry: str) -> str:
     target, *rest = entry.split(",")
     return ",".join([str(2 * int(target)) if target else "", *rest])
