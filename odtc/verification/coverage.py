@@ -19,12 +19,14 @@ def count_uncovered(
     bool (tests, rows), what each test sends left. With `of`, the feature of each test, only tests of the same feature
     count: where a constraint speaks of features, one of another is another test."""
     size = columns.sum(axis=1)
+    rows = columns.shape[1]
+    sides = (size, columns.argmax(axis=1)), (rows - size, columns.argmin(axis=1))
     total, lacking = 0, {}
     for at, feature in enumerate(dataset.features):
-        asks = [test for test in range(len(columns)) if of is None or of[test] == feature.name]
+        asks = np.array([test for test in range(len(columns)) if of is None or of[test] == feature.name], np.int64)
         splits = _Splits(dataset.X[:, at], feature.kind == NUMERIC, dataset.missing == "separate")
         total += splits.many
-        if absent := splits.many - len(splits.among(columns, size, asks)):
+        if absent := splits.many - len(splits.among(columns, sides, asks)):
             lacking[feature.name] = absent, splits.many
     return total, lacking
 
@@ -53,29 +55,27 @@ class _Splits:
         self.asks_absent = separate and 0 < n_absent < len(cells)
         self.many = len(self.rows) + self.asks_absent
 
-    def among(self, columns: np.ndarray, size: np.ndarray, tests: Sequence[int]) -> set[int]:
-        """Which splits are columns, bool (tests, rows), or the other side of one, of some of the tests; `size`
-        int (tests,) counts the rows of each column."""
+    def among(self, columns: np.ndarray, sides: Sequence[tuple[np.ndarray, np.ndarray]], tests: np.ndarray) -> set[int]:
+        """Which splits are columns, bool (tests, rows), or the other side of one, of some of the tests; `sides` has of
+        each column, and of its other side, how many rows it has and the first of them, int64 (tests,)."""
         found: set[int] = set()
-        for test in tests:
-            for inside in (True, False):
-                n = int(size[test]) if inside else columns.shape[1] - int(size[test])
-                place = self._place(columns[test], inside, n)
-                if place is not None and place not in found:
+        for inside, (size, first) in zip((True, False), sides):
+            places = self._places(size[tests], first[tests], columns.shape[1])
+            for at in np.flatnonzero(places >= 0).tolist():
+                place, column = int(places[at]), columns[tests[at]]
+                if place not in found:
                     side = self._side(place)
-                    if np.array_equal(columns[test], side if inside else ~side):
+                    if np.array_equal(column, side if inside else ~side):
                         found.add(place)
         return found
 
-    def _place(self, column: np.ndarray, inside: bool, n: int) -> int | None:
-        """The only split whose side can be these n rows, `column` is `inside`; None if there is none."""
-        if not 0 < n < len(column):
-            return None
-        first = int(column.argmax() if inside else column.argmin())
-        if self.absent[first]:
-            return len(self.rows) if self.asks_absent else None
-        place = int(np.searchsorted(self.rows, n) if self.ordered else np.searchsorted(self.values, self.cells[first]))
-        return place if place < len(self.rows) and self.rows[place] == n else None
+    def _places(self, size: np.ndarray, first: np.ndarray, n_rows: int) -> np.ndarray:
+        """int64: the only split whose side can be so many rows with this one first; -1 if there is none."""
+        place = np.searchsorted(self.rows, size) if self.ordered else np.searchsorted(self.values, self.cells[first])
+        last = len(self.rows)
+        fits = np.append(self.rows, -1)[np.minimum(place, last)] == size
+        place = np.where(self.absent[first], last if self.asks_absent else -1, np.where(fits, place, -1))
+        return np.where((0 < size) & (size < n_rows), place, -1)
 
     def _side(self, place: int) -> np.ndarray:
         """bool (rows,)."""
