@@ -201,3 +201,27 @@ def test_its_shares_of_rows_say_the_same(kind):
                 if all(share.among.any() for share in one.shares)
             )
             assert kept == allowed(problem, given, heap), str(given)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("never_together[f0,f1]", "features <= 2"),
+        ("features <= 1", "never_together[f0,f1]"),
+        ("never_together[f0,f1]", "tests <= 2"),
+        ("never_together[f0,f1,f2]", "never_together[f1,f2]"),
+        ("never_together[f0,f2]", "never_together[f0,f1]"),
+        ("features <= 2", "tests <= 2"),
+        ("forbid_root[f0]", "deepest[f1] <= 0", "not_below[f0,f2]"),
+    ],
+    ids=" and ".join,
+)
+def test_the_search_keeps_several_and_nothing_more(texts):
+    """Sets of columns that are cut by pairs that are apart, and tests at levels and below others; at depth 3."""
+    plain = pipeline.pose(table(*TABLES[0]), "dpflow", 3, constraints=texts)
+    arrays, seen = search_problem(plain), set()
+    for heap in trees(plain, 60, depth=3):
+        kept = all(allowed(plain, given, heap) for given in plain.constraints)
+        assert keeps(arrays.arrays, *arrays.heaps(heap)) == kept
+        seen.add(kept)
+    assert seen == {True, False}
