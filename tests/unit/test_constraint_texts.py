@@ -16,6 +16,7 @@ from odtc.problem.constraints.groups import example_of, groups, members
 from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.problem.constraints.kinds import leaf_rows
 from odtc.problem.constraints.search_units import ROUNDED, rounded_down, whole
+from odtc.trees.heap_tree import settle
 from odtc.workflow import pipeline
 
 
@@ -265,3 +266,12 @@ def test_a_constraint_of_no_class_is_taken_for_numbers(tmp_path):
     assert str(parse("leaf_rows >= 2", of)) == "leaf_rows >= 2"
     with pytest.raises(ChoiceError, match="class"):
         parse("accuracy >= 0.5", of)
+
+
+def test_the_precision_of_leaves_that_do_not_predict_a_class_is_one():
+    problem = pipeline.pose(encoded().dataset, "flowoct", 1, constraints=("leaf_precision[no] >= 0.5",))
+    (given,) = problem.constraints
+    leaf = settle(np.full(4, -1, np.int32), problem.encoded, np.array([-1, 1, -1, -1], np.int32))
+    assert given.module.value(problem.encoded, given, leaf) == 1.0
+    leaf = settle(np.full(4, -1, np.int32), problem.encoded, np.array([-1, 0, -1, -1], np.int32))
+    assert given.module.value(problem.encoded, given, leaf) == 0.5
