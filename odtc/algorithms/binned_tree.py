@@ -14,8 +14,8 @@ the left and the right one,
 
     Σ_e r(e) + min over f, c of Σ_{e: bin_f(e) <= c} (l(e) - r(e))
 
-and so on, until no step saves anything; then likewise below other tests at the root. A step is taken if the tree
-costs less by all rows, so it is a tree at every moment, and never a worse one than before.
+and so on, until no step saves anything. First many rows are looked at in part alone where a tree of depth 2 is chosen.
+A step is taken if the tree costs less by all rows, so it is a tree at every moment, and never a worse one than before.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,6 @@ from odtc.algorithms.thresholds.ranks import RankedRows
 NEVER = float(1 << 59)  # more than any cost
 QUICK, LOOKED = 2**13, 2**17  # entries at most that a tree of depth 2 is chosen by, at first and then
 CELLS = 2**21  # entries times columns that are counted at once
-ROOTS = 8  # columns that a tree begins with
 
 Place = tuple[int, int]  # a column, and the last bin of it that goes left
 Pair = tuple[Place | None, Place | None, Place | None]  # the first test, and those on its sides; None for a leaf
@@ -62,7 +61,7 @@ class BinnedTree:
         self.code = np.stack(codes) if codes else np.zeros((0, ranked.n), np.uint16)
         self.bins = 1 + max((len(kept) for kept in self.kept), default=0)
         self.entries, self.looked = np.arange(ranked.n), LOOKED
-        self.pairs: dict[int, tuple[Pair, list[Place]]] = {}  # trees of depth 2, by what is hashed of the entries
+        self.pairs: dict[int, Pair] = {}  # trees of depth 2, by what is hashed of the entries
         self.place: dict[int, Place] = {}
         self.cost = self._paid(self.place, 1, self.entries)
 
@@ -77,15 +76,11 @@ class BinnedTree:
         """Betters the tree until no step does."""
         if not len(self.code) or not self.ranked.n:
             return
-        for looked in sorted({min(QUICK, self.ranked.n), LOOKED}):
+        for looked in (QUICK, LOOKED) if self.ranked.n > QUICK else (LOOKED,):
             self.looked = looked
-            first, roots = self._pair(self.entries)
-            grown = self._grown(dict(_heap(1, first, self.depth)))
+            grown = self._grown(dict(_heap(1, self._pair(self.entries), self.depth)))
             self.looked = LOOKED
             self._polish(grown)
-        for column, last in roots[:ROOTS] if self.depth > 2 else ():
-            if first[0] is None or column != first[0][0]:
-                self._polish(self._grown({1: (column, last)}))
 
     def _grown(self, place):
         """A tree that begins with some tests, and then has the best of depth 2 below each node."""
@@ -130,8 +125,7 @@ class BinnedTree:
         entries = self._at(place, node)
         if not len(entries):
             return False
-        found, _ = self._pair(entries)
-        return self._taken(place, node, dict(_heap(node, found, self._height(node))), entries)
+        return self._taken(place, node, dict(_heap(node, self._pair(entries), self._height(node))), entries)
 
     def _move(self, place, node) -> bool:
         """Whether the tree costs less with another test of a node, above subtrees that stay; then it has this one."""
@@ -201,9 +195,8 @@ class BinnedTree:
         walk(node, self._at(place, node), np.arange(len(entries)))
         return paid
 
-    def _pair(self, entries) -> tuple[Pair, list[Place]]:
-        """The best tree of depth 2, by some of the entries if they are many, and the best first test of each column,
-        those that cost least first."""
+    def _pair(self, entries) -> Pair:
+        """The best tree of depth 2, by some of the entries if they are many."""
         entries = entries[:: 1 + (len(entries) - 1) // self.looked]
         key = hash(entries.tobytes())
         if key not in self.pairs:
@@ -277,20 +270,19 @@ class _Sides:
         self.cost[column][less] = cost[less]
         self.test[column][less] = np.stack(np.broadcast_arrays(test, last), axis=-1)[less]
 
-    def best(self, price, depth, leaf) -> tuple[Pair, list[Place]]:
-        """The best tree of depth 2, or 1, and the best first test of each column."""
+    def best(self, price, depth, leaf) -> Pair:
+        """The best tree of depth 2, or 1."""
         sides = self.leaf if depth == 1 else np.minimum(self.cost, self.leaf)
         paid = np.where(self.none, NEVER, price + sides.sum(axis=2))
-        order = np.argsort(paid.min(axis=1), kind="stable")
-        roots = [(int(f), int(paid[f].argmin())) for f in order if paid[f].min() < NEVER]
-        if not roots or paid[roots[0]] >= leaf:
-            return (None, None, None), roots
-        column, last = roots[0]
-        tests = [
-            None if sides[column, last, one] == self.leaf[column, last, one] else tuple(self.test[column, last, one])
-            for one in (0, 1)
-        ]
-        return (roots[0], *((int(at[0]), int(at[1])) if at is not None else None for at in tests)), roots
+        column, last = divmod(int(paid.argmin()), paid.shape[1])
+        if paid[column, last] >= min(leaf, NEVER):
+            return None, None, None
+        tests: list[Place | None] = [None, None]
+        for one in (0, 1):
+            if sides[column, last, one] < self.leaf[column, last, one]:
+                test, at = self.test[column, last, one].tolist()
+                tests[one] = test, at
+        return (column, last), tests[0], tests[1]
 
 
 def _parts(sums, axis):
