@@ -6,10 +6,16 @@ import numpy as np
 
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import RankedRows, rank_rows
+from odtc.base.memory import require_memory
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+
+BYTES = (
+    24  # of a search for each row and column, at least: ranks and orders of the proof, and of the search for few leaves
+)
+FEWER = "set columns aside (--aside), train on part of the rows (--select, --hold-out), or take --model cart"
 
 
 class RankedTests:
@@ -29,6 +35,8 @@ class RankedTests:
 
     def __init__(self, encoded: Encoded, price: float, least: int, loss: np.ndarray | None = None):
         self.encoded, self.price, self.least, self.scales = encoded, price, least, Scales.of(encoded)
+        rows, columns = self.scales.rank.shape
+        require_memory(BYTES * rows * columns, f"the search over {rows:,} rows and {columns:,} columns", FEWER)
         self.loss = encoded.loss if loss is None else loss
         self.ranked = self._rows(1)
 
