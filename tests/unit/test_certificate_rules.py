@@ -18,7 +18,7 @@ from odtc.testing.exhaustive import cheapest
 from odtc.verification.certificate import _terms, check, left_of, read_certificate, stated
 from odtc.verification.claim import claim_of, expect
 from odtc.verification.claim import words as in_words
-from odtc.verification.lower_bound import LowerBound, read_test
+from odtc.verification.lower_bound import LowerBound, _Blocks, read_test
 from odtc.workflow import pipeline
 from tests.threshold_problems import certificate as of_thresholds
 from tests.threshold_problems import interrupted
@@ -275,7 +275,7 @@ def test_no_bound_that_is_carried_is_above_the_best_tree_of_its_side(data):
     every = np.ones(X.shape[1], bool)
     exact = np.array([[least(X, bound.loss, side, 1, price) if side.any() else 0.0 for side in (x, ~x)] for x in X]).T
     known = np.array(data.draw(st.lists(st.booleans(), min_size=exact.size, max_size=exact.size))).reshape(exact.shape)
-    moved = bound.most[every] @ bound.real
+    moved = bound.answers[every].T.astype(float) @ bound.most[every]
     carried = bound._carried(np.where(known, exact, 0.0), moved)
     assert (carried <= exact + 1e-6).all() and (carried >= np.where(known, exact, 0.0)).all()
     full = bound._carried(exact, moved)
@@ -289,8 +289,11 @@ def test_one_more_test_on_a_side_is_tried_out_exactly(data):
     bound = LowerBound({"tests": tests, "targets": [""]}, X, loss, price, 3)
     parts = np.array([at for at, x in enumerate(X) if x.any() and not x.all()], int)
     if len(parts):
+        every = np.arange(X.shape[1])
         exact = np.array([[least(X, bound.loss, side, 1, price) for side in (X[at], ~X[at])] for at in parts]).T
-        assert np.array(bound._stumps(bound.real, bound.loss, parts)) == pytest.approx(exact)
+        assert np.array(
+            bound._stumps(_Blocks(bound.answers, every, bound.loss.dtype), bound.loss, parts)
+        ) == pytest.approx(exact)
 
 
 @given(data=st.data(), depth=st.sampled_from([1, 2, 3]), price=st.sampled_from([0.0, 0.05]))

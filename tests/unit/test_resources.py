@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 import odtc
 from odtc.algorithms.dp.pareto import Points, drop_dominated, join_codes
-from odtc.errors import ChoiceError, NoSolutionError, TreeError
+from odtc.errors import NoSolutionError, TreeError
 from odtc.fileformats.model_files import write_model
 from odtc.problem.constraints.constraint import broken, posed
 from odtc.solvers.solver import find_solver, version
@@ -20,7 +20,6 @@ from odtc.testing.problems import constrained, problems
 from odtc.trees.heap_tree import blank_arrays, settle
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
-from odtc.workflow.near_optimal import near_optimal
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
@@ -209,9 +208,6 @@ def test_a_tree_that_is_left_out_is_no_start(tmp_path):
 def test_what_cannot_be_proved_is_refused(tmp_path):
     words = ("build", MONKS / "monks-1.csv", "--model", "dpflow", "--constraint", "recall[1] >= 0.9", "-o", "m")
     assert "needs a model that says" in refused(command(*words, "-p", "proof=true", folder=tmp_path))
-    problem = pipeline.pose(MONKS / "monks-1.csv", "dpflow", 2, constraints=("recall[1] >= 0.9",))
-    with pytest.raises(ChoiceError, match="leave out 'recall"):
-        near_optimal(problem, 3)
     said = command(*words, "--json", folder=tmp_path)
     assert said.code == 0 and json.loads((tmp_path / "m.odt.json").read_text())["model"]["fixed"]["columns"] > 0
 

@@ -18,12 +18,13 @@ odtc.formulations.dpflow.forms:
 """
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from odtc.base import deadline
 from odtc.errors import ChoiceError
-from odtc.formulations.dpflow import ranked_trees, threshold_search
+from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.auto_estimate import counts, estimate  # noqa: F401
 from odtc.formulations.dpflow.forms import form, moments, states
 from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
@@ -40,6 +41,9 @@ from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
+
+if TYPE_CHECKING:
+    from odtc.formulations.dpflow import ranked_trees
 
 NAME = "dpflow"
 TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
@@ -226,17 +230,23 @@ def certificate(problem: Problem) -> dict:
 
 def expect_ranking(problem: Problem) -> None:
     """Raises ChoiceError for constraints under which the trees cannot be listed."""
+    from odtc.formulations.dpflow import ranked_trees
+
     ranked_trees.expect_ranking(problem)
 
 
 def ranking(problem: Problem) -> "ranked_trees.DpflowRanking | ranked_trees.ConstrainedRanking":
     """The trees in the order of their objectives."""
+    from odtc.formulations.dpflow import ranked_trees
+
     return ranked_trees.ranking_of(problem)
 
 
 def expect_counting(problem: Problem) -> None:
     """Raises ChoiceError for constraints on more than rows of leaves, or if leaves answer numbers: trees are counted
     by the costs of labels, which have a unit."""
+    from odtc.formulations.dpflow import ranked_trees
+
     ranked_trees.expect_leaf_rows_alone(problem)
     if moments.by_moments(problem):
         raise ChoiceError(

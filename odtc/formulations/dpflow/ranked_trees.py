@@ -30,10 +30,15 @@ def expect_ranking(problem: Problem) -> None:
         return
     if moments.by_moments(problem):
         expect_leaf_rows_alone(problem)
-    if problem.encoded.n_tests > FEW_TESTS or not constrained.searches(problem):
+    if problem.encoded.n_tests > FEW_TESTS:
         raise ChoiceError(
             f"the trees near the best under {str(given)!r} are listed over at most {FEW_TESTS} tests, got "
-            f"{problem.encoded.n_tests:,} tests at depth {problem.topology.depth}; take fewer (--encoding auto:bins=8)"
+            f"{problem.encoded.n_tests:,} tests; take fewer (--encoding auto:bins=8)"
+        )
+    if not constrained.searches(problem):
+        raise ChoiceError(
+            f"the trees near the best under {str(given)!r} are listed by a search that does not take these parameters "
+            f"at depth {problem.topology.depth}; leave out {str(given)!r}, or the -p options"
         )
 
 
