@@ -47,7 +47,7 @@ def labels_that_keep(dataset: Dataset, scheme: str, cost: np.ndarray | None, tex
     for given in [parse(text, named) for text in texts]:
         kept = [k for k in labels if given.holds(given.module.value(encoded, given, _leaf(k)))]
         if not kept:
-            together = "" if len(texts) == 1 else f" together with {'; '.join(text for text in texts)}"
+            together = "" if len(texts) == 1 else f" together with {'; '.join(texts)}"
             raise NoSolutionError(
                 f"proved: no tree without a branch node keeps {given}{together}, and there is no other, as the "
                 "depth is 0 or no test tells rows apart; relax it, or allow more depth or other columns"
