@@ -14,6 +14,10 @@ from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
 
+import pytest
+
+from odtc.errors import CertificateError
+
 RULES = {"CertificateError", "ValueError"}
 
 
@@ -130,3 +134,19 @@ def came_from(error: BaseException | None, site: Site) -> bool:
             frame = frame.tb_next
         error = error.__context__
     return False
+
+
+def expect_refused_alone(forgery, site: Site, folder, taken: bool | None = True) -> None:
+    """Asserts that a rule refuses a forgery, and that without this rule it is `taken`, or refused by another one; `taken`
+    is None if there is no end without it."""
+    with pytest.raises((CertificateError, ValueError)) as refusal:
+        forgery(folder)
+    assert came_from(refusal.value, site), refusal.value
+    if taken is None:
+        return
+    with switched_off(site):
+        if taken:
+            assert forgery(folder) is not None
+            return
+        with pytest.raises((CertificateError, ValueError)):
+            forgery(folder)

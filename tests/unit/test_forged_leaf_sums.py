@@ -1,0 +1,227 @@
+"""Each rule of the checker of regression and survival certificates has a forgery that breaks this rule alone."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.tasks import regression, survival
+from odtc.verification.certificate import left_of
+from odtc.verification.leaf_sums import LeafSumsBound, check_leaf_sums, likelihood, squares
+from odtc.workflow import pipeline
+from tests.refusal_sites import expect_refused_alone, sites, switched_off
+from tests.unit.test_forged_certificates import CELLS, patched
+
+MODULES = ("leaf_sums", *(f"leaf_sums.{name}" for name in ("squares", "likelihood", "tried_cuts", "two_levels")))
+RULES = {
+    key: site
+    for name in (*MODULES, "leaf_sums.every_tree")
+    for key, site in sites(f"odtc.verification.{name}", checks=False).items()
+}
+# Rules that say in words what a later one would stop at: nothing is taken without them, and why.
+WORDED = {
+    "leaf_sums._stands_for: it tries a cut that separates": "a state without rows is refused, too",
+    "likelihood.__init__: its scale is no whole number": "the weights would be no whole numbers above 0",
+    "likelihood._cost: the hazard of a leaf with": "it is divided by",
+}
+NUMBERS = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
+TIMES = [5, 1, 4, 2, 2, 9, 7, 6, 3, 8, 5, 1]
+EVENTS = [1, 1, 0, 1, 1, 0, 1, 0, 1, 1, 0, 1]
+SMALL, FAR = [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0], 2**49
+
+
+def numbers(y=NUMBERS, weight: float = 1.0) -> Dataset:
+    """Rows of a regression."""
+    return regression.measured(_cells(regression, np.full(len(y), weight)), np.array(y, float), "y")
+
+
+def times(weight=1.0, event=EVENTS) -> Dataset:
+    """Rows of a survival."""
+    weight = np.broadcast_to(weight, len(TIMES)).astype(float)
+    return survival.timed(_cells(survival, weight), np.array(TIMES, float), np.array(event, float), "y")
+
+
+def _cells(task, weight) -> Dataset:
+    features = Feature("a", "numeric"), Feature("b", "numeric"), Feature("c", "categorical", ("u", "v"))
+    labels = np.zeros(len(weight), np.int32)
+    return Dataset("d", np.array(CELLS, float), labels, features, (), weight, "y", task=task.NAME)
+
+
+@cache
+def _certified(task: str, depth: int, texts: tuple, labels: tuple) -> str:
+    data = numbers(labels or NUMBERS) if task == "regression" else times()
+    problem = pipeline.pose(data, "dpflow", depth, constraints=texts)
+    return json.dumps(problem.module.certificate(problem))
+
+
+def true(task: str = "regression", depth: int = 2, *texts: str, labels=()) -> dict:
+    """A certificate of what is so."""
+    return json.loads(_certified(task, depth, texts, tuple(labels)))
+
+
+def leaves(node: dict, data: Dataset, rows: np.ndarray):
+    """(leaf, its rows) of a tree."""
+    if "split" not in node:
+        yield node, rows
+        return
+    goes = left_of(node["split"], data)[rows]
+    yield from leaves(node["left"], data, rows[goes])
+    yield from leaves(node["right"], data, rows[~goes])
+
+
+def retold(facts: dict, data: Dataset) -> dict:
+    """A certificate whose leaves tell the sums of these rows."""
+    for leaf, rows in leaves(facts["tree"]["root"], data, np.arange(data.n_rows)):
+        sums = data.sums[rows].sum(axis=0)
+        leaf.update(counts=[sums[1]], rows=[sums[0]], sums=sums.tolist())
+    return facts
+
+
+def with_terms(facts: dict, **changed) -> dict:
+    return facts | {"of": facts["of"] | changed}
+
+
+def forged(facts: dict, data: Dataset | None = None, **changed) -> Callable:
+    """The check of a certificate of which some entries are others."""
+    return lambda _: check_leaf_sums(facts | changed, numbers() if data is None else data)
+
+
+def with_leaf(**changed) -> Callable:
+    """The last leaf of the tree tells something else."""
+    facts = true()
+    leaf = facts["tree"]["root"]
+    while "split" in leaf:
+        leaf = leaf["right"]
+    leaf.update({key: change(leaf[key]) if callable(change) else change for key, change in changed.items()})
+    return forged(facts)
+
+
+def tried(*cuts, depth: int = 3, texts=()) -> Callable:
+    return forged(true("regression", depth, *texts), tried=list(cuts))
+
+
+def of_another_task():
+    """The certificate of rows that are said to be of another task."""
+    data, facts = replace(numbers(), task="other"), true()
+    facts["tree"]["task"] = "other"
+    return forged(with_terms(facts, task="other"), data)
+
+
+def of_unlimited_trees():
+    """The best tree of all, of which a leaf has fewer rows than the limit."""
+    texts = ["leaf_rows >= 4"]
+    return forged(with_terms(true(), constraints=texts), least=4)
+
+
+def without_rows(_):
+    """The bound of a state of no rows."""
+    data = numbers()
+    measure = squares.Squares(true(), data)
+    bound = LeafSumsBound(np.array(CELLS, np.int64), measure, Fraction(0), squares.SINGLE)
+    return bound.least(np.arange(0), 0, 0, Fraction(0), exact=False)
+
+
+def shifted(offset: float, scale: float = 1.0, labels=NUMBERS, **changed) -> Callable:
+    """Rows whose numbers are others, in leaves that tell so, with the claim of the numbers before."""
+    data = numbers(np.array(labels) * scale + offset)
+    return forged(retold(true(labels=labels), data) | changed, data)
+
+
+def far_apart():
+    """The one number that is not 0 costs more than is added up as whole numbers."""
+    claim = Fraction(true(labels=SMALL)["claim"]) * FAR**2
+    return shifted(0.0, FAR, SMALL, claim=f"{claim.numerator}/{claim.denominator}")
+
+
+def heavier():
+    """Each row weighs a quarter more than the weight that its certificate counts."""
+    data = times(1.25)
+    return forged(retold(true("survival"), data) | {"weight_scale": 1}, data)
+
+
+def doubled():
+    """Each row stands for two rows of the file."""
+    data = times()
+    data = replace(data, sums=data.sums * [2, 1, 1, 1, 1])
+    return forged(retold(true("survival"), data), data)
+
+
+def coarse(folder):
+    """Hazards whose ends are farther apart than is counted on, with the claim that follows from them."""
+    facts, data = true("survival"), times()
+    with switched_off(RULES["likelihood.__init__: the hazards of the data cannot"]):
+        measure = likelihood.Likelihood(facts, data)
+    sums = [measure.moments[:, rows].sum(axis=1) for _, rows in leaves(facts["tree"]["root"], data, np.arange(12))]
+    ends = [sum(map(end, sums)) for end in (measure.low, measure.high)]
+    return check_leaf_sums(facts | {"claim": [f"{end.numerator}/{end.denominator}" for end in ends]}, data)
+
+
+def of_a_light_event():
+    """One event of so little weight that its hazard is 0 in the units of the certificate, alone in a leaf."""
+    weight, event = [2.0**36] * len(TIMES), [0] * len(TIMES)
+    weight[6] = event[6] = 1
+    data, facts = times(weight, event), true("survival")
+    low = {"split": {"kind": "threshold", "feature": "b", "threshold": 0.5}, "left": _alone(), "right": _alone()}
+    facts["tree"]["root"] = {"split": {"kind": "threshold", "feature": "a", "threshold": 1.5}, "left": _alone()}
+    facts["tree"]["root"]["right"] = low
+    return forged(retold(facts, data), data, weight_scale=1)
+
+
+def _alone() -> dict:
+    return {"label": survival.LABEL}
+
+
+FORGERIES = {
+    "leaf_sums._check: the certificate is of a": of_another_task,
+    "leaf_sums._check: the certificate is of the classes": lambda: forged(true(), classes=["other"]),
+    "leaf_sums._check: its depth is": lambda: forged(with_terms(true(), depth=9), depth=9, tried=[]),
+    "leaf_sums._check: its leaves have": lambda: forged(true(), least=0),
+    "leaf_sums._check: the tree of the certificate has": of_unlimited_trees,
+    "leaf_sums._check: the tree of the certificate costs": lambda: forged(true(), claim="1"),
+    "leaf_sums._tree_cost: a leaf of the tree of": lambda: with_leaf(curve=[[0.5, 1.0]]),
+    "leaf_sums._tree_cost: a leaf of the tree of (again)": lambda: with_leaf(sums=lambda sums: [*sums[:-1], 0]),
+    "leaf_sums._tree_cost: the tree of the certificate is": lambda: forged(with_terms(true(), depth=1), depth=1),
+    "leaf_sums.least: it bounds a state without rows": lambda: without_rows,
+    "leaf_sums.least: it tries a cut twice": lambda: tried([0, 0, 0, 0], [0, 0, 0, 0]),
+    "leaf_sums.least: it tries cuts of columns that": lambda: tried([0, 0, 7, 0, 0], texts=("leaves <= 5",)),
+    "leaf_sums._all_cuts: it tries all cuts of trees": lambda: forged(
+        with_terms(true(), depth=5), depth=5, tried="all"
+    ),
+    "leaf_sums._cut: a cut that it tries has": lambda: tried([0, 0, 0, 0, 0]),
+    "leaf_sums._stands_for: it tries a cut that separates": lambda: tried([0, 99, 0, 0]),
+    "squares.__init__: its scales are no whole numbers": lambda: forged(true(), number_scale=-1),
+    "squares.__init__: the numbers of the data are": lambda: shifted(0.25),
+    "squares.__init__: the numbers of the data have": lambda: shifted(2.0**53, 2, claim=_of_twice()),
+    "squares.__init__: the numbers of the data are (again)": far_apart,
+    "squares.__init__: the rows of the data are": lambda: patched(squares, "LOW", 60, forged(true())),
+    "likelihood.__init__: its scale is no whole number": lambda: forged(true("survival"), times(), weight_scale=0),
+    "likelihood.__init__: the weights of the data are": heavier,
+    "likelihood.__init__: the rows of the data cannot": doubled,
+    "likelihood.__init__: the hazards of the data cannot": lambda: patched(likelihood, "ROUNDED", 0, coarse),
+    "likelihood._cost: the hazard of a leaf with": of_a_light_event,
+}
+
+
+def _of_twice() -> str:
+    claim = 4 * Fraction(true()["claim"])
+    return f"{claim.numerator}/{claim.denominator}"
+
+
+def test_each_rule_has_a_forgery():
+    assert sorted(FORGERIES) == sorted(RULES) and WORDED.keys() <= RULES.keys()
+
+
+@pytest.mark.parametrize("task", ["regression", "survival"])
+@pytest.mark.parametrize("given", [(2,), (3,), (2, "leaf_rows >= 4"), (3, "leaves <= 5")])
+def test_what_is_so_is_taken(task, given):
+    assert check_leaf_sums(true(task, *given), numbers() if task == "regression" else times()).optimal
+
+
+@pytest.mark.parametrize("rule", FORGERIES)
+def test_a_forgery_breaks_one_rule_alone(rule, tmp_path):
+    expect_refused_alone(FORGERIES[rule](), RULES[rule], tmp_path, taken=rule not in WORDED)
