@@ -137,8 +137,8 @@ def came_from(error: BaseException | None, site: Site) -> bool:
 
 
 def expect_refused_alone(forgery, site: Site, folder, taken: bool | None = True) -> None:
-    """Asserts that a rule refuses a forgery, and that without this rule it is `taken`, or refused by another one; `taken`
-    is None if there is no end without it."""
+    """Asserts that a rule refuses a forgery, which is `taken` without this rule, or refused by another one; None if
+    there is no end without it."""
     with pytest.raises((CertificateError, ValueError)) as refusal:
         forgery(folder)
     assert came_from(refusal.value, site), refusal.value
