@@ -8,7 +8,7 @@
 "use strict";
 const fs = require("fs");
 const path = require("path");
-const { Refused, refuse, expect, EXACT, whole, alike } = require("./values.js");
+const { Refused, refuse, expect, EXACT, whole, alike, largest } = require("./values.js");
 const { readData } = require("./data.js");
 const { MEASURES } = require("./leaf-costs.js");
 const { leftOf, bits, same, allSplits, rankColumns, countSplits } = require("./columns.js");
@@ -58,7 +58,7 @@ const ASKED = ["actions", "treatment", "outcome", "propensity", "scores", "goal"
 function expectTerms(facts, data, nTests, allTests, constraints) {
   const found = {
     target: data.target, classes: facts.classes, columns: data.columns, aside: data.aside,
-    weights: facts.data.weights == null ? null : facts.data.weights, missing: data.missing, n_rows: data.n,
+    weights: facts.data.weights == null ? null : facts.data.weights, missing: data.missing, n_rows: data.fileRows,
     n_dropped_missing: data.nDropped - data.nUnlabelled, n_dropped_unlabelled: data.nUnlabelled,
     rows_of_class: data.classes.map((_, k) => data.y.filter((c) => c === k).length),
     depth: facts.depth, n_tests: nTests, all_tests: allTests, constraints,
@@ -86,11 +86,18 @@ function expectTree(facts, data) {
 }
 
 function expectLeaf(node, data, rows) {
-  for (const [key, each] of [["counts", (i) => data.weight[i]], ["rows", () => 1]]) {
+  const each = { counts: (i) => data.weight[i], rows: (i) => data.copies[i] }, sums = data.sums || [];
+  const found = Object.fromEntries(Object.entries(each).map(([key, of]) => [key, data.classes.map((_, k) => rows.reduce((sum, i) => sum + (data.y[i] === k ? of(i) : 0), 0))]));
+  const isList = (value) => Array.isArray(value) && value.every((v) => (Array.isArray(v) ? isList(v) : typeof v === "number"));
+  for (const key of ["counts", "rows", "sums", "curve"]) expect(!(key in node) || isList(node[key]), `the ${key} of a leaf of its tree are no list of numbers`);
+  if ((node.sums || []).length) found.sums = (sums[0] || []).map((_, s) => rows.reduce((sum, i) => sum + sums[i][s], 0));
+  if ((node.curve || []).length) found.curve = data.curve && rows.length ? data.curve(rows).flat() : [];
+  for (const key of Object.keys(found)) {
     if (!(key in node)) continue;
-    const found = data.classes.map((_, k) => rows.reduce((sum, i) => sum + (data.y[i] === k ? each(i) : 0), 0));
-    const near = (a, b) => Math.abs(a - b) <= 1e-9 + 1e-9 * Math.abs(b);
-    expect(node[key].length === found.length && found.every((v, k) => near(node[key][k], v)), `a leaf of its tree has the ${key} ${node[key]}, on the data they are ${found}`);
+    const told = key === "curve" ? node.curve.flat() : node[key];
+    const off = (v) => (key in each ? 1 : key === "sums" ? largest(sums, v) : 0);
+    const near = (a, b, v) => Math.abs(a - b) <= 1e-9 * off(v) + 1e-9 * Math.abs(b);
+    expect(told.length === found[key].length && found[key].every((value, v) => near(told[v], value, v)), `a leaf of its tree has the ${key} ${told}, on the data they are ${found[key]}`);
   }
 }
 
@@ -99,7 +106,7 @@ function treeCost(facts, data, loss, { depth, price }, least) {
     if ("label" in node) {
       const k = data.classes.indexOf(data.classKey(node.label));
       expect(k >= 0, "the tree predicts no class of the data");
-      expect(rows.length >= least || least <= 1, `a leaf of the tree has fewer than ${least} rows`);
+      expect(least <= 1 || rows.reduce((sum, i) => sum + data.copies[i], 0) >= least, `a leaf of the tree has fewer than ${least} rows`);
       expectLeaf(node, data, rows);
       return rows.reduce((sum, i) => sum + loss[i][k], 0);
     }
@@ -185,19 +192,19 @@ function checkThresholds(facts, data, loss, { depth, price, scale, claim }) {
   expectTerms(facts, data, tests, absent === 0, least > 1 ? [`leaf_rows >= ${least}`] : []);
   const paid = treeCost(facts, data, loss, { depth, price }, least);
   expect(paid === claim, `the tree costs ${paid / scale} on the data, it claims ${claim / scale}`);
-  const found = thresholdBound(facts, ranks, loss, price, depth, Math.max(1, least));
+  const found = thresholdBound(facts, ranks, loss, data.copies, price, depth, Math.max(1, least));
   expect(found === stated && found <= claim, `its states bound all trees by ${found / scale}, it states ${stated / scale}`);
   return { objective: claim / scale, bound: found / scale, tests, splits, absent };
 }
 
-function thresholdBound(facts, columns, loss, price, depth, least) {
+function thresholdBound(facts, columns, loss, counts, price, depth, least) {
   const K = loss[0].length, C = columns.length, group = new Map();
   let rows = [], floor = 0;
   loss.forEach((line, i) => {
     const rank = columns.map((ranks) => ranks[i]), key = rank.join(",");
     if (!group.has(key)) { group.set(key, rows.length); rows.push({ rank, loss: new Array(K).fill(0), count: 0 }); }
     const row = rows[group.get(key)];
-    row.count += 1;
+    row.count += counts[i];
     line.forEach((v, k) => { row.loss[k] += v; });
   });
   for (const row of rows) { const own = Math.min(...row.loss); floor += own; row.extra = row.loss.map((v) => v - own); row.most = Math.max(...row.extra); }
@@ -355,8 +362,8 @@ function main([file, given]) {
     const data = readData(given || path.resolve(path.dirname(file), facts.data.path), facts.data);
     const proof = check(facts, data);
     const kept = (facts.of && facts.of.constraints) || [], asked = kept.length ? ` that satisfies ${kept.join(" and ")}` : "";
-    console.log((proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${asked.replace(" that", "")} on ${data.n} rows; `
-      : `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${asked} costs less than ${proof.bound} on ${data.n} rows; `) +
+    console.log((proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${asked.replace(" that", "")} on ${data.fileRows} rows; `
+      : `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${asked} costs less than ${proof.bound} on ${data.fileRows} rows; `) +
       (proof.bound < proof.objective ? `its own tree costs ${proof.between ? "up to " : ""}${proof.objective}; ` : "") +
       (proof.absent ? `${proof.absent} of ${proof.splits} ways to separate the rows by one test are not among these` : `these are all ${proof.splits} ways to separate the rows by one test`));
     return 0;

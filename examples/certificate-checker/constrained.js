@@ -149,7 +149,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       "equal_opportunity<=": gaps(true),
       "predictive_equality<=": gaps(false),
       "equalised_odds<=": gaps(true, false),
-      "leaf_rows>=": (given) => { bare(given); held.push({ measure: new Array(n).fill(1), least: new Array(K).fill(count(given)) }); },
+      "leaf_rows>=": (given) => { bare(given); held.push({ measure: data.copies, least: new Array(K).fill(count(given)) }); },
       "leaf_class_rows>=": (given) => { const k = classOf(one(given)); held.push({ measure: inside(k).map(Number), least: least(k, count(given)) }); },
       "leaf_precision>=": (given) => {
         const { p, q } = given.bound;
@@ -183,7 +183,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       expect(Object.hasOwn(kinds, key), `it states ${text}, a kind of constraint that this checker does not know`);
       kinds[key](given);
     }
-    if (places.together.length || [...places.span.values()].some(([first]) => first > 1)) held.push({ measure: new Array(n).fill(1), least: new Array(K).fill(1) });
+    if (places.together.length || [...places.span.values()].some(([first]) => first > 1)) held.push({ measure: data.copies, least: new Array(K).fill(1) });
     return { sums, held, places, orders };
   }
 

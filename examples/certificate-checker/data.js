@@ -4,6 +4,7 @@ const fs = require("fs");
 const zlib = require("zlib");
 const { expect, NUMBER, levels } = require("./values.js");
 const taskOf = require("./targets.js");
+const { heldOut } = require("./held-out.js");
 
 const MISSING = new Set(["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"]);
 
@@ -44,10 +45,11 @@ function readTable(file) {
 }
 
 function readData(file, source) {
-  const { names, cells } = readTable(file);
+  const { names, cells: every } = readTable(file), share = source.hold_out || 0;
+  expect(typeof share === "number" && share >= 0 && share < 1, "the share of rows that it sets aside is none");
+  const out = share ? heldOut(every.length, share) : [], cells = every.filter((_, i) => !out[i]);
   const at = (name) => { const i = names.indexOf(name); expect(i >= 0, `the data has no column ${name}`); return i; };
   const task = taskOf(source), targets = task.columns(source, names).map(at), weights = source.weights == null ? -1 : at(source.weights);
-  expect(!source.hold_out, "it is of a part of the rows alone (hold_out), which this checker does not choose");
   const aside = new Set((source.aside || []).map(at));
   const ignored = new Set((source.ignore || []).map(at));
   const used = names.map((_, j) => j).filter((j) => !targets.includes(j) && j !== weights && !ignored.has(j));
@@ -55,10 +57,10 @@ function readData(file, source) {
   const gap = (row) => used.some((j) => row[j] === null);
   const separate = source.missing === "separate";
   const kept = cells.filter((row) => !bare(row) && (separate || !gap(row)));
-  expect(source.missing !== "error" || kept.length === cells.length, "the data has missing cells, and the policy is error");
-  // The type of a column is told by all rows, its levels by those that are kept.
+  expect(source.missing !== "error" || every.every((row) => !bare(row) && !gap(row)), "the data has missing cells, and the policy is error");
+  // The type of a column is told by all rows, those set aside among them, its levels by those that are kept.
   const featureOf = (j) => {
-    const all = cells.map((row) => row[j]).filter((cell) => cell !== null);
+    const all = every.map((row) => row[j]).filter((cell) => cell !== null);
     const words = kept.map((row) => row[j]);
     let numeric = !(source.categorical || []).includes(names[j]);
     const told = (source.numeric || []).includes(names[j]);
@@ -74,7 +76,7 @@ function readData(file, source) {
     return { name: names[j], kind: flag ? "boolean" : "categorical", numeric, key, keys, cells: low.map((w) => (w === null ? NaN : keys.indexOf(key(w)))) };
   };
   const weight = kept.map((row) => (weights < 0 ? 1 : Number(row[weights])));
-  return task.targeted(kept.map((row) => targets.map((j) => row[j])), source, {
+  const read = task.targeted(kept.map((row) => targets.map((j) => row[j])), source, {
     task: source.task || "classification",
     target: names[targets[0]],
     targets: targets.map((j) => names[j]),
@@ -87,7 +89,9 @@ function readData(file, source) {
     nDropped: cells.length - kept.length,
     missing: source.missing,
     n: kept.length,
+    fileRows: kept.length,
   });
+  return { ...read, copies: read.copies || read.y.map(() => 1) };
 }
 
 module.exports = { readData };

@@ -4,7 +4,7 @@
 // so a cut between two tried cuts a < b of a column costs at least what the left side of a and the right side of b do.
 // Costs are compared as doubles, and as fractions wherever these are too near to be told apart.
 "use strict";
-const { expect, whole } = require("./values.js");
+const { expect, whole, largest } = require("./values.js");
 const { leftOf, rankColumns, countSplits } = require("./columns.js");
 const { Fraction, Lazy, ZERO, common } = require("./fractions.js");
 const { MEASURES } = require("./leaf-costs.js");
@@ -29,15 +29,15 @@ const shares = ({ leaves }, depth) => {
 const ofSides = (limit, share) => [{ ...limit, leaves: share }, { ...limit, leaves: share ? limit.leaves - share : 0 }];
 
 function treeCost(facts, data, measure, price, limit) {
-  const largest = Math.max(...data.sums.map((line) => Math.max(...line.map(Math.abs))));
-  const near = (told, found) => typeof told === "number" && Math.abs(told - found) <= 1e-9 * largest + 1e-9 * Math.abs(found);
+  const most = data.sums[0].map((_, k) => largest(data.sums, k));
+  const near = (told, found, off) => typeof told === "number" && Math.abs(told - found) <= 1e-9 * (off + Math.abs(found));
   let [low, high, leaves] = [ZERO, ZERO, 0];
   const walk = (node, rows, levelsLeft) => {
     if (!("split" in node)) {
       expect(data.classes.includes(node.label) && !node.curve, "a leaf of the tree tells a label or a curve that no check is of");
       const held = data.sums[0].map((_, k) => rows.reduce((sum, i) => sum + data.sums[i][k], 0));
-      const told = [...node.counts, ...node.rows, ...node.sums], found = [held[1], held[0], ...held];
-      expect(told.length === found.length && told.every((v, k) => near(v, found[k])), "a leaf of the tree tells other sums than its rows have");
+      const told = [...node.counts, ...node.rows, ...node.sums], [found, off] = [held, most].map((line) => [line[1], line[0], ...line]);
+      expect(told.length === found.length && told.every((v, k) => near(v, found[k], off[k])), "a leaf of the tree tells other sums than its rows have");
       expect(rows.length >= limit.rows, `a leaf of the tree has fewer than ${limit.rows} rows`);
       leaves += 1;
       low = low.plus(measure.low(rows));

@@ -20,6 +20,19 @@ const byCodePoint = (a, b) => {
   return x.length - y.length;
 };
 
+// The nearest whole number, of two the even one.
+const nearest = (v) => { const low = Math.floor(v), over = v - low; return over < 0.5 || (over === 0.5 && low % 2 === 0) ? low : low + 1; };
+// A number with as many decimal places as one of this size has digits for.
+function decimal(v, size, digits) {
+  const places = digits - 1 - (size > 0 ? Number(size.toExponential().split("e")[1]) : 0);
+  if (Math.abs(places) >= 300) return v;
+  const unit = Number(`1e${Math.abs(places)}`);
+  return places >= 0 ? nearest(v * unit) / unit : nearest(v / unit) * unit;
+}
+
+// The largest absolute value of a column.
+const largest = (lines, column) => lines.reduce((most, line) => Math.max(most, Math.abs(line[column])), 0);
+
 // A level is known by a key: the number where all levels are numbers as such, else the word.
 function levels(words) {
   const distinct = [...new Set(words)];
@@ -30,4 +43,4 @@ function levels(words) {
   return { key, keys: [...new Set(sorted.map(key))] };
 }
 
-module.exports = { Refused, refuse, expect, EXACT, NUMBER, whole, alike, isNumber, levels };
+module.exports = { Refused, refuse, expect, EXACT, NUMBER, whole, alike, isNumber, levels, nearest, decimal, largest };

@@ -45,7 +45,7 @@ OF_TREE = {
     "features?": [feature_shape],
     "missing?": TEXT,
 }
-OF_LEAF = {"counts?": [NUMBER], "rows?": [WHOLE]}
+OF_LEAF = {"counts?": [NUMBER], "rows?": [WHOLE], "sums?": [NUMBER], "curve?": [[NUMBER]]}
 TREE_SCHEMA = "odtc.tree/1"
 CLASSES = ("classification",)  # the tasks of which the cost is the weight of the errors
 COSTS = {
@@ -153,15 +153,35 @@ def expect_tree(tree: dict, dataset: Dataset) -> None:
 
 
 def expect_leaf(leaf: dict, dataset: Dataset, rows: np.ndarray) -> None:
-    """Raises CertificateError if a leaf of the tree of a certificate tells other counts than `rows`, the numbers of its
-    rows, have."""
-    for key, each in (("counts", dataset.weight), ("rows", dataset.copies)):
-        found = np.bincount(dataset.y[rows], each[rows], len(dataset.classes))
-        if key in leaf and not (len(leaf[key]) == len(found) and np.allclose(leaf[key], found, rtol=1e-9, atol=1e-9)):
+    """Raises CertificateError if a leaf of the tree of a certificate tells other counts, sums or points of a curve than
+    `rows`, the numbers of its rows, have."""
+    found = {
+        key: np.bincount(dataset.y[rows], each[rows], len(dataset.classes))
+        for key, each in (("counts", dataset.weight), ("rows", dataset.copies))
+    }
+    if leaf.get("sums"):
+        found["sums"] = dataset.sums[rows].sum(axis=0)
+    if leaf.get("curve"):
+        found["curve"] = _curve(dataset, rows)
+    off = {"counts": 1.0, "rows": 1.0, "sums": np.abs(dataset.sums).max(axis=0, initial=0.0), "curve": 0.0}
+    for key in found.keys() & leaf.keys():
+        told = np.array(leaf[key], float)
+        if told.shape != found[key].shape or not np.allclose(told, found[key], rtol=1e-9, atol=1e-9 * off[key]):
             raise CertificateError(
                 f"a leaf of the tree of the certificate has the {key} {_short(leaf[key])}, on the data they are "
-                f"{_short(found.tolist())}"
+                f"{_short(found[key].tolist())}"
             )
+
+
+def _curve(dataset: Dataset, rows: np.ndarray) -> np.ndarray:
+    """float64 (points, 2): (share, number) of the ends and quartiles of these rows of a median, the least numbers up to
+    which so much of their weight lies; no points of another task."""
+    if dataset.task != "median" or not len(rows):
+        return np.zeros(0)
+    weight, y = dataset.sums[rows, 1], dataset.sums[rows, 2] / dataset.sums[rows, 1]
+    order = np.argsort(y, kind="stable")
+    held, y = weight[order].cumsum(), y[order]
+    return np.array([[share, y[held >= share * held[-1] * (1 - 1e-12)][0]] for share in (0.0, 0.25, 0.5, 0.75, 1.0)])
 
 
 def expect_losses(facts: dict, dataset: Dataset) -> None:
