@@ -10,6 +10,8 @@ import numpy as np
 
 from odtc.data.dataset import NUMERIC, Dataset
 
+FEW = 8  # splits of a feature that are looked up one by one
+
 
 def count_uncovered(
     dataset: Dataset, columns: np.ndarray, of: Sequence[str] | None = None
@@ -22,11 +24,16 @@ def count_uncovered(
     rows = columns.shape[1]
     sides = (size, columns.argmax(axis=1)), (rows - size, columns.argmin(axis=1))
     total, lacking = 0, {}
+    every = {packed.tobytes() for packed in np.packbits(np.concatenate([columns, ~columns]), axis=1)}
     for at, feature in enumerate(dataset.features):
-        asks = np.array([test for test in range(len(columns)) if of is None or of[test] == feature.name], np.int64)
         splits = _Splits(dataset.X[:, at], feature.kind == NUMERIC, dataset.missing == "separate")
         total += splits.many
-        if absent := splits.many - len(splits.among(columns, sides, asks)):
+        if of is None and splits.many <= FEW:
+            absent = sum(np.packbits(splits.side(place)).tobytes() not in every for place in range(splits.many))
+        else:
+            asks = np.array([test for test in range(len(columns)) if of is None or of[test] == feature.name], np.int64)
+            absent = splits.many - len(splits.among(columns, sides, asks))
+        if absent:
             lacking[feature.name] = absent, splits.many
     return total, lacking
 
@@ -64,7 +71,7 @@ class _Splits:
             for at in np.flatnonzero(places >= 0).tolist():
                 place, column = int(places[at]), columns[tests[at]]
                 if place not in found:
-                    side = self._side(place)
+                    side = self.side(place)
                     if np.array_equal(column, side if inside else ~side):
                         found.add(place)
         return found
@@ -77,7 +84,7 @@ class _Splits:
         place = np.where(self.absent[first], last if self.asks_absent else -1, np.where(fits, place, -1))
         return np.where((0 < size) & (size < n_rows), place, -1)
 
-    def _side(self, place: int) -> np.ndarray:
+    def side(self, place: int) -> np.ndarray:
         """bool (rows,)."""
         if place == len(self.rows):
             return self.absent

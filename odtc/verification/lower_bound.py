@@ -55,7 +55,7 @@ class LowerBound:
 
     def of_root(self) -> float:
         """What no tree costs less than, by the targets; raises CertificateError if one does not follow."""
-        below = {}
+        below, sides = {}, self._sides_of_tests()
         for j in range(len(self.levels) - 1, -1, -1):
             here = {}
             for target, *literals in self.levels[j]:
@@ -69,12 +69,32 @@ class LowerBound:
                 for at in literals:
                     cover &= self.X[at >> 1] == bool(at & 1)
                 rows = np.flatnonzero(cover)
-                self._hold(target, rows, np.packbits(cover), self.depth - j, below, literals)
+                if sides is None or j != 1 or not len(rows) or sides[literals[0]] < target:
+                    self._hold(target, rows, np.packbits(cover), self.depth - j, below, literals)
                 key = np.packbits(cover).tobytes()
                 here[key] = max(here.get(key, 0.0), target - float(self.floor[rows].sum()))
             below = here
         whole = np.packbits(np.ones(self.X.shape[1], bool)).tobytes()
         return float(self.floor.sum()) + below.get(whole, 0.0)
+
+    def _sides_of_tests(self) -> np.ndarray | None:
+        """float64 (2 tests,): what the best tree of two levels costs on either side of each test of trees of three
+        levels, by literals; None if it is counted state by state."""
+        labels = self.loss.shape[1]
+        if self.depth != 3 or len(self.levels) < 2 or not 2 <= labels <= 3:
+            return None
+        from odtc.verification.leaf_sums import every_tree  # most checks never need it
+
+        if not every_tree.repays(len(self.levels[1]) * self.X.shape[1] * len(self.X) ** 2 / 2):
+            return None
+        dearer = np.zeros((2, len(self.loss)), np.int64)
+        dearer[: labels - 1] = (self.loss[:, :1] - self.loss[:, 1:]).T
+        gains = every_tree.side_gains(self.X, dearer, (every_tree.CHEAPEST, 0.0), self.price, 2)
+        if gains is None:
+            return None
+        first = self.loss[:, 0].astype(float) + self.floor
+        held = self.X @ first
+        return (np.stack([first.sum() - held, held], axis=1) - gains).ravel()
 
     def _hold(self, target, rows, packed, height, below, literals) -> None:
         """Raises if a target does not follow from the data and the targets of the next level."""

@@ -25,7 +25,7 @@ def plain_loops(monkeypatch):
 
 
 LOOPS = four_levels.add_sets, four_levels.split_fourths, four_levels.join_levels
-CHECKED = every_tree.count_sets, every_tree.split_parts, every_tree.join_parts
+CHECKED = every_tree.count_sets, every_tree.split_parts, every_tree.join_parts, every_tree.join_leaves
 
 
 def moments_of(rng: np.random.Generator, law: int, n: int) -> np.ndarray:

@@ -66,6 +66,7 @@ CHECKER = {
         "leaf_sums/squares",
         "leaf_sums/likelihood",
         "leaf_sums/two_levels",
+        "leaf_sums/every_tree",
         "leaf_sums/tried_cuts",
     )
 }

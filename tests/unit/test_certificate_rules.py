@@ -18,6 +18,7 @@ from odtc.testing.exhaustive import cheapest
 from odtc.verification.certificate import _terms, check, left_of, read_certificate, stated
 from odtc.verification.claim import claim_of, expect
 from odtc.verification.claim import words as in_words
+from odtc.verification.leaf_sums import every_tree
 from odtc.verification.lower_bound import LowerBound, _Blocks, read_test
 from odtc.workflow import pipeline
 from tests.threshold_problems import certificate as of_thresholds
@@ -25,6 +26,7 @@ from tests.threshold_problems import interrupted
 
 # Two numbers of three values and a column of two levels; 12 rows of weight 1.
 CELLS = [(a, b, (a + b) % 2) for a in (0, 1, 2) for b in (0, 1, 2)] + [(0, 0, 1), (1, 1, 1), (2, 2, 1)]
+PLAIN = every_tree.count_sets, every_tree.split_parts, every_tree.join_parts, every_tree.join_leaves
 LABELS = [0, 1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1]
 
 
@@ -294,6 +296,36 @@ def test_one_more_test_on_a_side_is_tried_out_exactly(data):
         assert np.array(
             bound._stumps(_Blocks(bound.answers, every, bound.loss.dtype), bound.loss, parts)
         ) == pytest.approx(exact)
+
+
+@given(seed=st.integers(0, 10**6), labels=st.integers(2, 3), price=st.sampled_from([0, 1, 3]))
+@settings(max_examples=12, deadline=None)
+def test_the_best_trees_on_either_side_of_each_test_are_those_of_trying_all(seed, labels, price):
+    """Two levels at once, by loops; and targets by them are accepted just if they are those of one state at a time."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((rng.integers(3, 6), rng.integers(3, 12))) < 0.5
+    X[:, 0] ^= (X == X[:, :1]).all(axis=1)
+    loss = rng.integers(0, 6, (X.shape[1], labels)).astype(float)
+    tests = [{"kind": "missing", "feature": f"c{at}"} for at in range(len(X))]
+    sides = [side for x in X for side in (~x, x)]
+    floor = [loss[side].min(axis=1).sum() for side in sides]
+    dearer = loss - loss.min(axis=1, keepdims=True)
+    exact = [least(X, dearer, side, 2, price) + low for side, low in zip(sides, floor)]
+    targets = [int(rng.integers(max(0, int(one) - 1), int(one) + 2)) for one in exact]
+    texts = ["0", ";".join(f"{target},{at}" for at, target in enumerate(targets))]
+    accepted = []
+    for loops in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(every_tree, "repays", lambda work, loops=loops: loops)
+            patch.setattr(every_tree, "_compiled", lambda: PLAIN)
+            bound = LowerBound({"tests": tests, "targets": texts}, X, loss, price, 3)
+            assert not loops or bound._sides_of_tests() == pytest.approx(np.array(exact))
+            try:
+                accepted.append(bound.of_root())
+            except CertificateError as refused:
+                accepted.append(str(refused))
+    assert accepted[0] == accepted[1]
+    assert isinstance(accepted[0], str) == any(target > one for target, one in zip(targets, exact))
 
 
 @given(data=st.data(), depth=st.sampled_from([1, 2, 3]), price=st.sampled_from([0.0, 0.05]))

@@ -13,6 +13,7 @@ from math import comb
 import numpy as np
 
 from odtc.algorithms.dp.itemset_sums import Stumps, table_fits
+from odtc.algorithms.dp.side_costs import side_costs
 from odtc.algorithms.dp.state_graph import LIMBS, Graph, Level, Rows
 from odtc.base import deadline
 from odtc.base.memory import require_memory
@@ -84,7 +85,10 @@ def build_valued_graph(rows: Rows, depth: int, price: float = 0.0, fold: bool = 
         part = table[:, first : first + cost.shape[2]]
         np.minimum(part, cost.min(axis=0), out=part)
 
-    Stumps(rows.signed, rows.loss, price).best(size, improve)
+    if size == 1 and (known := side_costs(rows, price)) is not None:
+        table = known
+    else:
+        Stumps(rows.signed, rows.loss, price).best(size, improve)
     last = graph.levels[-1]
     return replace(graph, levels=(*graph.levels[:-1], replace(last, stop=table[rows.signed.number(last.path)])))
 

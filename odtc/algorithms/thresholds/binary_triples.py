@@ -150,6 +150,15 @@ def best_pairs(table, pairs, total, toll):
     return best
 
 
+def two_levels(first, column, label, gain, stride, toll, F):
+    """`best_pairs` of all entries and columns; the parameters are those of `triples`."""
+    n, every = len(label), np.arange(F).astype(np.int32)
+    room = np.empty(stride * F * F * F, np.int32)
+    entries = np.arange(n).astype(np.int32)
+    table, pairs, total = triples(entries, n, first, column, label, gain, stride, every, every, F, room)
+    return best_pairs(table, pairs, total, toll)
+
+
 def most_saved(total):
     """What a leaf saves at most: of two labels either one, with one sum for both.
 

@@ -8,6 +8,8 @@ The environment variable ODTC_COMPILED settles the choice: "never" or "always".
 """
 
 import importlib.util
+import math
+import sys
 import time
 import types
 from functools import cache
@@ -30,6 +32,7 @@ NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called f
 BINARY = ("pair_sums", "best_pair")  # which numpy code does without (odtc.algorithms.thresholds.binary_nodes)
 COUNTING = ("pair_counts", "add_products")  # of trees near the best (odtc.algorithms.near_optimal)
 TALL = ("height_three", "height_four")  # which nothing in numpy replaces: the search goes test by test without them
+STATES = "two_levels"  # of the states of a small dynamic program (odtc.algorithms.dp.side_costs)
 LOADING = 0.6  # CPU seconds in numpy, after which kernels are loaded that are on disk
 APART = 2.0  # CPU seconds in numpy, after which a process apart begins to compile them
 COMPILING = 6.0  # CPU seconds in numpy, after which they are compiled
@@ -46,7 +49,7 @@ class Kernels:
 
     def __init__(self, binary: bool = False):
         self.first = "best_pair" if binary else "depth_two"
-        self.began = time.process_time()
+        self.began, self.early = time.process_time(), -math.inf
         asked = wish()
         self.always = asked == "always"
         self.settled = asked == "never" or not available()
@@ -56,7 +59,11 @@ class Kernels:
 
     def renew(self) -> None:
         """Takes compiled kernels if the search has gone on for so long that they pay."""
-        if self.settled or (spent := time.process_time() - self.began) < LOADING:
+        # Where asking for CPU time is a call of the system, it takes as long as a small node.
+        if self.settled or time.monotonic() < self.early:
+            return
+        if (spent := time.process_time() - self.began) < LOADING:
+            self.early = time.monotonic() + (LOADING - spent) / 2
             return
         ready = on_disk(self.first)
         if not ready and spent > APART and place(self.first):
@@ -68,7 +75,7 @@ class Kernels:
 
     def expect(self, seconds: float) -> None:
         """Takes compiled kernels at once if so many CPU seconds of work in numpy, that lie ahead, are worth it."""
-        self.began -= seconds
+        self.began, self.early = self.began - seconds, -math.inf
         self.renew()
 
     def counting(self):
@@ -91,6 +98,13 @@ class Kernels:
                 return False
         _tall.add(name)
         return True
+
+
+def of_states():
+    """The kernel STATES, if taking it costs a moment: numba is loaded, and it was compiled before; else None."""
+    if wish() == "never" or (wish() != "always" and "numba" not in sys.modules) or not available():
+        return None
+    return _heard(_dispatchers()[STATES]) if wish() == "always" or on_disk(STATES) else None
 
 
 @cache
@@ -166,7 +180,7 @@ def _dispatchers() -> dict:
     for name, function in functions.items():
         own = types.FunctionType(function.__code__, among, name, function.__defaults__)
         own.__module__, own.__qualname__, own.__doc__ = function.__module__, function.__qualname__, function.__doc__
-        among[name] = for_numba(own, name in NAMES + BINARY + TALL + COUNTING)
+        among[name] = for_numba(own, name in (*NAMES, *BINARY, *TALL, *COUNTING, STATES))
         keep_on_disk(among[name], functions.values())
     return among
 

@@ -12,7 +12,7 @@ entry for each label that costs less than the worst one.
     cost of a leaf on rows S = min(Σ positive gains, Σ |negative gains|)                                 (two labels)
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha1
@@ -87,6 +87,13 @@ class RankedRows:
             line[-1:] |= 1
         return order
 
+    def counting(self, scale: int) -> "RankedRows":
+        """The same with `scale` units of the search for each unit of cost, of which a branch node costs 1 more: of
+        equal costs the tree with fewer branch nodes is cheaper."""
+        most, price = self.most * scale, self.price * scale + 1
+        gain = (self.gain.astype(np.int64) * scale).astype(_whole_type(most, price))
+        return replace(self, gain=gain, most=most, price=price, unit=self.unit / scale)
+
     def cost(self, value: float) -> float:
         """A cost of the search in units of loss."""
         return self.floor + self.unit * value
@@ -117,7 +124,6 @@ def rank_rows(
     count: np.ndarray | None = None,
     price: float = 0.0,
     least: int = 1,
-    scale: int = 1,
     keep: bool = False,
 ) -> RankedRows:
     """The data of a search: columns without copies, rows of equal ranks as one, losses as whole numbers.
@@ -129,8 +135,6 @@ def rank_rows(
     count : int (rows,), rows of the data that each row is; None for 1
     price : float, of a branch node, in units of loss
     least : int, rows of the data that each leaf must have
-    scale : int, costs are multiplied by it and a branch node costs 1 more, so that of equal costs the
-        tree with fewer branch nodes is cheaper; 1 for costs as they are
     keep : bool, whether rows stay that cost the same whatever they are predicted, which count as rows that a test
         separates
 
@@ -146,7 +150,6 @@ def rank_rows(
     floor = float(loss.min(axis=1).sum())
     loss -= loss.min(axis=1, keepdims=True)
     whole, price, unit = _in_units(loss, price)
-    whole, unit, price = whole * scale, unit / scale, price * scale + (scale > 1)
     dense = dense[first]
     if loss.shape[1] == 2 and least <= 1:
         gain = whole[:, 0] - whole[:, 1]
@@ -156,11 +159,10 @@ def rank_rows(
     else:
         entry, label, gain, most, rows = _entries(whole, rows, keep or least > 1)
         stride = loss.shape[1]
-    small = int(most.sum()) + price < SMALL
     return RankedRows(
         np.ascontiguousarray(dense[entry], np.uint32),
         label,
-        gain.astype(np.int32 if small else np.int64),
+        gain.astype(_whole_type(most, price)),
         most,
         rows,
         stride,
@@ -173,6 +175,11 @@ def rank_rows(
         kind,
         entry,
     )
+
+
+def _whole_type(most: np.ndarray, price: int) -> type:
+    """The shortest type that holds the sums of a search whose entries cost at most this."""
+    return np.int32 if int(most.sum()) + price < SMALL else np.int64
 
 
 def merge_rows(rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ from copy import copy
 import numpy as np
 
 from odtc.algorithms.thresholds.rank_search import RankSearch
-from odtc.algorithms.thresholds.ranks import RankedRows, rank_rows
+from odtc.algorithms.thresholds.ranks import rank_rows
 from odtc.base.memory import require_memory
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
@@ -34,21 +34,17 @@ class RankedTests:
     """
 
     def __init__(self, encoded: Encoded, price: float, least: int, loss: np.ndarray | None = None):
-        self.encoded, self.price, self.least, self.scales = encoded, price, least, Scales.of(encoded)
+        self.encoded, self.scales = encoded, Scales.of(encoded)
         rows, columns = self.scales.rank.shape
         require_memory(BYTES * rows * columns, f"the search over {rows:,} rows and {columns:,} columns", FEWER)
-        self.loss = encoded.loss if loss is None else loss
-        self.ranked = self._rows(1)
-
-    def _rows(self, scale: int) -> RankedRows:
-        encoded = self.encoded
-        return rank_rows(self.scales.rank, self.loss, encoded.copies, self.price, self.least, scale)
+        loss = encoded.loss if loss is None else loss
+        self.ranked = rank_rows(self.scales.rank, loss, encoded.copies, price, least)
 
     def counting(self, scale: int) -> "RankedTests":
         """The same with `scale` units of the search for each unit of cost, so that it can count branch nodes beside
         it."""
         other = copy(self)
-        other.ranked = self._rows(scale)
+        other.ranked = self.ranked.counting(scale)
         return other
 
     def test(self, column: int, rank: int) -> int:

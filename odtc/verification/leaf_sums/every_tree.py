@@ -8,15 +8,17 @@ the search is used.
 """
 
 import math
+import sys
 from functools import cache
 
 import numpy as np
 
 from odtc.base import deadline
-from odtc.base.compiled_loops import compile_loops
-from odtc.verification.leaf_sums.two_levels import part_gain
+from odtc.base.compiled_loops import compile_loops, may_compile, wish
+from odtc.verification.leaf_sums.two_levels import CHEAPEST, part_gain  # noqa: F401
 
 MOST = 5_000_000  # sets of four tests
+LONG = 4e10  # sums that numpy takes longer for than the loops of two levels take to compile
 AT_ONCE = 2e7  # sums between two looks at the clock
 
 
@@ -57,6 +59,20 @@ def count_sets(true, begin, span, moments, sums):
                             four[last + d] += told
 
 
+def fill(sums, every, tests, part):
+    """The sums of the eight parts that three tests a > b > c make, into `part`, int64 (2, 8)."""
+    a, b, c = tests
+    ab, ac, bc = a * (a - 1) // 2 + b, a * (a - 1) // 2 + c, b * (b - 1) // 2 + c
+    abc = a * (a - 1) * (a - 2) // 6 + bc
+    for k in range(2):
+        part[k, 0], part[k, 1], part[k, 2], part[k, 4] = every[k], sums[0][k, a], sums[0][k, b], sums[0][k, c]
+        part[k, 3], part[k, 5], part[k, 6], part[k, 7] = sums[1][k, ab], sums[1][k, ac], sums[1][k, bc], sums[2][k, abc]
+        for r in range(3):  # what is left where test r is false
+            for j in range(8):
+                if not j >> r & 1:
+                    part[k, j] -= part[k, j | 1 << r]
+
+
 def split_parts(sums, every, a, laws, best):
     """Takes all sets a > b > c > d into `best`, float64 (2, 8, sets of three): what the parts of three tests gain as
     one leaf, and the most that two leaves have gained which a fourth test makes of them.
@@ -73,31 +89,28 @@ def split_parts(sums, every, a, laws, best):
     gained, to = np.empty((2, 8, a)), np.empty(3, np.int64)
     for b in range(a):
         for c in range(b):
-            wide = c if sums[3].shape[1] > 0 else 0
-            ab, ac, bc = start(2, a) + b, start(2, a) + c, start(2, b) + c
+            bc = start(2, b) + c
             abc = start(3, a) + bc
             to[0], to[1], to[2] = start(3, b) + start(2, c), start(3, a) + start(2, c), start(3, a) + start(2, b)
             last = start(4, a) + start(3, b) + start(2, c)
+            fill(sums, every, (a, b, c), part)
             for k in range(2):
                 one, two, three, four = sums[0][k], sums[1][k], sums[2][k], sums[3][k]
-                part[k, 0], part[k, 1], part[k, 2], part[k, 4] = every[k], one[a], one[b], one[c]
-                part[k, 3], part[k, 5], part[k, 6], part[k, 7] = two[ab], two[ac], two[bc], three[abc]
-                told[k, 0, :wide], told[k, 7, :wide] = one[:wide], four[last : last + wide]
-                told[k, 1, :wide] = two[start(2, a) : start(2, a) + wide]
-                told[k, 2, :wide] = two[start(2, b) : start(2, b) + wide]
-                told[k, 4, :wide] = two[start(2, c) : start(2, c) + wide]
+                told[k, 0, :c], told[k, 7, :c] = one[:c], four[last : last + c]
+                told[k, 1, :c] = two[start(2, a) : start(2, a) + c]
+                told[k, 2, :c] = two[start(2, b) : start(2, b) + c]
+                told[k, 4, :c] = two[start(2, c) : start(2, c) + c]
                 for r in range(3):
-                    told[k, 7 - (1 << r), :wide] = three[to[r] : to[r] + wide]
+                    told[k, 7 - (1 << r), :c] = three[to[r] : to[r] + c]
                 for r in range(3):  # what is left where test r is false
                     for j in range(8):
                         if not j >> r & 1:
-                            part[k, j] -= part[k, j | 1 << r]
-                            for d in range(wide):
+                            for d in range(c):
                                 told[k, j, d] -= told[k, j | 1 << r, d]
             for j in range(8):
                 best[0, j, abc] = part_gain(law, unit, part[0, j], part[1, j])
                 most = best[1, j, abc]
-                for d in range(wide):
+                for d in range(c):
                     x, y = told[0, j, d], told[1, j, d]
                     gained[1, j, d] = part_gain(law, unit, x, y)
                     gained[0, j, d] = part_gain(law, unit, part[0, j] - x, part[1, j] - y)
@@ -108,7 +121,7 @@ def split_parts(sums, every, a, laws, best):
                     for j in range(8):
                         if not j >> r & 1:  # two leaves that test r makes of a part of d and the other two
                             split = best[1, without(j, r) + 4 * side]
-                            for d in range(wide):
+                            for d in range(c):
                                 both = gained[side, j, d] + gained[side, j | 1 << r, d]
                                 split[to[r] + d] = max(split[to[r] + d], both)
 
@@ -119,22 +132,50 @@ def without(part, r):
 
 
 def join_parts(sums, every, laws, price, best):
-    """float64 (tests, 2): what the best tree gains where a test is false, and where it is true; of three levels, or of
-    two if no set of four was split."""
-    law, unit = laws
+    """float64 (tests, 2): what the best tree of three levels gains where a test is false, and where it is true."""
     many = sums[0].shape[1]
-    pairs, found = np.full((4, sums[1].shape[1]), -np.inf), np.full((many, 2), -np.inf)
-    at, part = 0, np.empty((2, 4), np.int64)
+    pairs, at, gained = np.full((4, sums[1].shape[1]), -np.inf), 0, np.empty(8)
     for a in range(many):
         for b in range(a):
             for c in range(b):
-                for r, pair in enumerate((start(2, b) + c, start(2, a) + c, start(2, a) + b)):
-                    for j in range(8):
-                        if not j >> r & 1:
-                            one = max(best[0, j, at], best[1, j, at] - price)
-                            two = max(best[0, j | 1 << r, at], best[1, j | 1 << r, at] - price)
-                            pairs[without(j, r), pair] = max(pairs[without(j, r), pair], one + two)
+                for j in range(8):
+                    gained[j] = max(best[0, j, at], best[1, j, at] - price)
+                take(gained, (a, b, c), pairs)
                 at += 1
+    return join_pairs(sums, every, laws, price, pairs)
+
+
+def join_leaves(sums, every, laws, price):
+    """The same of the best tree of two levels."""
+    law, unit = laws
+    pairs, part, gained = np.full((4, sums[1].shape[1]), -np.inf), np.empty((2, 8), np.int64), np.empty(8)
+    for a in range(sums[0].shape[1]):
+        for b in range(a):
+            for c in range(b):
+                fill(sums, every, (a, b, c), part)
+                for j in range(8):
+                    gained[j] = part_gain(law, unit, part[0, j], part[1, j])
+                take(gained, (a, b, c), pairs)
+    return join_pairs(sums, every, laws, price, pairs)
+
+
+def take(gained, tests, pairs):
+    """Takes what the parts of three tests a > b > c gain into `pairs`, float64 (4, pairs of tests): the most that a
+    third test makes of the parts of two."""
+    a, b, c = tests
+    bc, ac, ab = b * (b - 1) // 2 + c, a * (a - 1) // 2 + c, a * (a - 1) // 2 + b
+    for j in range(4):
+        pairs[j, bc] = max(pairs[j, bc], gained[2 * j] + gained[2 * j + 1])
+        up = (j & 1) + 4 * (j >> 1)
+        pairs[j, ac] = max(pairs[j, ac], gained[up] + gained[up + 2])
+        pairs[j, ab] = max(pairs[j, ab], gained[j] + gained[j + 4])
+
+
+def join_pairs(sums, every, laws, price, pairs):
+    """What trees gain on either side of each test, by what is gained below two tests with one more (`take`)."""
+    law, unit = laws
+    many = sums[0].shape[1]
+    found, part = np.full((many, 2), -np.inf), np.empty((2, 4), np.int64)
     for a in range(many):
         for b in range(a):
             pair = start(2, a) + b
@@ -159,10 +200,22 @@ def join_parts(sums, every, laws, price, best):
 
 @cache
 def _compiled():
-    shared = "part_gain", "start", "without"
-    return tuple(
-        compile_loops((*shared, name), dict(globals())) for name in ("count_sets", "split_parts", "join_parts")
-    )
+    shared = "part_gain", "start", "without", "fill", "take", "join_pairs"
+    names = "count_sets", "split_parts", "join_parts", "join_leaves"
+    return tuple(compile_loops((*shared, name), dict(globals())) for name in names)
+
+
+def repays(work: float) -> bool:
+    """Whether the loops of two levels are worth it for so many sums in numpy: compiled anew, or, if numba is loaded and
+    they were compiled before, in a moment."""
+    if not may_compile() or wish() == "always" or work > LONG:
+        return may_compile()
+    if "numba" not in sys.modules:
+        return False
+    try:
+        return all(_compiled()[at]._cache._cache_file._load_index() for at in (0, 3))
+    except (OSError, AttributeError):  # numba shows this in no other way
+        return False
 
 
 def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float, levels: int) -> np.ndarray | None:
@@ -190,7 +243,7 @@ def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float,
     each = own.sum(axis=0)
     begin, at = np.concatenate([[0], np.cumsum(each)]), 0
     work = np.cumsum(each.astype(float) ** (levels + 1) / math.factorial(levels + 1) + 1)
-    counted, split, join = _compiled()
+    counted, split, join, join_leaves = _compiled()
     sets = [math.comb(many, k) if k <= levels + 1 else 0 for k in (1, 2, 3, 4)]
     sums, rows = tuple(np.zeros((2, number), np.int64) for number in sets), np.nonzero(own.T)[1]
     moments, every = np.ascontiguousarray(moments), moments.sum(axis=1)
@@ -199,9 +252,12 @@ def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float,
         to = max(at + 1, int(np.searchsorted(work, (work[at - 1] if at else 0.0) + AT_ONCE)))
         counted(rows, begin, np.array([at, min(to, len(each))]), moments, sums)
         at = to
-    best = np.full((2, 8, math.comb(many, 3)), -np.inf)
-    for a in range(many):
-        deadline.check()
-        split(sums, every, a, laws, best)
-    found = join(sums, every, laws, price, best)
+    if levels == 2:
+        found = join_leaves(sums, every, laws, price)
+    else:
+        best = np.full((2, 8, math.comb(many, 3)), -np.inf)
+        for a in range(many):
+            deadline.check()
+            split(sums, every, a, laws, best)
+        found = join(sums, every, laws, price, best)
     return np.where(turned[:, None], found[:, ::-1], found)

@@ -13,16 +13,18 @@ import numpy as np
 
 from odtc.base.compiled_loops import compile_loops, may_compile, wish
 
-SQUARE, LIKELIHOOD = 0, 1
+SQUARE, LIKELIHOOD, CHEAPEST = 0, 1, 2
 SOON = 2e7  # sums of a check that is made in numpy, unless numba is loaded anyway
 
 
 def part_gain(law, unit, a, b):
-    """What a leaf with these sums costs less than they tell: of w and w y, which tell Σ w y²; or of the hazard in units
-    1/unit and the events, which tell the events."""
+    """What a leaf with these sums costs less than they tell: of w and w y, which tell Σ w y²; of the hazard in units
+    1/unit and the events, which tell the events; or of what one label costs more than a second and a third one."""
     if law == 0:
         return float(b) * float(b) / a if a > 0 else 0.0
-    return b * math.log(b * unit / a) if b > 0 and a > 0 else 0.0
+    if law == 1:
+        return b * math.log(b * unit / a) if b > 0 and a > 0 else 0.0
+    return float(max(0, a, b))
 
 
 def root_costs(rank, moments, rows, told, laws, price, least, leaves):

@@ -389,7 +389,7 @@ def test_the_kernels_of_height_three_and_four_as_plain_code(seed):
 def test_fewer_branch_nodes_come_second():
     """With a scale, of the trees of least cost the one with the fewest branch nodes is found."""
     rank, loss = np.array([[0], [1], [2], [3]]), np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]])
-    ranked = rank_rows(rank, loss, scale=8)
+    ranked = rank_rows(rank, loss).counting(8)
     known = RankSearch(ranked).solve(3)
     assert known.upper == 1 and ranked.cost(known.upper // 8 * 8) == 0
 

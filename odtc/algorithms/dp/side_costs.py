@@ -1,0 +1,51 @@
+"""What the best trees of two levels cost on either side of each test, of a program over few tests, by compiled loops.
+
+The sums over triples of tests tell them all (odtc.algorithms.thresholds.binary_triples). Losses are counted in whole
+numbers: of two labels by what one costs more than the other, of more by what each saves of the dearest.
+"""
+
+import numpy as np
+
+from odtc.algorithms.dp.itemset_sums import MOST_WHOLE, decimal_scale
+from odtc.algorithms.dp.state_graph import Rows
+from odtc.algorithms.thresholds import compiled
+
+TABLE = 2**27  # bytes of the sums over triples of tests at most
+
+
+def side_costs(rows: Rows, price: float) -> np.ndarray | None:
+    """What the best tree of two levels or less costs on either side of each test.
+
+    Parameters
+    ----------
+    rows : Rows
+        Leaves may have any number of rows.
+    price : float
+        Of a branch node, in units of loss.
+
+    Returns
+    -------
+    float64 (2, tests), first of the rows for which a test of `rows.signed` is 0; None if numpy is to count them: no
+    loops are at hand, the tests are many, or losses have too many digits.
+    """
+    X, (n, labels) = rows.signed.X, rows.loss.shape
+    tests, stride = X.shape[1], 1 if labels == 2 else labels
+    if labels < 2 or 4 * stride * tests**3 > TABLE or (loops := compiled.of_states()) is None:
+        return None
+    scale = decimal_scale(rows.loss)
+    loss, toll = rows.loss * scale, (1 + (stride == 1)) * price * scale
+    whole = np.rint(loss)
+    if (scale == 1 and not np.array_equal(whole, loss)) or toll != int(toll) or whole.sum() + toll >= MOST_WHOLE:
+        return None
+    if stride == 1:
+        worst, label, gain = whole.sum(axis=1), np.zeros(n, np.int32), whole[:, 0] - whole[:, 1]
+    else:
+        worst = whole.max(axis=1)
+        label, gain = np.tile(np.arange(stride, dtype=np.int32), n), (worst[:, None] - whole).ravel()
+        X = np.repeat(X, stride, axis=0)
+    entry, column = np.nonzero(X)
+    first = np.searchsorted(entry, np.arange(len(X) + 1))
+    saved = loops(first, column.astype(np.int32), label, gain.astype(np.int32), stride, int(toll), tests)
+    held = worst @ rows.signed.X
+    most = np.stack([worst.sum() - held, held])
+    return (most - saved) / (scale * (2 if stride == 1 else 1))
