@@ -16,7 +16,8 @@ The sets: the 19 of Tables 1 to 5 of papers/000 and 003 (in $ODTC_DATA or ../sha
 scikit-learn and of its generators that no version of the search was tried on. Levels become indicators; numbers
 with missing cells are left out, as no hyperplane weighs them, for all but nothing else.
 
-One line of JSON a cell, appended when it is done, split after split; what the file has already is not run again. The
+One line of JSON a cell, appended when it is done, split after split; what the file has already is not run again, and
+`--beside FILE` takes the other models' figures, which do not change with ours, from the cells of an earlier file. The
 table: means over the splits with their standard errors, and over the sets the signed-rank test of Wilcoxon of
 oblique_search beside each other one, p by Holm. Seconds are CPU time.
 """
@@ -90,6 +91,9 @@ def main() -> None:
     words.add_argument("--own", action="store_true", help="the sets that need no data folder")
     words.add_argument("--depths", default="2,3")
     words.add_argument("--splits", type=int, default=10)
+    words.add_argument(
+        "--beside", type=Path, help="a file of an earlier run: what its cells say of the other models is taken"
+    )
     words.add_argument("--table", action="store_true", help="run nothing, print the table")
     asked = words.parse_args()
     own = own_sets() if asked.own else {}
@@ -102,26 +106,29 @@ def main() -> None:
             words.error(f"expected --sets of {', '.join(names)}, got {', '.join(unknown)}")
         names = asked.sets.split(",")
     warnings.simplefilter("ignore")
-    found = had(asked.out)
+    found, earlier = had(asked.out), had(asked.beside) if asked.beside else []
     depths = list(map(int, asked.depths.split(",")))
     for split, name, depth in product(range(asked.splits), names, depths) if not asked.table else ():
         key = {"set": name, "depth": depth, "split": split}
         if any(key.items() <= record.items() for record in found):
             continue
         dataset = own[name] if own else read(next(data_folder().glob(f"{name}.csv*")))
-        found.append(key | run(dataset, depth, split))
+        known = next((one for one in earlier if key.items() <= one.items()), None)
+        found.append(key | run(dataset, depth, split, known and {model: known[model] for model in BESIDE}))
         with asked.out.open("a") as stream:
             stream.write(json.dumps(found[-1]) + "\n")
     print(table([record for record in found if record["set"] in names and record["depth"] in depths]))
 
 
-def run(dataset: Dataset, depth: int, split: int) -> dict:
-    """Test accuracy of every model, the leaves of ours, and CPU seconds."""
+def run(dataset: Dataset, depth: int, split: int, facts: dict | None = None) -> dict:
+    """Test accuracy of every model (`facts` are those of the other models, if known), the leaves of ours, and CPU
+    seconds."""
     inside, outside = train_test_split(
         np.arange(dataset.n_rows), test_size=0.25, stratify=dataset.y, random_state=split
     )
     train, test = dataset.taken(np.sort(inside)), dataset.taken(np.sort(outside))
-    facts = {name: test for name, (_, test) in beside(dataset, np.sort(inside), np.sort(outside), depth).items()}
+    if facts is None:
+        facts = {name: test for name, (_, test) in beside(dataset, np.sort(inside), np.sort(outside), depth).items()}
     y_test = test.y
     began = time.process_time()
     fit = pipeline.fit(train, OURS, depth, params={"seconds": SECONDS}, threads=1)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.algorithms.hyperplanes.logistic import fit_logistic
 from odtc.algorithms.hyperplanes.tree_alternating import search_hyperplanes
 
 CART = ("cart", 0.0)  # the family of trees of single columns
@@ -25,6 +26,7 @@ PASSES = 6  # over all nodes of a tree
 RESTARTS = 8  # of the search without a penalty, whose tree is one of those that alternation begins with
 SEARCH_ROWS = 2000  # more rows than these are not searched without a penalty
 NEAR = 1e-9
+NEWTON = 12_000_000  # rows by columns squared, up to which Newton steps take less than a solver of gradients
 FAR = 1e30  # what single columns are clipped to
 CLIP = (-1.0, 2.0)  # of scaled numbers, where nodes are fitted: one range beyond [0, 1] on either side
 OUT = 10.0  # ranges from the middle of [0, 1]: a number further out may be a fault of measuring
@@ -164,7 +166,7 @@ class Grower:
     def _settled(self, H, g, Z, loss, depth: int, C: float) -> tuple[float, np.ndarray, np.ndarray]:
         """(loss, H, g) of the best tree of the passes."""
         leaves, n = 2**depth, len(Z)
-        H, g, best = H[:leaves].copy(), g[:leaves].copy(), None
+        H, g, best, asked = H[:leaves].copy(), g[:leaves].copy(), None, [b""] * leaves
         right = Z @ H.T > g
         leaf = _reach(np.ones(n, int), np.arange(n), right, leaves)
         label, cost = _labels(leaf, loss, leaves)
@@ -180,7 +182,11 @@ class Grower:
                 if not care.any():
                     continue
                 toward, gain = (lost[1] < lost[0])[care], np.abs(lost[0] - lost[1])[care]
-                h, bound = self._penalised(Z[rows[care]], toward, gain, C)
+                question = rows[care].tobytes() + toward.tobytes() + gain.tobytes()
+                if question == asked[t]:
+                    continue
+                asked[t] = question
+                h, bound = self._penalised(Z[rows[care]], toward, gain, C, (H[t], g[t]))
                 new, old = Z[rows[care]] @ h > bound, right[rows[care], t]
                 if number == 0 or gain[new != toward].sum() <= gain[old != toward].sum() + NEAR:
                     H[t], g[t], right[:, t] = h, bound, Z @ h > bound
@@ -192,8 +198,9 @@ class Grower:
                 break
         return best
 
-    def _penalised(self, Z, right, weight, C: float) -> tuple[np.ndarray, float]:
-        h, g = _penalised(self.weighed(Z), right, weight, C, self.sparse)
+    def _penalised(self, Z, right, weight, C: float, start=None) -> tuple[np.ndarray, float]:
+        begun = start and (start[0][: len(start[0]) - self.alone], start[1])
+        h, g = _penalised(self.weighed(Z), right, weight, C, self.sparse, begun)
         return np.pad(h, (0, self.alone)), g
 
     def _path(self, tree: tuple[np.ndarray, np.ndarray], Z, loss) -> list[PrunedTree]:
@@ -252,29 +259,32 @@ def _two_groups(Z, cheapest, weight, seed: int) -> np.ndarray:
     return np.isin(cheapest, classes[group == 1])
 
 
-def _penalised(Z, right, weight, C: float, sparse: bool) -> tuple[np.ndarray, float]:
+def _penalised(Z, right, weight, C: float, sparse: bool, start=None) -> tuple[np.ndarray, float]:
     """(h, g) of the linear model above, without the rows that have a number OUT or further unless what goes the wrong
     way then weighs more: such a number may be an error, or may be what tells the classes apart."""
     near = (np.abs(Z - 0.5) < OUT).all(axis=1)
-    whole = _linear(Z, right, weight, C, sparse)
+    whole = _linear(Z, right, weight, C, sparse, start)
     if near.all() or 2 * near.sum() < len(Z) or len(np.unique(right[near])) < 2:
         return whole
-    fewer = _linear(Z[near], right[near], weight[near], C, sparse)
+    fewer = _linear(Z[near], right[near], weight[near], C, sparse, whole)
     wrong = [float(weight[(Z @ h > g) != right].sum()) for h, g in (whole, fewer)]
     return whole if wrong[0] < wrong[1] - NEAR else fewer
 
 
-def _linear(Z, right, weight, C: float, sparse: bool) -> tuple[np.ndarray, float]:
+def _linear(Z, right, weight, C: float, sparse: bool, start=None) -> tuple[np.ndarray, float]:
     """(h, g) of the linear model of these rows; if all rows go one way, a hyperplane that sends them there."""
+    if right.all() or not right.any():
+        return np.zeros(Z.shape[1]), -1.0 if right.all() else 1.0
+    Z, weight = clipped(Z), weight / weight.mean()
+    if not sparse and len(Z) * min(Z.shape) ** 2 <= NEWTON:
+        return fit_logistic(Z, right, weight, C, start)
     from sklearn.linear_model import LogisticRegression
     from sklearn.svm import LinearSVC
 
-    if right.all() or not right.any():
-        return np.zeros(Z.shape[1]), -1.0 if right.all() else 1.0
     model = (
         LinearSVC(C=C, penalty="l1", dual=False, max_iter=200, tol=1e-3, random_state=0)
         if sparse
         else LogisticRegression(C=C, max_iter=100, tol=1e-3)
     )
-    model.fit(clipped(Z), right, weight / weight.mean())
+    model.fit(Z, right, weight)
     return model.coef_[0].copy(), -float(model.intercept_[0])
