@@ -24,6 +24,10 @@ class SetAsideWarning(UserWarning):
     """A member of another package that is left out: it cannot be loaded, or its name is taken."""
 
 
+class DataWarning(UserWarning):
+    """A column of a table in memory that no rule should be learnt from as it stands, such as dates or names of rows."""
+
+
 class OdtcError(Exception):
     """Base of all; the command line prints its text and exits with `exit_code`."""
 

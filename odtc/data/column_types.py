@@ -79,6 +79,11 @@ def column_cells(series: pl.Series, place: str) -> pl.Series:
     return text.set(text.is_in(MISSING_CELLS), None)
 
 
+def is_categories(dtype: pl.DataType) -> bool:
+    """Whether a type of polars declares categories."""
+    return isinstance(dtype, (pl.Categorical, pl.Enum))
+
+
 def kind_of(dtype: pl.DataType, column: pl.Series, categorical: bool, numeric: bool) -> str:
     """The kind of a column of `cells`, whose type in the file was `dtype`; options go first."""
     if categorical:
@@ -86,7 +91,7 @@ def kind_of(dtype: pl.DataType, column: pl.Series, categorical: bool, numeric: b
     if numeric:
         return NUMERIC
     # A category column of parquet, and a nominal one of ARFF, says itself that it is none of numbers.
-    return _kind(column, isinstance(dtype, (pl.Categorical, pl.Enum)))
+    return _kind(column, is_categories(dtype))
 
 
 @of_few_cells

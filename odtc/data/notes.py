@@ -7,7 +7,7 @@ anything: the run goes on with the data as it was read.
 import contextlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import TimeLimitReached
 
 FEW = 3  # rows of a class from which on there is no remark on it
+OF_WORDS = ("identifier", "date", "number", "levels")  # kinds of remarks on a column that should be no categories
 SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
 IDENTIFIER = 20  # rows from which on a column of different values is remarked on
 MARKS = {"-", "--", ".", "n/a", "#n/a", "na", "none", "nil", "missing", "unknown", "nan", "null", "not available"}
@@ -27,6 +28,7 @@ DATE = re.compile(
     r"|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([T ]\d{1,2}:\d{2}.*)?"
     r"|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, ?\d{4}"
 )
+DURATION = re.compile(r"-?\d+ days?(,? -?\d{1,2}:\d{2}.*)?|-?P(\d+D)?T[\dHMS.]+|(\d+(d|h|m|s|ms|us|µs|ns) ?)+")
 # A number before or behind a short sign: "$1,200.50", "12 %", "3.5kg", "1.200,50 €", "1,234".
 MEASURE = re.compile(
     r"(?P<before>[€$£¥]|USD|EUR|GBP|CHF)? ?[-+]?\d[\d,.' ]*(?P<behind> ?(%|°?[A-Za-z€$£¥µ]{1,4}(/[A-Za-z]{1,3})?))?"
@@ -67,6 +69,28 @@ def notes_on(dataset: Dataset) -> list[Note]:
             for note in remark(dataset):
                 found.append(note)
     return found
+
+
+def notes_on_words(X: np.ndarray, features: tuple[Feature, ...]) -> list[Note]:
+    """The remarks on columns of categories that should be none: dates, names of rows, numbers with words among them.
+
+    Parameters
+    ----------
+    X : float64 (rows, columns)
+        Coded as in a data set.
+    features : tuple of Feature, one a column
+
+    Returns
+    -------
+    list of Note
+        Their texts name no option of a command line.
+    """
+    words = [at for at, feature in enumerate(features) if feature.kind == CATEGORICAL]
+    rows = Dataset(
+        "X", X[:, words], np.zeros(len(X), np.int32), tuple(features[at] for at in words), (), np.ones(len(X))
+    )
+    found = [note for remark in (_identifiers, _levels) for note in remark(rows) if note.kind in OF_WORDS]
+    return [replace(note, text=note.text.replace(" with --aside", "")) for note in found]
 
 
 def _header(dataset: Dataset) -> Iterator[Note]:
@@ -119,6 +143,13 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 "date",
                 f"column {feature.name!r} looks like dates ({shown}), and each date is a category of its own; turn it "
                 "into numbers (a year, a month, days since a day), or leave it out with --aside",
+            )
+        elif _most(others, DURATION.fullmatch):
+            yield Note(
+                feature.name,
+                "date",
+                f"column {feature.name!r} looks like durations ({shown}), and each is a category of its own; turn it "
+                "into a number of days or seconds, or leave it out with --aside",
             )
         elif _most(others, _is_measure):
             yield Note(
@@ -180,7 +211,8 @@ def _most(levels, looks) -> bool:
 
 
 def _reads_otherwise(levels) -> bool:
-    return _most(levels, DATE.fullmatch) or _most(levels, _is_measure) or bool(words_among_numbers(levels))
+    times = _most(levels, DATE.fullmatch) or _most(levels, DURATION.fullmatch)
+    return times or _most(levels, _is_measure) or bool(words_among_numbers(levels))
 
 
 def _is_measure(text: str) -> bool:

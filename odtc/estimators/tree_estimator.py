@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from odtc.data.dataset import NUMERIC, Dataset, Feature
-from odtc.errors import SolverError
+from odtc.errors import DataWarning, SolverError
 from odtc.estimators.cost_complexity import price_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
 from odtc.estimators.least_weight import least_rows
@@ -101,7 +101,8 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
 
     def _learnt(self, X):
         """(X, features) of the training rows, after scikit-learn's own checks of them."""
-        from odtc.data import frames  # it loads polars
+        from odtc.data import column_types, frames  # they load polars
+        from odtc.data.notes import notes_on_words
 
         given = self.categorical_features
         frames.expect_names(X)
@@ -113,7 +114,13 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
                     f"Found array with {len(series[0]) if series else 0} sample(s) and {len(series)} feature(s) "
                     f"while a minimum of 1 is required."
                 )
-            return frames.learn_features(series, self._names(), self._categorical(given))
+            coded, features = frames.learn_features(series, self._names(), self._categorical(given))
+            # Whoever declares categories is believed.
+            declared = {j for j, cells in enumerate(series) if column_types.is_categories(cells.dtype)}
+            guessed = sorted(set(range(len(features))) - declared - self._categorical(given))
+            for note in notes_on_words(coded[:, guessed], tuple(features[j] for j in guessed)):
+                warnings.warn(note.text, DataWarning, stacklevel=3)
+            return coded, features
         if given != "from_dtype":
             raise ValueError(
                 f'expected categorical_features as "from_dtype" or a list of names or places, got {given!r}'

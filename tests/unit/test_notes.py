@@ -4,13 +4,16 @@ import re
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
+from odtc import OptimalTreeClassifier
 from odtc.base import deadline
 from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
 from odtc.data.reading import from_frame
+from odtc.errors import DataWarning
 from tests.command_line import MONKS, odtc
 
 N = 40
@@ -147,3 +150,25 @@ def test_a_column_is_told_by_its_values_and_their_rows(seed):
     told = re.findall(r"(\w) \((\d+)\)", word.values)
     assert sorted(told) == sorted((level, str(rows)) for level, rows in Counter(words.tolist()).items())
     assert [int(rows) for _, rows in told] == sorted((int(rows) for _, rows in told), reverse=True)
+
+
+def test_the_estimators_warn_of_dates_durations_and_names_in_a_frame():
+    """A frame of pandas gives each date a level of its own, as text in a file has; nothing but a warning tells."""
+    days = pd.to_timedelta(range(N), "D")
+    frame = pd.DataFrame(
+        {
+            "size": np.arange(N) % 7 * 0.5,
+            "visit": pd.Timestamp("2020-01-01") + days,
+            "stay": days,
+            "name": [f"p{at}" for at in range(N)],
+            "shape": ["round", "flat", "long", "flat"] * (N // 4),
+        }
+    )
+    learner, labels = OptimalTreeClassifier(max_depth=1), np.arange(N) % 2
+    with pytest.warns(DataWarning) as told:
+        learner.fit(frame, labels)
+    assert [re.search("'(.*?)'", str(one.message))[1] for one in told] == ["name", "visit", "stay"]
+    assert not any("--" in str(one.message) for one in told)
+    learner.fit(frame[["size", "shape"]], labels)  # a warning would be an error here
+    kept = frame[["name", "shape"]].astype("category")
+    learner.fit(kept, labels)  # a frame that declares its categories is believed
