@@ -58,6 +58,17 @@ def test_every_candidate_is_a_tree_with_its_loss_and_the_last_is_the_majority(da
                 assert larger.leaves > tree.leaves and larger.loss <= tree.loss + 1e-9
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tree_that_was_cut_back_to_two_leaves_asks_what_one_hyperplane_would(seed):
+    rng = np.random.default_rng(seed)
+    Z = rng.random((150, 3))
+    y = ((Z @ [1.0, 1, 0] > 1) ^ (rng.random(150) < 0.1)).astype(int)
+    paths = Grower(2, 0, False).paths(Z, 1.0 - np.eye(2)[y], np.inf, (1.0,))
+    two, one = (next(tree for tree in paths[family, 1.0] if tree.leaves == 2) for family in ("tree", "plane"))
+    assert (two.predict(Z) == one.predict(Z)).all()
+    assert abs(two.H[1]) == pytest.approx(abs(one.H[1]), rel=1e-3, abs=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_of_pure_noise_the_majority_is_handed_in_and_said(seed):
     rng = np.random.default_rng(seed)

@@ -8,7 +8,8 @@ that comes to a node loses l_i if it goes left and r_i if it goes right. Here th
 in the first pass whatever it costs, in later ones if the loss does not grow; sparse nodes have |h|₁ for ½ |h|₂² and the
 squared hinge loss. Rows with a number far out are left out of this model if no more rows go the wrong way without them.
 The tree is then cut back to 2^D, …, 2, 1 leaves along its cost-complexity path (Breiman et al. 1984, chapter 3), whose
-last tree is the prediction of the majority.
+last tree is the prediction of the majority. What is left of a tree that was cut back is settled again, node by node:
+its hyperplanes had made room for nodes that are gone.
 """
 
 import time
@@ -109,7 +110,7 @@ class Grower:
             for C in penalties:
                 starts = [self._drawn(Z, loss, self.depth, C), *begun]
                 best = min((self._settled(*start, Z, loss, self.depth, C) for start in starts), key=lambda one: one[0])
-                grown = {("tree", C): self._path(best[1:], Z, loss)}
+                grown = {("tree", C): self._path(best[1:], Z, loss, C)}
                 begun = [best[1:]]
                 if self.depth > 1:
                     one = self._settled(*self._drawn(Z, loss, 1, C), Z, loss, 1, C)
@@ -163,8 +164,10 @@ class Grower:
             arriving[2 * t], arriving[2 * t + 1] = rows[~right], rows[right]
         return H, g
 
-    def _settled(self, H, g, Z, loss, depth: int, C: float) -> tuple[float, np.ndarray, np.ndarray]:
-        """(loss, H, g) of the best tree of the passes."""
+    def _settled(
+        self, H, g, Z, loss, depth: int, C: float, nodes: list[int] | None = None
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """(loss, H, g) of the best tree of the passes over these nodes, children first; over all if None."""
         leaves, n = 2**depth, len(Z)
         H, g, best, asked = H[:leaves].copy(), g[:leaves].copy(), None, [b""] * leaves
         right = Z @ H.T > g
@@ -172,7 +175,7 @@ class Grower:
         label, cost = _labels(leaf, loss, leaves)
         for number in range(PASSES):
             before = cost
-            for t in range(leaves - 1, 0, -1):
+            for t in nodes or range(leaves - 1, 0, -1):
                 rows = np.flatnonzero(leaf + leaves >> depth + 1 - t.bit_length() == t)
                 if not len(rows) or self._over():
                     continue
@@ -203,32 +206,59 @@ class Grower:
         h, g = _penalised(self.weighed(Z), right, weight, C, self.sparse, begun)
         return np.pad(h, (0, self.alone)), g
 
-    def _path(self, tree: tuple[np.ndarray, np.ndarray], Z, loss) -> list[PrunedTree]:
-        """The tree, and what is left when again and again the branch node goes that saves least per leaf."""
-        H, g = tree
-        leaves, n = len(g), len(Z)
-        leaf = _reach(np.ones(n, int), np.arange(n), Z @ H.T > g, leaves)
-        of, rows = np.zeros((2 * leaves, loss.shape[1])), np.zeros(2 * leaves, int)
-        np.add.at(of, leaf + leaves, loss)
-        np.add.at(rows, leaf + leaves, 1)
+    def _path(self, tree: tuple[np.ndarray, np.ndarray], Z, loss, C: float | None = None) -> list[PrunedTree]:
+        """The trees that are left when again and again a branch node goes, with hyperplanes of their own if they have
+        a penalty; without those that lose more than a smaller one."""
+        found: list[PrunedTree] = []
+        for one in _cut_back(*tree, Z, loss):
+            if C is not None and found and one.leaves > 1:
+                one = self._refitted(one, Z, loss, C)
+            while found and found[-1].loss > one.loss + NEAR:
+                found.pop()
+            found.append(one)
+        return found
+
+    def _refitted(self, tree: PrunedTree, Z, loss, C: float) -> PrunedTree:
+        inside = [t for t in reversed(tree.nodes()) if not tree.ends[t]]
+        H, g = np.zeros_like(tree.H), np.ones_like(tree.g)
+        H[inside], g[inside] = tree.H[inside], tree.g[inside]
+        _, H, g = self._settled(H, g, Z, loss, len(g).bit_length() - 1, C, inside)
+        label, alone = _ended(H, g, Z, loss)
+        ends = [t for t in tree.nodes() if tree.ends[t]]
+        return PrunedTree(H, g, tree.ends, label, float(alone[ends].sum()))
+
+
+def _ended(H, g, Z, loss) -> tuple[np.ndarray, np.ndarray]:
+    """(the class of each node if it is an end, what its rows lose then)."""
+    leaves, n = len(g), len(Z)
+    leaf = _reach(np.ones(n, int), np.arange(n), Z @ H.T > g, leaves)
+    of, rows = np.zeros((2 * leaves, loss.shape[1])), np.zeros(2 * leaves, int)
+    np.add.at(of, leaf + leaves, loss)
+    np.add.at(rows, leaf + leaves, 1)
+    for t in range(leaves - 1, 0, -1):
+        of[t], rows[t] = of[2 * t] + of[2 * t + 1], rows[2 * t] + rows[2 * t + 1]
+    label = of.argmin(axis=1)
+    for t in range(2, 2 * leaves):
+        label[t] = label[t] if rows[t] else label[t // 2]
+    return label, of.min(axis=1)
+
+
+def _cut_back(H, g, Z, loss) -> list[PrunedTree]:
+    """The tree, and what is left when again and again the branch node goes that saves least per leaf."""
+    leaves, (label, alone) = len(g), _ended(H, g, Z, loss)
+    ends = np.zeros(2 * leaves, bool)
+    ends[leaves:] = True
+    found = []
+    while True:
+        below, count = alone.copy(), np.ones(2 * leaves)
         for t in range(leaves - 1, 0, -1):
-            of[t], rows[t] = of[2 * t] + of[2 * t + 1], rows[2 * t] + rows[2 * t + 1]
-        label, alone = of.argmin(axis=1), of.min(axis=1)
-        for t in range(2, 2 * leaves):
-            label[t] = label[t] if rows[t] else label[t // 2]
-        ends = np.zeros(2 * leaves, bool)
-        ends[leaves:] = True
-        found = []
-        while True:
-            below, count = alone.copy(), np.ones(2 * leaves)
-            for t in range(leaves - 1, 0, -1):
-                if not ends[t]:
-                    below[t], count[t] = below[2 * t] + below[2 * t + 1], count[2 * t] + count[2 * t + 1]
-            found.append(PrunedTree(H, g, ends.copy(), label, float(below[1])))
-            inner = [t for t in found[-1].nodes() if not ends[t]]
-            if not inner:
-                return found
-            ends[min(inner, key=lambda t: ((alone[t] - below[t]) / (count[t] - 1), -t))] = True
+            if not ends[t]:
+                below[t], count[t] = below[2 * t] + below[2 * t + 1], count[2 * t] + count[2 * t + 1]
+        found.append(PrunedTree(H, g, ends.copy(), label, float(below[1])))
+        inner = [t for t in found[-1].nodes() if not ends[t]]
+        if not inner:
+            return found
+        ends[min(inner, key=lambda t: ((alone[t] - below[t]) / (count[t] - 1), -t))] = True
 
 
 def _reach(node: np.ndarray, rows: np.ndarray, right: np.ndarray, leaves: int) -> np.ndarray:
