@@ -19,7 +19,8 @@ from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, NoSolutionError
 from odtc.evaluation.studies.engine import Pool, Step, Store, key_of, local, run_tasks
 from odtc.evaluation.studies.price_path import beside_price, path_of, price_of, turns
-from odtc.problem.parameters import parse_params
+from odtc.problem.formulation import FORMULATIONS, Estimates
+from odtc.problem.parameters import has_parameter, parse_params
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.run import run as run_spec
 from odtc.workflow.specification import RunSpec, short_constraint
@@ -104,8 +105,9 @@ def grid(
     models, depths, params: dict[str, list[str]], leaf_rows=(None,), encodings=(None,), constraints=((),)
 ) -> list[Setting]:
     """All settings, in order: of each encoding and each set of constraints all others. Depth 0 is one setting, first.
-    Raises ChoiceError for a depth or a number of rows that is none, for an unknown model or encoding, and for a
-    parameter that a model has not or a value that it does not take."""
+    A parameter is varied for the models that have it (`known`). Raises ChoiceError for a depth or a number of rows
+    that is none, for an unknown model or encoding, and for a parameter that no model has or a value that one does not
+    take."""
     for depth in filter(None, depths):
         CompleteTree(depth)
     for encoding in filter(None, encodings):
@@ -113,16 +115,39 @@ def grid(
     for least in leaf_rows:
         if least is not None and least < 1:
             raise ChoiceError(f"expected at least 1 row in a leaf, got {least}")
-    values = [[(key, value) for value in given] for key, given in params.items()]
-    for model, chosen in product(models, product(*values)):
-        if model != "auto":
+    takers(models, params)
+    for model in models:
+        for chosen in points(model, params) if model != "auto" else ():
             parse_params(model, dict(chosen))
     return [Setting(LEAF_MODEL, 0)] * (0 in depths) + [
         Setting(model, depth, chosen, least, encoding, given)
-        for encoding, given, model, depth, least, chosen in product(
-            encodings, constraints, models, filter(None, depths), leaf_rows, product(*values)
+        for encoding, given, model, depth, least in product(
+            encodings, constraints, models, filter(None, depths), leaf_rows
         )
+        for chosen in points(model, params)
     ]
+
+
+def known(model: str, params: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The parameters that a model has, with their values; auto has those of all models that it may choose. Raises
+    ChoiceError for an unknown model."""
+    names = FORMULATIONS.able(Estimates) if model == "auto" else [model]
+    return {key: values for key, values in params.items() if any(has_parameter(name, key) for name in names)}
+
+
+def points(model: str, params: dict[str, list[str]]) -> list[tuple[tuple[str, str], ...]]:
+    """All values of the parameters that a model has, with their keys."""
+    mine = known(model, params)
+    return [tuple(zip(mine, values)) for values in product(*mine.values())]
+
+
+def takers(models: list[str], params: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Which of the models have each parameter. Raises ChoiceError for one that none has."""
+    found = {key: [model for model in models if key in known(model, params)] for key in params}
+    for key, able in found.items():
+        if not able:
+            parse_params("dpflow" if models[0] == "auto" else models[0], {key: ""})
+    return found
 
 
 def score_of(name: str, score: str) -> str:

@@ -66,11 +66,12 @@ def parse_params(formulation: str, given: dict[str, Any]) -> Any:
 
 def able_models(key: str) -> list[str]:
     """The formulations of odtc that have a parameter, by its public key."""
-    found = []
-    for name in FORMULATIONS.module_names:
-        if key in map(parameter_key, dataclasses.fields(FORMULATIONS.get(name).Params)):
-            found.append(name)
-    return found
+    return [name for name in FORMULATIONS.module_names if has_parameter(name, key)]
+
+
+def has_parameter(formulation: str, key: str) -> bool:
+    """Whether a formulation has a parameter, by its public key. Raises ChoiceError for an unknown formulation."""
+    return key.rstrip("_") in map(parameter_key, dataclasses.fields(FORMULATIONS.get(formulation).Params))
 
 
 def _of_others(key: str) -> str:

@@ -269,6 +269,26 @@ def test_depth_zero_encodings_and_constraints_are_settings():
     assert constrained.encoding == "auto" and constrained.constraints == ("features <= 1",)
 
 
+def test_a_parameter_is_varied_for_the_models_that_have_it_and_this_is_said(tmp_path):
+    settings = cross_validation.grid(
+        ["cart", "oblique_search", "dpflow"], [1], {"seconds": ["1", "2"], "lambda": ["0.5"]}
+    )
+    assert [str(one) for one in settings] == [
+        "cart, depth 1",
+        "oblique_search, depth 1, seconds=1",
+        "oblique_search, depth 1, seconds=2",
+        "dpflow, depth 1, lambda=0.5",
+    ]
+    of_auto = cross_validation.grid(["auto", "oblique_search"], [1], {"seconds": ["1"], "lambda": ["0.5"]})
+    assert [one.params for one in of_auto] == [(("lambda", "0.5"),), (("seconds", "1"),)]  # of dpflow, say
+    with pytest.raises(ChoiceError, match="model 'cart' has no parameter 'secnds'"):
+        cross_validation.grid(["cart", "oblique_search"], [1], {"secnds": ["1"]})
+    (tmp_path / "rows.csv").write_text("\n".join(LINES) + "\n")
+    words = ["tune", "rows.csv", "--model", "cart,dpflow", "--depths", "1", "-p", "lambda=0", "--folds", "2"]
+    said = odtc(*words, folder=tmp_path)
+    assert said.code == 0 and "-p lambda: of dpflow; cart has none" in said.err + said.out
+
+
 def grid_data(noise: bool = False) -> Dataset:
     rng = np.random.default_rng(5)
     X = rng.integers(0, 4, (60, 3)).astype(float)

@@ -97,15 +97,21 @@ def tune(
     from odtc.workflow.sinks import FileSink
 
     expect_jobs(jobs)
+    models, params = [name.strip() for name in model.split(",")], param_values(p)
     settings = cross_validation.grid(
-        [name.strip() for name in model.split(",")],
+        models,
         whole_numbers(depths, "--depths"),
-        param_values(p),
+        params,
         whole_numbers(min_leaf_rows, "--min-leaf-rows") or (None,),
         tuple(encoding) if len(encoding) > 1 else (None,),
         ((), *((text,) for text in try_constraint)),
     )
     spec, seed = spec.with_model(encoding=encoding[0]).with_solving(threads=1), spec.solving.seed
+    for key, able in cross_validation.takers(models, params).items():
+        if others := [name for name in models if name not in able]:
+            console.say(
+                f"-p {key}: of {', '.join(able)}; {', '.join(others)} {'has' if len(others) == 1 else 'have'} none"
+            )
     dataset = read(data, **spec.reading.keywords)
     if words := dropped_text(dataset):
         console.say(words)

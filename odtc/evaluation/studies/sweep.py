@@ -33,13 +33,14 @@ from odtc.evaluation.cross_validation import (
     Setting,
     best_setting,
     deal_rows,
+    known,
+    points,
     score_fold,
     summarise,
 )
 from odtc.evaluation.studies.engine import Step, Store, bundles, key_of
 from odtc.evaluation.studies.price_path import beside_price, price_of, turns
 from odtc.problem.constraints.constraint import parse
-from odtc.problem.formulation import FORMULATIONS, Estimates
 from odtc.problem.parameters import parse_params
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.run import run
@@ -155,12 +156,11 @@ class Study:
         found = [(Setting(LEAF_MODEL, 0), self.encodings[0])] * (0 in self.depths)
         depths = [depth for depth in self.depths if depth]
         for model in self.models:
-            known = _known(model, self.params)
             beside = ((), *((text,) for text in self.tries))
-            for depth, encoding, given, least, values in product(
-                depths, self.encodings, beside, self.leaf_rows, product(*known.values())
+            for depth, encoding, given, least, chosen in product(
+                depths, self.encodings, beside, self.leaf_rows, points(model, self.params)
             ):
-                found.append((Setting(model, depth, tuple(zip(known, values)), least, constraints=given), encoding))
+                found.append((Setting(model, depth, chosen, least, constraints=given), encoding))
         return found
 
     def spec_of(self, setting: Setting, encoding: str, seed: int) -> RunSpec:
@@ -230,11 +230,10 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict) -> Study:
         if least is not None and least < 1:
             raise ChoiceError(f"expected at least 1 row in a leaf, got {least}")
     for model in study.models:
-        for values in product(*_known(model, study.params).values()):
-            if model != "auto":
-                parse_params(model, dict(zip(_known(model, study.params), values)))
+        for chosen in points(model, study.params) if model != "auto" else ():
+            parse_params(model, dict(chosen))
     for key in study.params:
-        if not any(key in _known(model, study.params) for model in study.models):
+        if not any(key in known(model, study.params) for model in study.models):
             raise ChoiceError(
                 f"-p: expected a parameter of {', '.join(study.models)}, got {key!r}, which none of them has; see "
                 "`odtc info MODEL`"
@@ -252,13 +251,6 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict) -> Study:
             for text in study.tries:
                 parse(text, encoded)
     return study
-
-
-def _known(model: str, params: dict[str, list[str]]) -> dict[str, list[str]]:
-    """The parameters that a model has, with their values; auto has those of all models that it may choose."""
-    names = FORMULATIONS.able(Estimates) if model == "auto" else [model]
-    fields = {field.rstrip("_") for name in names for field in FORMULATIONS.get(name).Params.__dataclass_fields__}
-    return {key: values for key, values in params.items() if key in fields}
 
 
 def keep(study: Study, folder: Path) -> None:
