@@ -6,6 +6,7 @@
 // Trees under constraints are checked by constrained.js, trees of numbers and of survival by leaf-sums.js.
 // Exit code 0 and "proved", or 1 and the first thing that is not so.
 "use strict";
+const crypto = require("crypto");
 const fs = require("fs");
 const path = require("path");
 const { Refused, refuse, expect, EXACT, whole, alike, largest } = require("./values.js");
@@ -67,6 +68,9 @@ function expectTerms(facts, data, nTests, allTests, constraints) {
     const told = facts.data[key] || [];
     if (told.length) found[key] = told; else expect(!(key in facts.of), `it states columns as ${key}, but none were told to be so`);
   }
+  const ofRows = { hold_out: facts.data.hold_out, n_set_aside: data.nSetAside };
+  for (const key of Object.keys(ofRows))
+    if (facts.data.hold_out) found[key] = ofRows[key]; else expect(!(key in facts.of), `it states ${key}, but no rows are set aside`);
   if (data.task !== "classification") {
     found.task = data.task;
     found.asked = Object.fromEntries(ASKED.filter((key) => facts.data[key] && facts.data[key].length !== 0).map((key) => [key, facts.data[key]]));
@@ -355,17 +359,44 @@ function thresholdBound(facts, columns, loss, counts, price, depth, least) {
 const checkLeafSums = require("./leaf-sums.js")({ expectTerms, expectTree });
 const checkConstrained = require("./constrained.js")({ expect, refuse, whole, leftOf, allSplits, bits, same, expectTerms, expectTree, expectLeaf });
 
+// What is priced other than a unit of weight for each error.
+function pricesOf({ loss, classes, price, scale, weight_scale: W }, proof) {
+  const lambda = loss ? price / scale : proof.lambda, said = lambda ? [`lambda ${Number(lambda.toPrecision(10))}`] : [];
+  const costs = (loss || []).flatMap((line, k) => line.map((v, c) => [k, c, (v * W) / (scale - price)])).filter(([k, c]) => k !== c);
+  if (costs.some(([, , v]) => Math.abs(v - 1) > 1e-12)) said.push(`costs ${costs.map(([k, c, v]) => `${classes[k]}:${classes[c]}=${Number(v.toPrecision(10))}`).join(", ")}`);
+  return said.length ? ` (${said.join(" and ")})` : "";
+}
+
+// What the claim is relative to.
+function termsOf(facts, data) {
+  const read = (key, words) => (facts.data[key] || []).map((name) => `${name} is read as ${words}`);
+  const left = [[data.nSetAside, "set aside by chance"], [data.nDropped - data.nUnlabelled, "with missing cells"], [data.nUnlabelled, "without a label or a weight"]];
+  const asked = ASKED.filter((key) => facts.data[key] && facts.data[key].length !== 0).map((key) => `${key} ${[].concat(facts.data[key]).join(", ")}`);
+  return [
+    ...(data.task === "classification" ? [] : [`task ${data.task}`, ...asked]),
+    `target '${data.target}' (${facts.classes.join(", ")})`,
+    facts.data.weights == null ? "every row counts 1" : `weights in column '${facts.data.weights}'`,
+    ...read("categorical", "a category"), ...read("numeric", "numbers"),
+    ...((facts.data.ignore || []).length ? [`not read are ${facts.data.ignore.join(", ")}`] : []),
+    ...(data.aside.length ? [`no test asks ${data.aside.join(", ")}`] : []),
+    `rows left out: ${left.filter(([n]) => n).map(([n, why]) => `${n} ${why}`).join(", ") || "none"}`,
+    ...(data.missing === "separate" ? ["missing cells are tested for"] : []),
+  ].join("; ");
+}
+
 function main([file, given]) {
   if (!file) { console.error("usage: node check.js PROOF.certificate.json [DATA.csv]"); return 2; }
   try {
-    const facts = JSON.parse(fs.readFileSync(file, "utf8"));
-    const data = readData(given || path.resolve(path.dirname(file), facts.data.path), facts.data);
-    const proof = check(facts, data);
+    const facts = JSON.parse(fs.readFileSync(file, "utf8")), source = given || path.resolve(path.dirname(file), facts.data.path);
+    const data = readData(source, facts.data), proof = check(facts, data);
     const kept = (facts.of && facts.of.constraints) || [], asked = kept.length ? ` that satisfies ${kept.join(" and ")}` : "";
     console.log((proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${asked.replace(" that", "")} on ${data.fileRows} rows; `
-      : `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${asked} costs less than ${proof.bound} on ${data.fileRows} rows; `) +
+      : `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${asked} costs less than ${proof.bound} on ${data.fileRows} rows${pricesOf(facts, proof)}; `) +
       (proof.bound < proof.objective ? `its own tree costs ${proof.between ? "up to " : ""}${proof.objective}; ` : "") +
       (proof.absent ? `${proof.absent} of ${proof.splits} ways to separate the rows by one test are not among these` : `these are all ${proof.splits} ways to separate the rows by one test`));
+    console.log(`of: ${termsOf(facts, data)}`);
+    const digest = crypto.createHash("sha256").update(fs.readFileSync(source)).digest("hex");
+    if (facts.data.sha256 && facts.data.sha256 !== digest) console.error("the data file is not the one that the certificate was made of (its SHA-256 differs); it proves its tree here too");
     return 0;
   } catch (problem) {
     console.error(`refused: ${problem instanceof Refused ? problem.message : `${problem.name}: ${problem.message}`}`);

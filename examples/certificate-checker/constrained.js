@@ -7,6 +7,7 @@
 "use strict";
 const EXACT = 2 ** 52;
 const sweeps = require("./sweeps.js");
+const { showNumber } = require("./values.js");
 const WIDE = 300, MOST_SWEPT = 50000; // tests from which on, and up to which, those of a column are swept
 const MOST_SUMS = 2e9, MOST_SETS = 20000, MOST_LISTED = 5e7;
 
@@ -80,7 +81,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const groups = (text) => {
       const lacking = (cells) => cells.map((v) => Number.isNaN(v));
       if (columns.has(text)) {
-        const { cells } = columns.get(text), known = [...new Set(cells.filter((v) => !Number.isNaN(v)))];
+        const { cells } = columns.get(text), known = [...new Set(cells.filter((v) => !Number.isNaN(v)))].sort((a, b) => a - b);
         return [...known.map((value) => cells.map((v) => v === value)), lacking(cells)];
       }
       const at = text.lastIndexOf("<=");
@@ -91,7 +92,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       }
       for (let i = 0; i < text.length; i++) if (text[i] === ":" && columns.has(text.slice(0, i))) {
         const { cells, numeric, keys } = columns.get(text.slice(0, i)), rest = text.slice(i + 1);
-        const shown = (v) => (numeric ? String(v) : keys[v]), known = new Set(cells.filter((v) => !Number.isNaN(v)).map(shown));
+        const shown = (v) => (numeric ? showNumber(v) : keys[v]), known = new Set(cells.filter((v) => !Number.isNaN(v)).map(shown));
         const wanted = known.has(rest) ? [rest] : rest.split("|").map((level) => level.trim());
         expect(wanted.every((level) => known.has(level)), `it states groups by ${text}, of which the data has no rows`);
         const chosen = cells.map((v) => !Number.isNaN(v) && wanted.includes(shown(v)));

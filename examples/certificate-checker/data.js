@@ -90,6 +90,7 @@ function readData(file, source) {
     missing: source.missing,
     n: kept.length,
     fileRows: kept.length,
+    nSetAside: every.length - cells.length,
   });
   return { ...read, copies: read.copies || read.y.map(() => 1) };
 }

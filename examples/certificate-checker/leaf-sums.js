@@ -207,5 +207,5 @@ module.exports = ({ expectTerms, expectTree }) => function check(facts, data) {
   expect("tried" in facts, "it does not say what was tried");
   const listed = facts.tried === "all" || (Array.isArray(facts.tried) && facts.tried.length > 0), tried = at(limit, depth)[1] > 2 || listed ? facts.tried : 0;
   const bound = floor(every).plus(least(every, depth, tried, limit).value), reached = !bound.less(low);
-  return { objective: of(high), bound: of(reached ? low : bound), tests: columns.tests, splits, absent, between: low.less(high) };
+  return { objective: of(high), bound: of(reached ? low : bound), tests: columns.tests, splits, absent, between: low.less(high), lambda: of(price) };
 };

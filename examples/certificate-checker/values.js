@@ -33,6 +33,14 @@ function decimal(v, size, digits) {
 // The largest absolute value of a column.
 const largest = (lines, column) => lines.reduce((most, line) => Math.max(most, Math.abs(line[column])), 0);
 
+// A number as odtc writes it: the shortest text that reads back as the same double.
+function showNumber(v) {
+  if (Number.isInteger(v) && Math.abs(v) < 1e15) return String(v);
+  if (Math.abs(v) < 1e16 && Math.abs(v) >= 1e-4) return Number.isInteger(v) ? `${v}.0` : String(v);
+  const [digits, power] = v.toExponential().split("e");
+  return `${digits}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+}
+
 // A level is known by a key: the number where all levels are numbers as such, else the word.
 function levels(words) {
   const distinct = [...new Set(words)];
@@ -43,4 +51,4 @@ function levels(words) {
   return { key, keys: [...new Set(sorted.map(key))] };
 }
 
-module.exports = { Refused, refuse, expect, EXACT, NUMBER, whole, alike, isNumber, levels, nearest, decimal, largest };
+module.exports = { Refused, refuse, expect, EXACT, NUMBER, whole, alike, isNumber, levels, nearest, decimal, largest, showNumber };

@@ -165,7 +165,7 @@ def merge_codes(parts: Iterable[tuple[np.ndarray, int]]) -> tuple[np.ndarray, np
     Parameters
     ----------
     parts : iterable of (integers (rows,), int)
-        The codes of each column, one or more, and a number above them.
+        The codes of each column, one or more, and a number above them; none are asked for once all rows differ.
 
     Returns
     -------
@@ -180,6 +180,8 @@ def merge_codes(parts: Iterable[tuple[np.ndarray, int]]) -> tuple[np.ndarray, np
         if n_keys * many >= NO_RADIX:  # the number of the row would overflow: those seen so far are numbered afresh
             key = _numbered(key).copy()
             n_keys = int(key.max(initial=0)) + 1
+            if n_keys == len(key):  # no two rows are alike: what other columns hold tells nothing more
+                return key, np.arange(n_keys)
         key *= many
         key += code
         n_keys *= many

@@ -31,11 +31,14 @@ SHAPE = {
     "categorical?": [TEXT],
     "numeric?": [TEXT],
     "ignore?": [TEXT],
+    "hold_out?": NUMBER,
+    "n_set_aside?": WHOLE,
     "task?": TEXT,
     "asked?": {},
 }
 READ_AS = {"categorical": "a category", "numeric": "numbers"}  # what columns were told to be, whatever is in the file
 TOLD = (*READ_AS, "ignore")  # what is stated of the reading if it was told
+OF_ROWS = ("hold_out", "n_set_aside")  # and of a part of the rows alone
 # The shapes of what its tree and a leaf of that say beside splits and labels.
 OF_TREE = {
     "schema?": TEXT,
@@ -71,6 +74,8 @@ NAMES = {
     "categorical": "the columns read as categories",
     "numeric": "the columns read as numbers",
     "ignore": "the columns that are not read",
+    "hold_out": "the share of the rows that is set aside",
+    "n_set_aside": "the number of rows that are set aside",
     "all_tests": "whether its tests are all",
     "asked": "the options of its task",
 }
@@ -108,6 +113,7 @@ def claim_of(dataset: Dataset, depth: int, n_tests: int, all_tests: bool, constr
             "constraints": list(constraints),
         }
         | _read_as(dataset.source)
+        | _set_aside(dataset)
         | ({} if dataset.task in CLASSES else {"task": dataset.task, "asked": _asked(dataset.source)})
     )
 
@@ -115,6 +121,12 @@ def claim_of(dataset: Dataset, depth: int, n_tests: int, all_tests: bool, constr
 def _read_as(source: Mapping) -> dict:
     """The columns whose kind was told, since another kind has other tests, and those that were not read."""
     return {key: list(source[key]) for key in TOLD if source.get(key)}
+
+
+def _set_aside(dataset: Dataset) -> dict:
+    """The rows that were set aside before the data was read: the claim is not of them."""
+    share = dataset.source.get("hold_out")
+    return dict(zip(OF_ROWS, (share, 0 if dataset.held_out is None else len(dataset.held_out)))) if share else {}
 
 
 def _asked(source: Mapping) -> dict:
@@ -125,7 +137,7 @@ def _asked(source: Mapping) -> dict:
 
 def expect(stated: dict, found: dict) -> None:
     """Raises CertificateError with the first term that is stated otherwise than it was found."""
-    for key in (*found, *(set(TOLD) & stated.keys() - found.keys())):
+    for key in (*found, *({*TOLD, *OF_ROWS} & stated.keys() - found.keys())):
         if stated.get(key) != (value := found.get(key)):
             raise CertificateError(
                 f"the certificate states {NAMES.get(key, f'the {key}')} as {_short(stated.get(key))}, "
@@ -214,6 +226,11 @@ def words(terms: dict) -> str:
     if terms["aside"]:
         said.append(f"no test asks {', '.join(terms['aside'])}")
     left = [f"{terms['n_dropped_missing']:,} with missing cells"] if terms["n_dropped_missing"] else []
+    left += (
+        [f"{terms['n_set_aside']:,} set aside by chance (--hold-out {terms['hold_out']:g})"]
+        if "hold_out" in terms
+        else []
+    )
     left += [f"{terms['n_dropped_unlabelled']:,} without a label or a weight"] if terms["n_dropped_unlabelled"] else []
     said.append(f"rows left out: {', '.join(left) or 'none'}")
     if terms["missing"] == "separate":

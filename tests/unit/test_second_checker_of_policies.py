@@ -8,7 +8,12 @@ import subprocess
 import numpy as np
 import pytest
 
+from odtc.base.text import show_number
 from odtc.data.reading import SPLIT_SEED, read
+from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
+from odtc.verification.claim import words
+from odtc.workflow import pipeline
+from tests.command_line import CHECKOUT
 from tests.unit.test_second_checker import CHECKER, forgeries, told_otherwise
 from tests.unit.test_second_checker_of_sums import certificate, expect_same
 
@@ -92,8 +97,49 @@ def test_both_leave_out_the_same_rows_that_are_set_aside(task, target, tmp_path)
         facts = certificate(data, 2)
         less = {key: value for key, value in facts["data"].items() if key != "hold_out"}
         pairs += [facts, facts | {"data": facts["data"] | {"hold_out": 0.8}}, facts | {"data": less}]
+        untold = {key: value for key, value in facts["of"].items() if key not in ("hold_out", "n_set_aside")}
+        pairs += [facts | {"of": untold}, facts | {"of": facts["of"] | {"n_set_aside": 0}}]
+        assert f"{facts['of']['n_set_aside']} set aside by chance (--hold-out {share:g})" in words(facts["of"])
     said = [line.split()[0] for line in expect_same([(facts, file) for facts in pairs])]
-    assert said == ["proved", "refused", "refused"] * 3
+    assert said == ["proved", *["refused"] * 4] * 3
+
+
+def test_what_states_rows_that_are_not_set_aside_is_refused(tmp_path):
+    file = table(tmp_path, 3)
+    facts = certificate(read(file, target="T", ignore=("w", *"abcpq")), 1)
+    said = expect_same([(facts | {"of": facts["of"] | {key: 1}}, file) for key in ("hold_out", "n_set_aside")])
+    assert all(line.startswith("refused it states") for line in said)
+
+
+def test_both_take_the_groups_of_a_column_in_the_order_of_its_levels(tmp_path):
+    """However they come in the file: multipliers belong to differences by their place."""
+    head, *lines = (CHECKOUT / "examples/monks/monks-2.csv").read_text().splitlines()
+    (tmp_path / "d.csv").write_text("\n".join([head, *lines[::-1]]) + "\n")
+    data, texts = read(tmp_path / "d.csv"), ("recall[1] >= 0.5", "statistical_parity[group=a4,positive=1] <= 0.05")
+    facts = json.loads(json.dumps(certify_constrained(pipeline.pose(data, "dpflow", 2, constraints=texts))[0]))
+    assert any(facts["passes"][0])
+    assert expect_same([(facts, tmp_path / "d.csv")])[0].startswith("proved")
+
+
+def test_a_number_is_written_as_odtc_writes_it():
+    numbers = [0.0, 3.0, -2.5, 1e-4, 9.5e-5, 1e-7, 1e15, 123456789012345678.0, 1e16, 1.5e300, 0.1]
+    script = "const { showNumber } = require(process.argv[1]);"
+    script += " for (const v of JSON.parse(process.argv[2])) console.log(showNumber(v));"
+    words = ["node", "-e", script, str(CHECKER.parent / "values.js"), json.dumps(numbers)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.stdout.split() == list(map(show_number, numbers)), done.stderr
+
+
+def test_its_sentence_says_what_is_priced_and_of_what_it_is(tmp_path):
+    file = table(tmp_path, 3)
+    data = read(file, target="T", weights="w", hold_out=0.25, missing="separate", ignore=tuple("abcpq"))
+    problem = pipeline.pose(data, "dpflow", 1, cost="s:t=7,t:s=2", params={"lambda": 0.2})
+    facts = json.loads(json.dumps(problem.module.certificate(problem)))
+    (tmp_path / "p.json").write_text(json.dumps(facts | {"data": facts["data"] | {"path": "d.csv", "sha256": "0"}}))
+    done = subprocess.run(["node", CHECKER, tmp_path / "p.json"], capture_output=True, text=True)
+    assert done.returncode == 0 and "(lambda 0.2 and costs s:t=7, t:s=2)" in done.stdout
+    terms = words(facts["of"]).replace(" (--hold-out 0.25)", "")
+    assert f"of: {terms}\n" in done.stdout and "its SHA-256 differs" in done.stderr
 
 
 def test_the_same_rows_are_set_aside_of_tables_of_any_length():

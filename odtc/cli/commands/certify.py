@@ -146,7 +146,8 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
         proof = checks[facts["schema"]](facts, rows)
     except CertificateError as problem:
         raise CertificateError(f"{path}: {problem}") from None
-    if source.get("sha256") not in (None, fingerprint(file)):
+    same = None if source.get("sha256") is None else source["sha256"] == fingerprint(file)
+    if same is False:
         console.say(
             f"the data file {str(file)!r} is not the one that the certificate was made of (its SHA-256 differs); it "
             f"proves its tree here too"
@@ -155,7 +156,7 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
     if as_json:
         paid = {"infeasible": True} if none else {"objective": proof.objective, "bound": proof.bound}
         head = {"verified": True, "optimal": proof.optimal and not none} | paid
-        sizes = {"depth": proof.depth, "n_rows": proof.n_rows}
+        sizes = {"same_file": same, "depth": proof.depth, "n_rows": proof.n_rows}
         console.print_json(head | sizes | _scope(proof) | {"of": proof.of})
         return
     if none:
