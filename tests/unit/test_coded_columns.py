@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtc.data import coded_columns, column_coding, reading
-from odtc.data.coded_columns import CodedColumn, CodedColumns, distinct, table_of_columns
+from odtc.data.coded_columns import CodedColumn, CodedColumns, distinct, merge_codes, table_of_columns
 from odtc.data.encoding import encode
 from odtc.data.reading import from_frame, read
 from odtc.errors import DataError, OdtcError
@@ -168,3 +168,17 @@ def test_a_large_table_is_coded_in_a_byte_a_cell():
     table = table_of_columns([CodedColumn(np.arange(200.0), code)], len(code))
     assert isinstance(table, CodedColumns) and table.columns[0].code.dtype == np.uint8
     assert table.columns[0].code.nbytes == len(code)
+
+
+def test_rows_that_all_differ_need_no_further_columns():
+    """Two columns that overflow together, and a third that nobody may look at."""
+    n, many = 5, 2**40
+    codes = np.arange(n) * 7 % many
+
+    def parts():
+        yield codes, many
+        yield codes[::-1].copy(), many
+        raise AssertionError("a column more was asked for")
+
+    kind, first = merge_codes(parts())
+    assert kind.tolist() == first.tolist() == list(range(n))
