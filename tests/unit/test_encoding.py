@@ -379,7 +379,7 @@ def test_ranks_of_values_encode_as_the_dense_table(seed, dense):
     numbers[:, 2] = -numbers[:, 0] if rng.random() < 0.5 else numbers[:, 2]
     cells = {f"n{j}": [None if rng.random() < 0.1 else value for value in numbers[:, j].tolist()] for j in range(3)}
     cells["w"] = [f"l{k}" for k in rng.integers(0, 5, n)]
-    frame = pl.DataFrame(cells | {"y": rng.integers(0, 2, n)})
+    frame = pl.DataFrame(cells | {"y": [0, 1, *rng.integers(0, 2, n - 2).tolist()]})
     with pytest.MonkeyPatch.context() as patch:
         if not dense:
             patch.setattr("odtc.data.coded_columns.MOST_DENSE", 0)
