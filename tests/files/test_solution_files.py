@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from odtc.base import memory
 from odtc.errors import ChoiceError, ModelError, SolutionError
+from odtc.fileformats.model_files import write_model
 from odtc.fileformats.solution_files import HEAD, POINTS, read_point, write_point
 from odtc.model.blocks import Axis, NamedBlock
 from odtc.model.builder import ModelBuilder
@@ -280,9 +281,33 @@ BOX = (
 )
 
 
+HIGHS = "Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective 2\n{facts}# Columns {columns}\n"
+
+
+@pytest.mark.parametrize("style", range(8))
+def test_what_the_installed_highs_writes_of_a_mip_is_read(tmp_path, style):
+    """1.16 wrote two lines more than 1.15: whatever the next one writes is to fail here first."""
+    import highspy
+
+    model, path = MODELS["blocks"], str(tmp_path / "m.mps")
+    write_model(model, path)
+    solver = highspy.Highs()
+    solver.setOptionValue("log_to_console", False)
+    solver.readModel(path)
+    solver.run()
+    best = np.array(solver.getSolution().col_value)
+    solver.writeSolution(str(tmp_path / "m.sol"), style)
+    raw = read_point(tmp_path / "m.sol")
+    np.testing.assert_array_equal(raw.on(model.columns), best)
+    assert raw.termination in ("optimal", None) and not raw.within_gap
+
+
 @pytest.mark.parametrize(
     "words,within",
     [
+        (HIGHS.format(facts="Objective_bound 2\nMIP_rel_gap 0\n", columns="1") + "b1 2\n# Rows 0\n", False),
+        (HIGHS.format(facts="Objective_bound 1.5\nMIP_rel_gap 0.25\n", columns="1") + "b1 2\n# Rows 0\n", True),
+        (HIGHS.format(facts="Objective_bound 1.9\nMIP_rel_gap 0.05\n", columns="-1 sparse") + "b1 2 0\n", True),
         ("Optimal - objective value 2\n 0 b1 1 0\n 1 b2 1 0\n", False),
         ("Optimal (within gap tolerance) - objective value 2\n 0 b1 1 0\n 1 b2 1 0\n", True),
         (xml(ONE, "101"), False),

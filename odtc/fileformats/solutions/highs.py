@@ -24,7 +24,10 @@ WORDS = {termination: words.capitalize() for words, termination in HIGHS.items()
 
 HEADER = re.compile(rb"\s*Model status *\n *(\S.*)\n\s*# Primal solution values *\n *(\S+) *\n")
 OBJECTIVE = re.compile(rb" *Objective +(\S+) *\n")
-COLUMNS = re.compile(rb" *# Columns (-?\d{1,12}) *\n")
+# Since 1.16 the bound and the gap of a MIP follow the objective, and "sparse" or "partial" the negative number.
+MIP_FACTS = re.compile(rb"(?: *Objective_bound +(\S+) *\n)?(?: *MIP_rel_gap +\S+ *\n)?")
+COLUMNS = re.compile(rb" *# Columns (-?\d{1,12})(?: (?:sparse|partial))? *\n")
+NEAR = 1e-6  # of the objective: as far as a bound may be below it and still prove it
 ROWS = re.compile(rb"# Rows (\d{1,12}) *\n")
 
 
@@ -41,7 +44,8 @@ def read(data: bytes) -> RawPoint:
     if header[2] in (b"None", b"Infeasible"):
         return RawPoint(NAME, None, None, status)
     objective = OBJECTIVE.match(data, header.end())
-    found = COLUMNS.match(data, objective.end() if objective else header.end())
+    facts = MIP_FACTS.match(data, objective.end() if objective else header.end())
+    found = COLUMNS.match(data, facts.end())
     if not found:
         raise cut_off("a line '# Columns n' after the primal values")
     count, end = int(found[1]), data.find(b"\n# ", found.end() - 1) + 1 or len(data)
@@ -54,7 +58,9 @@ def read(data: bytes) -> RawPoint:
     if not data.endswith(b"\n") or (not sparse and (not rows or data.count(b"\n", rows.end()) < int(rows[1]))):
         raise cut_off("whole lines to the end and every row that the file announces")
     value = number(objective[1]) if objective else None
-    return RawPoint(NAME, names, values.numbers("the columns"), status, value, None if sparse else count)
+    bound = number(facts[1]) if facts[1] else None
+    unproved = value is not None and bound is not None and abs(value - bound) > NEAR * max(1.0, abs(value))
+    return RawPoint(NAME, names, values.numbers("the columns"), status, value, None if sparse else count, unproved)
 
 
 def write(model: Model, x: np.ndarray, stream: ByteStream, termination: Termination = Termination.UNKNOWN) -> None:
