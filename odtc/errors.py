@@ -94,4 +94,6 @@ class NotProvedError(OdtcError):
 
 
 class OutputError(OdtcError):
-    pass
+    """`result` is the Fit (odtc.workflow.results.Fit) whose files cannot be written, None if there was none yet."""
+
+    result = None

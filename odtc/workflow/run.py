@@ -5,6 +5,7 @@ progress.
 """
 
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from odtc.algorithms.thresholds import workers
 from odtc.base import deadline, threads
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read
-from odtc.errors import NoSolutionError
+from odtc.errors import NoSolutionError, OutputError
 from odtc.model.solution import Termination
 from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
@@ -78,8 +79,19 @@ def run(
     solving = spec.solving
     with threads.at_most(solving.threads), workers.team(solving.workers, solving.cluster):
         done = whole(spec, data, test, solver, sink, reporter)
-    sink.write_tree(done, spec)
+    with _handing_in(done):
+        sink.write_tree(done, spec)
     return done
+
+
+@contextmanager
+def _handing_in(done: Fit):
+    """Whoever catches that files cannot be written has the result all the same."""
+    try:
+        yield
+    except OutputError as problem:
+        problem.result = done
+        raise
 
 
 def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, reporter: Reporter) -> Fit:
@@ -171,7 +183,12 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
         _finish(sink, reporter, done, 0)
         return done
     solution = by_own_splits(last, raised(ready, solution), ready.best_known)
-    sink.solved(ready.model, last, solution, spec)
+    try:
+        sink.solved(ready.model, last, solution, spec)
+    except OutputError as problem:
+        if solution.has_solution:
+            problem.result = finish(last, solution, labelled, simplify=spec.simplify)
+        raise
     if solution.has_solution:
         done = finish(last, solution, labelled, simplify=spec.simplify)
     elif solution.termination in STOPPED:
@@ -187,7 +204,7 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
 
 def _finish(sink: Sink, reporter: Reporter, done: Fit, left: float | None) -> None:
     """The last files of a run, in the seconds that are left; after Ctrl-C or SIGTERM in a moment."""
-    with deadline.within(left):
+    with deadline.within(left), _handing_in(done):
         if done.interrupted or done.solution.termination == Termination.INTERRUPTED:
             deadline.end_soon(AFTER)
         words = sink.finished(done.problem, left, done.decoded.heap)

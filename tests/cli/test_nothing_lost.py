@@ -2,6 +2,7 @@
 refused before the first file."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -37,6 +38,39 @@ def test_a_solution_that_cannot_be_written_leaves_the_older_model_and_its_own(tm
     assert {**after, "m.log": b""} == {**before, "m.log": b""}  # the log is of the last solver that ran
     monkeypatch.undo()
     assert odtc("verify", "m.sol", folder=tmp_path).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "writer", "told"),
+    [
+        (FIT, "odtc.workflow.artifacts.write_tree", "proved optimal: objective "),
+        ((*FIT, "--model", "flowoct"), "odtc.workflow.artifacts.write_solution", "proved optimal: objective "),
+        ((*FIT, "--pool", 2), "odtc.workflow.near_optimal.write_text", "proved optimal: objective "),
+        (
+            ("certify", DATA, "--depth", 1, "-o", "c.certificate.json"),
+            "odtc.workflow.artifacts.write_tree",
+            "no tree of",
+        ),
+        (
+            ("frontier", DATA, "--depth", 1, "--vary", "recall[1] >= 0.5:0.6:0.1", "-o", "f"),
+            "odtc.workflow.constrained.frontier.write_text",
+            "0.661765",
+        ),
+    ],
+    ids=["search", "solver", "pool", "certify", "frontier"],
+)
+def test_what_was_proved_is_told_if_no_file_can_be_written(tmp_path, monkeypatch, words, writer, told):
+    """The search may have taken an hour, and the disk is full: its tree, objective and bound are shown."""
+    monkeypatch.setattr(writer, _full)
+    for json_too in ((), ("--json",)):
+        done = odtc(*words, *json_too, folder=tmp_path)
+        assert done.code == 1 and "No space left on device" in done.err
+        assert "Traceback" not in done.err
+        if json_too:
+            assert "files" not in (facts := json.loads(done.out)) or facts["files"] == []
+        else:
+            assert told in done.out
+    assert not [name for name in contents(tmp_path) if name.endswith((".tree.json", ".certificate.json"))]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import typer
 
 from odtc.cli import console
 from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes
+from odtc.errors import OutputError
 from odtc.workflow.specification import ModelSpec
 
 IN_HAND = 0.5  # seconds for the check of a certificate, after an interruption
@@ -71,15 +72,17 @@ def certify(
     heap = HeapTree.from_tree(Tree.from_json(facts["tree"]), problem.encoded, problem.topology)
     done = proved(problem, heap, proof.bound, time.monotonic() - began)
     console.refuse_failed(done.decoded)
-    with together(stem_of(path)):
-        write_tree(done.tree, tree)
-        write_certificate(facts, data, path)
+    files, refused = {"certificate": str(path), "tree": str(tree), "files": [str(path), str(tree)]}, None
+    try:
+        with together(stem_of(path)):
+            write_tree(done.tree, tree)
+            write_certificate(facts, data, path)
+    except OutputError as full:  # what is proved is told all the same
+        files, refused = {"certificate": None, "tree": None, "files": []}, full
     if as_json:
-        console.print_json(
-            done.facts
-            | _scope(proof)
-            | {"checked": checked, "certificate": str(path), "tree": str(tree), "files": [str(path), str(tree)]}
-        )
+        console.print_json(done.facts | _scope(proof) | {"checked": checked} | files)
+        if refused is not None:
+            raise refused
         return
     print(
         f"{'' if checked else 'by the search, '}no tree of depth {depth} over these {proof.n_tests} tests"
@@ -91,6 +94,8 @@ def certify(
         print(f"the best tree found costs {proof.objective:.10g}{but}; allow more time")
         if len(proof.of["constraints"]) < len(problem.constraints):
             print("it satisfies the constraints; the bound is of all trees, whether they do or not")
+    if refused is not None:
+        raise refused
     right = f": {done.training.train_correct} of {done.size.n_rows} rows right" if done.judged is None else ""
     print(f"{tree}  {tree.stat().st_size:,} bytes{right}")
     unchecked = "" if checked else "; not checked here, as an interruption came first"

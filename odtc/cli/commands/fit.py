@@ -9,7 +9,7 @@ import typer
 from odtc.cli import console, near_optimal
 from odtc.cli.help_page import DATA
 from odtc.cli.options import MODEL, SOLVING, SPLITTING, DataFile, Json, Stem, completing, stem_of, takes
-from odtc.errors import NoSolutionError
+from odtc.errors import NoSolutionError, OutputError
 
 
 @takes(replace(MODEL, changed={"model": {"default": "auto"}}), SPLITTING, SOLVING)
@@ -94,6 +94,10 @@ def fit(
         console.print_no_solution(problem, sinks[-1].files if sinks else [], as_json)
         if certificate and problem.outcome.certified:
             console.say("note: `odtc certify` writes the certificate that there is no such tree")
+        raise
+    except OutputError as problem:
+        if (found := problem.result) is not None:  # hours of search are not lost with a disk that is full
+            console.print_tree_result(found, found.to_json() | {"tree": None, "files": []}, as_json)
         raise
     sink = sinks[-1]
     if words := simplified_text(done):

@@ -8,7 +8,7 @@ import typer
 
 from odtc.cli import console
 from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, OutputError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 
@@ -47,17 +47,20 @@ def frontier(
     spec = replace(spec.with_model(model="dpflow"), fitting=True)
     problem = pose_run(spec, data, later=texts[:1])
     curve = Frontier(problem, vary, points_of(problem, texts, spec.solving.time_limit, console.say))
-    files = []
-    if o is not None and o.name.endswith(SUFFIX):
-        files = [str(curve.write(o))]
-    elif o is not None:
-        files = [_drawn(o, problem.encoded.name, vary, spec.model, curve.facts)]
+    files, refused = [], None
+    try:
+        if o is not None and o.name.endswith(SUFFIX):
+            files = [str(curve.write(o))]
+        elif o is not None:
+            files = [_drawn(o, problem.encoded.name, vary, spec.model, curve.facts)]
+    except OutputError as full:
+        refused = full  # the curve is shown all the same
     if as_json:
         console.print_json(curve.head | {"points": curve.facts} | ({"files": files} if files else {}))
-        return
-    print(curve)
-    for file in files:
-        print(file)
+    else:
+        print(curve, *files, sep="\n")
+    if refused is not None:
+        raise refused
 
 
 def _expect_writable(path: Path) -> Path:

@@ -157,8 +157,8 @@ def tune(
         "best": chosen,
         "results": [result.to_json() for result in results],
     } | ({"nested": honest.to_json()} if honest is not None else {})
-    store.remove()
     write_text(f"{stem}.tune.json", json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    store.remove()  # no sooner: if the file could not be written, the next run goes on with it
     written = [*(path for path in sink.files if path != sink.tree), f"{stem}.tune.json", *filter(None, [sink.tree])]
     files = {"tree": sink.tree, "files": [*map(str, written)]}
     if as_json:
