@@ -20,8 +20,8 @@ def waits(self, *given, **keywords):
     return run(self, *given, **keywords)
 {owner}.{name} = waits
 """
-FIRST = ("frontier_search", "FrontierSearch", "_globally", 2)
-EACH = ("constrained_search", "ConstrainedSearch", "run", 4)
+FIRST = ("targets.frontier_search", "FrontierSearch", "_globally", 2)
+EACH = ("constrained_search", "ConstrainedSearch", "run", 2)
 
 
 @pytest.fixture

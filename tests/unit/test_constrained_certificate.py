@@ -11,7 +11,9 @@ import pytest
 
 import odtc
 from odtc.algorithms.constrained import all_thresholds, engines
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.algorithms.constrained.subtree_options import Options
 from odtc.algorithms.constrained.threshold_kernel import kernel
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import CertificateError, ChoiceError, NoSolutionError
@@ -390,6 +392,35 @@ def test_what_rises_rises_in_the_best_tree_of_trying_every_tree(seed):
     proof = check_constrained(json.loads(json.dumps(facts)), data)
     assert proof.infeasible == (heap is None)
     assert proof.objective == pytest.approx(least_of_every_tree(problem))
+
+
+def test_few_neighbours_are_sums_of_the_search_and_asked_of_every_tree_by_the_checker():
+    """13 rows, where the trees below the best one that are to be refused one by one are many."""
+    cells = "aa1 ba0 aC1 ba2 cC2 ca2 da2 ab0 cb1 ab0 bb0 aa0 Cc1".replace("C", "c").split()
+    X = np.array([[ord(one[0]), ord(one[1])] for one in cells], float)
+    features = (Feature("n0", NUMERIC), Feature("n1", NUMERIC))
+    data = Dataset("few", X, np.array([int(one[2]) for one in cells]), features, ("k0", "k1", "k2"), np.ones(13))
+    problem = pipeline.pose(data, "dpflow", 3, encoding="auto", constraints=("monotone[n1,positive=k1]",))
+    posed = problem.derived(Posed)
+    assert posed.problem.arrays.accepts is None and posed.problem.arrays.n_constraints
+    found = problem.module.search(problem, None, lambda *told: None)
+    assert found.proved and found.bound == least_of_every_tree(problem)
+    proof = check_constrained(json.loads(json.dumps(found.certificate())), data)
+    assert proof.objective == found.bound
+
+
+def test_a_clock_is_asked_between_trees_that_are_refused():
+    """Of two lists of 60 subtrees all 3,600 pairs are refused; the clock is looked at before each."""
+    asked = []
+    options = Options(np.zeros(60), np.zeros((60, 1)), np.full((60, 3), -1, np.int32))
+    rows = np.array([[True], [False]])
+    problem = ConstrainedProblem(rows, np.ones((2, 2), np.int64), 2, accepts=lambda test, label: False)
+    search = ConstrainedSearch(problem)
+    search.run(exactly=False)
+    closer = search._closer(0, 0)
+    closer.tick = lambda: asked.append(1)
+    assert closer.join(0, [options, options], 10, lambda test, label: False) == 10
+    assert len(asked) >= 3600
 
 
 def test_command_line(tmp_path):

@@ -1,6 +1,7 @@
 """What a constraint costs: the same optima as one run a number, of fewer searches."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -69,6 +70,20 @@ def test_one_search_finds_what_a_search_for_each_number_finds(text, monkeypatch)
     assert [(point.ended, point.objective, point.bound) for point in together] == [
         (point.ended, point.objective, point.bound) for point in each
     ]
+
+
+@pytest.mark.parametrize("text", ["leaf_precision >= 0.5:0.95:0.05", "leaf_rows >= 10:100:15"])
+def test_numbers_of_leaves_have_the_optima_of_their_own_searches(text):
+    """Some are told by the tree of a looser number, the others by searches that share their bounds."""
+    problem = pipeline.pose(MONKS_1, "dpflow", 2, encoding="onehot", fitting=True)
+    points, given = frontier(problem, varied(text)), [parse(one, problem.encoded) for one in varied(text)]
+    assert sum(point.searched for point in points) < len(points)
+    for point, one in zip(points, given):
+        alone = replace(problem, constraints=(one,))
+        found = alone.module.search(alone, None, lambda *told: None)
+        want = None if found.heap is None else alone.module.objective(alone, found.heap)
+        assert (point.objective, point.ended) == (want, "infeasible" if found.infeasible else "optimal")
+        assert point.heap is None or one.holds(one.module.value(problem.encoded, one, point.heap))
 
 
 def test_the_command_prints_a_table_and_json():

@@ -236,6 +236,8 @@ class GapCloser:
             for place in np.argsort(cost, kind="stable"):
                 if cost[place] >= below:
                     break
+                if not self._plain:  # thousands may be refused one by one
+                    self.tick()
                 if offer(*laid(root, zero.code[first + i[place]], one.code[j[place]])):
                     below = int(cost[place])
         return below

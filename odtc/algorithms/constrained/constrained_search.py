@@ -202,9 +202,10 @@ class ConstrainedSearch:
         self._tick, self.progress = tick, progress
 
     def inherit(self, looser: "ConstrainedSearch") -> None:
-        """Takes over the bounds of cases of a search that every tree of this one belongs to."""
+        """Takes over the counts and the bounds of cases of a search that every tree of this one belongs to."""
         if self._cases.keys() != looser._cases.keys() or not np.array_equal(self.order, looser.order):
             return
+        self.counts.share(looser.counts)
         for root, cases in self._cases.items():
             other = looser._cases[root]
             if np.array_equal(cases.subsets, other.subsets):
@@ -328,7 +329,8 @@ class ConstrainedSearch:
         """Searches to the end, or until the clock says stop; without `exactly` only what takes all cases at once."""
         try:
             self._leaves()
-            if self.problem.depth > 2 and exactly and not self.begun:
+            soon = self.inherited and not self.problem.n_constraints  # one pass tells all
+            if self.problem.depth > 2 and exactly and not (self.begun or soon):
                 self._shallower()
             self._globally()
             if exactly and self.best is None and not self.elsewhere:
@@ -425,8 +427,9 @@ class ConstrainedSearch:
 
     def _pass(self, weights: Weights, number: int) -> list[tuple[float, int, int]]:
         """Bounds of all cases that are not settled; the best of them as (weighted cost, root, place)."""
-        best = []
-        for root, cases in self._cases.items():
+        best, every = [], list(self._cases.items())
+        alone = self.inherited and not self.problem.n_constraints  # values are exact: a tree at once spares later roots
+        for root, cases in sorted(every, key=lambda case: case[1].told.min()) if alone else every:
             alive = np.flatnonzero(self._alive(cases))
             if not len(alive):
                 continue
@@ -438,6 +441,8 @@ class ConstrainedSearch:
             bound = self.tables.bound(value, weights)
             better = bound > cases.bound[alive]
             cases.bound[alive[better]], cases.multipliers[alive[better]] = bound[better], number
+            if alone and bound.min() < self.upper:
+                self._look(root, int(cases.subsets[alive[int(bound.argmin())]]), weights, None)
             for place in np.argsort(value, kind="stable")[:TRACED].tolist():
                 if np.isfinite(value[place]):
                     best.append((float(value[place]), root, int(cases.subsets[alive[place]])))
@@ -467,7 +472,9 @@ class ConstrainedSearch:
             reached = max(reached, (best[0][0] - weights.budget) / self.scale)
             for value, root, subset in best:
                 self.tick()
-                self._look(root, subset, weights, cuts if value == best[0][0] else None)
+                first = value == best[0][0]
+                if first or self.tables.bound(value, weights) < self.upper:  # else it has no better tree
+                    self._look(root, subset, weights, cuts if first else None)
             if not R or not any(self._alive(cases).any() for cases in self._cases.values()):
                 return
             most, multipliers = cuts.best()

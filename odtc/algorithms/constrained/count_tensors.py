@@ -56,6 +56,13 @@ class Counts:
         """(kinds, tests, tests), of `dtype`: over all rows that answer 1 to both tests."""
         return self._pairs(np.ones(len(self.problem.X), bool))
 
+    def share(self, other: "Counts") -> None:
+        """Takes what another has counted, if its rows and tests are the same, and their kinds by number."""
+        alike = self.factor.shape == other.factor.shape and self.problem.X.shape == other.problem.X.shape
+        if alike and (self.factor == other.factor).all() and (self.problem.X == other.problem.X).all():
+            self._below = other._below
+            vars(self).update({name: vars(other)[name] for name in ("total", "pairs") if name in vars(other)})
+
     def below(self, path: tuple[tuple[int, int], ...]) -> tuple[np.ndarray, np.ndarray]:
         """The pairs among the rows that give these answers.
 

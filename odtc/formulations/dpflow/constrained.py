@@ -17,8 +17,8 @@ from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, 
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.engines import DEEP, Engine, engine_of, over_all_tests
 from odtc.algorithms.constrained.first_trees import first_tree
-from odtc.algorithms.constrained.frontier_search import FrontierSearch
 from odtc.algorithms.constrained.subtree_search import improved
+from odtc.algorithms.constrained.targets.frontier_search import FrontierSearch
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.formulations.dpflow import threshold_search

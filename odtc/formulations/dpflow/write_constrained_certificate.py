@@ -18,7 +18,7 @@ from odtc.data.splits import Oblique
 from odtc.errors import CertificateError, ChoiceError, NotProvedError, TimeLimitReached
 from odtc.formulations.dpflow.threshold_search import ROWS, ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search, head, with_twins
-from odtc.problem.constraints.search_terms import accepting, search_problem
+from odtc.problem.constraints.search_terms import accepting, refined, search_problem, terms_of
 from odtc.problem.constraints.search_units import whole
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
@@ -108,7 +108,8 @@ def _evidence(facts: dict, read: Read, arrays: ConstrainedProblem, search: Engin
     if not read.problem.swept:
         found = _cases(facts, read, arrays, _by_case(search, arrays), scale, claim)
     else:
-        found = _swept_cases(facts, read, _Multipliers(search, arrays, np.arange(arrays.X.shape[1]), 1.0), scale, claim)
+        known = _Multipliers(search, arrays, np.arange(arrays.X.shape[1]), np.eye(len(arrays.bound)))
+        found = _swept_cases(facts, read, known, scale, claim)
     return {"multiplier_scale": int(scale)} | found
 
 
@@ -165,16 +166,20 @@ def _infeasible(problem: Problem, facts: dict) -> dict:
     return facts
 
 
-def _by_case(search: ConstrainedSearch, arrays: ConstrainedProblem, order: np.ndarray | None = None, factor=1) -> dict:
+def _by_case(
+    search: ConstrainedSearch, arrays: ConstrainedProblem, order: np.ndarray | None = None, factor=None
+) -> dict:
     """{(root, set of columns): multipliers} for the tests and sets of `arrays`, from what the search has found of its
-    own cases, whose tests are in another `order` then; those of a case of the same tests, or of more, or of any."""
+    own cases, whose tests are in another `order` then and whose multipliers `factor` turns into these (as of
+    `_Multipliers`); those of a case of the same tests, or of more, or of any."""
+    factor = np.eye(len(arrays.bound)) if factor is None else factor
     order = np.arange(arrays.X.shape[1]) if order is None else order
     mine = search.original
     tests = mine.subsets[:, mine.column][:, order]  # of each subset of the search
     place = np.argsort(order)
     known: dict[int, list[tuple[int, np.ndarray]]] = {}
     for root, subset, m in search.evidence():
-        known.setdefault(int(place[root]), []).append((subset, np.rint(m * factor)))
+        known.setdefault(int(place[root]), []).append((subset, np.rint(factor @ m)))
     largest = fixed_point(arrays)[1]
     found = {}
     for subset, wanted in enumerate(arrays.subsets[:, arrays.column]):
@@ -196,8 +201,8 @@ class _Multipliers:
         The problem of the checker.
     order : int (tests,)
         The tests of the search in the order of the arrays'.
-    factor : float64 (constraints,) or float
-        A multiplier of the arrays is so many of the search's.
+    factor : float64 (constraints of the arrays, constraints of the search)
+        A multiplier of the arrays is so many of each of the search's.
     """
 
     def __init__(self, search: Engine, arrays: ConstrainedProblem, order: np.ndarray, factor):
@@ -222,7 +227,7 @@ class _Multipliers:
         return next(iter(self.passes), [0] * len(self.largest)) if found is None else self._named(found)
 
     def _named(self, multipliers: np.ndarray) -> list[int]:
-        return [int(m) for m in np.clip(np.rint(multipliers * self.factor), 0, self.largest)]
+        return [int(m) for m in np.clip(np.rint(self.factor @ multipliers), 0, self.largest)]
 
 
 def certificate_of(
@@ -319,14 +324,16 @@ def certify_found(
         except (CertificateError, TooLarge) as refused:
             raise ChoiceError(str(refused)) from None
         mine, fine = search.problem, search.settled().scale
-        if len(mine.bound) != len(arrays.bound):
+        stated = np.flatnonzero(_stated(problem))  # what a certificate asks of every tree the search may hold as sums
+        if len(stated) != len(arrays.bound):
             raise ChoiceError("the certificate has other sums than the search")
         # A multiplier is a price of what is used in units of cost; both have other units here.
-        used, stated = (
+        used, here = (
             np.abs(one.uses).sum(axis=(1, 2)) + np.abs(one.branch_uses) + np.abs(one.leaf_uses).sum(axis=1)
             for one in (mine, arrays)
         )
-        factor = used / np.maximum(stated, 1) * facts["scale"] * unit * scale / fine
+        factor = np.zeros((len(here), len(used)))
+        factor[np.arange(len(here)), stated] = used[stated] / np.maximum(here, 1) * facts["scale"] * unit * scale / fine
         facts["tree"] = heap.to_tree(encoded).to_json()
         facts["claim"] = round(problem.module.objective(problem, heap) * facts["scale"])
         try:  # a number that is satisfied within rounding only is none to a checker of exact decimals
@@ -343,6 +350,16 @@ def certify_found(
         return facts
 
     return make
+
+
+def _stated(problem: Problem) -> list[bool]:
+    """Of each sum of the search whether a certificate holds it as a sum."""
+    found, encoded = [], refined(problem.encoded, problem.constraints)
+    for given in problem.constraints:
+        terms = terms_of(encoded, given)
+        n = len(terms.lines) + (terms.nodes is not None) + len(terms.leaves)
+        found += [given.name not in LISTED_ONLY] * n
+    return found
 
 
 def _terms(problem: Problem, facts: dict, read: Read) -> dict:

@@ -7,6 +7,7 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 
+WHOLE = 2.0**52  # whole numbers below are exact, and so are their differences
 MOST_DENOMINATOR = 10**6  # of weights and prices that are no whole numbers
 ROUNDED = 2**24  # the largest coefficient of a sum that is rounded
 
@@ -19,6 +20,9 @@ def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
     TooLarge
         If there is no such scale of a moderate size.
     """
+    found = np.rint(values)
+    if (found == values).all() and np.abs(found).max(initial=0) < WHOLE:  # most are
+        return found.astype(np.int64), 1
     parts = [Fraction(value).limit_denominator(MOST_DENOMINATOR) for value in np.unique(values).tolist()]
     scale = lcm(*(part.denominator for part in parts)) if parts else 1
     if scale <= MOST_DENOMINATOR:

@@ -1,7 +1,8 @@
 """What a constraint costs: the best tree for each number of it, by one search for all numbers if there is one.
 
 Else by few searches: a tighter number can only cost more, so the loosest and the tightest number are searched, and
-numbers between two of the same cost, or between two without a tree, need no search of their own; the others are halved.
+numbers between two of the same cost, or between two without a tree, need no search of their own, nor does one that the
+best tree of a looser number keeps; the others are halved.
 The tree of a tighter number is a start for a looser one, whose cost is a bound for all tighter ones.
 """
 
@@ -157,6 +158,15 @@ def frontier(
         points[place] = Point(loose_first[place], found.heap, paid, lower, True)
         return points[place]
 
+    def tighter(place: int, loose: Point, start: HeapTree | None) -> None:
+        """A tighter number than that of a point, which may tell it."""
+        given = loose_first[place]
+        kept = loose.ended == "optimal" and given.holds(given.module.value(problem.encoded, given, loose.heap))
+        if kept or loose.ended == "infeasible":
+            points[place] = replace(loose, constraint=given, searched=False)
+        else:
+            search(place, loose.bound, start)
+
     def between(low: int, high: int) -> None:
         """Fills the places between two that are known, the looser first."""
         if high - low < 2 or stopped:
@@ -169,14 +179,20 @@ def frontier(
                 points[place] = replace(tight, constraint=loose_first[place], searched=False)
             return
         middle = (low + high) // 2
-        search(middle, loose.bound if loose.bound is not None else 0.0, tight.heap)
+        tighter(middle, loose, tight.heap)
         between(low, middle)
         between(middle, high)
 
     last = len(given) - 1
-    search(last, 0.0, None)
-    if last and not stopped:
-        search(0, 0.0, points[last].heap)
+    if until is None and last:  # bounds of the cases of the loosest number serve all
+        search(0, 0.0, None)
+        if not stopped:
+            tighter(last, points[0], None)
+    else:
+        search(last, 0.0, None)
+        if last and not stopped:
+            search(0, 0.0, points[last].heap)
+    if not stopped:
         between(0, last)
     if stopped:
         say("interrupted: the numbers that were not searched have what their neighbours tell")

@@ -40,6 +40,7 @@ SUMMARY = (
 )
 OPS = ()
 SUBJECT = Subject.PREDICTIONS
+MOST_LINES = 12  # neighbours that the search heeds as sums; of more it asks every tree that it would take
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
@@ -97,8 +98,9 @@ def _neighbours(encoded: Encoded, given: Constraint) -> np.ndarray:
 
 
 def terms(encoded: Encoded, given: Constraint) -> Terms:
-    """There is a line for each two neighbours: too many for multipliers."""
-    return Terms(checked=True)
+    """There is a line for each two neighbours; so many would be too many for multipliers."""
+    found = answers(encoded, given) if len(_neighbours(encoded, given)) <= MOST_LINES else []
+    return Terms(lines=tuple(found)) if found else Terms(checked=True)
 
 
 def tries(encoded: Encoded) -> list[str]:

@@ -10,7 +10,12 @@ the lower envelope of (uses, cost) seen from b. Every tree met is offered to eve
 met is a cut (multipliers) for every target. A bound of a target, or of one of its cases, holds for all tighter ones.
 What is left of a target is closed case by case, as one search alone does (close_gap). If the uses differ from target to
 target (a precision, an F1 score), counts of rows, trees, cuts and bounds are shared all the same; a pass then bounds
-the target that it was made for, and the tighter ones.
+the target that it was made for, and the tighter ones. So do lists of subtrees: a tree that keeps a tighter target t'
+keeps t, so that one of cost < UB' has
+
+    scale · cost + m · uses_t  ≤  scale · (UB' - 1) + m · b_t,
+
+and what it uses of t' is a sum of what it uses of two targets (shared_sums).
 """
 
 from collections.abc import Callable
@@ -25,12 +30,15 @@ from odtc.algorithms.constrained.constrained_search import ROUNDS, ConstrainedSe
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
+from odtc.algorithms.constrained.targets.shared_sums import SharedSums
 from odtc.algorithms.constrained.trace_tree import by_weight, cheapest, labelled, labellings, trace
 
 ANY = 2**50  # no sum is greater
 TRACED = 4  # cases whose trees are looked at after each pass: there are many passes
 FIRST = 3  # targets that have passes of their own at less depth: the ends and the middle
 FURTHER = 4.0  # lists are made so much longer if that serves other targets: of the gap that they close
+FAR = 40.0  # the same of short ones
+SEEKING = 3  # rounds of multipliers for a target without a tree, before it is asked whether there is one
 SHORT = 200_000  # pairs of a list that is made before the case has multipliers of its own
 MOST_FITS = 4_000_000  # labellings times targets that are compared at once
 
@@ -83,7 +91,10 @@ class FrontierSearch:
             leaf_uses=np.tile(problem.leaf_uses[:R], (times, 1)),
         )
         self.base = ConstrainedSearch(joint, tick, counts=counts, scale=self.scale)
-        self.tables = [self._for(target) for target in range(n)]
+        _ = self.base.counts.pairs, self.base.counts.total  # once for all copies
+        self.tables = [self._for(self.rows[target], self.bounds[target]) for target in range(n)]
+        self.sums = None if self.shared else SharedSums.of(self.base.tables.counts, self.rows, self.bounds)
+        self.listing = None if self.sums is None else self._for(self.sums.listed, None)
         most = problem.most_cost
         self.upper = np.full(n, most + 1)
         self.best: list = [None] * n
@@ -106,15 +117,15 @@ class FrontierSearch:
         self.number = np.zeros((n, len(self.subset)), int)
         self.listed = np.zeros((n, len(self.subset)), bool)
 
-    def _for(self, target: int) -> Pass:
-        """The tables of one target."""
-        tables, counts, rows = copy(self.base.tables), copy(self.base.counts), self.rows[target]
+    def _for(self, rows: np.ndarray, bound: np.ndarray | None) -> Pass:
+        """The tables with some of the sums, int (sums,), and their bound; None is that of the joint problem."""
+        tables, counts = copy(self.base.tables), copy(self.base.counts)
         problem = self.base.problem
+        own = {"bound": problem.bound[rows] if bound is None else bound}
         if not self.shared:
             counts.uses = counts.uses[rows]
-            own = {key: getattr(problem, key)[rows] for key in ("uses", "branch_uses", "leaf_uses")}
-            problem = replace(problem, bound=self.bounds[target], **own)
-        tables.problem = counts.problem = replace(problem, bound=self.bounds[target])
+            own |= {key: getattr(problem, key)[rows] for key in ("uses", "branch_uses", "leaf_uses")}
+        tables.problem = counts.problem = replace(problem, **own)
         tables.counts = counts
         return tables
 
@@ -125,9 +136,11 @@ class FrontierSearch:
             if self.base.problem.depth > 2 and exactly:
                 self._shallower()
             for target in self._order()[: None if exactly else FIRST]:
+                if exactly and self.best[target] is None and not self.infeasible[target]:
+                    self._globally(target, SEEKING)
+                    self._feasibility()
                 self._globally(target)
             if exactly:
-                self._feasibility()
                 for target in range(len(self.bounds)):
                     self._raise_floors()
                     self._locally(target)
@@ -265,17 +278,16 @@ class FrontierSearch:
             cuts.add(cost, np.array(uses)[self.rows[target]] - self.bounds[target])
         return cuts
 
-    def _globally(self, target: int) -> None:
+    def _globally(self, target: int, rounds: int = ROUNDS) -> None:
         """Multipliers for all cases of a target at once; each pass is one for all targets."""
         R, multipliers = self.bounds.shape[1], np.zeros(self.bounds.shape[1])
         self._raise_floors()
-        for _ in range(ROUNDS if R else 1):
+        for _ in range(rounds if R else 1):
             if not self._alive(target).any():
                 return
             if self._points:
                 most, multipliers = self._cuts(self._points, target).best()
-                reached = self._reached(target)
-                if most <= reached + 1e-6 * max(1.0, abs(reached)):
+                if np.ceil(most - 1e-6) <= np.ceil(self._reached(target) - 1e-6):
                     return
             weights = self._weights(target, multipliers)
             if self._key(target, weights.multipliers) in self._passed:
@@ -283,12 +295,19 @@ class FrontierSearch:
             best = self._pass(target, weights)
             if not best:
                 return
-            for value, root, subset in best:
+            for value, place in best:
                 self.tick()
-                self._look(root, subset, weights, self._points if value == best[0][0] else None)
+                first = value == best[0][0]
+                if first or self._alive(target, place).any():
+                    root, subset = int(self.root[place]), int(self.subset[place])
+                    self._look(root, subset, weights, self._points if first else None)
 
     def _key(self, target: int, multipliers: np.ndarray) -> tuple[int, bytes]:
-        return 0 if self.shared else target, multipliers.tobytes()
+        return self._first(target, multipliers), multipliers.tobytes()
+
+    def _first(self, target: int, multipliers: np.ndarray) -> int:
+        """The loosest target whose weighted costs are those of this one."""
+        return 0 if self.shared or not multipliers.any() else target
 
     def _reached(self, target: int) -> float:
         """The greatest bound on all trees of a target that passes gave."""
@@ -298,9 +317,9 @@ class FrontierSearch:
                 found = max(found, (least - float(m @ self.bounds[target if self.shared else of])) / self.scale)
         return found
 
-    def _pass(self, target: int, weights: Weights) -> list[tuple[float, int, int]]:
-        """Bounds of all cases that are left of a target; the best of them as (weighted cost, root, subset)."""
-        best = []
+    def _pass(self, target: int, weights: Weights) -> list[tuple[float, int]]:
+        """Bounds of all cases that are left of a target; the best of them as (weighted cost, place)."""
+        best, target = [], self._first(target, weights.multipliers)
         number = self._numbered(target, weights)
         self._passed.add(self._key(target, weights.multipliers))
         left = np.flatnonzero((self._alive() if self.shared else self._alive()[target:]).any(axis=0))
@@ -313,7 +332,7 @@ class FrontierSearch:
             every[mine] = value
         for place in np.argsort(every, kind="stable")[:TRACED].tolist():
             if np.isfinite(every[place]):
-                best.append((float(every[place]), int(self.root[left[place]]), int(self.subset[left[place]])))
+                best.append((float(every[place]), int(left[place])))
         self._least[number] = best[0][0] if best else np.inf
         return best
 
@@ -336,30 +355,55 @@ class FrontierSearch:
         self.number[:, places] = np.where(better, number, self.number[:, places])
 
     def _feasibility(self) -> None:
-        """For the targets without a tree: one, or the proof that there is none, by halving them."""
-        low = next((target for target, tree in enumerate(self.best) if tree is None), len(self.best))
-        high = len(self.best) - 1  # of low .. high nothing is known
-        while low <= high:
-            middle = high if low == 0 else (low + high) // 2
-            problem = replace(
-                self.tables[middle].problem,
-                cost=np.zeros_like(self.base.problem.cost),
-                branch_cost=0,
-                bound=self.bounds[middle],
-            )
-            search = ConstrainedSearch(problem, self._tick, counts=self.tables[middle].counts)
+        """For the targets without a tree: one, or the proof that there is none. Trees that use least come first, which
+        with one sum tells all; what is left is halved."""
+        last = len(self.best) - 1
+        if not self.bounds.shape[1] or self.best[last] is not None:
+            return
+        if not self.infeasible[last]:
+            self._seek(last)
+        low, before = self._loosest_without(), -1
+        while before < low <= last and not self.infeasible[low]:
+            self._seek(low)
+            low, before = self._loosest_without(), low
+        while low <= last and not self.infeasible[low]:
+            # Of low .. last nothing is known.
+            middle = last if low == 0 else (low + last) // 2
+            tables = self.tables[middle]
+            problem = replace(tables.problem, cost=np.zeros_like(self.base.problem.cost), branch_cost=0)
+            search = ConstrainedSearch(problem, self._tick, counts=tables.counts)
             search.begun = True  # trees of less depth were tried for all targets
             found = search.run()
             self.tick()
             if found.infeasible:
                 self.infeasible[middle:] = True
-                high = middle - 1
+                last = middle - 1
             elif found.test is not None:
                 self._offer(found.test, found.label, *self._measured(found.test, found.label))
-                low = next((target for target, tree in enumerate(self.best) if tree is None), len(self.best))
-                low = max(low, middle + 1)
+                low = max(self._loosest_without(), middle + 1)
             else:
                 return
+
+    def _loosest_without(self) -> int:
+        """The loosest target without a tree."""
+        return next((target for target, tree in enumerate(self.best) if tree is None), len(self.best))
+
+    def _seek(self, target: int) -> None:
+        """Offers trees that use least of the sums of a target, weighed by the largest multipliers m, to all targets. A
+        tree that keeps the target has m · uses ≤ m · bound, so that there is none if the least m · uses is more."""
+        weights, found = Weights.of(self.tables[target].counts, 0, self.largest), []
+        for root in self.roots:
+            self.tick()
+            subsets = self.base._cases[root].subsets
+            value = self.base.tables.roots(root, weights, self.base._of(subsets))
+            place = int(value.argmin())
+            found.append((float(value[place]), root, int(subsets[place])))
+        found.sort()
+        if not found or found[0][0] > weights.budget:
+            self.infeasible[target:] = True
+        for value, root, subset in found[:TRACED]:
+            if value < np.inf:
+                self._look(root, subset, weights, None)
 
     def _locally(self, target: int) -> None:
         """Each case that is left of a target, best first: its own multipliers, then all trees that could cost less."""
@@ -370,7 +414,7 @@ class FrontierSearch:
             self.tick()
             if place in self._lists and self._join(target, place):
                 continue
-            if self._close(target, place, SHORT):
+            if self._close(target, place, SHORT, FAR) or self._close(target, place, SHORT):
                 continue
             self._tighten(target, place)
             if self._alive(target, place)[0]:
@@ -393,16 +437,18 @@ class FrontierSearch:
             if not self._alive(target, place)[0] or len(own) == before:
                 return
 
-    def _close(self, target: int, place: int, most: int) -> bool:
+    def _close(self, target: int, place: int, most: int, further: float = FURTHER) -> bool:
         """Lists the trees of a case that could cost less, for neighbouring targets, too, and joins them; False if
         there are more than `most` pairs."""
         m = self.tried[self.number[target, place]]
-        limits = self._limits(m)
+        limits = self._limits(target, m)
         mine = limits[target]
         room = mine - (self.scale * self.lower[target, place] + float(m @ self.bounds[target]))
-        others = limits[self._alive(None, place)[:, 0]] if self.shared else limits[:0]
-        limit = float(others[others <= mine + FURTHER * room].max(initial=mine))
+        others = limits[self._alive(None, place)[:, 0] & self._served(target)]
+        limit = float(others[others <= mine + further * room].max(initial=mine))
         closer = self._closer(target, place, m)
+        if self.listing is not None:
+            closer.tables = self.listing
         closer.most_pairs = most
         try:
             lists = closer.listed(int(self.root[place]), limit)
@@ -411,18 +457,29 @@ class FrontierSearch:
         self._lists[place] = target, m, limit, lists
         return self._join(target, place)
 
-    def _limits(self, multipliers: np.ndarray) -> np.ndarray:
-        """float64 (targets,): what a tree that costs less than the best of each target weighs at most."""
-        return self.scale * (self.upper - 1.0) + self.bounds.astype(float) @ multipliers.astype(float)
+    def _served(self, target: int) -> np.ndarray:
+        """bool (targets,): those whose trees the lists of this one may hold."""
+        every = np.arange(len(self.bounds))
+        return (every >= 0) if self.shared else (every == target) if self.sums is None else (every >= target)
+
+    def _limits(self, target: int, multipliers: np.ndarray) -> np.ndarray:
+        """float64 (targets,): what a tree of each target that costs less than its best weighs at most, with the uses of
+        `target`; of served ones alone."""
+        budget = self.bounds if self.shared else self.bounds[target]
+        return self.scale * (self.upper - 1.0) + budget.astype(float) @ multipliers.astype(float)
 
     def _join(self, target: int, place: int) -> bool:
         """Looks at all pairs of the lists of a case; False if the lists are too short for a target."""
         of, m, limit, lists = self._lists[place]
-        if not (self.shared or of == target) or self._limits(m)[target] > limit:
+        if not self._served(of)[target] or self._limits(of, m)[target] > limit:
             return False
         below = int(self.upper[target])
         if lists is not None:
             closer, root = self._closer(target, place, m), int(self.root[place])
+            if self.sums is not None:
+                lists = [self.sums.seen_by(target, part) for part in lists]
+                closer.tables = copy(closer.tables)
+                closer.tables.problem = self.sums.problem_of(target, closer.tables.problem)
             below = closer.join(root, lists, below, lambda *tree: self._offer(*tree, *self._measured(*tree)))
         self.listed[target, place] = True
         self.lower[target:, place] = np.maximum(self.lower[target:, place], below)

@@ -1,0 +1,1 @@
+"""One constrained search for many bounds of its sums."""
