@@ -25,8 +25,10 @@ WORDS = {termination: words.capitalize() for words, termination in HIGHS.items()
 HEADER = re.compile(rb"\s*Model status *\n *(\S.*)\n\s*# Primal solution values *\n *(\S+) *\n")
 OBJECTIVE = re.compile(rb" *Objective +(\S+) *\n")
 # Since 1.16 the bound and the gap of a MIP follow the objective, and "sparse" or "partial" the negative number.
-MIP_FACTS = re.compile(rb"(?: *Objective_bound +(\S+) *\n)?(?: *MIP_rel_gap +\S+ *\n)?")
-COLUMNS = re.compile(rb" *# Columns (-?\d{1,12})(?: (?:sparse|partial))? *\n")
+COLUMNS = re.compile(
+    rb"(?: *Objective_bound +(?P<bound>\S+) *\n)?(?: *MIP_rel_gap +\S+ *\n)?"
+    rb" *# Columns (?P<count>-?\d{1,12})(?: (?:sparse|partial))? *\n"
+)
 NEAR = 1e-6  # of the objective: as far as a bound may be below it and still prove it
 ROWS = re.compile(rb"# Rows (\d{1,12}) *\n")
 
@@ -44,12 +46,11 @@ def read(data: bytes) -> RawPoint:
     if header[2] in (b"None", b"Infeasible"):
         return RawPoint(NAME, None, None, status)
     objective = OBJECTIVE.match(data, header.end())
-    facts = MIP_FACTS.match(data, objective.end() if objective else header.end())
-    found = COLUMNS.match(data, facts.end())
+    found = COLUMNS.match(data, objective.end() if objective else header.end())
     if not found:
         raise cut_off("a line '# Columns n' after the primal values")
-    count, end = int(found[1]), data.find(b"\n# ", found.end() - 1) + 1 or len(data)
-    sparse = found[1].startswith(b"-")  # name, value, index; absent columns are 0
+    count, end = int(found["count"]), data.find(b"\n# ", found.end() - 1) + 1 or len(data)
+    sparse = found["count"].startswith(b"-")  # name, value, index; absent columns are 0
     names, values = table(data, found.end(), end, 3 if sparse else 2, "the columns")[:2]
     if len(names) != abs(count):
         raise cut_off(f"{abs(count)} columns, as the file announces", str(len(names)))
@@ -58,7 +59,7 @@ def read(data: bytes) -> RawPoint:
     if not data.endswith(b"\n") or (not sparse and (not rows or data.count(b"\n", rows.end()) < int(rows[1]))):
         raise cut_off("whole lines to the end and every row that the file announces")
     value = number(objective[1]) if objective else None
-    bound = number(facts[1]) if facts[1] else None
+    bound = number(found["bound"]) if found["bound"] else None
     unproved = value is not None and bound is not None and abs(value - bound) > NEAR * max(1.0, abs(value))
     return RawPoint(NAME, names, values.numbers("the columns"), status, value, None if sparse else count, unproved)
 
