@@ -56,6 +56,7 @@ class BinnedTree:
         self.whole = bool((ranked.most == self.saved).all())  # what leaves could cost is what all labels save
         self.kept, codes = [], []
         for ranks in ranked.rank.T:
+            check()
             self.kept.append(_cuts(ranks, parts))
             codes.append(np.searchsorted(self.kept[-1], ranks).astype(np.uint16))
         self.code = np.stack(codes) if codes else np.zeros((0, ranked.n), np.uint16)

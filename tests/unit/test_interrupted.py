@@ -1,14 +1,16 @@
 """Ctrl-C and SIGTERM, wherever they come: what is in hand is handed in, and nothing more is begun that lasts."""
 
+import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from odtc.algorithms.thresholds import compiled
+from odtc.algorithms.thresholds import compiled, ranks
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.base import deadline
 from odtc.data.reading import read_arrays
+from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.heuristics.heuristic import grow
@@ -16,6 +18,14 @@ from odtc.verification import certificate
 from odtc.workflow import near_optimal_set, pipeline
 from odtc.workflow.provenance import certificates
 from tests.command_line import odtc as command
+
+# The functions that look at the clock before the search, by stage.
+STAGES = {
+    "columns": {"_distinct_columns"},
+    "rows": {"merge_rows"},
+    "orders": {"order"},
+    "bins": {"__init__"},
+}
 
 
 def interrupted(*given, **keywords):
@@ -104,3 +114,26 @@ def test_no_search_of_a_large_table_begins_when_the_limit_has_passed(monkeypatch
     with deadline.within(deadline.MOMENT):
         found = threshold_search.search(problem, start)
     assert found.heap is start and found.bound == 0 and not found.interrupted
+
+
+@pytest.mark.parametrize("stage", ["columns", "rows", "orders", "bins"])
+@pytest.mark.parametrize("interruption", [False, True])
+def test_an_end_while_the_rows_of_a_large_table_are_ranked_hands_in_the_start(stage, interruption, monkeypatch):
+    """The clock comes to its end at the first look in a stage before the search."""
+    rng = np.random.default_rng(1)
+    X = rng.random((80, 3))
+    problem = pipeline.pose(read_arrays(X, X[:, 0] * X[:, 1] > 0.3), "dpflow", 3, encoding="thresholds")
+    start, looked, wanted = grow("cart", problem.encoded, problem.topology), [], STAGES[stage]
+
+    def check():
+        if sys._getframe(1).f_code.co_name in wanted or sys._getframe(2).f_code.co_name in wanted:
+            looked.append(stage)
+            raise KeyboardInterrupt if interruption else TimeLimitReached("the time limit came")
+
+    monkeypatch.setattr(ranks, "TALL_TABLE", 0)
+    monkeypatch.setattr(threshold_search, "LARGE", 0)
+    monkeypatch.setattr(deadline, "check", check)
+    with deadline.within(50):
+        found = problem.module.search(problem, start, None)
+    assert looked and found.bound == 0 and found.interrupted == interruption
+    assert problem.module.objective(problem, found.heap) <= problem.module.objective(problem, start)

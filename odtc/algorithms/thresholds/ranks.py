@@ -20,11 +20,14 @@ from math import gcd, lcm
 
 import numpy as np
 
+from odtc.base import deadline
+
 WHOLE = 2**40  # units of one loss at most, if weights are whole multiples of a unit
 FINE = 2**46  # units of all losses together, if they are not
 SMALL = 2**29  # sums below this are held in int32
 DECIMAL = 1e-13  # of the largest: what sums of decimals are off by
 NO_RADIX = 2**62
+TALL_TABLE = 100_000  # rows from which the clock is looked at between two columns
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ class RankedRows:
         order = np.empty(self.rank.shape[::-1], np.uint32)
         small = self.rank.max(initial=0) < 2**16  # numpy sorts 16 bits by counting
         for f, line in enumerate(order):
+            _look(self.n)
             column = self.rank[:, f].astype(np.uint16) if small else self.rank[:, f]
             by_rank = np.argsort(column, kind="stable")
             line[:] = by_rank << 1
@@ -177,6 +181,12 @@ def rank_rows(
     )
 
 
+def _look(n: int) -> None:
+    """Raises TimeLimitReached between two columns of many rows, if the time is over."""
+    if n > TALL_TABLE:
+        deadline.check()
+
+
 def _whole_type(most: np.ndarray, price: int) -> type:
     """The shortest type that holds the sums of a search whose entries cost at most this."""
     return np.int32 if int(most.sum()) + price < SMALL else np.int64
@@ -196,6 +206,7 @@ def merge_rows(rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     key, n_keys = np.zeros(len(rank), np.int64), 1
     for column in rank.T:
+        _look(len(rank))
         wide = int(column.max(initial=0)) + 1
         if n_keys * wide >= NO_RADIX:  # the number of the row would overflow: those seen so far are numbered afresh
             seen, key = np.unique(key, return_inverse=True)
@@ -215,6 +226,7 @@ def _distinct_columns(rank):
     them)."""
     alias, kept, dense, seen = np.full(rank.shape[1], -1), [], [], {}
     for f, column in enumerate(rank.T):
+        _look(len(rank))
         present = np.zeros(int(column.max(initial=0)) + 1, bool)
         present[column] = True
         if present.sum() < 2:

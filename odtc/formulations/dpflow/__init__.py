@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from odtc.base import deadline
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.auto_estimate import counts, estimate  # noqa: F401
 from odtc.formulations.dpflow.forms import form, moments, states
@@ -184,7 +184,14 @@ def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.
                 heap, below = constrained.floor_of(problem, multipliers)
             start, floor = constrained.cheaper(problem, heap, start), max(floor, below)
         return constrained.search(problem, start, progress, floor)
-    found = threshold_search.search(problem, start, progress)
+    try:
+        found = threshold_search.search(problem, start, progress)
+    except (TimeLimitReached, KeyboardInterrupt) as end:  # while its arrays were made
+        if start is None:
+            raise
+        if stopped := isinstance(end, KeyboardInterrupt):
+            deadline.end_soon()
+        found = Searched(start, 0.0, False, 1, 1, "no search was begun", interrupted=stopped)
     return replace(found, bound=max(found.bound, floor))
 
 
