@@ -126,7 +126,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
             Numbers, text or categories; NaN, None or pandas.NA if missing.
         y : array (rows,)
             Labels.
@@ -254,7 +254,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
 
         Returns
         -------
@@ -269,7 +269,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
         y : array (rows,)
             Labels.
         sample_weight : float (rows,) or None
@@ -299,7 +299,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
 
         Returns
         -------
@@ -316,7 +316,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
 
         Returns
         -------

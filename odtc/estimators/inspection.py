@@ -24,7 +24,7 @@ class InspectionMixin:
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
 
         Returns
         -------
@@ -125,7 +125,7 @@ class InspectionMixin:
         ----------
         others : mapping {name: fitted estimator} or sequence of fitted estimators
             Of any kind with `predict`.
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
         y : array (rows,) or None
             Labels, for accuracies; numbers, for errors; costs float (rows, actions) of a policy, for what it pays.
 

@@ -78,7 +78,7 @@ class LeafSumsEstimator(TreeEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
             Numbers, text or categories; NaN, None or pandas.NA if missing.
         y : array (rows,)
             Numbers; of survival a structured array of events (bool) and times, in this order.
@@ -121,7 +121,7 @@ class LeafSumsEstimator(TreeEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
 
         Returns
         -------

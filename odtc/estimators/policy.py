@@ -80,7 +80,7 @@ class OptimalPolicyTree(TreeEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
         y : float (rows, actions) or array (rows,)
             What each action costs on each row; or with `outcome` the action that each row received.
         outcome : float (rows,) or None
@@ -168,7 +168,7 @@ class OptimalPolicyTree(TreeEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
 
         Returns
         -------
@@ -183,7 +183,7 @@ class OptimalPolicyTree(TreeEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
         costs : float (rows, actions) or array (rows,)
             In the order of `actions_`; or with `outcome` the action that each row received, of which the costs are
             estimated on these rows as `fit` does.

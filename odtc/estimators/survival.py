@@ -83,7 +83,7 @@ class OptimalSurvivalTree(LeafSumsEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
             Numbers, text or categories; NaN, None or pandas.NA if missing.
         y : structured array (rows,)
             The first field is whether there was an event (bool), the second the time (float).
@@ -110,7 +110,7 @@ class OptimalSurvivalTree(LeafSumsEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
         return_array : bool
 
         Returns
@@ -125,7 +125,7 @@ class OptimalSurvivalTree(LeafSumsEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
         return_array : bool
 
         Returns
@@ -140,7 +140,7 @@ class OptimalSurvivalTree(LeafSumsEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
         y : structured array (rows,)
         sample_weight : float (rows,) or None
 

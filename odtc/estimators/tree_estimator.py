@@ -5,11 +5,13 @@ from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from odtc.base.memory import require_memory
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import DataWarning, SolverError
 from odtc.estimators.cost_complexity import price_of_branch_node
@@ -23,12 +25,22 @@ from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_c
 WARNING = "WARNING: "  # how a message begins that a caller must not miss
 
 
+def _dense(X):
+    """A sparse matrix of scipy as an array, in which cells that are not stored are 0; anything else as it is."""
+    if not issparse(X):
+        return X
+    require_memory(
+        8.0 * X.shape[0] * X.shape[1], f"the sparse matrix of shape {X.shape} as an array", "take fewer rows or columns"
+    )
+    return X.toarray()
+
+
 class TreeEstimator(InspectionMixin, BaseEstimator):
     """An estimator whose `fit` makes `tree_`; it has `categorical_features`, `random_state` and `time_limit`."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
     def apply(self, X):
@@ -36,7 +48,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
 
         Returns
         -------
@@ -51,7 +63,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or data frame (rows, columns)
+        X : array, sparse matrix or data frame (rows, columns)
 
         Returns
         -------
@@ -104,7 +116,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         from odtc.data import column_types, frames  # they load polars
         from odtc.data.notes import notes_on_words
 
-        given = self.categorical_features
+        given, X = self.categorical_features, _dense(X)
         frames.expect_names(X)
         if frames.is_mixed(X) or not isinstance(given, str):
             validate_data(self, X, skip_check_array=True)
@@ -133,6 +145,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         from odtc.data import frames
 
         check_is_fitted(self)
+        X = _dense(X)
         frames.expect_names(X)
         if frames.is_mixed(X) or any(feature.kind != NUMERIC for feature in self.features_):
             validate_data(self, X, reset=False, skip_check_array=True)

@@ -1,10 +1,14 @@
 """What `OptimalTreeClassifier` refuses, as its users meet it: a ValueError (TypeError for cells) that names the
 parameter or the column."""
 
+import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from odtc import OptimalTreeClassifier
+from odtc.base import memory
+from odtc.errors import ModelError
 from odtc.workflow import pipeline
 from tests.command_line import MONKS
 
@@ -71,3 +75,18 @@ def test_two_columns_of_one_name_and_none_at_all_are_refused_in_a_sentence():
         OptimalTreeClassifier(max_depth=1).fit(twice, [0, 1])
     with pytest.raises(ValueError, match=r"0 feature\(s\)"):
         OptimalTreeClassifier(max_depth=1).fit(twice[[]], [0, 1])
+
+
+def test_a_sparse_matrix_is_the_array_that_it_stands_for():
+    """OneHotEncoder hands one to the next step of a pipeline."""
+    X, y = np.eye(6)[[0, 1, 2, 3, 4, 5, 0, 1]], [0, 1, 0, 1, 0, 1, 0, 1]
+    tree = OptimalTreeClassifier(max_depth=2).fit(sp.csr_array(X), y)
+    assert tree.tree_.to_json() == OptimalTreeClassifier(max_depth=2).fit(X, y).tree_.to_json()
+    for form in (sp.csr_array, sp.csc_matrix, sp.coo_array):
+        np.testing.assert_array_equal(tree.predict_proba(form(X)), tree.predict_proba(X))
+
+
+def test_a_sparse_matrix_that_has_no_room_as_an_array_is_refused(monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 2**20)
+    with pytest.raises(ModelError, match=r"\(3000000, 40\) as an array would take about 0.9 GiB"):
+        OptimalTreeClassifier(max_depth=1).fit(sp.csr_array((3_000_000, 40)), np.zeros(3_000_000))
