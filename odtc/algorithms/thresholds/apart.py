@@ -48,7 +48,7 @@ class Part:
 def pays(search: Any, node: Any, height: int) -> bool:
     """Whether the cuts of a node are evaluated by other processes."""
     team = workers.present()
-    if team is None or search.relaxed is not None or search.coarse is not None or search.ranked.binary:
+    if team is None or search.relaxed is not None or search.coarse is not None or search.ranked.by_tests:
         return False
     below = search.height > LEAST and int((search.nodes.cuts(search.root)[0] - 1).sum()) < FEW * team.size
     if height != search.height - below or height < LEAST or (node is search.root) == below:

@@ -1,4 +1,4 @@
-"""Nodes of a search over tests with two answers each: trees of depth 2 by sums over pairs of tests.
+"""Nodes of a search over few tests, each with two answers: trees of depth 2 by sums over pairs of tests.
 
 With x_f(e) in {0, 1} and what each entry saves for each label, P_k[f, g], the savings of label k on the entries that
 answer 1 to f and to g, give every tree of depth 2 at once: with s_k[f] = P_k[f, f] and t_k the sums of all entries,
@@ -9,7 +9,8 @@ answer 1 to f and to g, give every tree of depth 2 at once: with s_k[f] = P_k[f,
 With two labels only P, the sums of signed gains, is needed: two leaves with sums a and b save |a| + |b| =
 max(|a + b|, |a - b|). P of one side of a test is P of the node less that of the other side, so that only the smaller
 side is counted: row by row by the compiled kernels (binary_pairs), by matrix products in numpy. Answers that most
-entries have are taken as 0 in P, as the formulas are the same if 0 and 1 of a test are exchanged.
+entries have are taken as 0 in P, as the formulas are the same if 0 and 1 of a test are exchanged. A column of more
+than two ranks is one test for each of its cuts.
 """
 
 from collections.abc import Callable
@@ -24,6 +25,7 @@ EXACT = 2**24  # whole numbers below it are exact in float32
 TABLE = 2**27  # bytes of the sums over triples of tests at most
 SETS = 2**27  # bytes for sets of entries of which the best tree of height 3 is remembered, at most
 FEW_SETS = 2**10  # of them at first
+LONG = 1e8  # additions of a kernel: about a tenth of a second
 
 
 class BinaryNode:
@@ -50,14 +52,19 @@ class BinaryNode:
 
 
 class BinaryNodes:
-    """The nodes of ranked rows of which every column has two ranks; rank 0 is left of the only cut, number 1."""
+    """The nodes of ranked rows with few cuts in all (`RankedRows.by_tests`); an entry answers 0 to a test if it is on
+    the left side of the cut."""
 
     def __init__(self, ranked: RankedRows, chosen: Kernels):
         self.ranked, self.chosen = ranked, chosen
         self.type = np.float32 if 4 * int(ranked.most.sum()) + int(ranked.count.sum()) < EXACT else np.float64
-        self.answer = np.ascontiguousarray(ranked.rank.T.astype(bool))
-        swapped = 2 * self.answer.sum(axis=1) > ranked.n
-        table = (ranked.rank != swapped).astype(self.type)
+        cuts = ranked.rank.max(axis=0, initial=0).astype(np.int64)
+        self.before = np.concatenate([[0], cuts.cumsum()])  # tests of the columns before each
+        self.of_column = np.repeat(np.arange(len(cuts)), cuts)
+        self.of_rank = np.arange(self.before[-1]) - self.before[self.of_column]
+        self.answer = ranked.rank.T[self.of_column] > self.of_rank[:, None]
+        self.swapped = 2 * self.answer.sum(axis=1) > ranked.n
+        table = (self.answer.T != self.swapped).astype(self.type)
         self.table = table
         entry, self.column = (part.astype(np.int32) for part in np.nonzero(table))
         self.first = np.searchsorted(entry, np.arange(ranked.n + 1))
@@ -65,7 +72,8 @@ class BinaryNodes:
         self.gain[np.arange(ranked.n), ranked.label] = ranked.gain
         self.most, self.count = ranked.most, ranked.count
         self.inside = np.zeros(max(1, ranked.n), np.uint8)
-        self.columns, self.parted = len(ranked.columns), (-1, False)
+        self.tests, self.parted = len(self.of_column), (-1, False)
+        self.saves = np.zeros(0, np.int64)  # by each first test, of the tree of height 3 that was sought last
         self._room: tuple | None = None  # for the kernels of more height
         self._sets = 0  # that they have looked at
 
@@ -94,28 +102,41 @@ class BinaryNodes:
 
     def cuts(self, node: BinaryNode) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(blocks, starts, weight, rows) of the cuts of each column, as `profile` of the kernels."""
+        return self._cuts(node)[0]
+
+    def _cuts(self, node):
+        """(the cuts, the tests that they are, how many are those of the columns before each): tests that part the
+        entries, each in another way than those before it."""
         if node.cuts is None:
             both = np.stack([np.ones(node.n), self.most[node.entries], self.count[node.entries]])
             left = np.rint(both @ (~self.answer[:, node.entries]).T.astype(float)).astype(np.int64)
-            cuts = np.zeros((3, self.columns, 3), np.int64)
-            cuts[:, :, 1] = left
-            cuts[:, :, 2] = np.array([node.n, node.weight, node.rows])[:, None]
-            node.cuts = 1 + ((left[0] > 0) & (left[0] < node.n)), *cuts
+            new = (left[0] > 0) & (left[0] < node.n)
+            new[1:] &= (left[0, 1:] != left[0, :-1]) | (self.of_column[1:] != self.of_column[:-1])
+            tests = np.flatnonzero(new)
+            before = np.searchsorted(tests, self.before)
+            column = self.of_column[tests]
+            cuts = np.zeros((3, len(before) - 1, 2 + max(1, int(np.diff(before).max(initial=0)))), np.int64)
+            cuts[:, :, 1:] = np.array([node.n, node.weight, node.rows])[:, None, None]
+            cuts[:, column, 1 + np.arange(len(tests)) - before[column]] = left[:, tests]
+            node.cuts = (1 + np.diff(before), *cuts), tests, before
         return node.cuts
 
     def part(self, node: BinaryNode, column: int, cut: int, right: bool) -> tuple[bytes, np.ndarray]:
-        """(the set of the entries on one side of a test, these entries)."""
-        self.parted = column, bool(right)
-        answer = self.answer[column][node.entries]
+        """(the set of the entries on one side of a cut, these entries); beyond the cuts all are on one side."""
+        cuts, tests, before = self._cuts(node)
+        inside = 1 <= cut < cuts[0][column]
+        test = int(tests[before[column] + cut - 1]) if inside else -1
+        self.parted = test, bool(right)
+        answer = self.answer[test][node.entries] if inside else np.full(node.n, cut < 1)
         entries = node.entries[answer if right else ~answer]
         return self._key(entries), entries
 
     def child(self, node: BinaryNode, key: bytes, entries: np.ndarray) -> BinaryNode:
         """The side of a test that `part` said last."""
         child = self._node(entries, key)
-        column, right = self.parted
-        last, node.last = node.last, (column, right, child)
-        child.sibling = node, last[2] if last is not None and last[:2] == (column, not right) else None
+        test, right = self.parted
+        last, node.last = node.last, (test, right, child)
+        child.sibling = node, last[2] if last is not None and test >= 0 and last[:2] == (test, not right) else None
         return child
 
     def narrowed(self, node: BinaryNode, entries: np.ndarray) -> BinaryNode:
@@ -123,57 +144,75 @@ class BinaryNodes:
         return self._node(entries, self._key(entries))
 
     def middle(self, node: BinaryNode, weight: np.ndarray) -> np.ndarray:
-        """The rank of each column that half of a weight has, which is float (entries of the node,)."""
-        return (2 * (self.answer[:, node.entries] @ weight) > weight.sum()).astype(np.uint32)
+        """The rank of each column up to which half of a weight lies, which is float (entries of the node,)."""
+        above = 2 * (self.answer[:, node.entries] @ weight) > weight.sum()
+        return np.bincount(self.of_column[above], minlength=len(self.ranked.columns)).astype(np.uint32)
 
-    def test(self, node, column, cut) -> tuple[int, int]:
+    def test(self, node: BinaryNode, column: int, cut: int) -> tuple[int, int]:
         """A cut of a node as a test of all entries."""
-        return column, 0
+        _, tests, before = self._cuts(node)
+        return column, int(self.of_rank[tests[before[column] + cut - 1]])
 
-    def cut_of(self, node, column, rank) -> int:
-        """A test as a cut of a node."""
-        return 1
+    def cut_of(self, node: BinaryNode, column: int, rank: int) -> int:
+        """A test as a cut of a node; 0, or more than there are cuts, if it parts nothing."""
+        cuts, tests, before = self._cuts(node)
+        if not self.answer[self.before[column] + rank][node.entries].any():
+            return int(cuts[0][column])
+        return int((self.of_rank[tests[before[column] : before[column + 1]]] <= rank).sum())
+
+    def _places(self, node):
+        """(the tests that are cuts of a node, the columns of these, their numbers among the cuts of the column)."""
+        _, tests, before = self._cuts(node)
+        column = self.of_column[tests]
+        return tests, column, 1 + np.arange(len(tests)) - before[column]
+
+    def named(self, test: int) -> tuple[int, int]:
+        """(column, rank) of a test."""
+        return int(self.of_column[test]), int(self.of_rank[test])
 
     def stump(self, node: BinaryNode) -> tuple[tuple[int, int] | None, int]:
         """(the best test of which both sides are leaves, its cost); None if there is none."""
-        if not node.n or not self.columns:
+        tests, column, cut = self._places(node)
+        if not len(tests):
             return None, NEVER
-        blocks, _, _, rows = self.cuts(node)
-        right = np.rint(self.gain[node.entries].T @ self.table[node.entries]).astype(np.int64)[:, :, None]
+        right = np.rint(self.gain[node.entries].T @ self.table[node.entries]).astype(np.int64)[:, tests, None]
         saved = self._saved(right, node.sums[:, None, None] - right)[:, 0]
-        left, least = rows[:, 1], self.ranked.least
-        enough = (blocks > 1) & (left >= least) & (node.rows - left >= least)
+        left, least = self.cuts(node)[3][column, cut], self.ranked.least
+        enough = (left >= least) & (node.rows - left >= least)
         cost = np.where(enough, self.ranked.price + self._cost(node.weight, saved), NEVER)
         at = int(cost.argmin())
-        return ((at, 0), int(cost[at])) if cost[at] < NEVER else (None, NEVER)
+        return (self.named(tests[at]), int(cost[at])) if cost[at] < NEVER else (None, NEVER)
 
     def gini(self, node: BinaryNode) -> tuple[int, int]:
         """(column, cut) of the test that leaves the least Gini impurity; (-1, 0) if no test parts the entries."""
         return next(iter(self.gini_of_columns(node)), (-1, 0))
 
     def gini_of_columns(self, node: BinaryNode) -> list[tuple[int, int]]:
-        """(column, cut) of all tests that part the entries, that which leaves the least Gini impurity first."""
-        if not node.n or not self.columns:
+        """(column, cut) of the best test of each column that parts the entries, that which leaves the least Gini
+        impurity first."""
+        tests, column, cut = self._places(node)
+        if not len(tests):
             return []
         gain = self.gain[node.entries].astype(float)
         if self.ranked.stride == 1:
             gain = np.concatenate([np.maximum(-gain, 0), np.maximum(gain, 0)], axis=1)
-        one = gain.T @ self.table[node.entries]
-        pure = np.zeros(self.columns)
+        one = (gain.T @ self.table[node.entries])[:, tests]
+        pure = np.zeros(len(tests))
         for side in (one, gain.sum(axis=0)[:, None] - one):
             whole = side.sum(axis=0)
-            pure += np.divide((side**2).sum(axis=0), whole, out=np.zeros(self.columns), where=whole > 0)
-        pure[self.cuts(node)[0] < 2] = -1
-        return [(at, 1) for at in np.argsort(-pure, kind="stable").tolist() if pure[at] >= 0]
+            pure += np.divide((side**2).sum(axis=0), whole, out=np.zeros(len(tests)), where=whole > 0)
+        order = np.argsort(-pure, kind="stable")
+        best = np.sort(np.unique(column[order], return_index=True)[1])
+        return [(int(column[at]), int(cut[at])) for at in order[best].tolist()]
 
     def pair(
         self, node: BinaryNode, limit: int, found: Callable[[int, int, int], None] | None = None
     ) -> tuple[int, int, int]:
-        """(cost, column, cut) of the best tree of depth 2 if it costs less than `limit`: column -1 if it is a leaf, -2
+        """(cost, column, rank) of the best tree of depth 2 if it costs less than `limit`: column -1 if it is a leaf, -2
         and `limit` if no tree costs less. `found` is for nodes of which some trees are looked at before the others
         (odtc.algorithms.thresholds.ordered_nodes)."""
         best = (node.leaf, -1, 0) if node.leaf < limit else (limit, -2, 0)
-        if not node.n or not self.columns:
+        if not node.n or not self.tests:
             return best
         compiled = self.chosen.now.compiled and self.ranked.least <= 1
         pairs, weight = self._pairs(node, compiled)
@@ -183,53 +222,64 @@ class BinaryNodes:
             costs = self._costs(node, pairs, weight)
             at = int(costs.argmin())
             cost = costs[at]
-        return (int(cost), int(at), 1) if cost < best[0] else best
+        return (int(cost), *self.named(at)) if cost < best[0] else best
 
     def solves(self, height: int) -> bool:
         """Whether a kernel finds the best tree of this height (`tall`): 3 or 4, if its tables are not too large."""
         small = self.ranked.least <= 1 and self.ranked.gain.dtype == np.int32
-        size = 4 * self.ranked.stride * self.columns**3
-        return small and 3 <= height <= 4 and size <= TABLE and self.columns > 0 and self.chosen.tall(height)
+        size = 4 * self.ranked.stride * self.tests**3
+        return small and 3 <= height <= 4 and size <= TABLE and self.tests > 0 and self.chosen.tall(height)
 
-    def tall(self, node: BinaryNode, height: int, need: int) -> tuple[int, int, int]:
-        """(cost, column, sets) of the best tree of height 3, or of height 4 if it costs less than `need`; column -1 if
-        it is a leaf, -2 if it is of height 3, and -3 and a bound of at least `need` if none costs less; for how many
-        sets of entries trees of height 3 were sought."""
+    def tall(self, node: BinaryNode, height: int, need: int) -> tuple[int, int, int, int]:
+        """(cost, column, rank, sets) of the best tree of height 3, or of height 4 if it costs less than `need`; column
+        -1 if it is a leaf, -2 if it is of height 3, and -3 and a bound of at least `need` if none costs less; for how
+        many sets of entries trees of height 3 were sought."""
         ranked, kernels = self.ranked, self.chosen.now
         if self._room is None:
             answer = np.ascontiguousarray(self.table.T > 0)
-            self._room = np.zeros(ranked.stride * self.columns**3, np.int32), *self._slots(FEW_SETS), answer
+            self._room = np.zeros(ranked.stride * self.tests**3, np.int32), *self._slots(FEW_SETS), answer
         room, keys, costs, answer = self._room
         entries, rows = node.entries.astype(np.int32), (ranked.label, ranked.gain, ranked.most)
         terms = ranked.stride, ranked.price
         if height == 3:
             size = len(entries)
-            cost, column, _ = kernels.height_three(
-                entries, size, self.first, self.column, *rows, *terms, self.columns, room
+            self.saves = np.empty(self.tests, np.int64)
+            cost, test, _ = kernels.height_three(
+                entries, size, self.first, self.column, *rows, *terms, self.tests, room, self.saves
             )
-            return int(cost), int(column), 1
-        cost, column, sets = kernels.height_four(
+            return int(cost), *self._first(test), 1
+        cost, test, sets = kernels.height_four(
             entries, self.first, self.column, answer, *rows, *terms, need, room, keys, costs
         )
         self._sets += sets
         if self._sets > len(costs) and 4 * keys.nbytes <= SETS:
             self._room = room, *self._slots(4 * len(costs)), answer
-        return int(cost), int(column), int(sets)
+        return int(cost), *self._first(test), int(sets)
+
+    def is_long(self, node: BinaryNode) -> bool:
+        """Whether the best tree of height 4 takes so long that it is sought side by side (`Fours`), not by a kernel,
+        which looks at no deadline."""
+        ones = float((self.first[node.entries + 1] - self.first[node.entries]).sum()) / max(1, node.n)
+        return self.tests * (node.n * ones**3 / 6 + 2 * self.ranked.stride * self.tests**3) > LONG
+
+    def _first(self, test: int) -> tuple[int, int]:
+        """The first test that a kernel has found; below 0 it is none."""
+        return self.named(test) if test >= 0 else (int(test), 0)
 
     def _slots(self, slots):
         """Room for sets of entries, and for the cost of the best tree of height 3 of each; -1 if there is none."""
         return np.zeros((slots, max(1, (self.ranked.n + 63) // 64)), np.uint64), np.full(slots, -1)
 
     def _costs(self, node, pairs, weight):
-        """The cost of the best tree of depth 2 with each first test, int64 (columns,)."""
+        """The cost of the best tree of depth 2 with each first test, int64 (tests,)."""
         price, least = self.ranked.price, self.ranked.least
         pairs = np.triu(pairs) + np.triu(pairs, 1).transpose(0, 2, 1)
-        one = pairs.diagonal(axis1=1, axis2=2)  # (labels, columns): all that answer 1
+        one = pairs.diagonal(axis1=1, axis2=2)  # (labels, tests): all that answer 1
         if least > 1:
             table = self.table[node.entries]
             counts = np.rint((table * self.count[node.entries, None]).T @ table).astype(np.int64)
             rows = counts.diagonal()
-        cost = np.full(self.columns, price)
+        cost = np.full(self.tests, price)
         for right in (False, True):
             sums = one if right else node.sums[:, None] - one
             first = pairs if right else one[:, None, :] - pairs
@@ -247,7 +297,7 @@ class BinaryNodes:
         return cost
 
     def _pairs(self, node, compiled):
-        """(the sums P for f <= g, int64 (labels, columns, columns); the weights of the entries that answer 1); those of
+        """(the sums P for f <= g, int64 (labels, tests, tests); the weights of the entries that answer 1); those of
         the larger side of a test by a difference."""
         if node.pairs is None:
             whole, other = node.sibling or (None, None)
@@ -256,7 +306,7 @@ class BinaryNodes:
                 node.pairs = whole.pairs[0] - other.pairs[0], whole.pairs[1] - other.pairs[1]
             elif compiled:
                 given = node.entries, self.first, self.column, ranked.label, ranked.gain, ranked.most
-                node.pairs = self.chosen.now.pair_sums(*given, ranked.stride, self.columns)
+                node.pairs = self.chosen.now.pair_sums(*given, ranked.stride, self.tests)
             else:
                 table, pairs = self.table[node.entries], []
                 for gain in self.gain[node.entries].T.astype(self.type):
@@ -276,3 +326,51 @@ class BinaryNodes:
         """What leaves cost on entries of this weight."""
         rest = weight - saved
         return rest >> 1 if self.ranked.stride == 1 else rest
+
+
+class Fours:
+    """What trees of height 3 cost at least on both sides of each test of a node, for its best tree of height 4: what
+    one set of entries costs bounds that of any other (odtc.algorithms.thresholds.binary_triples).
+
+    Parameters
+    ----------
+    nodes : BinaryNodes, of which `solves(3)`
+    node : BinaryNode
+    """
+
+    def __init__(self, nodes: BinaryNodes, node: BinaryNode):
+        self.nodes, self.node, self.price = nodes, node, nodes.ranked.price
+        three = nodes.tall(node, 3, NEVER)[0]
+        table = nodes.table[node.entries]
+        ones = table.sum(axis=0)
+        parting = np.flatnonzero((ones > 0) & (ones < node.n))
+        self.order = parting[np.argsort(-nodes.saves[parting], kind="stable")].tolist()  # of the tests, best first
+        self._fewer_one = 2 * ones <= node.n
+        weight = (table * nodes.most[node.entries, None].astype(nodes.type)).T @ table
+        self._weight, self._own = np.rint(weight).astype(np.int64), np.rint(weight.diagonal()).astype(np.int64)
+        self._low = np.maximum(0, np.stack([three - self._own, three - (node.weight - self._own)]))
+        self._parting = parting
+
+    def bound(self, test: int) -> int:
+        """What trees cost at least that begin with a test."""
+        return self.price + int(self._low[0, test]) + int(self._low[1, test])
+
+    def least(self) -> int:
+        """What trees cost at least that begin with any test."""
+        return self.price + int(self._low[:, self._parting].sum(axis=0).min(initial=NEVER))
+
+    def sides(self, test: int) -> list[tuple[int, bool]]:
+        """(which answer of the table, whether it is the right side) of both sides of a test, the smaller one first."""
+        first = int(self._fewer_one[test])
+        return [(answer, bool(answer) != bool(self.nodes.swapped[test])) for answer in (first, 1 - first)]
+
+    def learn(self, test: int, answer: int, cost: int) -> None:
+        """Takes what the best tree of height 3 on one side of a test costs."""
+        both, own = self._weight[test], self._own
+        if answer:  # of the entries that answer 1 to the test: those that answer 1, or 0, to the others
+            ones, zeros = both, own[test] - both
+        else:
+            ones, zeros = own - both, self.node.weight - own[test] - own + both
+        self._low[1] = np.maximum(self._low[1], cost - zeros)
+        self._low[0] = np.maximum(self._low[0], cost - ones)
+        self._low[answer, test] = cost

@@ -186,8 +186,9 @@ def columns_of(entries, n, first, column, F):
     return active[:m], place
 
 
-def height_three(entries, n, first, column, label, gain, most, stride, price, F, room):
-    """(cost, column, weight) of the best tree of height 3; column -1 if it is a leaf."""
+def height_three(entries, n, first, column, label, gain, most, stride, price, F, room, saves):
+    """(cost, column, weight) of the best tree of height 3; column -1 if it is a leaf. `saves` (F,) takes what the best
+    one with each first test saves, counted as above; 0 if the test parts nothing."""
     active, place = columns_of(entries, n, first, column, F)
     m, toll = len(active), 2 * price if stride == 1 else price
     table, pairs, total = triples(entries, n, first, column, label, gain, stride, active, place, m, room)
@@ -196,8 +197,10 @@ def height_three(entries, n, first, column, label, gain, most, stride, price, F,
     for i in range(n):
         whole += most[entries[i]]
     saved, test = most_saved(total), -1
+    saves[:] = 0
     for f in range(m):
         both = best[0, f] + best[1, f] - toll
+        saves[active[f]] = both
         if both > saved:
             saved, test = both, active[f]
     return (whole - saved) >> 1 if stride == 1 else whole - saved, test, whole
@@ -223,7 +226,8 @@ def known_three(entries, n, first, column, label, gain, most, stride, price, F, 
             same = same and keys[slot, w] == key[w]
         if same:
             return costs[slot]
-    cost, _, _ = height_three(entries, n, first, column, label, gain, most, stride, price, F, room)
+    saves = np.empty(F, np.int64)
+    cost, _, _ = height_three(entries, n, first, column, label, gain, most, stride, price, F, room, saves)
     for w in range(words):
         keys[slot, w] = key[w]
     costs[slot] = cost

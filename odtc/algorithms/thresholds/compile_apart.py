@@ -64,7 +64,7 @@ def _compile(name: str) -> None:
 
     os.environ[compiled.VARIABLE] = "always"
     random = np.random.default_rng(0)
-    rank = random.integers(0, 9 if name == "depth_two" else 2, (200, 8))
+    rank = random.integers(0, 40 if name == "depth_two" else 2, (200, 8))
     search = RankSearch(rank_rows(rank, np.eye(2)[random.integers(0, 2, 200)]))
     search.dive(4)
     search.solve(3)

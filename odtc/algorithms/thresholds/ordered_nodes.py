@@ -150,7 +150,7 @@ class OrderedNodes:
 
         Returns
         -------
-        (cost, column, cut) : column -1 if the tree is a leaf, -2 and `limit` if no tree costs less
+        (cost, column, rank) : column -1 if the tree is a leaf, -2 and `limit` if no tree costs less
 
         Raises
         ------
@@ -159,7 +159,7 @@ class OrderedNodes:
         """
         told = np.zeros(4, np.int64)
         if node.order.size < LARGE:
-            return self._pair(node.order, limit, told)
+            return self._named(node, self._pair(node.order, limit, told))
         while True:
             kernels, none = self.chosen.now, node.order[:1, :0].copy()
             self._pair(none, limit, told.copy())  # numba compiles or loads here, where Ctrl-C ends it
@@ -168,17 +168,22 @@ class OrderedNodes:
                 try:
                     while kernels is self.chosen.now:
                         try:
-                            return seeking.result(timeout=threads.LOOK)
+                            return self._named(node, seeking.result(timeout=threads.LOOK))
                         except TimeoutError:
                             deadline.check()
                             self.chosen.renew()
                 except BaseException:
                     told[0] = 1
-                    found(*seeking.result())
+                    found(*self._named(node, seeking.result()))
                     raise
                 told[0] = 1
-                found(*seeking.result())
+                found(*self._named(node, seeking.result()))
             told[:] = 0
+
+    def _named(self, node, best):
+        """A tree of depth 2 with its first cut as a test of all entries."""
+        cost, column, cut = best
+        return (cost, *self.test(node, column, cut)) if column >= 0 else best
 
     def _pair(self, order, limit, told):
         ranked = self.ranked

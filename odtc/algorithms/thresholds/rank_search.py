@@ -19,7 +19,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from odtc.algorithms.thresholds import apart, side_by_side
-from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
+from odtc.algorithms.thresholds.binary_nodes import BinaryNodes, Fours
 from odtc.algorithms.thresholds.common_rows import Group
 from odtc.algorithms.thresholds.compiled import Kernels
 from odtc.algorithms.thresholds.open_intervals import Interval, OpenIntervals
@@ -132,10 +132,10 @@ class RankSearch:
         found: Callable[[int, int], None] | None = None,
         room: int | None = None,
     ):
-        self.ranked, self.chosen = ranked, Kernels(ranked.binary)
+        self.ranked, self.chosen = ranked, Kernels(ranked.by_tests)
         self.check, self.found = check or (lambda: None), found or (lambda upper, lower: None)
         self.memo: dict[tuple[int, bytes], Known] = {}
-        self.nodes = (BinaryNodes if ranked.binary else OrderedNodes)(ranked, self.chosen)
+        self.nodes = (BinaryNodes if ranked.by_tests else OrderedNodes)(ranked, self.chosen)
         free = memory.available()
         self.room = room or (SOME if free is None else max(SOME, int(PART * free)))
         self.held = self.dropped = self.tallest_dropped = 0
@@ -146,6 +146,7 @@ class RankSearch:
         self.effort = self.climbing = 0.0
         self.began = time.process_time()
         self.raising = False  # whether only a bound is sought, far below the best tree
+        self.explaining = False  # whether tests are sought that show a bound, and no better trees
         self.noted: dict[int, int] = {}  # bounds of the trees of all entries, by height, that `relaxed` has shown
         self.given_up: set[int] = set()  # heights of trees of all entries whose proof takes too long
         self.coarse: tuple[RankSearch, int] | None = None
@@ -343,31 +344,53 @@ class RankSearch:
         known.lower = known.upper
 
     def _pair(self, node, need, known):
-        def found(cost, column, cut):
+        def found(cost, column, rank):
             if column >= 0:
-                known.improve(cost, self.nodes.test(node, column, cut))
+                known.improve(cost, (column, rank))
 
-        cost, column, cut = self.nodes.pair(node, min(need, known.upper), found)
+        cost, column, rank = self.nodes.pair(node, min(need, known.upper), found)
         self.evaluated += 1
         self.effort += min(1.0, need / max(1, node.leaf))  # what is far from a leaf's cost is refuted by few scans
         self.chosen.renew()
-        found(cost, column, cut)
+        found(cost, column, rank)
         known.lower = max(known.lower, cost)
 
     # Deeper trees.
 
     def _tall(self, node, height, need, known):
-        """Over tests with two answers: by a kernel that keeps no points (`explain`). It looks at no deadline: the best
-        tree is told by it after one."""
-        cost, column, sets = self.nodes.tall(node, height, min(need, known.upper))
+        """Over few tests: by a kernel that keeps no points (`explain`). It looks at no deadline, so that what takes
+        long is done side by side."""
+        if height == 4 and self.nodes.is_long(node):
+            self._four(node, need, known)
+            return
+        cost, column, rank, sets = self.nodes.tall(node, height, min(need, known.upper))
         self.evaluated += sets
         self.chosen.renew()
         if column == -2:
             three = self.value(node, 3)
             known.improve(cost, 3, three)
         elif column >= 0:
-            known.improve(cost, self.nodes.test(node, column, 1))
+            known.improve(cost, (column, rank))
         known.lower = max(known.lower, cost)
+
+    def _four(self, node, need, known):
+        """As the kernel of height 4 does, with the trees of height 3 one by one."""
+        three = self.value(node, 3)
+        known.improve(three.upper, 3, three)
+        fours = Fours(self.nodes, node)
+        for test in fours.order:
+            found: list = [None, None]
+            for answer, right in fours.sides(test):
+                if fours.bound(test) >= min(known.upper, need):
+                    break
+                self.check()
+                column, rank = self.nodes.named(test)
+                found[right] = self._side(node, column, self.nodes.cut_of(node, column, rank), right, 3, NONE)
+                fours.learn(test, answer, found[right].upper)
+            if all(found):
+                known.improve(self._joined(found), (column, rank), *found)
+                self.tell(node, 4, known)
+        known.lower = max(known.lower, min(known.upper, fours.least()))
 
     def explain(self, node, height: int, need: int, look: Callable[[], None]) -> None:
         """Notes tests by which no tree on a node costs less than `need`, which a kernel has found: they are evaluated
@@ -375,16 +398,17 @@ class RankSearch:
         known = self.entry(node, height)
         if not known.points:
             again, check = Known(0, node.leaf), self.check
-            self.check = look
+            self.check, self.explaining = look, True
             try:
                 self._deep(node, height, need, again)
             finally:
-                self.check = check
+                self.check, self.explaining = check, False
             known.points = again.points
 
     def _deep(self, node, height, need, known):
         """Halves intervals of cuts, that of the least bound first, until no bound is below what is needed."""
-        if height > DIVED and not self.raising:
+        greedily = height > DIVED and not self.raising and not self.explaining
+        if greedily:
             self._dive(node, height)
         if node is self.root and height - 1 in self.given_up:
             below = self.entry(node, height - 1)
@@ -394,7 +418,7 @@ class RankSearch:
         known.improve(below.upper, height - 1, below)
         if known.lower >= min(known.upper, need):
             return
-        if height > DIVED and not self.raising:
+        if greedily:
             self._climb(node, height, below)
         intervals = OpenIntervals(self._columns(node, below, known), self.raising)
         if apart.pays(self, node, height):

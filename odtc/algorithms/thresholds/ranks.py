@@ -28,6 +28,9 @@ SMALL = 2**29  # sums below this are held in int32
 DECIMAL = 1e-13  # of the largest: what sums of decimals are off by
 NO_RADIX = 2**62
 TALL_TABLE = 100_000  # rows from which the clock is looked at between two columns
+LEAST, TABLE = 2**12, 2**24  # entries times cuts, for sums over pairs of cuts
+CUTS = 300  # of all columns, for sums over triples of them
+TALL = 6  # times entries, columns and cuts: as much work of such sums as a search in the order of each column takes
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class RankedRows:
     alias : int64 (given columns,), the column that a given one is equal to or mirrors, -1 if it is constant
     kind : int64 (given rows,), the merged row of each given row
     row : int64 (entries,), the merged row of each entry
+    by_tests : bool, whether a search counts sums over pairs of tests, one for each cut of each column, instead of going
+        through the entries in the order of each column
     """
 
     rank: np.ndarray
@@ -66,6 +71,7 @@ class RankedRows:
     alias: np.ndarray
     kind: np.ndarray
     row: np.ndarray
+    by_tests: bool
 
     @property
     def n(self) -> int:
@@ -163,10 +169,13 @@ def rank_rows(
     else:
         entry, label, gain, most, rows = _entries(whole, rows, keep or least > 1)
         stride = loss.shape[1]
+    whole_type = _whole_type(most, price)
+    ranks = np.ascontiguousarray(dense[entry], np.uint32)
+    binary = ranks.max(initial=0) <= 1
     return RankedRows(
-        np.ascontiguousarray(dense[entry], np.uint32),
+        ranks,
         label,
-        gain.astype(_whole_type(most, price)),
+        gain.astype(whole_type),
         most,
         rows,
         stride,
@@ -178,6 +187,7 @@ def rank_rows(
         alias,
         kind,
         entry,
+        bool(binary or (whole_type is np.int32 and least <= 1 and _pays_by_tests(ranks, stride))),
     )
 
 
@@ -190,6 +200,20 @@ def _look(n: int) -> None:
 def _whole_type(most: np.ndarray, price: int) -> type:
     """The shortest type that holds the sums of a search whose entries cost at most this."""
     return np.int32 if int(most.sum()) + price < SMALL else np.int64
+
+
+def _pays_by_tests(rank, stride) -> bool:
+    """Whether sums over pairs of the cuts of all columns, and over triples of them, are less work than a search in the
+    order of each column: columns of few ranks each."""
+    cuts = rank.max(axis=0, initial=0).astype(np.int64)
+    n, tests = len(rank), int(cuts.sum())
+    if tests > CUTS or not LEAST <= n * tests <= TABLE:
+        return False
+    ones = 0.0  # tests to which an entry answers as fewer do, on the average
+    for column, last in zip(rank.T, cuts.tolist()):
+        right = 1 - np.bincount(column, minlength=last + 1)[:-1].cumsum() / n
+        ones += float(np.minimum(right, 1 - right).sum())
+    return n * ones**3 / 6 + 2 * stride * tests**3 < TALL * n * len(cuts) * tests
 
 
 def merge_rows(rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

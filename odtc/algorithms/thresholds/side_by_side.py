@@ -33,7 +33,7 @@ class _Over:
 def pays(search, node, height: int) -> bool:
     """Whether the intervals of a node are halved in rounds: trees of depth 2 over many ranks, by compiled kernels."""
     ranked = search.ranked
-    if height != 3 or ranked.binary or search.relaxed is not None or not search.kernels.compiled:
+    if height != 3 or ranked.by_tests or search.relaxed is not None or not search.kernels.compiled:
         return False
     return node.n * len(ranked.columns) >= CELLS
 

@@ -253,7 +253,7 @@ class ThresholdSearch:
     def _expected(self) -> float:
         """CPU seconds of work over tests of two answers, about."""
         depth = self.problem.topology.depth
-        return size_estimate.seconds(self.problem.encoded.n_tests, depth) if self.ranked.binary and depth > 2 else 0.0
+        return size_estimate.seconds(self.problem.encoded.n_tests, depth) if self.ranked.by_tests and depth > 2 else 0.0
 
     def _begin_coarsely(self, depth):
         """A tree over few cuts of each column, as over all of them even a greedy one takes long on a large table; then
@@ -271,7 +271,7 @@ class ThresholdSearch:
 
     def _phases(self, depth):
         timed, self.height = deadline.seconds_left() is not None, depth
-        large = timed and depth > 1 and self.ranked.rank.size > LARGE and not self.ranked.binary
+        large = timed and depth > 1 and self.ranked.rank.size > LARGE and not self.ranked.by_tests
         if large:
             self._begin_coarsely(depth)
         need = self._known_cost()

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import time
 import types
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from odtc.algorithms.binned_tree import BinnedTree
 from odtc.algorithms.thresholds import (
+    binary_nodes,
     binary_triples,
     common_rows,
     compile_apart,
@@ -301,10 +303,10 @@ def test_the_same_tree_is_proved_if_little_is_remembered(seed, monkeypatch):
     assert cost_of(search.tree(4), dense(rank, ranked.columns), loss, count, 0.0, 1) == pytest.approx(ranked.cost(best))
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_nodes_of_two_answers_are_as_those_of_thresholds(seed, mode):
+@pytest.mark.parametrize("seed", range(40))
+def test_nodes_by_tests_are_as_those_by_order(seed, mode):
     """Trees of depth 2, stumps and cuts of a node, and of both sides of its tests, are those of the search by order."""
-    rank, loss, count, price, least = instance(seed, binary=True)
+    rank, loss, count, price, least = instance(seed, binary=seed % 2 == 1)
     ranked = rank_rows(rank, loss, count, price, least)
     if not ranked.n or not len(ranked.columns):
         return
@@ -314,12 +316,23 @@ def test_nodes_of_two_answers_are_as_those_of_thresholds(seed, mode):
     two.pair(roots[0], never)  # so that the sums of a side may be differences
     nodes = [roots]
     blocks, starts, weight, rows = two.cuts(roots[0])
+    random = np.random.default_rng(seed)
     for column in np.flatnonzero(blocks > 1):
+        cut = random.integers(1, blocks[column])
+        test = two.test(roots[0], column, cut)
+        assert test == ordered.test(roots[1], column, cut)
+        assert two.cut_of(roots[0], *test) == ordered.cut_of(roots[1], *test) == cut
         for right in (False, True, True, False):
-            key, part = two.part(roots[0], column, 1, right)
-            same, line = ordered.part(roots[1], column, 1, right)
+            key, part = two.part(roots[0], column, cut, right)
+            same, line = ordered.part(roots[1], column, cut, right)
             assert key == same and sorted(part) == sorted(line >> 1)
             nodes.append((two.child(roots[0], key, part), ordered.child(roots[1], same, line)))
+            rank = random.integers(ranked.rank[:, column].max())  # of a test that may part nothing there
+            inside = [two.cut_of(nodes[-1][0], column, rank), ordered.cut_of(nodes[-1][1], column, rank)]
+            assert inside[0] == inside[1]
+            for side in (False, True):
+                part = two.part(nodes[-1][0], column, inside[0], side)[1]
+                assert ((ranked.rank[part, column] > rank) == side).all()
             assert [two.pair(nodes[-1][0], never)[0], ordered.pair(nodes[-1][1], never, None)[0]].count(never) != 1
     for one, other in nodes:
         assert (one.key, one.leaf, one.weight, one.rows, one.n) == (
@@ -331,18 +344,25 @@ def test_nodes_of_two_answers_are_as_those_of_thresholds(seed, mode):
         )
         assert two.pair(one, never)[0] == ordered.pair(other, never, None)[0]
         assert min(one.leaf, two.stump(one)[1]) == min(one.leaf, ordered.stump(other)[1])
-        parting = two.cuts(one)[0] > 1
-        assert (parting == (ordered.cuts(other)[0] > 1)).all()
-        for mine, theirs in zip(two.cuts(one)[1:], ordered.cuts(other)[1:]) if parting.any() else ():
-            assert (mine[parting, :3] == theirs[parting, :3]).all()
+        blocks = two.cuts(one)[0]
+        assert (np.maximum(blocks, 1) == np.maximum(ordered.cuts(other)[0], 1)).all()
+        for column in np.flatnonzero(blocks > 1):
+            for mine, theirs in zip(two.cuts(one)[1:], ordered.cuts(other)[1:]):
+                assert (mine[column, : blocks[column] + 1] == theirs[column, : blocks[column] + 1]).all()
+        each = random.random(ranked.n)
+        assert not one.n or (two.middle(one, each[one.held]) == ordered.middle(other, each[other.held])).all()
+        assert {column for column, _ in two.gini_of_columns(one)} == set(np.flatnonzero(blocks > 1).tolist())
 
 
 @pytest.mark.parametrize("seed", seeds(10, 60))
-def test_trees_over_tests_with_two_answers_are_the_best(seed, mode):
-    """Heights 3 to 5, of which compiled kernels find 3 and 4 at once."""
-    rank, loss, count, price, least = instance(seed, binary=True)
+def test_trees_by_tests_are_the_best(seed, mode, monkeypatch):
+    """Heights 3 to 5, of which compiled kernels find 3 and 4 at once, or 4 by one set after the other; tests of two
+    answers, and columns of some cuts."""
+    if seed % 4 < 2:
+        monkeypatch.setattr(binary_nodes, "LONG", 0)
+    rank, loss, count, price, least = instance(seed, binary=seed % 2 == 1)
     height = 3 + seed % 3
-    ranked = rank_rows(rank, loss, count, price, least)
+    ranked = replace(rank_rows(rank, loss, count, price, least), by_tests=True)
     search = RankSearch(ranked)
     known, best = search.solve(height), cheapest(rank, loss, count, price, least, height)
     assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
@@ -374,7 +394,9 @@ def test_the_kernels_of_height_three_and_four_as_plain_code(seed):
     rows, terms = (ranked.label, ranked.gain, ranked.most), (ranked.stride, ranked.price)
     entries, room = np.arange(ranked.n, dtype=np.int32), np.zeros(ranked.stride * F**3, np.int32)
     best = [cheapest(rank, loss, count, price, 1, height) for height in (3, 4)]
-    three = binary_triples.height_three(entries, len(entries), nodes.first, nodes.column, *rows, *terms, F, room)
+    three = binary_triples.height_three(
+        entries, len(entries), nodes.first, nodes.column, *rows, *terms, F, room, np.zeros(F, np.int64)
+    )
     assert ranked.cost(three[0]) == pytest.approx(best[0], abs=1e-9)
     keys, costs = np.zeros((5, 1), np.uint64), np.full(5, -1)
     given = (entries, nodes.first, nodes.column, nodes.table.T > 0, *rows, *terms)
@@ -384,6 +406,16 @@ def test_the_kernels_of_height_three_and_four_as_plain_code(seed):
         bound, test, _ = binary_triples.height_four(*given, need, room, keys, costs)
         assert test == -3 and need <= bound <= cost
     assert binary_triples.height_four(*given, cost + 1, room, keys, costs)[0] == cost
+
+
+def test_columns_of_few_ranks_are_searched_by_tests():
+    random = np.random.default_rng(0)
+    few, many = random.integers(0, 4, (500, 10)), random.integers(0, 80, (500, 10))
+    loss, weight = np.eye(2)[random.integers(0, 2, 500)], random.integers(1, 2**31, (500, 1))
+    assert rank_rows(few, loss).by_tests and rank_rows(few // 2, loss, least=3).by_tests
+    assert not rank_rows(many, loss).by_tests and not rank_rows(few, loss, least=3).by_tests
+    assert not rank_rows(few, loss * weight).by_tests  # sums that int32 does not hold
+    assert not rank_rows(few[:0], loss[:0]).rank.size
 
 
 def test_fewer_branch_nodes_come_second():
@@ -708,7 +740,7 @@ def rounds(monkeypatch):
     monkeypatch.setattr(
         side_by_side,
         "pays",
-        lambda search, node, height: height == 3 and not search.ranked.binary and search.relaxed is None,
+        lambda search, node, height: height == 3 and not search.ranked.by_tests and search.relaxed is None,
     )
 
 
