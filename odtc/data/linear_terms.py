@@ -41,10 +41,12 @@ class LinearTerms:
         features: tuple[Feature, ...],
         only: tuple[int, ...] | None = None,
         refuse_missing: bool = False,
+        gaps: bool = False,
     ) -> "LinearTerms":
         """Every number that varies, and every level of a category that occurs (of two levels the second).
         `only` names the features to take. A number with missing cells has no place on a side: it is left out, or,
-        with `refuse_missing`, a ChoiceError."""
+        with `refuse_missing`, a ChoiceError. With `gaps` it is taken, and a missing cell of Z is the middle of its
+        column, for fits that know of it; a split that weighs the column sends such a row right."""
         terms, columns, missed = [], [], []
         for place, feature in enumerate(features):
             if only is not None and place not in only:
@@ -54,11 +56,11 @@ class LinearTerms:
             if feature.kind == NUMERIC:
                 if len(known) < 2:
                     continue
-                if np.isnan(column).any():
+                if np.isnan(column).any() and not gaps:
                     missed.append(feature.name)
                     continue
                 terms.append(Term(place, 1.0))
-                columns.append(column)
+                columns.append(_filled(column))
             else:
                 levels = known[1:] if len(known) == 2 and not np.isnan(column).any() else known
                 for level in levels if len(known) > 1 or np.isnan(column).any() else ():
@@ -90,6 +92,11 @@ class LinearTerms:
         return len(self.terms)
 
     @cached_property
+    def missing(self) -> np.ndarray:
+        """bool (rows, terms): the cells that are missing."""
+        return np.column_stack([np.isnan(term.of(self.values)) for term in self.terms] or [np.zeros((len(self.Z), 0))])
+
+    @cached_property
     def distinct(self) -> np.ndarray:
         """The different rows of Z, sorted."""
         return np.unique(self.Z, axis=0)
@@ -100,7 +107,7 @@ class LinearTerms:
         if not self.n:
             return self
         # Of the cells themselves: where one of them is 1e300, all others are 0 on a scale of [0, 1].
-        raw = np.column_stack([term.of(self.values) for term in self.terms])
+        raw = np.column_stack([_filled(term.of(self.values)) for term in self.terms])
         low, high = np.quantile(raw, [share, 1 - share], axis=0)
         kept = high > low
         low, span = np.where(kept, low, self.low), np.where(kept, high - low, self.span)
@@ -160,10 +167,13 @@ class LinearTerms:
         total = np.zeros(len(X))
         for term in terms:
             total = total + term.of(X)
-        low, high = float(total[left].max()), float(total[~left].min())
-        if not terms or not low < high:
+        known = ~np.isnan(total)  # the others go right
+        if not terms or (left & ~known).any() or not (known & ~left).any():
             return None
-        return Oblique(terms, shortest_between(low, high, at)), (high - low) / float(np.ptp(total))
+        low, high = float(total[left].max()), float(total[known & ~left].min())
+        if not low < high:
+            return None
+        return Oblique(terms, shortest_between(low, high, at)), (high - low) / float(np.ptp(total[known]))
 
     def _simple(self, split: Oblique, X: np.ndarray, left: np.ndarray) -> Split:
         """A threshold if only one number is weighed, a set of levels if only one category is."""
@@ -175,7 +185,13 @@ class LinearTerms:
             return Subset(place, tuple(np.unique(column[left]).tolist())) if not np.isnan(column).any() else split
         if split.terms[0].weight < 0:
             return split
-        return Threshold(place, float(midpoints(np.array([column[left].max(), column[~left].min()]))[0]))
+        return Threshold(place, float(midpoints(np.array([column[left].max(), np.nanmin(column[~left])]))[0]))
+
+
+def _filled(column: np.ndarray) -> np.ndarray:
+    """The column with its middle in place of missing cells."""
+    missing = np.isnan(column)
+    return np.where(missing, np.median(column[~missing]), column) if missing.any() else column
 
 
 def raw_values(encoded: Encoded) -> np.ndarray:

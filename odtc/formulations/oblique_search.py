@@ -1,5 +1,6 @@
 """Trees of hyperplanes without a solver and without a proof, chosen by held-out rows or for the training rows alone."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,8 +8,10 @@ import numpy as np
 from odtc.algorithms.hyperplanes.held_out import FOLDS as PARTS
 from odtc.algorithms.hyperplanes.held_out import REPEATS, Choice
 from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS
-from odtc.data.dataset import NUMERIC
+from odtc.base import deadline
+from odtc.base.text import some
 from odtc.data.linear_terms import raw_values
+from odtc.data.splits import Oblique
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.heuristics.regularised import choose
 from odtc.problem.constraints.constraint import mended
@@ -28,13 +31,19 @@ BEYOND = True
 WEIGHS = True
 CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")
 FOLDS, TRAINING = "folds", "training"
+SECONDS = 20.0
 ALL_FOLDS = PARTS * REPEATS
 ALONE = "this is the majority alone; -p choice=training fits the training rows as closely as the depth lets it"
 
 
 @dataclass(frozen=True)
 class Params:
-    seconds: float = parameter(20.0, "how long it may search", least=0)
+    seconds: float = parameter(
+        SECONDS,
+        "how long it may search; with folds CPU seconds if there is no time limit, and with one 0.9 of that limit if "
+        "this stands at its default",
+        least=0,
+    )
     choice: str = parameter(
         FOLDS,
         "what speaks for a tree: `folds`, repeated cross-validation over penalties and numbers of leaves; or "
@@ -59,16 +68,18 @@ def learned(problem: Problem) -> tuple[HeapTree, str]:
     """(`tree`, what was seen on held-out rows)."""
     p = problem.params
     if p.choice == FOLDS:
+        limited = p.seconds == SECONDS and deadline.seconds_left() is not None
         heap, choice = choose(
             problem.encoded,
             problem.topology,
-            seconds=p.seconds,
+            seconds=math.inf if limited else p.seconds,
             se=p.se,
             seed=p.seed,
             sparse=p.sparse,
             part=0.9,
         )
-        return mended(problem, heap), words(problem, choice)
+        heap = mended(problem, heap)
+        return heap, words(problem, choice, heap)
     heap = HEURISTICS.get("oblique").tree(
         problem.encoded,
         problem.topology,
@@ -86,16 +97,15 @@ def objective(problem: Problem, heap: HeapTree) -> float:
     return heap.loss(problem.encoded)
 
 
-def words(problem: Problem, choice: Choice) -> str:
+def words(problem: Problem, choice: Choice, heap: HeapTree) -> str:
     """What the folds said, in a sentence or two: shares of rows that are right, or mean costs if errors are priced."""
-    said = _said(problem, choice)
-    features = problem.encoded.features
-    gaps = np.isnan(raw_values(problem.encoded)).any(axis=0)
-    alone = [repr(f.name) for f, gap in zip(features, gaps) if gap and f.kind == NUMERIC]
-    if not alone:
-        return said
-    few = ", ".join(alone[:5]) + (f" and {len(alone) - 5} more" if len(alone) > 5 else "")
-    return f"{said}; no hyperplane weighs {few}, with missing cells: asked alone"
+    said, encoded = _said(problem, choice), problem.encoded
+    gaps = np.isnan(raw_values(encoded)).any(axis=0)
+    asked = [heap.split(t, encoded)[0] for t in np.flatnonzero(heap.test >= 0).tolist()]
+    weighed = {place for split in asked if isinstance(split, Oblique) for place in split.measured if gaps[place]}
+    if weighed:
+        said += f"; a row with no {some([encoded.features[place].name for place in sorted(weighed)])} goes right there"
+    return said
 
 
 def _said(problem: Problem, choice: Choice) -> str:

@@ -5,6 +5,7 @@ Columns are scaled by their quantiles, so that a few numbers far out leave the o
 """
 
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +13,10 @@ import numpy as np
 from odtc.algorithms.hyperplanes.held_out import Choice, choose_tree
 from odtc.algorithms.hyperplanes.penalised import Grower
 from odtc.base import deadline
-from odtc.data.dataset import NUMERIC
+from odtc.data.dataset import NUMERIC, Feature
 from odtc.data.encoding import Encoded
 from odtc.data.linear_terms import LinearTerms, raw_values
-from odtc.data.splits import Split
+from odtc.data.splits import Oblique, Split, Subset
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError
 from odtc.heuristics.separating_hyperplanes import build_tree, split_by_hyperplane
@@ -57,19 +58,22 @@ def choose(
     sparse: bool = False,
     part: float = 0.5,
 ) -> tuple[HeapTree, Choice]:
-    """(the chosen tree, what cross-validation saw). Columns that no hyperplane can weigh are asked by themselves. If
-    there is a time limit it takes this part of what is left at most. Raises as `tree`."""
+    """(the chosen tree, what cross-validation saw). Columns that no hyperplane can weigh are asked by themselves; those
+    of numbers with missing cells may be weighed, too, if rows without the number then go right. Without a time limit
+    `seconds` are CPU time, so that other programs on the machine change nothing; if there is one it takes this part of
+    what is left at most. Raises as `tree`."""
     if not (seconds >= 0 and se >= 0) or seed < 0:
         raise ChoiceError(
             f"expected seconds, se and seed of 0 or more for the start {NAME!r}, got {seconds:g}, {se:g} and {seed}"
         )
-    weighed = LinearTerms.encoded(encoded).by_quantiles()
-    alone = _Alone.of(encoded)
+    weighed = LinearTerms.encoded(encoded, gaps=True).by_quantiles()
+    alone, gaps = _Alone.of(encoded), np.flatnonzero(weighed.missing.any(axis=0))
+    clock = time.thread_time if deadline.seconds_left() is None else time.monotonic
     choice = choose_tree(
-        np.hstack([weighed.Z, alone.places]),
+        np.hstack([weighed.Z, alone.places, weighed.missing[:, gaps]]),
         encoded.loss,
         encoded.weight,
-        Grower(topology.depth, seed, sparse, len(alone.tests)),
+        Grower(topology.depth, seed, sparse, len(alone.tests), tuple(gaps), clock),
         se=se,
         seconds=deadline.time_share(seconds, part),
     )
@@ -80,13 +84,27 @@ def choose(
         if t not in inside:
             return True
         h, g = chosen.H[t], float(chosen.g[t])
-        if h[weighed.n :].any():
-            split = alone.split(h[weighed.n :], g)
+        asked = h[weighed.n : weighed.n + len(alone.tests)]
+        if asked.any():
+            split = alone.split(asked, g)
             left = np.zeros(len(rows), bool) if split is None else split.left(values[rows])
             return split if left.any() and not left.all() else not left.any()
-        return split_by_hyperplane(weighed, h[: weighed.n], g, rows, kept=True)
+        split = split_by_hyperplane(weighed, h[: weighed.n], g, rows, kept=True)
+        return _of_one_category(split, values[rows], encoded.features) if isinstance(split, Oblique) else split
 
     return build_tree(encoded, topology, ask, kept=True), choice
+
+
+def _of_one_category(split: Oblique, X: np.ndarray, features: tuple[Feature, ...]) -> Split:
+    """The set of levels of one category that sends these rows the same way, if there is one: what else a hyperplane
+    weighs beside its levels is chance then."""
+    left = split.left(X)
+    for place in split.features:
+        column = X[:, place]
+        levels = np.unique(column[left])  # NaN among them is none of those on the right, but goes there
+        if features[place].kind != NUMERIC and not np.isin(column[~left], levels).any() and not np.isnan(levels).any():
+            return Subset(place, tuple(levels.tolist()))
+    return split
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def split_by_hyperplane(
     """What h·z <= g asks of these rows, for `build_tree`; with `narrow` by the sparsest hyperplane that asks the same,
     with `kept` by this one."""
     Z = weighed.Z[rows]
-    left = Z @ h <= g
+    left = (Z @ h <= g) & ~weighed.missing[rows][:, h != 0].any(axis=1)
     if left.all() or not left.any():
         return not left.any()
     sparse = sparsest_hyperplane(Z, left) if narrow else None

@@ -5,7 +5,6 @@ Of the candidates within `se` standard errors of the best mean those with the fe
 majority and one hyperplane are always candidates; a tree that does not surely beat the majority is not handed in.
 """
 
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -83,10 +82,10 @@ def choose_tree(
     rng = np.random.default_rng(grower.seed)
     cheapest = loss.argmin(axis=1)
     fitted = _sample(cheapest, FIT_ROWS, rng)
-    until = time.monotonic() + seconds
+    until = grower.clock() + seconds
     if len(Z) < LEAST_ROWS or np.bincount(cheapest).max() < FOLDS:
         return Choice(grower.paths(Z, loss, np.inf, ())[CART][-1], None)
-    wanted = PENALTIES if grower.depth and Z.shape[1] > grower.alone else ()
+    wanted = PENALTIES if grower.depth and grower.weighed(Z).shape[1] else ()
     held, rate = [], np.inf
     if seconds > 0 and wanted:
         held, rate = _held_out(Z, loss, weight, grower, _sample(cheapest, FOLD_ROWS, rng), until, wanted)
@@ -95,7 +94,7 @@ def choose_tree(
         most, rate, until = max(200, min(FOLD_ROWS, FOLD_CELLS // max(1, Z.shape[1]))), np.inf, np.inf
         held, _ = _held_out(Z, loss, weight, grower, _sample(cheapest, most, rng), until, ())
     if np.isfinite(rate):
-        in_time = max(LEAST_ROWS, int(rate * (until - time.monotonic())))
+        in_time = max(LEAST_ROWS, int(rate * (until - grower.clock())))
         fitted = fitted[_sample(cheapest[fitted], in_time, rng)]
     full = grower.paths(Z[fitted], loss[fitted], until, _penalties(held[0][0]))
     keys = [(family, k) for family, path in full.items() for k in sorted({tree.leaves for tree in path})]
@@ -155,7 +154,7 @@ def choose_prices(
     PriceChoice or None
         None if there are too few rows, or there was no time for two folds.
     """
-    cheapest, until = loss.argmin(axis=1), time.monotonic() + seconds
+    cheapest, until = loss.argmin(axis=1), grower.clock() + seconds
     if len(Z) < LEAST_ROWS or np.bincount(cheapest).max() < FOLDS or not seconds > 0:
         return None
 
@@ -235,13 +234,13 @@ def grown_folds(
     from sklearn.model_selection import RepeatedStratifiedKFold
 
     cheapest, families, longest = loss.argmin(axis=1), {}, 0.0
-    part = FIRST * (until - time.monotonic())
+    part = FIRST * (until - grower.clock())
     folds = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=REPEATS, random_state=grower.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of classes with fewer rows than folds
         parts = list(folds.split(rows, cheapest[rows]))
     for inside, outside in parts:
-        began = time.monotonic()
+        began = grower.clock()
         if families and began + 2 * longest > until:
             return
         train = rows[inside]
@@ -251,7 +250,7 @@ def grown_folds(
             return
         families = families or paths
         yield train, rows[outside], paths
-        longest = max(longest, time.monotonic() - began)
+        longest = max(longest, grower.clock() - began)
 
 
 def _held_out(
@@ -262,7 +261,7 @@ def _held_out(
     from sklearn.linear_model import LogisticRegression
 
     cheapest, found, longest, least = loss.argmin(axis=1), [], 0.0, np.inf
-    began = time.monotonic()
+    began = grower.clock()
     for train, test, paths in grown_folds(Z, loss, grower, rows, until, penalties):
         each = {
             family: [_held_out_loss(_at(path, k), Z, loss, weight, test) for k in range(1, 2**grower.depth + 1)]
@@ -280,8 +279,8 @@ def _held_out(
         else:
             label = np.full(len(test), plane[0])
         found.append((each, np.nan if label is None else _mean_loss(label, loss, weight, test)))
-        longest, least = max(longest, time.monotonic() - began), min(least, len(train))
-        began = time.monotonic()
+        longest, least = max(longest, grower.clock() - began), min(least, len(train))
+        began = grower.clock()
     return found, least / max(longest, NEAR)
 
 

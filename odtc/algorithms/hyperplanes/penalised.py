@@ -14,6 +14,7 @@ its hyperplanes had made room for nodes that are gone.
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,7 @@ NEAR = 1e-9
 NEWTON = 12_000_000  # rows by columns squared, up to which Newton steps take less than a solver of gradients
 FAR = 1e30  # what single columns are clipped to
 CLIP = (-1.0, 2.0)  # of scaled numbers, where nodes are fitted: one range beyond [0, 1] on either side
+MISSING = 1e20  # the weight of a missing cell: more than any sum of a row, so that the row goes right
 OUT = 10.0  # ranges from the middle of [0, 1]: a number further out may be a fault of measuring
 
 
@@ -77,17 +79,36 @@ class Grower:
     """Grows the candidates for some rows: {family: cost-complexity path}. `late` tells whether the time of the last
     ones was over before their end.
 
-    The last `alone` columns of Z are asked by themselves and weighed by no hyperplane: ranks along tests of a column
-    that has no place on a line, such as one with missing cells.
+    Behind the columns of Z that hyperplanes weigh stand `alone` ones that are asked by themselves: ranks along tests
+    of a column that has no place on a line, such as one with missing cells. Then comes for each of the columns `gaps`
+    one that is 1 where its cell is missing; there its own column may hold any number, since a row with a missing cell
+    goes right at a hyperplane that weighs it. `clock` tells the time.
     """
 
-    def __init__(self, depth: int, seed: int, sparse: bool, alone: int = 0):
+    def __init__(
+        self,
+        depth: int,
+        seed: int,
+        sparse: bool,
+        alone: int = 0,
+        gaps: tuple[int, ...] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ):
         self.depth, self.seed, self.sparse, self.alone = depth, seed, sparse, alone
+        self.gaps, self.clock = np.array(gaps, int), clock
         self.until, self.late = np.inf, False
 
     def weighed(self, Z: np.ndarray) -> np.ndarray:
         """The columns that hyperplanes weigh."""
-        return Z[:, : Z.shape[1] - self.alone]
+        return Z[:, : Z.shape[1] - self.alone - len(self.gaps)]
+
+    def _whole(self, Z: np.ndarray) -> np.ndarray:
+        """The numbers of those of them without missing cells."""
+        return np.setdiff1d(np.arange(self.weighed(Z).shape[1]), self.gaps)
+
+    def _missing(self, Z: np.ndarray) -> np.ndarray:
+        """bool (rows,): who has a missing cell."""
+        return Z[:, Z.shape[1] - len(self.gaps) :].any(axis=1)
 
     def paths(
         self, Z: np.ndarray, loss: np.ndarray, until: float, penalties: tuple[float, ...] = PENALTIES
@@ -104,7 +125,7 @@ class Grower:
             warnings.simplefilter("ignore")  # a linear model that has not converged is a candidate as any other
             axis = self._axis_tree(Z, loss)
             found = {CART: self._path(axis, Z, loss)}
-            if self.depth == 0 or Z.shape[1] == self.alone or not penalties:
+            if self.depth == 0 or not self.weighed(Z).shape[1] or not penalties:
                 return found
             begun = [axis, *self._searched(Z, loss)]
             for C in penalties:
@@ -121,7 +142,7 @@ class Grower:
         return found
 
     def _over(self) -> bool:
-        self.late = self.late or time.monotonic() > self.until
+        self.late = self.late or self.clock() > self.until
         return self.late
 
     def _axis_tree(self, Z, loss) -> tuple[np.ndarray, np.ndarray]:
@@ -134,6 +155,8 @@ class Grower:
         weight = np.ptp(loss, axis=1) + 1e-12
         grown = DecisionTreeClassifier(max_depth=self.depth, random_state=0)
         single = np.clip(Z, -FAR, FAR)  # it takes single precision
+        single[:, self.gaps] = 0.0  # they are asked alone
+        single[:, Z.shape[1] - len(self.gaps) :] = 0.0
         tree = grown.fit(single, loss.argmin(axis=1), sample_weight=weight).tree_
         stack = [(1, 0)]
         while stack:
@@ -144,11 +167,16 @@ class Grower:
         return H, g
 
     def _searched(self, Z, loss) -> list[tuple[np.ndarray, np.ndarray]]:
-        if len(Z) > SEARCH_ROWS or self._over():
+        whole = self._whole(Z)
+        if len(Z) > SEARCH_ROWS or not len(whole) or self._over():
             return []
-        left = max(0.0, self.until - time.monotonic()) / 3
-        found = search_hyperplanes(self.weighed(Z), loss, self.depth, restarts=RESTARTS, seconds=left, seed=self.seed)
-        return [(np.pad(found.H, ((0, 0), (0, self.alone))), found.g)]
+        left = max(0.0, self.until - self.clock()) / 3
+        found = search_hyperplanes(
+            Z[:, whole], loss, self.depth, restarts=RESTARTS, seconds=left, seed=self.seed, clock=self.clock
+        )
+        H = np.zeros((len(found.H), Z.shape[1]))
+        H[:, whole] = found.H
+        return [(H, found.g)]
 
     def _drawn(self, Z, loss, depth: int, C: float) -> tuple[np.ndarray, np.ndarray]:
         """(H, g): each node parts two groups of the classes of its rows, found by 2-means of their centres."""
@@ -202,9 +230,27 @@ class Grower:
         return best
 
     def _penalised(self, Z, right, weight, C: float, start=None) -> tuple[np.ndarray, float]:
-        begun = start and (start[0][: len(start[0]) - self.alone], start[1])
-        h, g = _penalised(self.weighed(Z), right, weight, C, self.sparse, begun)
-        return np.pad(h, (0, self.alone)), g
+        """(h, g) of a node: over the columns without missing cells; or over all, by the rows without, if no more goes
+        the wrong way with the others right."""
+        near = self.weighed(Z)
+        d, h = near.shape[1], np.zeros(Z.shape[1])
+        if not len(self.gaps):
+            h[:d], g = _penalised(near, right, weight, C, self.sparse, start and (start[0][:d], start[1]))
+            return h, g
+        found, whole, missing = [], self._whole(Z), self._missing(Z)
+        if len(whole):
+            one, g = _penalised(near[:, whole], right, weight, C, self.sparse)
+            h[whole] = one
+            found.append((h, g))
+        some = ~missing
+        if len(np.unique(right[some])) > 1:
+            one, g = _penalised(near[some], right[some], weight[some], C, self.sparse)
+            h = np.zeros(Z.shape[1])
+            h[:d], h[len(h) - len(self.gaps) :] = one, MISSING * (one[self.gaps] != 0)
+            found.append((h, g))
+        elif not found:
+            return h, -1.0 if 2 * weight[right].sum() > weight.sum() else 1.0
+        return min(found, key=lambda plane: float(weight[(Z @ plane[0] > plane[1]) != right].sum()))
 
     def _path(self, tree: tuple[np.ndarray, np.ndarray], Z, loss, C: float | None = None) -> list[PrunedTree]:
         """The trees that are left when again and again a branch node goes, with hyperplanes of their own if they have

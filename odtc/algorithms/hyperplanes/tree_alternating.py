@@ -15,6 +15,7 @@ the time limit comes first.
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -56,15 +57,16 @@ def search_hyperplanes(
     seconds: float = 10.0,
     seed: int = 0,
     jobs: int = 1,
+    clock: Callable[[], float] = time.monotonic,
 ) -> HyperplaneTree:
     """The best tree of `restarts` settled ones, one at least, or of those settled in `seconds`; they are dealt to
     `jobs`
     processes, each of which disturbs its own best and has draws of its own. Z is float64 (rows, terms) in
-    [0, 1], `loss` float64 (rows, classes): what predicting this class for this row costs."""
+    [0, 1], `loss` float64 (rows, classes): what predicting this class for this row costs. `clock` tells the time."""
     from joblib import Parallel, delayed
 
     counts = [restarts // jobs + (chain < restarts % jobs) for chain in range(jobs)]
-    tasks = [(Z, loss, depth, count, seconds, [seed, chain]) for chain, count in enumerate(counts) if count]
+    tasks = [(Z, loss, depth, count, (seconds, clock), [seed, chain]) for chain, count in enumerate(counts) if count]
     found = (
         [_chain(*tasks[0])]
         if len(tasks) == 1
@@ -79,15 +81,21 @@ def _floor(loss: np.ndarray) -> float:
     return float(loss.min(axis=1).sum())
 
 
-def _chain(Z, loss, depth: int, restarts: int, seconds: float, seed) -> HyperplaneTree:
-    rng, until, floor, seen = np.random.default_rng(seed), time.monotonic() + seconds, _floor(loss), []
+def _chain(Z, loss, depth: int, restarts: int, limit: tuple[float, Callable[[], float]], seed) -> HyperplaneTree:
+    seconds, clock = limit
+    until = clock() + seconds
+    rng, floor, seen = np.random.default_rng(seed), _floor(loss), []
+
+    def over() -> bool:
+        return clock() > until
+
     best = current = None
     lines = LineSearch()
     heat = HEAT * float(loss.sum(axis=0).min() - floor)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a linear model that has not converged is a candidate as any other
         for number in range(restarts):
-            tree = _Tree(Z, loss, depth, rng, until, lines)
+            tree = _Tree(Z, loss, depth, rng, over, lines)
             if (number % 2 == 0 and number < min(restarts // 3, FRESH)) or best is None:
                 tree.draw(1, greedy=seed[1] == 0 and number == 0)
             else:
@@ -101,7 +109,7 @@ def _chain(Z, loss, depth: int, restarts: int, seconds: float, seed) -> Hyperpla
                 current = tree
             if number % AWAY == AWAY - 1:
                 current = best
-            if best.loss <= floor + NEAR or time.monotonic() > until:
+            if best.loss <= floor + NEAR or over():
                 break
     return HyperplaneTree(best.H, best.g, best.label, best.loss, seen)
 
@@ -109,8 +117,8 @@ def _chain(Z, loss, depth: int, restarts: int, seconds: float, seed) -> Hyperpla
 class _Tree:
     """A tree that is being improved, and what its rows answer."""
 
-    def __init__(self, Z, loss, depth, rng, until, lines):
-        self.Z, self.of, self.depth, self.rng, self.until, self.lines = Z, loss, depth, rng, until, lines
+    def __init__(self, Z, loss, depth, rng, over, lines):
+        self.Z, self.of, self.depth, self.rng, self.over, self.lines = Z, loss, depth, rng, over, lines
         self.H, self.g = np.zeros((2**depth, Z.shape[1])), np.zeros(2**depth)
         self.cheapest = loss.argmin(axis=1)
 
@@ -172,7 +180,7 @@ class _Tree:
             h = rng.normal(size=d)
             return h, float(h @ (Z[rng.integers(len(rows))] if len(rows) else np.full(d, 0.5)))
         kind = 0 if greedy else rng.integers(4)
-        if time.monotonic() > self.until:  # a linear model takes long; two rows of two classes are at hand
+        if self.over():  # a linear model takes long; two rows of two classes are at hand
             kind = 2
         if kind < 2:
             chosen = rng.permutation(classes)[: 1 + rng.integers(len(classes) - 1)]
@@ -195,7 +203,7 @@ class _Tree:
             before = self.loss
             for t in self.rng.permutation(np.arange(1, 2**self.depth)):
                 self._improve(int(t))
-                if time.monotonic() > self.until:
+                if self.over():
                     return
             if self.loss >= before - NEAR:
                 return
@@ -231,7 +239,7 @@ class _Tree:
         if not care.any():
             return
         toward, gain = right[care] < left[care], np.abs(left - right)[care]
-        h, g, cost = _better(self.Z[rows[care]], toward, gain, self.H[t], self.g[t], self.rng, self.until, self.lines)
+        h, g, cost = _better(self.Z[rows[care]], toward, gain, self.H[t], self.g[t], self.rng, self.over, self.lines)
         before = float(gain[self.right[rows[care], t] != toward].sum())
         if cost < before - NEAR or (cost <= before + NEAR and self.rng.random() < 0.3):
             self.H[t], self.g[t] = h, g
@@ -257,7 +265,7 @@ def _linear(Z, right, weight, C: float, hinge: bool, rng):
     return model.coef_[0].copy(), -float(model.intercept_[0])
 
 
-def _better(Z, right, weight, h, g, rng, until, lines):
+def _better(Z, right, weight, h, g, rng, over, lines):
     """(h, g, cost): the best hyperplane found for the rows that are to go right, and the others left."""
     n, d = Z.shape
     sign = np.where(right, -weight, weight)  # what going right costs more than going left
@@ -288,7 +296,7 @@ def _better(Z, right, weight, h, g, rng, until, lines):
     )
     slopes[:d] = Z.T
     for _ in range(ROUNDS):
-        if time.monotonic() > until:
+        if over():
             break
         for k, (w, c) in enumerate(candidates):
             ways[k], shift[k] = w - h, c - g
