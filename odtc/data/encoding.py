@@ -49,6 +49,7 @@ BINS = (int, "at most this many intervals per numeric column, cut at quantiles (
 _POWERS = np.array([float(10**k) for k in range(23)])  # all exact as doubles
 MANY = 8  # tests per scale, on average, from which on ranks are held instead of a column for each test
 MOST_OF_LEVELS = 40_000_000  # answers to the tests of a column of words that nearly each row has its own of
+BETWEEN_ENDS = ("auto", "thresholds")  # encodings of thresholds between all numbers
 BLOCK = 1 << 12  # rows whose ranks are laid out together
 LARGE = 2_000_000  # cells of a dense table, from which on it is not made unless it is needed
 
@@ -79,6 +80,7 @@ class Encoded:
     scheme: str
     dataset: Dataset | None = None
     by_column: bool = False  # as of `encode`
+    radius: tuple[float, ...] = ()  # as of `encode`
     # float64, (classes, classes): the price, per unit of weight, of predicting column for row (odtc.data.cost_matrix);
     # None for 1 off the diagonal. Weights, counts and accuracy are apart from it.
     cost: np.ndarray | None = None
@@ -154,7 +156,9 @@ class Encoded:
         """
         left = self.left(split)
         if left is not None and self.by_column:  # a test of its own columns, before one of others
-            for place in self._of_features.get(split.features, ()):
+            # Of thresholds that part the rows alike, but boxes around them otherwise, the one that is meant.
+            places = self._of_features.get(split.features, ())
+            for place in sorted(places, key=lambda place: self.tests[place] != split) if self.radius else places:
                 if (same := np.array_equal(left, self.X[:, place])) or np.array_equal(left, ~self.X[:, place]):
                     return place, not same
         place = None if left is None else self.place(left)
@@ -204,7 +208,7 @@ class Encoded:
         return {column.tobytes(): place for place, column in enumerate(packed)}
 
 
-def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False) -> Encoded:
+def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False, radius: Sequence[float] = ()) -> Encoded:
     """Turns the columns of a data set into tests.
 
     Parameters
@@ -215,6 +219,9 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False) -> E
     by_column : bool
         Of tests that part the rows alike one is kept of each column, for constraints that speak of columns and for
         rows whose cells may be moved; else one of all.
+    radius : sequence of float (features,), or empty
+        How far the numbers of each column may be moved either way: of the encodings `auto` and `thresholds`, thresholds
+        lie between the ends of these intervals then (`threshold_tests`), of which several part the rows alike.
 
     Returns
     -------
@@ -229,11 +236,21 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False) -> E
     """
     module, options = ENCODINGS.parse(scheme)
     asked = TestList.of(module.tests(dataset, **options))
+    radius = tuple(float(r) if 0 < r < np.inf else 0.0 for r in radius)
+    if not any(radius) or module.NAME not in BETWEEN_ENDS:
+        radius = ()
+    else:
+        asked = _of_moved(dataset, asked, radius, options.get("bins"))
     scales = asked.scales
     of: Sequence[Hashable] = [split.features for split, _ in asked] if by_column else [()] * len(asked)
-    if len(asked) >= MANY * (scales.max(initial=0) + 1) and len(asked) * dataset.n_rows >= LARGE:
+    if radius:
+        of = [
+            place if any(radius[f] for f in split.features) else split.features
+            for place, (split, _) in enumerate(asked)
+        ]
+    if not radius and len(asked) >= MANY * (scales.max(initial=0) + 1) and len(asked) * dataset.n_rows >= LARGE:
         X, row_of, first, kept, stands_for = _ranked(dataset, asked, scales, of)
-        return _encoded(dataset, (scheme, by_column), asked, X, row_of, first, kept, stands_for)
+        return _encoded(dataset, (scheme, by_column, radius), asked, X, row_of, first, kept, stands_for)
     _expect_levels(dataset, asked)
     by_feature = _by_feature(dataset, asked)
     row_of, first = _merged_rows(dataset, by_feature)
@@ -249,7 +266,16 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False) -> E
     kept, stands_for = _merged_columns(asked, answers, of)
     if len(kept) < len(asked):
         answers = answers[kept]
-    return _encoded(dataset, (scheme, by_column), asked, _turned(answers), row_of, first, kept, stands_for)
+    return _encoded(dataset, (scheme, by_column, radius), asked, _turned(answers), row_of, first, kept, stands_for)
+
+
+def _of_moved(dataset: Dataset, asked: TestList, radius: tuple[float, ...], bins: int | None) -> TestList:
+    """The tests, with those thresholds of the columns whose numbers may be moved that lie between the ends of boxes."""
+    parts = []
+    for place in range(len(dataset.features)):
+        own = [test for test in asked if test[0].features == (place,)]
+        parts.append(threshold_tests(dataset, place, bins, radius[place]) if radius[place] else own)
+    return TestList.joined(parts)
 
 
 def _expect_levels(dataset: Dataset, asked: TestList) -> None:
@@ -289,7 +315,7 @@ def answers_of(encoded: Encoded, dataset: Dataset) -> np.ndarray | RankedAnswers
 
 
 def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded:
-    scheme, by_column = how
+    scheme, by_column, radius = how
     if not len(kept):
         raise DataError(
             f"expected a test that tells two rows of {dataset.name!r} apart, got none from the encoding {scheme!r}: "
@@ -311,6 +337,7 @@ def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded
         stands_for=stands_for,
         scheme=scheme,
         by_column=by_column,
+        radius=radius,
         dataset=dataset,
         task=dataset.task,
         sums=sums_over(row_of, dataset.sums, len(first)),
@@ -349,25 +376,61 @@ def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
     return [(split, True) for split in found]
 
 
-def threshold_tests(dataset: Dataset, feature: int, bins: int | None = None) -> Sequence[tuple[Split, bool]]:
+def threshold_tests(
+    dataset: Dataset, feature: int, bins: int | None = None, radius: float = 0.0
+) -> Sequence[tuple[Split, bool]]:
     """The thresholds between neighbouring distinct numbers of a feature, and `Missing` if needed.
 
     With `bins`, of all thresholds the nearest to each of the bins - 1 quantiles of the rows.
+
+    With a `radius` r, by which numbers may be moved either way, thresholds lie between the ends of the intervals
+    [x - r, x + r]: above one that ends and below the next one that begins. An interval with the threshold in it has
+    points on both sides. Where another end comes between, a threshold beyond it has fewer such intervals, and no
+    others, so no tree needs that one.
     Raises ChoiceError for bins below 2.
     """
     if bins is not None and bins < 2:
         raise ChoiceError(f"expected bins of 2 or more, got bins={bins}")
     found, code = distinct(dataset.X, feature)
     values, absent = _known(found)
-    cuts = midpoints(values)
+    cuts = _between(*box_ends(values, radius)) if radius else midpoints(values)
     if bins is not None and len(cuts) >= bins:
-        below = np.cumsum(np.bincount(code, minlength=len(found))[: len(values)])  # rows of a number or a lower one
-        wanted, below = np.arange(1, bins) * (below[-1] / bins), below[:-1]
+        counts = np.cumsum(np.bincount(code, minlength=len(found))[: len(values)])  # rows of a number or a lower one
+        wanted = np.arange(1, bins) * (counts[-1] / bins)
+        below = np.append(0, counts)[np.searchsorted(values, cuts, side="right")]
         after = np.searchsorted(below, wanted).clip(1, len(below) - 1)
         nearer = wanted - below[after - 1] <= below[after] - wanted
         cuts = cuts[np.unique(after - nearer)]
     found = TestList.thresholds(feature, cuts)
     return TestList.joined([found, [(Missing(feature), True)]]) if absent else found
+
+
+def box_ends(values: np.ndarray, radius) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of the intervals [x - r, x + r], not less than doubles tell, and to 12 digits: 1.4 + 0.2 is
+    1.5999999999999999 in doubles, and 1.6 to a reader.
+
+    Parameters
+    ----------
+    values : float64 (…,), NaN if missing
+    radius : float64, one or as many; 0 for a number that stays, infinite for any
+
+    Returns
+    -------
+    low, high : float64 (…,)
+    """
+    low, high = values - radius, values + radius
+    told = np.isfinite(low) & (radius > 0)
+    for end, wider in ((low, np.minimum), (high, np.maximum)):
+        at = told & (end != 0)
+        end[at] = wider(end[at], _rounded(end[at]))
+    return low, high
+
+
+def _between(begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """A double of each gap between neighbours of these numbers, sorted, of which the lower one is an end and the upper
+    one a beginning."""
+    every = np.unique(np.concatenate([begins, ends]))
+    return midpoints(every)[np.isin(every[:-1], ends) & np.isin(every[1:], begins)]
 
 
 def midpoints(values: np.ndarray) -> np.ndarray:

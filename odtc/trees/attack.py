@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.data.dataset import NUMERIC
+from odtc.data.encoding import box_ends
 from odtc.data.splits import Missing, Split, Subset, Threshold
 from odtc.trees.boxes import Boxes
 from odtc.trees.tree import Leaf, Tree
@@ -113,7 +114,7 @@ class Part:
             known = map(float, range(len(boxes.features[place].levels)))
             levels[place] = frozenset([*known, *([ABSENT] if boxes.blank[place] else [])])
         moved = np.where([feature.kind == NUMERIC for feature in boxes.features], boxes.radius, 0.0)
-        return cls(X, np.arange(len(X)), X - moved, X + moved, levels, {})
+        return cls(X, np.arange(len(X)), *box_ends(X, moved), levels, {})
 
     def side(self, split: Split, left: bool) -> "Part":
         """The part that goes to one side."""

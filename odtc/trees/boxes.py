@@ -2,7 +2,7 @@
 
 A text names columns with radii, as in CSV: "age:2,income:500,colour:free".
 
-    NAME:NUMBER   the number of a row may be any of [x - r, x + r], in double arithmetic
+    NAME:NUMBER   the number of a row may be any of [x - r, x + r], whose ends are told to 12 digits (`box_ends`)
     NAME:10%      r is this part of what the numbers of the training rows range over
     NAME:free     any number; of a column with levels any level that is known, or, if cells are missing there, none
     NUMBER, 10%   of every numeric column that is not named
@@ -19,6 +19,7 @@ import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.data.dataset import NUMERIC, Feature
+from odtc.data.encoding import box_ends
 from odtc.data.splits import Missing, Split, Subset, Threshold
 from odtc.errors import ChoiceError
 
@@ -160,15 +161,16 @@ class Boxes:
         if not any(self.moves[at] for at in split.features):
             left = split.left(X)
             return left, ~left
+        low, high = box_ends(v, r)
         if isinstance(split, Threshold):  # a missing number is no number below, so it goes right
-            return v - r <= split.threshold, ~(v + r <= split.threshold)
+            return low <= split.threshold, ~(high <= split.threshold)
         if self.free[place]:
             return self._free_sides(split, len(X))
         if isinstance(split, Missing):
             left = np.isnan(v)
             return left, ~left
         value = split.values[0]
-        return (v - r <= value) & (value <= v + r), np.ones(len(X), bool)
+        return (low <= value) & (value <= high), np.ones(len(X), bool)
 
     def _free_sides(self, split: Split, n: int) -> tuple[np.ndarray, np.ndarray]:
         """The same of a column of which any level may come."""

@@ -37,7 +37,7 @@ def check_encoding(encoded: Encoded, dataset: Dataset) -> Check:
         The data file, read anew; where rows were selected, these rows.
     """
     try:
-        again = encode(dataset, encoded.scheme, encoded.by_column)
+        again = encode(dataset, encoded.scheme, encoded.by_column, encoded.radius)
     except OdtcError as problem:
         return Check("encoding", False, f"it cannot be derived again from the data file: {problem}")
     wrong = [words for name, words in PARTS.items() if not _same(getattr(encoded, name), getattr(again, name))]

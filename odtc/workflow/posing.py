@@ -19,6 +19,7 @@ from odtc.problem.constraints import constraint
 from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import able_models, parse_params
 from odtc.problem.problem import Choice, Problem
+from odtc.trees.boxes import Boxes
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.row_selection.selection import select_rows
 from odtc.workflow.specification import RunSpec
@@ -66,8 +67,9 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True, l
         dataset = select_rows(dataset, wanted.select, wanted.depth)
     with _part_of_limit(spec, began):
         # Columns that part the rows alike do so no more once an adversary moves one of them.
-        by_column = constraint.speak_of_columns((*wanted.constraints, *later)) or bool(wanted.params.get("robust"))
-        encoded = encode(dataset, wanted.encoding, by_column)
+        radius = _radius(dataset, wanted.params.get("robust"))
+        by_column = constraint.speak_of_columns((*wanted.constraints, *later)) or bool(radius)
+        encoded = encode(dataset, wanted.encoding, by_column, radius)
     if (prices := TASKS.get(dataset.task).prices(encoded.classes)) is not None:
         encoded = replace(encoded, cost=prices)
     if model == "auto" and wanted.params.get("robust"):
@@ -107,6 +109,13 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True, l
         expect_classes(encoded.task, f"--model {problem.formulation} with these parameters")
     with _part_of_limit(spec, began):
         return problem.module.prepared(problem) if prepared else problem
+
+
+def _radius(dataset: Dataset, boxes: str | None) -> tuple[float, ...]:
+    """How far an adversary may move the numbers of each column; () for not at all."""
+    if not boxes or dataset.selected is not None:
+        return ()
+    return tuple(Boxes.parse(boxes, dataset.features, dataset.X).radius.tolist())
 
 
 def _part_of_limit(spec: RunSpec, began: float):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import odtc
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.encoding import encode
-from odtc.data.splits import Oblique, Term
+from odtc.data.splits import Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
 from odtc.formulations.flowoct.robust import Reach
 from odtc.problem.parameters import parse_params
@@ -81,8 +81,9 @@ def attacked(tree, dataset, text) -> np.ndarray:
 
 
 def problem_of(dataset, text, depth, **params) -> Problem:
+    radius = Boxes.parse(text, dataset.features, dataset.X).radius if text else ()
     try:
-        encoded = encode(dataset, by_column=True)
+        encoded = encode(dataset, by_column=True, radius=radius)
     except DataError:
         assume(False)
     return Problem(encoded, CompleteTree(depth), "flowoct", parse_params("flowoct", {"robust": text} | params))
@@ -139,15 +140,16 @@ def _settled(draw, problem):
     return settle(heap.test.copy(), problem.encoded, heap.label)
 
 
-def least_loss(problem, dataset, text) -> float:
-    """The least that a tree of depth 2 loses, by trying all: every point of every box is sent through each."""
+def least_loss(splits, dataset, text) -> float:
+    """The least that a tree of depth 2 over these splits loses, by trying all: every point of every box is sent through
+    each."""
     X, n = [], []
     for i in range(dataset.n_rows):
-        found = points(dataset, text, problem.encoded.tests, i)
+        found = points(dataset, text, splits, i)
         n.append(len(found))
         X.append(found)
     own, X = np.repeat(np.arange(dataset.n_rows), n), np.vstack(X)
-    answers = [split.left(X) for split in problem.encoded.tests]
+    answers = [split.left(X) for split in splits]
     labels = np.array(list(product((0, 1), repeat=4)))
     best = np.inf
     for root, left, right in product(range(len(answers)), repeat=3):
@@ -192,8 +194,55 @@ def test_the_optimum_is_that_of_trying_every_tree_and_every_point(form, dataset,
     problem = problem_of(dataset, text, 2, **form)
     assume(problem.encoded.n_tests <= 7)
     value, point = optimum(problem.module.build(problem))
-    assert value == pytest.approx(least_loss(problem, dataset, text), abs=1e-6)
+    assert value == pytest.approx(least_loss(problem.encoded.tests, dataset, text), abs=1e-6)
     assert problem.module.objective(problem, problem.module.decode(problem, point)) == pytest.approx(value, abs=1e-6)
+
+
+@given(seed=st.integers(0, 10**6), radius=st.sampled_from([0.25, 0.5, 0.75, 1.0, 1.25]))
+@settings(max_examples=12, **SLOW)
+def test_no_threshold_anywhere_makes_a_better_tree(seed, radius):
+    """Of thresholds at all ends of boxes, one of which stands for each gap, not only those between the numbers."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 7))
+    X, y = rng.integers(0, 30, (n, 1)) / rng.choice([2, 8]), np.append([0, 1], rng.integers(0, 2, n - 2))
+    features = Feature("a0", NUMERIC), Feature("a1", NUMERIC), Feature("colour", CATEGORICAL, LEVELS)
+    X = np.column_stack([X, 0 * X, 0 * X])
+    dataset = Dataset("r", X, y.astype(np.int32), features, ("no", "yes"), np.ones(n))
+    text = f"a0:{radius}"
+    every = [Threshold(0, t) for t in sorted({*(X[:, 0] - radius), *X[:, 0], *(X[:, 0] + radius)})]
+    problem = problem_of(dataset, text, 2)
+    value, _ = optimum(problem.module.build(problem))
+    flat = min(np.bincount(y, minlength=2))
+    assert value == pytest.approx(min(flat, least_loss(every, dataset, text)), abs=1e-6)
+
+
+def test_a_threshold_beyond_the_midpoints_is_found_and_told_from_one_that_parts_the_rows_alike(tmp_path):
+    """A threshold of 1.65 loses 4 of the 12 rows, and one of 1.4, which parts them alike, loses 5."""
+    rows = "4.7,1 2.6,1 4.9,0 0.4,0 3.0,0 1.9,0 4.0,1 0.9,0 4.4,1 2.7,0 4.5,1 2.4,1".split()
+    (tmp_path / "a.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
+    words = ("fit", "a.csv", "--model", "flowoct", "--depth", 1, "-p", "robust=x:0.7", "--json", "-o", "r")
+    done = command(*words, folder=tmp_path)
+    assert done.facts["objective"] == 4 and done.facts["verified"]
+    again = [command(*words, folder=tmp_path) for words in (("decode", "r.sol", "--json"), ("verify", "r.tree.json"))]
+    assert again[0].facts["objective"] == 4 and again[0].facts["verified"] and again[1].code in (0, None)
+    started = command(*words[:-2], "--start", "r.tree.json", "-o", "s", folder=tmp_path)
+    assert started.facts["objective"] == 4 and started.facts["verified"]
+    few = command(*words[:-2], "--encoding", "auto:bins=3", "-o", "t", folder=tmp_path)
+    assert few.facts["verified"] and few.facts["objective"] >= 4
+
+
+def test_ends_that_are_apart_by_rounding_alone_are_one():
+    """1.4 + 0.2 is less than 1.8 - 0.2 in doubles, by less than anybody means."""
+    features = (Feature("a", NUMERIC),)
+    X = np.array([[1.0], [1.4], [1.8], [2.6]])
+    dataset = Dataset("r", X, np.array([0, 1, 0, 1], np.int32), features, ("no", "yes"), np.ones(4))
+    found = [test.threshold for test in encode(dataset, radius=(0.2,)).tests]
+    assert found == pytest.approx([1.4, 2.2]) and 1.4 + 0.2 < 1.8 - 0.2
+    boxes = Boxes.parse("a:0.2", features, X)
+    left, right = boxes.sides(Threshold(0, 1.4 + 0.2), X)
+    assert left.tolist() == [True, True, False, False] and right.tolist() == [False, True, True, True]
+    assert boxes.sides(Subset(0, (1.6,)), X)[0].tolist() == [False, True, True, False]
+    assert [test.threshold for test in encode(dataset, radius=(0.1,)).tests] == pytest.approx([1.2, 1.6, 2.2])
 
 
 @pytest.mark.parametrize("order", (("a", "b"), ("b", "a")), ids=str)
