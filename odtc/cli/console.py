@@ -127,6 +127,8 @@ def _print_judged(done) -> None:
 
 def _print_all_rows(done) -> None:
     """The figures of all rows that those of the tree were selected from."""
+    from odtc.workflow.messages import cart_of_all_text
+
     every, cart, training, costs = done.all_rows, done.cart_all_rows, done.training, done.size.cost is not None
     ours, theirs = (
         f", by weight {100 * one.weighted_accuracy:.2f} %" if one.weighted_accuracy is not None else ""
@@ -163,6 +165,8 @@ def _print_all_rows(done) -> None:
             f"{100 - 100 * every.accuracy:.2f} % of all: "
             "behind a wrong row that was selected others may stand that were not; select more of them, or train on all"
         )
+    if words := cart_of_all_text(done):
+        say(f"note: {words}")
     for broken in every.breaks:
         say(f"note: the constraint is kept on the selected rows only: {broken}")
 

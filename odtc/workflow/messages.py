@@ -12,10 +12,13 @@ from odtc.problem.problem import Problem
 from odtc.problem.simplifying import simplified
 from odtc.trees.simplifying import simplify_tree
 from odtc.workflow.results import Fit
+from odtc.workflow.row_selection.selection import first_tree
+from odtc.workflow.run_facts import AllRowsFacts
 from odtc.workflow.specification import RunSpec
 
 COMPILER = "odtc"  # in the place of a solver, if none ran
 REMARKS_SHOWN = 5  # on the data, before a fit
+CART_CELLS = 2_000_000  # of a table that CART is grown on beside a selection
 START_INSTEAD = "the solver had no point of its own yet: the tree is that of the start"
 INTERRUPTED_FIRST = "it was interrupted in the compile, so no solver ran: the tree is that of the start"
 SEARCH_PROVED = (
@@ -91,6 +94,23 @@ def needless_text(done: Fit) -> str:
     return (
         f"the rows need {tree.n_branch_nodes} of the {done.tree.n_branch_nodes} branch nodes; --simplify writes the "
         f"tree without the others, which predicts the same"
+    )
+
+
+def cart_of_all_text(done: Fit) -> str:
+    """That CART of all rows loses less of them than a tree of selected ones; "" if it does not, may break a constraint,
+    or has too many cells to look at."""
+    every = done.all_rows
+    if every is None or done.problem.constraints or done.dataset.selected.whole.X.size > CART_CELLS:
+        return ""
+    whole = done.dataset.selected.whole
+    cart = AllRowsFacts.of(first_tree(whole, done.problem.topology.depth), done.problem.encoded.cost)
+    if cart.loss >= every.loss:
+        return ""
+    return (
+        f"CART of all rows has {cart.correct} of {cart.n_rows} right ({100 * cart.accuracy:.2f} %) and loses "
+        f"{cart.loss:.10g}, less than this tree of {done.dataset.n_rows:,} rows: select more of them, or train on all "
+        f"(without --select)"
     )
 
 

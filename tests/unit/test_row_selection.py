@@ -59,6 +59,28 @@ def datasets(draw):
     return data(X, y, kinds, random.integers(1, 4, n))
 
 
+def test_names_of_rows_are_no_coordinates():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.arange(90), rng.integers(0, 3, 90), rng.random(90)])
+    named = data(X, X[:, 2] > 0.5, ["categorical", "categorical", "numeric"])
+    assert coordinates(named).shape == (90, 4)
+    assert select_rows(named, "convex_hull:share=1", 1).n_rows < 45  # every row was extreme in its own name
+
+
+def test_that_cart_of_all_rows_is_better_is_said(tmp_path):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(600, 6)).round(3)
+    y = (X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(size=600) > 0).astype(int)
+    rows = ["a,b,c,d,e,f,y", *(",".join(map(str, [*cells, k])) for cells, k in zip(X.tolist(), y.tolist()))]
+    (tmp_path / "rows.csv").write_text("\n".join(rows) + "\n")
+    said = run("fit", "rows.csv", "--depth", 2, "--select", "coarse_to_fine:share=0.03", folder=tmp_path)
+    all_rows = int(said.out.split("all rows  ")[1].split(" of")[0])
+    assert said.code == 0 and "CART of all rows has" in said.err + said.out
+    assert int((said.err + said.out).split("CART of all rows has ")[1].split(" of")[0]) > all_rows
+    whole = run("fit", "rows.csv", "--depth", 2, "--select", "coarse_to_fine:share=1", folder=tmp_path)
+    assert "CART of all rows has" not in whole.err + whole.out
+
+
 @given(dataset=datasets(), depth=st.integers(1, 3))
 @settings(max_examples=60, **SLOW)
 def test_every_dropped_row_is_a_mixture_of_kept_rows_of_its_cluster(dataset, depth):

@@ -50,6 +50,7 @@ def select(
     from odtc.base import deadline
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.data.task import expect_classes
+    from odtc.workflow.messages import data_notes
     from odtc.workflow.row_selection.selection import as_csv, parts_of, rounds_of, select_rows
     from odtc.workflow.run import run
 
@@ -58,6 +59,8 @@ def select(
     several = rounds_of(spec.model.select) > 1 or parts_of(spec.model.select) > 0
     expect_rounds(several, spec, test)
     dataset = read(data, **spec.reading.keywords)
+    for note in data_notes(dataset):
+        console.say(note.replace("--aside", "--ignore"))  # what is set aside is no part of the file
     path = o or Path(f"{dataset.name}_selected.csv")
     require_writable(path, data)
     done = None

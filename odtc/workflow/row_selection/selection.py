@@ -70,6 +70,8 @@ SELECTIONS = Registry(
     Contract(always=(Selection,)),
     "odtc.selections",
 )
+LEVEL_ROWS = 3  # of a category, on average, so that its levels are coordinates
+FEW_LEVELS = 20  # that are coordinates in any case
 FIRST_ENCODING = "auto:bins=32"  # of the first tree: its leaves need not be the best, only apart
 
 
@@ -301,7 +303,8 @@ def first_tree(dataset: Dataset, depth: int) -> Tree:
 
 def coordinates(dataset: Dataset) -> np.ndarray:
     """float64 (rows, coordinates), each in [0, 1]: numbers over their range, and one indicator per level that
-    occurs (of two the second); a missing number is NaN. What is constant is left out."""
+    occurs (of two the second); a missing number is NaN. What is constant is left out, and so is a category with fewer
+    than LEVEL_ROWS rows a level, such as names or dates: by these no row is like another."""
     columns = []
     for place, feature in enumerate(dataset.features):
         column = dataset.X[:, place]
@@ -311,6 +314,8 @@ def coordinates(dataset: Dataset) -> np.ndarray:
                 columns.append((column / 2 - low / 2) / (high / 2 - low / 2))  # halves, as the range may be no double
         else:
             levels = np.unique(np.where(np.isnan(column), -2.0, column))
+            if len(levels) > max(FEW_LEVELS, len(column) / LEVEL_ROWS):
+                continue
             columns += [
                 (np.where(np.isnan(column), -2.0, column) == level).astype(float)
                 for level in (levels[1:] if len(levels) <= 2 else levels)
