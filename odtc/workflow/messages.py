@@ -38,6 +38,21 @@ def dropped_text(dataset: Dataset) -> str:
     return f"dropped {dataset.n_dropped} rows of {dataset.n_dropped + dataset.n_file_rows}: {why_dropped(dataset)}"
 
 
+def read_notes(dataset: Dataset) -> list[str]:
+    """What is to be known of rows that were read: how many are left out, and what looks odd.
+
+    Parameters
+    ----------
+    dataset : Dataset
+
+    Returns
+    -------
+    list of str
+    """
+    dropped = dropped_text(dataset)
+    return [*([dropped] if dropped else []), *data_notes(dataset)]
+
+
 def held_out_text(dataset: Dataset) -> str:
     """How many rows of the data file were set aside to test the tree on; "" if none were."""
     if dataset.held_out is None:

@@ -1,5 +1,6 @@
 """What a run hands back: the decoded tree with its checks, and the figures under the keys of `--json`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -89,6 +90,8 @@ class Fit:
         Whether the certificate of the search was checked and accepted; None if there is none.
     certificate : dict or None
         The certificate that was accepted (`odtc fit --certificate` writes it, `odtc verify --certificate` checks it).
+    unproved : callable or None
+        Makes the certificate of the bound of a search that was ended before its proof; None if it can make none.
     asked : tuple of Constraint or None
         The constraints that new rows shall satisfy, if the search satisfied harder ones; None if they are those of the
         problem.
@@ -112,6 +115,7 @@ class Fit:
     fewest_columns: bool | None = None
     certified: bool | None = None
     certificate: dict | None = field(default=None, compare=False)
+    unproved: Callable[[], dict] | None = field(default=None, compare=False, repr=False)
     asked: tuple[Constraint, ...] | None = None
     bound_of_all: float | None = None
     rounds: tuple[RoundFacts, ...] = ()

@@ -94,7 +94,8 @@ def searched(
     solution = replace(solution, message=rounded or solution.message)
     done = without_model(problem, heap, raise_bound_to_floor(problem, solution), labelled, simplify)
     fewest = {"fewest_leaves": found.fewest.leaves, "fewest_columns": found.fewest.columns}
-    proof = {"certified": certified.accepted, "certificate": certified.facts}
+    unproved = found.certificate if ended not in (Termination.OPTIMAL, Termination.UNKNOWN) else None
+    proof = {"certified": certified.accepted, "certificate": certified.facts, "unproved": unproved}
     return replace(done, **proof, interrupted=interrupted, **fewest)
 
 

@@ -17,6 +17,7 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.verification.certificate import SUFFIX as CERTIFICATE
 from odtc.workflow import artifacts
 from odtc.workflow.compiling import separates
+from odtc.workflow.provenance.certificates import certify_bound
 from odtc.workflow.provenance.without_model import write_record
 from odtc.workflow.results import Fit
 from odtc.workflow.rounds import Keeper
@@ -91,7 +92,8 @@ class FileSink(Sink):
     certificate : bool
         Whether STEM.certificate.json shall hold the certificate of the search.
 
-    After the run `files` are the paths, and `tree` is that of the tree (None if a check failed).
+    After the run `files` are the paths, `tree` is that of the tree (None if a check failed), and `uncertified` says why
+    the certificate that was asked for is none of the tree.
     """
 
     def __init__(
@@ -107,7 +109,7 @@ class FileSink(Sink):
     ):
         self._stem_of, self.format, self.gzip, self.keep = stem_of, format, gzip, keep
         self.pool, self.within, self.log, self.certificate = pool, within, log, certificate
-        self.stem, self.files, self.tree = "", [], None
+        self.stem, self.files, self.tree, self.uncertified = "", [], None, ""
         self._mark, self._built, self._logs, self._start = "", [], [], None
         self._modelless = self._sums = False
 
@@ -256,12 +258,20 @@ class FileSink(Sink):
                 if self._modelless:
                     artifacts.forget_solution(self.stem)
                 artifacts.write_tree(done.tree, self.tree)
-                if self.certificate and done.certificate is not None:
-                    data, path = done.dataset.source.get("path"), f"{self.stem}{CERTIFICATE}"
-                    self.files.append(artifacts.write_certificate(done.certificate, data, path))
+                if self.certificate:
+                    self._write_certificate(done)
             if done.model is None and (record := write_record(done, spec, self.stem, self.tree)):
                 self.files += [record] * (record not in self.files)
             self.files.append(self.tree)
+
+    def _write_certificate(self, done: Fit) -> None:
+        facts, self.uncertified = done.certificate, ""
+        if facts is None:
+            facts, words = certify_bound(done)
+            self.uncertified = f"there is no certificate: {words}" if facts is None else words
+        if facts is not None:
+            data, path = done.dataset.source.get("path"), f"{self.stem}{CERTIFICATE}"
+            self.files.append(artifacts.write_certificate(facts, data, path))
 
 
 @contextmanager

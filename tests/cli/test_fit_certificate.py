@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from tests.command_line import MONKS, odtc
@@ -33,3 +34,18 @@ def test_where_no_tree_can_be_the_command_that_certifies_it_is_named(tmp_path):
     asked = ("--constraint", "recall[1] >= 1", "--constraint", "recall[0] >= 1")
     said = odtc("fit", DATA, "--certificate", "-o", "m", *asked, folder=tmp_path)
     assert said.code == 3 and "`odtc certify` writes the certificate" in said.err
+
+
+def test_a_search_that_the_limit_ends_leaves_the_certificate_of_its_bound(tmp_path):
+    """Noise of 20 columns at depth 4 is not proved in a second; what is proved by then is written and holds."""
+    rng = np.random.default_rng(8)
+    lines = [",".join(map(str, [*rng.integers(0, 99, 20), rng.integers(0, 2)])) for _ in range(300)]
+    (tmp_path / "d.csv").write_text("\n".join([",".join([*(f"x{j}" for j in range(20)), "y"]), *lines]))
+    words = ("fit", "d.csv", "--depth", 4, "--time-limit", 1, "--certificate", "-o", "m", "--json")
+    fitted = odtc(*words, folder=tmp_path)
+    assert fitted.code == 0 and fitted.facts["termination"] == "time_limit" and fitted.facts.get("certified") is None
+    assert "m.certificate.json" in fitted.facts["files"]
+    checked = odtc("verify", "--certificate", "m.certificate.json", "--json", folder=tmp_path)
+    assert checked.code == 0 and not checked.facts["optimal"]
+    assert checked.facts["bound"] <= fitted.facts["bound"] < fitted.facts["objective"]
+    assert f"a bound: no tree costs less than {checked.facts['bound']:.10g}" in fitted.err

@@ -172,3 +172,22 @@ def test_the_estimators_warn_of_dates_durations_and_names_in_a_frame():
     learner.fit(frame[["size", "shape"]], labels)  # a warning would be an error here
     kept = frame[["name", "shape"]].astype("category")
     learner.fit(kept, labels)  # a frame that declares its categories is believed
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("certify", "d.csv", "--depth", 1, "-o", "c.json"),
+        ("frontier", "d.csv", "--depth", 1, "--vary", "recall[a] >= 0.1:0.2:0.1"),
+        ("sweep", "d.csv", "--model", "cart", "--depths", 1, "--folds", 2),
+        ("tune", "d.csv", "--model", "cart", "--depths", 1, "--folds", 2),
+    ],
+    ids=lambda words: words[0],
+)
+def test_every_command_that_reads_says_what_it_leaves_out_and_what_is_odd(tmp_path, words):
+    columns = table(when=[f"2020-{1 + at % 12:02d}-{1 + at % 28:02d}" for at in range(N)])
+    columns["size"][3:5] = [None, None]
+    pl.DataFrame(columns).write_csv(tmp_path / "d.csv")
+    said = odtc(*words, folder=tmp_path)
+    assert said.code == 0, said.err
+    assert "dropped 2 rows of 40" in said.err and "'when' looks like dates" in said.err

@@ -45,10 +45,13 @@ def certify(
     from odtc.verification.coverage import words
     from odtc.workflow.artifacts import write_certificate, write_tree
     from odtc.workflow.decoding import proved
+    from odtc.workflow.messages import read_notes
     from odtc.workflow.posing import pose_run
 
     spec = replace(spec.with_model(model=FORMULATIONS.able(Certifies)[0], params={"lambda": lambda_}), fitting=False)
     problem, depth = pose_run(spec, data), spec.model.depth
+    for note in read_notes(problem.encoded.dataset):
+        console.say(note)
     path = o or Path(f"{problem.encoded.name}_d{depth}{SUFFIX}")
     require_beside(path)
     tree = path.with_name(path.name.removesuffix(SUFFIX).removesuffix(".json") + ".tree.json")

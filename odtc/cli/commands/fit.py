@@ -102,8 +102,8 @@ def fit(
     sink = sinks[-1]
     if words := simplified_text(done):
         console.say(f"note: {words}")
-    if certificate and done.certificate is None:
-        console.say(f"note: there is no certificate: {done.uncertified or 'the tree is not proved'}")
+    if sink.uncertified:
+        console.say(f"note: {sink.uncertified}")
     facts = done.to_json() | {"tree": sink.tree, "files": [*map(str, sink.files)]}
     if confidence is not None:
         facts["assured"] = console.assured_facts(done, confidence)

@@ -39,6 +39,7 @@ def frontier(
     from odtc.workflow.constrained.exact_frontier import Frontier
     from odtc.workflow.constrained.frontier import SUFFIX, varied
     from odtc.workflow.constrained.frontier import frontier as points_of
+    from odtc.workflow.messages import read_notes
     from odtc.workflow.posing import pose_run
 
     texts = varied(vary)
@@ -46,6 +47,8 @@ def frontier(
         o = _expect_writable(o)
     spec = replace(spec.with_model(model="dpflow"), fitting=True)
     problem = pose_run(spec, data, later=texts[:1])
+    for note in read_notes(problem.encoded.dataset):
+        console.say(note)
     curve = Frontier(problem, vary, points_of(problem, texts, spec.solving.time_limit, console.say))
     files, refused = [], None
     try:

@@ -76,7 +76,7 @@ def refit(
     from odtc.evaluation.refitting import with_start
     from odtc.trees.tree import read_tree
     from odtc.workflow.artifacts import write_tree
-    from odtc.workflow.messages import dropped_text
+    from odtc.workflow.messages import read_notes
     from odtc.workflow.provenance.without_model import data_of_tree, write_record
 
     expect_classes(spec.reading.task, "odtc refit")
@@ -98,8 +98,8 @@ def refit(
     target, page = f"{stem}.tree.json", Path(f"{stem}.drift.html")
     for path in (target, page):
         require_writable(path, tree, data, old_data, test)
-    if words := dropped_text(dataset):
-        console.say(words)
+    for note in read_notes(dataset):
+        console.say(note)
     done = refitted(spec, old, dataset, within, pool, test, console.ConsoleReporter())
     drift = drift_facts(done, before)
     files = []

@@ -109,6 +109,7 @@ def sweep(
                 "leaf_rows": whole_numbers(min_leaf_rows, "--min-leaf-rows") or (None,),
                 "tries": tuple(try_constraint),
             },
+            console.say,
         )
         study_module.keep(study, o)
     else:

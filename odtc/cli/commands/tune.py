@@ -92,7 +92,7 @@ def tune(
     from odtc.evaluation import cross_validation
     from odtc.evaluation.studies.cluster import expect_jobs, pool_of
     from odtc.evaluation.studies.engine import Store
-    from odtc.workflow.messages import dropped_text
+    from odtc.workflow.messages import read_notes
     from odtc.workflow.run import run
     from odtc.workflow.sinks import FileSink
 
@@ -113,8 +113,8 @@ def tune(
                 f"-p {key}: of {', '.join(able)}; {', '.join(others)} {'has' if len(others) == 1 else 'have'} none"
             )
     dataset = read(data, **spec.reading.keywords)
-    if words := dropped_text(dataset):
-        console.say(words)
+    for note in read_notes(dataset):
+        console.say(note)
     stem = stem_named(o, f"{dataset.name}_tuned")
     task = TASKS.get(dataset.task)
     score = cross_validation.score_of(dataset.task, score)

@@ -7,7 +7,7 @@ tidy table with one row a fit, and best/ holds the best tree of each data set, f
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from itertools import product
@@ -43,6 +43,7 @@ from odtc.evaluation.studies.price_path import beside_price, price_of, turns
 from odtc.problem.constraints.constraint import parse
 from odtc.problem.parameters import parse_params
 from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow.messages import read_notes
 from odtc.workflow.run import run
 from odtc.workflow.sinks import FileSink
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
@@ -202,7 +203,7 @@ class Study:
         return cls(**lists, params=facts["params"], folds=facts["folds"], spec=RunSpec(*parts))
 
 
-def study_of(data: Sequence[Path], spec: RunSpec, grid: dict) -> Study:
+def study_of(data: Sequence[Path], spec: RunSpec, grid: dict, say: Callable[[str], object] = len) -> Study:
     """The study of data files; what is wrong with the grid, or a file, is said before the work.
 
     Parameters
@@ -212,6 +213,8 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict) -> Study:
         What all fits have in common.
     grid : dict
         `models`, `depths`, `params`, `encodings`, `seeds`, `folds`, `leaf_rows`, `tries`, as of Study.
+    say : callable
+        Takes what is to be known of each file, in words.
 
     Raises
     ------
@@ -244,6 +247,8 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict) -> Study:
         if dataset.name in names:
             raise ChoiceError(f"expected data files of different names, got {dataset.name!r} twice; rename one")
         names.add(dataset.name)
+        for note in read_notes(dataset):
+            say(f"{dataset.name}: {note}")
         for seed in study.seeds:
             deal_rows(dataset, study.folds, seed)
         if study.tries:

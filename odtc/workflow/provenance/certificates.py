@@ -17,7 +17,9 @@ from odtc.model.feasibility import is_close
 from odtc.model.solution import Termination, is_proved
 from odtc.problem.problem import Problem
 from odtc.verification.certificate import SCHEMAS, check
+from odtc.workflow.results import Fit
 
+IN_HAND = 0.5  # seconds for the certificate of a bound, after an interruption
 LEAST = 2.0  # seconds that the check has, however soon the search had ended
 CERTIFY = "`odtc certify` writes it and `odtc verify --certificate` checks it"
 
@@ -76,6 +78,31 @@ def _checked(facts: dict, dataset: Dataset) -> tuple[Any, bool]:
     from odtc.verification.constrained.constrained_certificate import check_constrained
 
     return check_constrained(facts, dataset), False
+
+
+def certify_bound(done: Fit) -> tuple[dict | None, str]:
+    """The certificate of the bound of a search that was ended before its proof, made and checked in a moment.
+
+    Parameters
+    ----------
+    done : Fit
+
+    Returns
+    -------
+    tuple of (dict or None, str)
+        The certificate, and what it proves; or None and why there is none.
+    """
+    if done.unproved is None:
+        return None, done.uncertified or "the tree is not proved"
+    try:
+        with deadline.within(IN_HAND if done.interrupted else LEAST):
+            facts = done.unproved()
+            proof, _ = _checked(facts, done.problem.encoded.dataset)
+    except (ChoiceError, CertificateError) as reason:
+        return None, str(reason)
+    except (TimeLimitReached, KeyboardInterrupt):
+        return None, f"it was not made and checked in a moment; {CERTIFY}"
+    return facts, f"the certificate is of a bound: no tree costs less than {proof.bound:.10g}"
 
 
 def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, searched: float = 0.0) -> Certified:
