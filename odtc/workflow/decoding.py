@@ -306,12 +306,14 @@ def out_of_time(ready: Prepared) -> Solution:
     return Solution(None, ended, seconds=time.monotonic() - ready.began, solver=COMPILER)
 
 
-def proved(problem: Problem, heap: HeapTree, bound: float, seconds: float) -> Fit:
-    """A tree that the compiler has found, with the bound that it has proved."""
+def proved(
+    problem: Problem, heap: HeapTree, bound: float, seconds: float, ended: Termination = Termination.UNKNOWN
+) -> Fit:
+    """A tree that the compiler has found, with the bound that it has proved; `ended` says what came if that is less."""
     paid = problem.module.objective(problem, heap)
     solution = Solution(
         None,
-        Termination.OPTIMAL if is_proved(paid, bound) else Termination.UNKNOWN,
+        Termination.OPTIMAL if is_proved(paid, bound) else ended,
         paid,
         bound,
         seconds,

@@ -45,6 +45,8 @@ def test_a_search_that_the_limit_ends_leaves_the_certificate_of_its_bound(tmp_pa
     fitted = odtc(*words, folder=tmp_path)
     assert fitted.code == 0 and fitted.facts["termination"] == "time_limit" and fitted.facts.get("certified") is None
     assert "m.certificate.json" in fitted.facts["files"]
+    certified = odtc("certify", "d.csv", "--depth", 4, "--time-limit", 1, "-o", "c.json", "--json", folder=tmp_path)
+    assert certified.code == 0 and certified.facts["termination"] == "time_limit"
     checked = odtc("verify", "--certificate", "m.certificate.json", "--json", folder=tmp_path)
     assert checked.code == 0 and not checked.facts["optimal"]
     assert checked.facts["bound"] <= fitted.facts["bound"] < fitted.facts["objective"]

@@ -38,6 +38,7 @@ def certify(
     from odtc.base import deadline
     from odtc.base.atomic_write import require_beside, require_writable, stem_of
     from odtc.base.commit import together
+    from odtc.model.solution import Termination
     from odtc.problem.formulation import FORMULATIONS, Certifies
     from odtc.trees.heap_tree import HeapTree
     from odtc.trees.tree import Tree
@@ -61,6 +62,8 @@ def certify(
     with deadline.within(time_limit):
         facts = problem.module.certificate(problem)
         interrupted = deadline.is_interrupted()
+    limit_came = time_limit is not None and time.monotonic() - began >= time_limit
+    ended = Termination.INTERRUPTED if interrupted else Termination.TIME_LIMIT if limit_came else Termination.UNKNOWN
     proof, checked = _proof(facts, problem.encoded.dataset, interrupted)
     if facts["tree"] is None:
         write_certificate(facts, data, path)
@@ -73,7 +76,7 @@ def certify(
         )
         return
     heap = HeapTree.from_tree(Tree.from_json(facts["tree"]), problem.encoded, problem.topology)
-    done = proved(problem, heap, proof.bound, time.monotonic() - began)
+    done = proved(problem, heap, proof.bound, time.monotonic() - began, ended)
     console.refuse_failed(done.decoded)
     files, refused = {"certificate": str(path), "tree": str(tree), "files": [str(path), str(tree)]}, None
     try:
