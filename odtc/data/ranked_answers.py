@@ -116,6 +116,10 @@ class RankedAnswers:
         """The answers of some rows, int or bool (rows,), as ranks."""
         return RankedAnswers(self.rank[rows], self.scale, self.place)
 
+    def part(self, rows: np.ndarray, tests: np.ndarray) -> "RankedAnswers":
+        """The answers of some rows, int or bool (rows,), to some tests, int (tests,), as ranks."""
+        return RankedAnswers(self.rank[rows], self.scale[tests], self.place[tests])
+
     def ones(self, rows: np.ndarray | None = None) -> np.ndarray:
         """int64 (tests,): how many rows, of all or of some, int or bool (rows,), answer each test with 1."""
         rank, found = self.rank if rows is None else self.rank[rows], np.empty(self.shape[1], np.int64)

@@ -22,6 +22,7 @@ from odtc.algorithms.thresholds.ranks import merge_rows
 EXACT = 2.0**52  # whole numbers up to here, and their differences, are exact in float64
 FINEST = 26  # bits behind the point of a multiplier
 COARSEST = 10
+MOST_CELLS = 2**26  # of a part of the answers that is made a table
 BOX = 60.0  # no multiplier is tried that prices the largest use of one row above so many of the largest costs
 
 
@@ -37,7 +38,7 @@ class ConstrainedProblem:
     ----------
     X : bool (rows, tests)
         Answers. No column is constant. It may be what is indexed like an array and counts its ones by itself
-        (`ones_of`, `codes_of`), so that no table of all answers is made.
+        (`ones_of`, `codes_of`, `part_of`), so that no table of all answers is made.
     cost : int64 (rows, labels)
         What it costs to predict this label for this row; at least 0.
     depth : int
@@ -152,6 +153,15 @@ def codes_of(X: np.ndarray, tests: np.ndarray) -> np.ndarray:
     """int (rows,): how many of some tests, int (tests,), each row answers with 1."""
     own = getattr(X, "codes", None)
     return X[:, tests].sum(axis=1) if own is None else own(tests)
+
+
+def part_of(X: np.ndarray, rows: np.ndarray, tests: np.ndarray) -> np.ndarray:
+    """bool (rows, tests): the answers of some rows, bool (all rows,), to some tests, int (tests,); no table of them if
+    that would be a large one."""
+    own = getattr(X, "part", None)
+    if own is None or int(rows.sum()) * len(tests) <= MOST_CELLS:
+        return X[np.ix_(rows, tests)]
+    return own(rows, tests)
 
 
 def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:

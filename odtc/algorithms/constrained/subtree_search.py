@@ -15,7 +15,14 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.algorithms.constrained.all_thresholds import named
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps, leaves_of, ones_of
+from odtc.algorithms.constrained.constrained_problem import (
+    ConstrainedProblem,
+    cost_of,
+    keeps,
+    leaves_of,
+    ones_of,
+    part_of,
+)
 from odtc.algorithms.constrained.engines import engine_of
 
 HEIGHT = 2  # of the subtrees
@@ -89,7 +96,7 @@ class _Below:
         accepts = problem.accepts
         part = replace(
             problem,
-            X=problem.X[np.ix_(self.rows, tests)],
+            X=part_of(problem.X, self.rows, tests),
             cost=problem.cost[self.rows],
             depth=HEIGHT,
             uses=problem.uses[:, self.rows],

@@ -39,7 +39,7 @@ class EarlyBound:
     Parameters
     ----------
     search : RankSearch
-    height : int, 3 or more
+    height : int, 2 or more; common rows are for 3 or more
     need : int, the cost of a tree that is known elsewhere
     """
 
@@ -106,15 +106,18 @@ def _rise(search, height, most, least, part, patience=None):
     """Asks for rising bounds, up to a part of a cost."""
     asked = max(least, most // FIRST)
     while asked <= (known := search.known(height)).lower and not known.exact:
-        asked = _more(asked, most, least)
+        asked = _more(asked, most, least, height)
     with suppress(_Enough), _at_most(search, patience):
         while True:
             asked = min(asked, most // part)
             known = search.bound(height, asked)
             if known.exact or asked >= most // part:
                 break
-            asked = _more(asked, most, least)
+            asked = _more(asked, most, least, height)
 
 
-def _more(asked, most, least):
-    return max(asked + least, 2 * asked if asked < DOUBLED * most / 2 else int(STEP * asked))
+def _more(asked, most, least, height):
+    more = 2 * asked if asked < DOUBLED * most / 2 else int(STEP * asked)
+    if height == 2 and asked >= DOUBLED * most:  # one search shows each, and takes the longer the nearer it is
+        more = min(more, (asked + most) // 2)
+    return max(asked + least, more)

@@ -34,6 +34,7 @@ ROWS = ("leaf_rows",)  # the constraints that the search keeps
 PART = 0.2  # of the time that is left, for the trees of one depth less than the problem's
 BOUND = 0.2, 0.4  # of the time that is left, for a bound; the second if the trees of one depth less are not proved
 BETTER = 0.8  # of what is then left, for better trees, if those of one depth less are not proved
+RISING = 0.8  # of the time, for bounds of depth 2 below the cost of its best tree on a large table
 COMMON = 0.05, 0.5  # of the time, for a first bound by common rows; the second on a large table that has a tree
 PHASE = 60.0  # seconds for them at most
 PROGRAM = 60.0  # seconds for the dynamic program at most
@@ -278,6 +279,10 @@ class ThresholdSearch:
         early = early_bound.EarlyBound(self.search, depth, need)
         if timed and depth > 2:
             self._try(COMMON[large], lambda: early.by_common_rows(timed))
+        elif (
+            large
+        ):  # one proof, which tells no bound before its end: first of parts of the cost, which are sooner shown
+            self._try(RISING, lambda: early.raise_all(timed))
         self.search.dive(depth)
         for height in range(min(2, depth), depth):
             self.height = height

@@ -6,9 +6,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
+from odtc.algorithms.constrained import constrained_problem
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps, part_of
 from odtc.algorithms.constrained.constrained_search import search
 from odtc.algorithms.constrained.subtree_search import improved
+from odtc.data.ranked_answers import RankedAnswers
 
 
 def small_table(seed: int):
@@ -79,3 +81,18 @@ def test_a_clock_that_says_stop_leaves_the_tree():
     problem, scale = small_table(1)
     tree = np.full(16, -1, np.int32), np.full(16, -1, np.int32)
     assert improved(problem, scale, tree, lambda: True) is tree
+
+
+def test_a_large_part_of_ranked_answers_is_no_table(monkeypatch):
+    """Below a node of many rows the answers to all thresholds are held as ranks, and tell the same."""
+    rng = np.random.default_rng(3)
+    rank = rng.integers(0, 20, (60, 3)).astype(np.uint32)
+    scale, place = np.repeat(np.arange(3), 20), np.tile(np.arange(20), 3)
+    answers = RankedAnswers(rank, scale, place)
+    rows, tests = rng.random(60) < 0.5, np.arange(1, 60, 2)
+    dense = part_of(answers, rows, tests)
+    assert isinstance(dense, np.ndarray)
+    monkeypatch.setattr(constrained_problem, "MOST_CELLS", 10)
+    part = part_of(answers, rows, tests)
+    assert isinstance(part, RankedAnswers) and (np.asarray(part) == dense).all()
+    assert (dense == (rank[rows][:, scale[tests]] > place[tests])).all()

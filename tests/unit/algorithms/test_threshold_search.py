@@ -608,6 +608,26 @@ def test_a_bound_is_raised_by_steps(binary, mode):
     assert known.exact and known.upper == best
 
 
+@pytest.mark.parametrize("seed", seeds(6, 60))
+def test_bounds_of_depth_2_rise_to_the_optimum(seed, mode):
+    """One proof shows each, so that there are some before the best tree is proved."""
+    rank, loss, count, price, least = instance(seed, binary=False)
+    ranked, best = rank_rows(rank, loss, count, price, least), cheapest(rank, loss, count, price, least, 2)
+    search = RankSearch(ranked)
+    shown, bound = [], search.bound
+
+    def noted(height, need):
+        known = bound(height, need)
+        shown.append(search.lower(2))
+        return known
+
+    search.bound = noted
+    EarlyBound(search, 2, NONE).raise_all(timed=True)
+    assert shown == sorted(shown) and all(ranked.cost(lower) <= best + 1e-9 for lower in shown)
+    known = search.solve(2)
+    assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
+
+
 @pytest.mark.parametrize("seed", seeds(12, 60))
 def test_an_early_bound_is_never_above_the_optimum(seed, monkeypatch, mode):
     """Of common rows and of all, ended anywhere; with prices, weights, many labels, least rows; later the proof."""

@@ -21,6 +21,7 @@ from odtc.algorithms.thresholds.early_bound import EarlyBound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline
+from odtc.formulations.dpflow.threshold_search import LOADED, RATE, SOON
 from odtc.formulations.shared.ranked_tests import RankedTests
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
@@ -49,10 +50,13 @@ def priced_bound(posed: SearchProblem, multipliers: np.ndarray) -> tuple[HeapTre
     tests = RankedTests(posed.encoded, max(0.0, price), 1, weight)
     search = RankSearch(tests.ranked, deadline.check)
     with deadline.cut_short():
+        if deadline.time_share(np.inf) > LOADED:
+            search.chosen.expect(min(SOON, tests.ranked.rank.size / RATE))
+        early = EarlyBound(search, arrays.depth, NONE)
         if arrays.depth > 2:
-            early = EarlyBound(search, arrays.depth, NONE)
             early.by_common_rows(True)
             search.dive(arrays.depth)
+        if arrays.depth > 1:
             early.raise_all(True)
         search.solve(arrays.depth)
     value = tests.ranked.cost(search.lower(arrays.depth)) - _rounded(tests.ranked, weight)
