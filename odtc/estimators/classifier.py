@@ -167,15 +167,14 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         dataset = self._dataset(X, codes, self._weights(X, sample_weight), self._set_aside(X, aside))
         cost = self._cost(dataset)
         if self._leaf_alone_is_best(dataset):
-            kept = self._labels_alone(dataset, self.min_samples_leaf, cost)
-            problem, (tree, solution), smallest = None, _leaf_alone(dataset, cost, kept), (True, True)
+            problem, (tree, solution), smallest = None, self._alone(dataset), (True, True)
         else:
             problem, tree, solution, smallest = self._run(
                 RunSpec(model=self._model_spec(cost, dataset), solving=solving, simplify=self.simplify), dataset
             )
         of_class = self._class_weights(dataset)
         if share > 0 and problem is not None:
-            least = share * float(np.bincount(dataset.y, dataset.weight, self.n_classes_) @ of_class)
+            least = share * self._weight_of_all(dataset)
             if not fits(tree, of_class, least):
                 tree, paid = best_fitting(problem, tree, of_class, cost, least, self.simplify)
                 proved = is_proved(paid, solution.bound)
@@ -234,10 +233,10 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         def solve(alpha: float) -> Corner:
             fitted = clone(self).set_params(ccp_alpha=alpha).fit(X, y, sample_weight, aside)
             dataset = fitted._training_rows(fitted._coded(X), y, sample_weight, aside)
-            weight = np.bincount(dataset.y, dataset.weight, fitted.n_classes_) @ fitted._class_weights(dataset)
+            weight = fitted._weight_of_all(dataset)
             cost = fitted._cost(dataset)
             lost = sum(float(np.dot(leaf.counts, cost[:, leaf.label])) for leaf in fitted.tree_.leaves())
-            return Corner(fitted.tree_.n_leaves, lost / float(weight))
+            return Corner(fitted.tree_.n_leaves, lost / weight)
 
         prices = (
             self.cost.values() if hasattr(self.cost, "values") else np.ravel(0.0 if self.cost is None else self.cost)
@@ -434,6 +433,16 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             else np.zeros((1, 1))
         )
 
+    def _alone(self, dataset: Dataset) -> tuple[Tree, Solution]:
+        """The cheapest leaf that satisfies the constraints, and what is proved; raises NoSolutionError if none."""
+        cost = self._cost(dataset)
+        tree, solution = _leaf_alone(dataset, cost, self._labels_alone(dataset, self.min_samples_leaf, cost))
+        return tree, self._loss_counts(solution, self._weight_of_all(dataset))
+
+    def _weight_of_all(self, dataset: Dataset) -> float:
+        """The weight of all rows, that of their classes in it."""
+        return float(np.bincount(dataset.y, dataset.weight, self.n_classes_) @ self._class_weights(dataset))
+
     def _leaf_alone_is_best(self, dataset: Dataset) -> bool:
         """Whether every tree is a leaf: no depth, one class, or nothing to tell rows apart by."""
         same = (dataset.X == dataset.X[0]) | (np.isnan(dataset.X) & np.isnan(dataset.X[0]))
@@ -445,8 +454,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         given = self._limits(max(self.min_samples_leaf, least))
         for name, sign in directions(self.monotonic_cst, self._names()):
             given += (constraint_text(name, dataset.classes[1 if sign > 0 else 0]),)
-        weights = np.bincount(dataset.y, dataset.weight, self.n_classes_)
-        params = self._priced(float(weights @ self._class_weights(dataset)))
+        params = self._priced(self._weight_of_all(dataset))
         if self.robust is not None:
             params = {**(params or {}), "robust": Boxes.text_of(self.robust)}
         return ModelSpec(

@@ -86,9 +86,7 @@ class InspectionMixin:
         check_is_fitted(self)
         dataset = self._training_rows(self._coded(X), y, sample_weight, aside)
         if self.model_ is None:  # a leaf alone
-            counts = np.bincount(dataset.y, dataset.weight, self.n_classes_)
-            same = np.allclose(counts, self.tree_.root.counts, rtol=1e-9, atol=1e-9)
-            return [Check("leaf counts", bool(same), f"the leaf holds weight {sum(self.tree_.root.counts):.10g}")]
+            return self._checks_alone(self._leaf_alone_is_best(dataset), lambda: self._alone(dataset))
         spec = self._model_spec(self._cost(dataset), dataset)
         return self._checks(RunSpec(model=spec), dataset)
 

@@ -8,8 +8,10 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
 from odtc.data.splits import Splits
 from odtc.errors import DataError, NoSolutionError
+from odtc.model.feasibility import Check, is_close
 from odtc.problem.constraints.constraint import parse
 from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Tree
 
 
 def labels_that_keep(dataset: Dataset, scheme: str, cost: np.ndarray | None, texts: Sequence[str]) -> list[int]:
@@ -54,6 +56,49 @@ def labels_that_keep(dataset: Dataset, scheme: str, cost: np.ndarray | None, tex
             )
         labels = kept
     return labels
+
+
+def checks_alone(only: bool, said: Tree, found: Tree, costs: tuple[float | None, float | None, float]) -> list[Check]:
+    """What was said of a tree that can only be a leaf, against what these rows give.
+
+    Parameters
+    ----------
+    only : bool
+        Whether there is no other tree.
+    said, found : Tree
+        The tree of the estimator, and the cheapest leaf of these rows that keeps the constraints.
+    costs : (float or None, float or None, float)
+        The objective and the bound that were said, and what that leaf costs.
+    """
+    (claimed, bound, paid), one, two = costs, said.root, found.root
+
+    def near(name: str) -> bool:
+        told, again = (np.array(getattr(leaf, name), float) for leaf in (one, two))
+        size = float(np.abs(again).max(initial=1.0))
+        return told.shape == again.shape and np.allclose(told, again, rtol=1e-9, atol=1e-9 * size)
+
+    answers = said.answer(one), found.answer(two)
+    apart = "and there is no other tree" if only else "but the depth or a test allows other trees"
+    return [
+        Check("only tree", only, f"a leaf alone, {apart}"),
+        Check(
+            "leaf counts", all(map(near, ("counts", "rows", "sums"))), f"the leaf holds weight {sum(one.counts):.10g}"
+        ),
+        Check("answer", same(*answers), f"the leaf answers {answers[0]}, {answers[1]} by these rows"),
+        Check(
+            "objective", claimed is not None and is_close(paid, claimed), f"it costs {paid:.10g}, {claimed} was said"
+        ),
+        Check(
+            "bound", bound is not None and (bound <= paid or is_close(bound, paid)), f"no tree below {bound} is claimed"
+        ),
+    ]
+
+
+def same(one, two) -> bool:
+    """Whether two answers are the same label, or numbers that differ by rounding alone."""
+    if isinstance(one, str) or isinstance(two, str):
+        return bool(one == two)
+    return abs(one - two) <= 1e-9 * max(1.0, abs(two))
 
 
 def _leaf(label: int) -> HeapTree:

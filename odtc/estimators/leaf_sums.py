@@ -99,13 +99,10 @@ class LeafSumsEstimator(TreeEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         X, self.features_ = self._learnt(X)
         rows, targets = self._rows(X, y, sample_weight)
-        same = (rows.X == rows.X[0]) | (np.isnan(rows.X) & np.isnan(rows.X[0]))
         targets, unit = self._in_units(targets, rows.weight)
-        if self.max_depth == 0 or (targets == targets[0]).all() or same.all():
+        if self._is_alone(rows, targets):
             self.model_ = None
-            if self.constraints or self.min_samples_leaf > 1:
-                self._labels_alone(self._measured(rows, targets), self.min_samples_leaf)
-            tree, solution = self._leaf_alone(rows, self._sums(targets, rows.weight))
+            tree, solution = self._alone(rows, targets, unit)
         else:
             spec = self._run_spec(rows.weight, unit**self._power)
             problem, tree, solution, _ = self._run(spec, self._measured(rows, targets))
@@ -143,12 +140,10 @@ class LeafSumsEstimator(TreeEstimator):
         list of odtc.model.feasibility.Check
         """
         rows, targets = self._rows(self._coded(X), y, sample_weight)
-        if self.model_ is None:
-            said = self.tree_.answer(self.tree_.root)
-            again = self._answer_alone(self._sums(targets, rows.weight))
-            near = abs(said - again) <= 1e-9 * max(1.0, float(np.abs(targets).max()))
-            return [Check("answer", near, f"the leaf answers {said:.10g}, {again:.10g} by these rows")]
         targets, unit = self._in_units(targets, rows.weight)
+        if self.model_ is None:
+            only = self._is_alone(rows, targets)
+            return self._checks_alone(only, lambda: self._alone(rows, targets, unit), unit, self._power)
         spec = RunSpec(model=self._asked_model(rows.weight, unit**self._power))
         return self._checks(spec, self._measured(rows, targets), unit, self._power)
 
@@ -175,9 +170,17 @@ class LeafSumsEstimator(TreeEstimator):
         )
         return rows, targets[kept]
 
-    def _answer_alone(self, sums: np.ndarray) -> float:
-        """What one leaf answers for rows with these sums, float64 (rows, sums)."""
-        return self.TASK.answer(sums.sum(axis=0))
+    def _is_alone(self, rows: Dataset, targets: np.ndarray) -> bool:
+        """Whether a leaf is the best tree: no depth, one number, or nothing to tell rows apart by."""
+        same = (rows.X == rows.X[0]) | (np.isnan(rows.X) & np.isnan(rows.X[0]))
+        return bool(self.max_depth == 0 or (targets == targets[0]).all() or same.all())
+
+    def _alone(self, rows: Dataset, targets: np.ndarray, unit: float) -> tuple[Tree, Solution]:
+        """The leaf alone, and what is proved of it; raises NoSolutionError if it breaks the constraints."""
+        if self.constraints or self.min_samples_leaf > 1:
+            self._labels_alone(self._measured(rows, targets), self.min_samples_leaf)
+        tree, solution = self._leaf_alone(rows, self._sums(targets, rows.weight))
+        return tree, self._loss_counts(solution, float(rows.weight.sum()) / unit**self._power)
 
     def _leaf_alone(self, rows: Dataset, sums: np.ndarray) -> tuple[Tree, Solution]:
         """The tree without a branch node, which is then the best one."""

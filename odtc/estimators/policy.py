@@ -107,13 +107,11 @@ class OptimalPolicyTree(TreeEstimator):
         X, self.features_ = self._learnt(X)
         weight = self._weights(X, sample_weight)
         rows, self.costs_, self.actions_, digits = self._priced_rows(X, y, outcome, propensity, weight)
-        same, names = (X == X[0]) | (np.isnan(X) & np.isnan(X[0])), _names(self.actions_)
+        names = _names(self.actions_)
         costs, unit = self._in_units(self.costs_, weight)
-        if self.max_depth == 0 or same.all() or (costs == costs[:, :1]).all():
+        if self._is_alone(X, costs):
             self.model_ = None
-            votes = policy.cast(rows, names, costs, "the costs", digits)
-            self._labels_alone(votes, self.min_samples_leaf)
-            tree, solution = _leaf_alone(votes)
+            tree, solution = self._alone(policy.cast(rows, names, costs, "the costs", digits), unit)
         else:
             dataset = policy.voting(rows, names, costs, "the costs", digits)
             problem, tree, solution, _ = self._run(self._run_spec(weight, unit), dataset)
@@ -150,13 +148,23 @@ class OptimalPolicyTree(TreeEstimator):
         paid = self._paid(self.tree_.predict(X), costs, weight)
         text = f"the policy costs {paid:.10g}, {self.cost_:.10g} was said"
         cost = Check("policy cost", is_close(paid, self.cost_), text)
-        if self.model_ is None:
-            best = policy.cast(rows, _names(actions), costs, "the costs", digits)
-            said, again = self.tree_.root.label, _leaf_alone(best)[0].root.label
-            return [Check("answer", said == again, f"the leaf answers {actions[said]}, {actions[again]} is best"), cost]
         costs, unit = self._in_units(costs, weight)
+        if self.model_ is None:
+            votes = policy.cast(rows, _names(actions), costs, "the costs", digits)
+            return [*self._checks_alone(self._is_alone(X, costs), lambda: self._alone(votes, unit), unit), cost]
         dataset = policy.voting(rows, _names(actions), costs, "the costs", digits)
         return [*self._checks(RunSpec(model=self._asked_model(weight, unit)), dataset, unit), cost]
+
+    def _is_alone(self, X, costs: np.ndarray) -> bool:
+        """Whether a leaf is the best policy: no depth, nothing to tell rows apart by, or actions that cost the same."""
+        same = (X == X[0]) | (np.isnan(X) & np.isnan(X[0]))
+        return bool(self.max_depth == 0 or same.all() or (costs == costs[:, :1]).all())
+
+    def _alone(self, votes: Dataset, unit: float) -> tuple[Tree, Solution]:
+        """The leaf alone, and what is proved of it; raises NoSolutionError if it breaks the constraints."""
+        self._labels_alone(votes, self.min_samples_leaf)
+        tree, solution = _leaf_alone(votes)
+        return tree, self._loss_counts(solution, float(votes.sums[:, 1].sum()) / unit)
 
     def _in_units(self, costs: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
         """The costs, of rows of these weights, in a unit of their own, and that unit."""

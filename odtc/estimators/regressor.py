@@ -123,11 +123,6 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
     def _measured(self, rows: Dataset, targets: np.ndarray) -> Dataset:
         return self.TASK.measured(rows, targets[:, 0], "y")
 
-    def _answer_alone(self, sums: np.ndarray) -> float:
-        if self.TASK is regression:
-            return super()._answer_alone(sums)
-        return float(dict(median.curve(sums))[0.5])
-
     def _leaf_alone(self, rows: Dataset, sums: np.ndarray) -> tuple[Tree, Solution]:
         if self.TASK is regression:
             return super()._leaf_alone(rows, sums)

@@ -13,12 +13,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from odtc.base.memory import require_memory
 from odtc.data.dataset import NUMERIC, Dataset, Feature
-from odtc.errors import DataWarning, SolverError
+from odtc.errors import ChoiceError, DataWarning, NoSolutionError, SolverError
 from odtc.estimators.cost_complexity import price_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
 from odtc.estimators.least_weight import least_rows
 from odtc.estimators.units import in_unit, unit_of
-from odtc.model.solution import Termination, is_proved
+from odtc.model.feasibility import Check
+from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.tree import Leaf
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
 
@@ -202,6 +203,29 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         from odtc.estimators.leaf_alone import labels_that_keep  # it loads the compiler
 
         return labels_that_keep(dataset, self.encoding, cost, self._limits(least))
+
+    def _loss_counts(self, solution: Solution, weight: float) -> Solution:
+        """What is proved of a leaf alone of rows of this weight in all, in units of the objective (1-λ) loss + λ branch
+        nodes. Raises ChoiceError for a model or parameters that are not known."""
+        from odtc.problem.parameters import able_models, parse_params  # it loads the compiler
+
+        given = self._priced(weight) or {}
+        model = self.model if self.model != "auto" else able_models("robust")[0] if "robust" in given else "dpflow"
+        share = 1 - getattr(parse_params(model, given), "lambda_", 0.0)
+        return replace(solution, objective=share * solution.objective, bound=share * solution.bound)
+
+    def _checks_alone(self, only: bool, again, unit: float = 1.0, power: int = 1) -> list[Check]:
+        """The checks of a leaf alone; `again()` gives the best one of these rows, and what it costs in units of numbers
+        of which this power is a cost."""
+        from odtc.estimators.leaf_alone import checks_alone  # it loads the compiler
+
+        try:
+            tree, solution = again()
+        except (ChoiceError, NoSolutionError) as problem:
+            return [Check("constraints", False, str(problem))]
+        return checks_alone(
+            only, self.tree_, in_unit(tree, unit), (self.objective_, self.bound_, solution.objective * unit**power)
+        )
 
     def _priced(self, weight: float):
         """`params` with the price of a branch node that `ccp_alpha` is, of rows of this weight in all, in units of the

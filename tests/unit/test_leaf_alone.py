@@ -1,5 +1,7 @@
 """A tree that can only be a leaf keeps the constraints, too, or is none."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -59,3 +61,66 @@ def test_what_cannot_be_read_is_refused_there_too(depth):
     with pytest.raises(ChoiceError, match="at most the 6 rows"):
         odtc.OptimalPolicyTree(0, min_samples_leaf=7).fit(X, np.eye(2)[Y])
     assert odtc.OptimalPolicyTree(0, min_samples_leaf=6).fit(X, np.eye(2)[Y]).predict(X).tolist() == [1] * 6
+
+
+def estimators():
+    """(estimator class, its words, what it is fitted to) of each task with a leaf alone."""
+    costs = np.eye(2)[Y]
+    yield odtc.OptimalTreeClassifier, {}, (Y,)
+    yield odtc.OptimalTreeRegressor, {}, (Y * 3.0,)
+    yield odtc.OptimalTreeRegressor, {"criterion": "absolute_error"}, (Y * 3.0,)
+    yield odtc.OptimalPolicyTree, {}, (costs * 2,)
+
+
+@pytest.mark.parametrize("priced", [{"ccp_alpha": 0.2}, {"params": {"lambda": 0.3}}, {"params": {"lambda_": 0.3}}])
+@pytest.mark.parametrize("make, words, told", list(estimators()))
+def test_its_objective_is_that_of_a_search_that_comes_to_a_leaf(make, words, told, priced):
+    """It was the loss alone, where a search gives (1-λ) loss + λ branch nodes."""
+    searched = make(1, constraints="leaves <= 1", **words, **priced).fit(X, *told)
+    alone = make(1, **words, **priced).fit(SAME, *told)
+    assert searched.model_ is not None and alone.model_ is None
+    assert alone.objective_ == alone.bound_ == pytest.approx(searched.objective_, rel=1e-12)
+
+
+@pytest.mark.parametrize("make, words, told", list(estimators()))
+def test_a_model_or_a_parameter_that_there_is_not_is_refused(make, words, told):
+    with pytest.raises(ChoiceError, match="'tree'"):
+        make(0, model="tree", **words).fit(X, *told)
+    with pytest.raises(ChoiceError, match="no parameter 'lamda'"):
+        make(0, params={"lamda": 0.1}, **words).fit(X, *told)
+
+
+@pytest.mark.parametrize("make, words, told", list(estimators()))
+def test_verify_derives_all_that_was_said_of_it(make, words, told):
+    def failed(model, cells=SAME, given=told):
+        return [check.name for check in model.verify(cells, *given) if not check.passed]
+
+    def fitted():
+        return make(2, ccp_alpha=0.1, **words).fit(SAME, *told)
+
+    model = fitted()
+    assert failed(model) == []
+    assert failed(model, X) == ["only tree"]  # a test tells these rows apart
+    for name, less in (("objective_", "objective"), ("bound_", None), ("bound_", "bound")):
+        model = fitted()
+        setattr(model, name, getattr(model, name) * (0.5 if less != "bound" else 2))
+        assert failed(model) == ([] if less is None else [less])
+    model = fitted()
+    model.bound_ = None
+    assert failed(model) == ["bound"]
+    model = fitted()
+    root = model.tree_.root
+    model.tree_ = replace(model.tree_, root=replace(root, counts=tuple(one + 1 for one in root.counts)))
+    assert failed(model) == ["leaf counts"]
+    model.tree_ = replace(model.tree_, root=replace(root, rows=tuple(one + 1 for one in root.rows)))
+    assert failed(model) == ["leaf counts"]
+    other = fitted()
+    if model.tree_.task == "regression":
+        other.tree_ = replace(other.tree_, root=replace(root, sums=(*root.sums[:2], root.sums[2] + 1, *root.sums[3:])))
+        assert failed(other) == ["leaf counts", "answer"]
+    else:
+        other.tree_ = replace(other.tree_, root=replace(root, label=1 - root.label))
+        assert failed(other)[:1] == ["answer"]
+    kept = make(0, min_samples_leaf=6, **words).fit(X, *told)
+    assert failed(kept, X) == []
+    assert failed(kept, X[:5], tuple(one[:5] for one in told))[0] == "constraints"
