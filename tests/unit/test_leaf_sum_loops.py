@@ -1,0 +1,179 @@
+"""The loops of the checker of leaf sums, as plain Python: against trying all trees, and against its way in numpy."""
+
+import json
+import math
+from fractions import Fraction
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pytest
+
+from odtc.verification.leaf_sums import ALL, LeafSumsBound, Limit, check_leaf_sums, kernel, tried_cuts, two_levels
+from odtc.verification.leaf_sums.likelihood import Likelihood
+from odtc.verification.leaf_sums.squares import Squares
+from tests.unit.test_forged_leaf_sums import CELLS, numbers, times, true
+
+
+def cost(law, unit, moments, told, rows):
+    """What a leaf of some rows costs, by its definition."""
+    a, b = (int(moments[k, rows].sum()) for k in (0, 1))
+    if law == two_levels.SQUARE:
+        gain = b * b / a if a > 0 else 0.0
+    elif law == two_levels.LIKELIHOOD:
+        gain = b * math.log(b * unit / a) if a > 0 and b > 0 else 0.0
+    else:
+        gain = max(0, a, b)
+    return told[rows].sum() - gain
+
+
+def roots(rank, rows, leaf, price, least, leaves):
+    """{(column, cut): the least cost of a tree of two levels with this root}, by trying all."""
+
+    def stump(part):
+        found = [(leaf(part), 1)]
+        for g in range(rank.shape[1]):
+            for cut in np.unique(rank[part, g])[:-1]:
+                left = rank[part, g] <= cut
+                if min(left.sum(), (~left).sum()) >= least:
+                    found.append((price + leaf(part[left]) + leaf(part[~left]), 2))
+        return found
+
+    found = {}
+    for f in range(rank.shape[1]):
+        for cut in np.unique(rank[rows, f])[:-1].tolist():
+            left = rank[rows, f] <= cut
+            if min(left.sum(), (~left).sum()) >= least:
+                pairs = product(stump(rows[left]), stump(rows[~left]))
+                found[f, cut] = price + min(a + b for (a, m), (b, n) in pairs if not leaves or m + n <= leaves)
+    return found
+
+
+@pytest.mark.parametrize("law", [two_levels.SQUARE, two_levels.LIKELIHOOD, two_levels.CHEAPEST])
+@pytest.mark.parametrize("least", [1, 2, 3])
+@pytest.mark.parametrize("leaves", [0, 3])
+def test_every_root_of_two_levels_has_its_best_tree(law, least, leaves):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        rank = rng.integers(0, 5, (11, 3))
+        rank[:, 1] *= 2  # ranks with gaps
+        moments = np.stack([rng.integers(-3 if law == two_levels.CHEAPEST else 0, 4, 11), rng.integers(-4, 5, 11)])
+        moments[1] = np.abs(moments[1]) if law == two_levels.LIKELIHOOD else moments[1]
+        told, unit, price = rng.integers(30, 40, 11), (1.0, 4.0)[law == two_levels.LIKELIHOOD], (0.0, 0.5, 2.5)[seed]
+        rows = np.sort(rng.choice(11, 9, replace=False))
+        leaf = partial(cost, law, unit, moments, told)
+        wanted = roots(rank, rows, leaf, price, least, leaves)
+        laws, total = (law, unit), float(told[rows].sum())
+        found = two_levels.root_costs(rank, moments, rows, total, laws, price, least, leaves)
+        assert [tuple(map(int, key)) for key in zip(*found[:2])] == list(wanted)
+        assert found[2] == pytest.approx(list(wanted.values()), rel=1e-12, abs=1e-9)
+
+
+@pytest.fixture(autouse=True)
+def hashes_overflow():
+    """As compiled loops do it, without a warning."""
+    with np.errstate(over="ignore"):
+        yield
+
+
+def bounds(task, depth=3, seed=0):
+    """(bound, rows) of a table of which two columns separate rows alike."""
+    data, law = (numbers(), Squares) if task == "regression" else (times(), Likelihood)
+    cells = np.array(CELLS, np.int64)
+    rank = np.column_stack([cells, cells[:, 0].max() - cells[:, 0], np.random.default_rng(seed).integers(0, 4, 12)])
+    return LeafSumsBound(rank, law(true(task), data), Fraction(seed, 3), law is Likelihood), np.arange(12)
+
+
+def listed(rank, seed, below=(0, None)):
+    """Some cuts of some columns, with sides that are bounded or not."""
+    rng = np.random.default_rng(seed)
+    cuts = [(g, int(cut)) for g in range(rank.shape[1]) for cut in np.unique(rank[:, g])[:-1]]
+    kept = rng.permutation(len(cuts))[: rng.integers(1, len(cuts) + 1)]
+    return [[*cuts[at], *(below[int(rng.random() < 0.2)] for _ in range(2))] for at in kept]
+
+
+@pytest.mark.parametrize("task", ["regression", "survival"])
+def test_tried_cuts_give_the_same_bound_at_once_and_one_by_one(task, monkeypatch):
+    """Both may be off by what they say that rounding adds."""
+    for seed in range(8):
+        found = []
+        for plain in (False, True):
+            with monkeypatch.context() as patch:
+                patch.setattr("odtc.verification.leaf_sums.kernel", lambda _, own=plain: own and two_levels.root_costs)
+                patch.setattr(tried_cuts, "_compiled", lambda: (tried_cuts.side_costs, tried_cuts.least_of_cuts))
+                bound, rows = bounds(task, seed=seed)
+                bound.compiled = two_levels.root_costs if plain else None
+                patch.setattr(LeafSumsBound, "_kernel", lambda self, n: self.compiled)
+                part = rows if seed % 2 else rows[3:]
+                found.append(bound.least(part, 3, listed(bound.rank[part], seed), Fraction(0), exact=False))
+                near = 8 * bound.near
+        assert found[1] == pytest.approx(found[0], abs=max(near, 1e-9)), seed
+
+
+def test_entries_that_are_no_cuts_are_left_to_others():
+    good = [0, 1, 0, None]
+    assert tried_cuts.as_array([good, [1, -3, None, 0]], 2).tolist() == [[0, 1, 1, 0], [1, -3, 0, 1]]
+    assert tried_cuts.as_array([], 2).shape == (0, 4)
+    for wrong in (
+        (0, 1, 0, 0),
+        [0, 1, 0],
+        [0, 1, 0, 0, 0],
+        [2, 1, 0, 0],
+        [-1, 1, 0, 0],
+        [0, 2**31, 0, 0],
+        [0, -(2**31), 0, 0],
+        [0.0, 1, 0, 0],
+        [True, 1, 0, 0],
+        [0, 1.0, 0, 0],
+        [0, 1, 1, 0],
+        [0, 1, 0, 1],
+        [0, 1, 0.0, None],
+        [0, 1, None, False],
+        [0, 1, [], 0],
+    ):
+        assert tried_cuts.as_array([good, wrong], 2) is None, wrong
+    assert tried_cuts.as_array([[1, 2**31 - 1, 0, 0]], 2) is not None
+
+
+def test_a_cut_that_is_tried_twice_or_parts_no_rows_is_left_to_others(monkeypatch):
+    monkeypatch.setattr(tried_cuts, "_compiled", lambda: (tried_cuts.side_costs, tried_cuts.least_of_cuts))
+    bound, rows = bounds("regression")
+    bound.compiled = two_levels.root_costs
+    marks = [(column, cut, abs(group)) for column, own in enumerate(bound.alike) for cut, group in own.items()]
+    shared = np.ascontiguousarray(np.array(marks, np.int64).reshape(-1, 3).T)
+    own = tried_cuts.TriedCuts(bound.rank, bound.measure, (bound.floors, 1.0), 0.0, bound.near, shared)
+    assert own.bound(rows, [[0, 0, 0, 0]]).bounded == 2 and own.bound(rows, [[0, 0, None, 0]]).bounded == 1
+    assert own.bound(rows, [[0, 0, 0, 0], [0, 0, 0, 0]]) is None
+    assert own.bound(rows, [[0, 99, 0, 0]]) is None and own.bound(rows, [[0, -1, 0, 0]]) is None
+    assert own.bound(rows[:0], [[0, 0, 0, 0]]) is None and own.bound(rows, [[0, 0, 0]]) is None
+
+
+def test_the_loops_are_compiled_for_much_work_or_if_that_is_asked_for(monkeypatch):
+    monkeypatch.setattr(two_levels, "compiled_roots", lambda: "compiled")
+    monkeypatch.delitem(two_levels.sys.modules, "numba", raising=False)
+    monkeypatch.setattr(two_levels, "may_compile", lambda: True)
+    for wished, work, wanted in (("", 1.0, None), ("", 1e9, "compiled"), ("always", 1.0, "compiled")):
+        monkeypatch.setattr(two_levels, "wish", lambda wished=wished: wished)
+        assert kernel(work) == wanted
+    monkeypatch.setattr(two_levels, "may_compile", lambda: False)
+    assert kernel(1e9) is None
+
+
+@pytest.mark.parametrize("depth", [3, 4])
+def test_all_cuts_are_no_less_than_those_of_a_list(depth):
+    """Of all cuts the bound is what the best tree costs."""
+    facts = json.loads(json.dumps(true("regression", depth)))
+    proof = check_leaf_sums(facts | {"tried": ALL}, numbers())
+    assert proof.optimal and proof.objective == check_leaf_sums(facts, numbers()).objective
+
+
+def test_limits_on_leaves_are_those_of_the_sides():
+    """By the leaves of the left side: as many as it and the other one can have."""
+    for depth, leaves in product((1, 2, 3, 4), range(2, 17)):
+        if leaves < 2**depth:
+            wanted = [n for n in range(1, leaves) if n <= 2 ** (depth - 1) and leaves - n <= 2 ** (depth - 1)]
+            assert Limit(1, leaves).shares(depth) == wanted, (depth, leaves)
+    assert Limit(2, 0).shares(3) == [0] and Limit(2, 5).of_sides(2) == (Limit(2, 2), Limit(2, 3))
+    assert Limit(2, 0).of_sides(0) == (Limit(2, 0), Limit(2, 0))
+    assert Limit(3, 8).at(3) == (Limit(3, 0), 3) and Limit(3, 7).at(3) == (Limit(3, 7), 3)
+    assert Limit(3, 3).at(9) == (Limit(3, 3), 2) and Limit(3, 2).at(9) == (Limit(3, 0), 1)
