@@ -177,3 +177,54 @@ def test_limits_on_leaves_are_those_of_the_sides():
     assert Limit(2, 0).of_sides(0) == (Limit(2, 0), Limit(2, 0))
     assert Limit(3, 8).at(3) == (Limit(3, 0), 3) and Limit(3, 7).at(3) == (Limit(3, 7), 3)
     assert Limit(3, 3).at(9) == (Limit(3, 3), 2) and Limit(3, 2).at(9) == (Limit(3, 0), 1)
+
+
+def of_different_ranks(seed: int):
+    """(bound, rows) of a table in which a column tells all rows apart, and another has one rank of each row but two."""
+    rng = np.random.default_rng(seed)
+    rank = np.column_stack([rng.permutation(12), np.minimum(rng.permutation(12), 10), rng.integers(0, 2, 12)])
+    return LeafSumsBound(rank, Squares(true(), numbers()), Fraction(seed, 2), False), np.sort(rng.permutation(12)[:9])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_state_of_one_or_two_levels_costs_what_its_best_tree_does(seed):
+    """In whole numbers just that, in rounded ones no more and hardly less; ranks that one row has are cuts, too."""
+    bound, rows = of_different_ranks(seed)
+    leaf = partial(_exactly, bound)
+    price = Fraction(seed, 2)
+    stumps = roots(bound.rank, rows, leaf, price, 1, 2)  # of which both sides are leaves
+    for depth, each in ((1, stumps), (2, roots(bound.rank, rows, leaf, price, 1, 0))):
+        least = min(leaf(rows), *each.values())
+        assert bound.best(rows, depth) == least
+        cheap = bound._rounded(rows, depth, Limit())
+        assert least - 4 * Fraction(bound.near) <= Fraction(cheap) < least
+
+
+def test_a_side_of_three_levels_of_which_nothing_was_tried_is_bounded_by_nothing():
+    bound, rows = of_different_ranks(1)
+    for exact in (False, True):
+        assert bound.least(rows, 3, 0, Fraction(10**6), exact=exact) == 0
+        assert bound.least(rows, 2, 0, Fraction(10**6), exact=exact) > 0
+
+
+def test_cuts_that_part_some_rows_alike_are_one_cut_among_the_rows_that_there_are(monkeypatch):
+    """At the rank below the cut that some row has; none if all rows lie on one side."""
+    monkeypatch.setattr(tried_cuts, "_compiled", lambda: (tried_cuts.side_costs, tried_cuts.least_of_cuts))
+    pairs = np.array([[0, 4], [1, 3], [2, 2], [3, 1], [4, 0], [4, 0]] * 2)
+    rank = np.column_stack([pairs, np.arange(12) * 5 % 12])  # the second column mirrors the first, the third differs
+    for kept in ([0, 1, 2, 6], [1, 2, 3, 7], [2, 3, 4, 5], [3, 4, 5, 9], [4, 5, 10, 11], [0, 3, 6, 9], list(range(12))):
+        found = []
+        for plain in (None, two_levels.root_costs):
+            bound = LeafSumsBound(rank, Squares(true(), numbers()), Fraction(1, 3), False)
+            monkeypatch.setattr(LeafSumsBound, "_kernel", lambda self, n, plain=plain: plain)
+            rows = np.array(kept)
+            cuts = [(g, int(cut)) for g in range(3) for cut in np.unique(rank[rows, g])[:-1]]
+            for number in range(len(cuts) + 1):
+                asked = [[*cut, 0, 0] for cut in cuts[:number]]
+                found.append((plain, bound.least(rows, 3, asked, Fraction(0), exact=False)))
+        half = len(found) // 2
+        assert [value for _, value in found[half:]] == pytest.approx([value for _, value in found[:half]], abs=1e-9)
+
+
+def _exactly(bound: LeafSumsBound, rows) -> Fraction:
+    return bound.measure.low(bound.moments[:, rows].sum(axis=1))
