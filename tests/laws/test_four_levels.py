@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from odtc.algorithms.moments import four_levels
 from odtc.algorithms.moments.search import MomentSearch
-from odtc.errors import CertificateError
+from odtc.errors import CertificateError, TimeLimitReached
 from odtc.verification import leaf_sums
 from odtc.verification.leaf_sums import every_tree
 from tests.laws.test_tasks import of_nested_tests
@@ -103,3 +103,42 @@ def test_a_certificate_of_all_trees_proves_the_best_one_and_no_better(monkeypatc
         terms = {"of": facts["of"] | {"depth": wrong.get("depth", 4)}}
         with pytest.raises(CertificateError):
             leaf_sums.check_leaf_sums(facts | terms | wrong, data)
+
+
+@given(seed=st.integers(0, 10**6), law=st.integers(0, 1), price=st.sampled_from([0.0, 0.1]), calls=st.integers(1, 400))
+@settings(max_examples=12)
+def test_a_search_that_is_ended_leaves_a_tree_that_is_grown_and_bounds_that_hold(seed, law, price, calls):
+    rng = np.random.default_rng(seed)
+    rank = rng.integers(0, 8, (int(rng.integers(8, 25)), 2))
+    depth, least = int(rng.integers(3, 6)), int(rng.integers(1, 4))
+    moments = moments_of(rng, law, len(rank))
+    left = iter(range(calls))
+
+    def check():
+        if next(left, None) is None:
+            raise TimeLimitReached("enough")
+
+    engine = MomentSearch(rank, moments, law, price, least, check)
+    try:
+        engine.solve(depth)
+    except TimeLimitReached:
+        engine.check = lambda: None
+        if engine.free is not None:
+            engine.free.check = engine.check
+        engine.grow(depth, at_once=1)
+    every = np.arange(len(rank))
+    near = 16 * engine.near
+    tree = engine.tree()
+    assert paid(engine, tree, every) == pytest.approx(engine.root.upper, abs=near)
+    proved = [MomentSearch(rank, moments, law, price, least).solve(height).upper for height in (engine.height, depth)]
+    assert proved[1] - near <= engine.root.upper <= proved[0] + near and engine.root.lower <= proved[1] + near
+
+    def leaves(tree, rows, left):
+        if tree is None:
+            return [len(rows)]
+        assert left
+        return [
+            one for below, side in zip(tree[2:], engine.sides(rows, *tree[:2])) for one in leaves(below, side, left - 1)
+        ]
+
+    assert tree is None or min(leaves(tree, every, depth)) >= least

@@ -41,6 +41,7 @@ WIDEST = 6e7  # pairs of cuts that two levels are found of at once, without a lo
 
 
 MANY = 200  # cuts, from which on three levels may take so long that a bound of any tree comes first
+TREE_TOLD, BOUND_TOLD = 1, 2  # of all rows: trees that are met are told; the bound, too, as it is of the whole depth
 SOON = 1e5  # rows and sets of a partition that takes no more than some hundredths of a second
 SURELY = 1 - 1e-9  # of a bound of sums that are rounded
 
@@ -113,6 +114,7 @@ class MomentSearch:
         # solved.
         self.tried: dict[tuple, list] = {}
         self.limits, self.free, self.at_once = limits, None, False
+        self.height = 0  # the trees of so many levels are proved
         if least > 1 or limits.rises:
             self.free = self._of_any_rows(rank, moments, limits.without_levels())
 
@@ -132,11 +134,36 @@ class MomentSearch:
             self.at_once = True
             return self.root
         for height in range(1, depth + 1):
-            found = self._solve(rows, height, np.inf, self.limits.root, root=height == depth)
-            if found.upper < self.root.upper:
-                self.root.upper, self.root.tree = found.upper, found.tree
+            found = self._solve(rows, height, np.inf, self.limits.root, BOUND_TOLD if height == depth else TREE_TOLD)
+            self._better(found.upper, found.tree)
+            self.height = height
+            if height < depth:
+                self.grow(depth)
         self.root.lower = max(self.root.lower, found.lower)
         return self.root
+
+    def grow(self, depth: int, at_once: int = 2) -> None:
+        """Makes the best tree met as deep as trees may be, if it is not: below its leaves by the best trees of so many
+        levels, one or two. A search that is ended in the midst of less depth leaves no worse one than that."""
+        if self.limits.nothing:
+            rows = np.arange(self.code.shape[1])
+            self._better(*self._grown(self._whole(self.root.tree, rows), rows, depth, at_once))
+
+    def _grown(self, tree: tuple | None, rows: np.ndarray, left: int, at_once: int) -> tuple[float, tuple | None]:
+        """(cost, tree) of a nested tree of so many levels at most, made that deep."""
+        if tree is None and left:
+            levels = at_once if left > 1 and self.is_shallow(len(rows), 2, self.limits.root) else 1
+            tree = self._whole(self._solve(rows, levels, np.inf, self.limits.root).tree, rows)
+        if tree is None:
+            return self._leaf(rows), None
+        sides = self.sides(rows, *tree[:2])
+        costs, below = zip(*(self._grown(one, side, left - 1, at_once) for one, side in zip(tree[2:], sides)))
+        return sum(costs) + self.price, (*tree[:2], *below)
+
+    def _better(self, cost: float, tree: tuple | None) -> None:
+        """Takes a tree for the best one met, if it is."""
+        if cost < self.root.upper:
+            self.root.upper, self.root.tree = cost, tree
 
     def _all_at_once(self, rows: np.ndarray) -> bool:
         """Finds the best tree of four levels over few cuts; whether that is done."""
@@ -258,7 +285,7 @@ class MomentSearch:
     def _leaf(self, rows: np.ndarray) -> float:
         return max(0.0, float(self.q[rows].sum()) - self._gain(rows))
 
-    def _solve(self, rows: np.ndarray, depth: int, limit: float, place: Place, root: bool = False) -> Known:
+    def _solve(self, rows: np.ndarray, depth: int, limit: float, place: Place, root: int = 0) -> Known:
         """What is known of these rows: the best tree, or a lower bound of at least `limit`."""
         self.check()
         place, depth = fitted(place, depth)
@@ -314,7 +341,7 @@ class MomentSearch:
         left = self.code[column, rows] <= cut
         return rows[left], rows[~left]
 
-    def _deep(self, rows: np.ndarray, depth: int, limit: float, entry: Known | None, place: Place, root: bool) -> Known:
+    def _deep(self, rows: np.ndarray, depth: int, limit: float, entry: Known | None, place: Place, root: int) -> Known:
         """The best tree of three levels or more, or of two over many cuts, by intervals of cuts."""
         if entry is None:
             less = self._solve(rows, depth - 1, np.inf if depth == 3 else limit, place)
@@ -333,7 +360,7 @@ class MomentSearch:
             bound, _, column, cuts, low, high, before, behind, share = heapq.heappop(heap)
             most = min(entry.upper, limit) - self.price
             if root:
-                self._tell(min(entry.upper, bound + self.price), entry)
+                self._tell(min(entry.upper, bound + self.price) if root == BOUND_TOLD else 0.0, entry)
             if bound >= most - self.near:
                 lower = bound + self.price
                 break
@@ -379,7 +406,6 @@ class MomentSearch:
         return np.flatnonzero(fits)
 
     def _tell(self, lower: float, entry: Known) -> None:
-        if entry.upper < self.root.upper:
-            self.root.upper, self.root.tree = entry.upper, entry.tree
+        self._better(entry.upper, entry.tree)
         self.root.lower = max(self.root.lower, min(lower, self.root.upper))
         self.told(self.bound, self.cost)

@@ -31,6 +31,7 @@ from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 OFTEN = 0.05  # seconds between two reports
 start = states.start
+GROWN = 2e6  # rows times columns of which a tree is made deeper in a moment after the limit
 MANY = 32  # numbers, from which on medians are searched for among sorted rows
 UNCERTIFIED = "a certificate of medians takes a class for each number, of which there are more than {}"
 BY_SEARCH = (
@@ -166,6 +167,9 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched,
         pass
     except KeyboardInterrupt:
         interrupted = True
+    if not proved and engine.root is not None and encoded.n_rows * len(scales.rank.T) <= GROWN:
+        with deadline.put_off():
+            engine.grow(depth, at_once=1)
     if engine.root is None:
         return Searched(known, share * engine.base, False, 1, 1, phase, interrupted), engine, scales
     test, _ = blank_arrays(problem.topology)
@@ -181,5 +185,6 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched,
         heap, paid = known, objective(problem, known)
     lower = share * engine.bound
     bound = paid if proved else min(paid, lower)
+    phase = f"{f'depth {engine.height} proved, ' if engine.height else ''}{phase}: {paid:.6g}, bound {bound:.6g}"
     ended = Searched(heap, bound, False, 0 if proved else 1, 1, phase, interrupted, off=share * engine.off)
     return ended, engine, scales
