@@ -276,8 +276,15 @@ class OptimalPolicyTree(TreeEstimator):
             )
         actions = unique_labels(treatment)
         taken = np.searchsorted(actions, treatment)
-        if len(actions) < 2 or not np.isfinite(outcome).all():
-            raise ValueError("expected two treatments or more and finite outcomes")
+        if len(actions) < 2:
+            raise ValueError(f"expected two treatments or more, got {_names(actions)[0]!r} in all {rows.n_rows} rows")
+        if not (finite := np.isfinite(outcome)).all():
+            row = int(finite.argmin())
+            raise ValueError(
+                f"expected finite outcomes, got {outcome[row]} in row {row}"
+                + (f" and in {(~finite).sum() - 1} rows more" if (~finite).sum() > 1 else "")
+                + "; leave these rows out, or fill them in"
+            )
         known = None if propensity is None else np.asarray(propensity, float)
         if self.scores != "ips" or known is None:
             expect_enough(taken, rows.weight, _names(actions), "the treatments")

@@ -47,8 +47,9 @@ def plot_tree(tree, *, max_depth=None, filled=True, proportion=False, fontsize=N
     need("matplotlib", "plot", "plot_tree")
     import matplotlib.pyplot as plt
 
-    shown = [place for place in places(_fitted(tree)) if max_depth is None or len(place.path) <= max_depth]
-    return _drawn(_fitted(tree), shown, plt.gca() if ax is None else ax, filled, proportion, fontsize)
+    tree, _ = with_answers(_fitted(tree))
+    shown = [place for place in places(tree) if max_depth is None or len(place.path) <= max_depth]
+    return _drawn(tree, shown, plt.gca() if ax is None else ax, filled, proportion, fontsize)
 
 
 def export_text(tree) -> str:
@@ -148,7 +149,7 @@ def _words(tree: Tree, place, proportion) -> str:
         lines = textwrap.wrap(place.asks, WIDTH) or [place.asks]
         return "\n".join(lines)
     if TASKS.get(tree.task).NUMBERS:
-        return f"{tree.classes[place.node.label]}\n{n} rows"
+        return f"{tree.classes[place.node.label]}\n{n} rows" if place.node.rows else tree.classes[place.node.label]
     counted = f"{place.n_correct / n:.0%}" if proportion and n else f"{place.n_correct} of {n}" if n else "no rows"
     return f"{tree.classes[place.node.label]}\n{counted}" if place.node.rows else tree.classes[place.node.label]
 

@@ -320,12 +320,15 @@ def _against_data(rows: RowPredictions, cost: list[list[float]], errors: float, 
         if said != label:
             wrong += weight
             lost += weight * cost[label][said]
+    if TASKS.get(dataset.task).CLASSES:
+        more = f"; they cost {lost:.10g}, {loss:.10g} on the encoded rows" if lost != wrong else ""
+        said = f"{wrong:.10g} wrong, {errors:.10g} on the encoded rows{more}"
+    else:
+        said = f"row by row the tree loses {lost:.10g}, {loss:.10g} on the encoded rows"
     return Check(
         "data",
         is_close(wrong, errors) and is_close(lost, loss),
-        f"{dataset.n_file_rows} rows of the data file, {len(dataset.features)} features: {wrong:.10g} wrong, "
-        f"{errors:.10g} on the encoded rows"
-        + (f"; they cost {lost:.10g}, {loss:.10g} on the encoded rows" if lost != wrong else ""),
+        f"{dataset.n_file_rows} rows of the data file, {len(dataset.features)} features: {said}",
     )
 
 

@@ -212,6 +212,9 @@ def test_plot_and_text_take_an_estimator():
     fitted = odtc.OptimalTreeClassifier(1).fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
     assert odtc.export_text(fitted) == odtc.render_tree(fitted.tree_)
     assert len(odtc.plot_tree(fitted, ax=Figure().add_subplot())) == 3
+    numbers = odtc.OptimalTreeRegressor(1).fit([[0.0], [1.0], [2.0]], [1.5, 4.0, 4.5])
+    shown = odtc.plot_tree(numbers, ax=Figure().add_subplot())
+    assert [note.get_text() for note in shown][1:] == ["1.5\n1 rows", "4.25\n2 rows"]
 
 
 def test_every_exporter_is_listed_with_templates_first(tmp_path):

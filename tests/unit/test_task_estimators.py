@@ -179,3 +179,11 @@ def test_a_median_of_numbers_that_are_near_fractions_by_chance():
     X, y = np.round(random.normal(size=(18, 2)), 1), random.integers(-5, 5, 18).astype(float)
     fitted, plain = (odtc.OptimalTreeRegressor(1, criterion="absolute_error").fit(X, n) for n in (y * 1e-100, y))
     assert fitted.is_optimal_ and fitted.objective_ == pytest.approx(plain.objective_ * 1e-100)
+
+
+def test_treatments_and_outcomes_that_tell_nothing_are_named():
+    X, outcome = np.arange(8.0)[:, None], np.array([1.0, 2, np.nan, 4, np.inf, 6, 7, 8])
+    with pytest.raises(ValueError, match="finite outcomes, got nan in row 2 and in 1 rows more; leave"):
+        odtc.OptimalPolicyTree(1).fit(X, np.arange(8) % 2, outcome)
+    with pytest.raises(ValueError, match="two treatments or more, got 'a' in all 8 rows"):
+        odtc.OptimalPolicyTree(1).fit(X, np.array(["a"] * 8), np.arange(8.0))
