@@ -32,6 +32,7 @@ WEIGHS = True
 CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")
 FOLDS, TRAINING = "folds", "training"
 SECONDS = 20.0
+NEAR = 1e-6
 ALL_FOLDS = PARTS * REPEATS
 ALONE = "this is the majority alone; -p choice=training fits the training rows as closely as the depth lets it"
 
@@ -105,6 +106,11 @@ def words(problem: Problem, choice: Choice, heap: HeapTree) -> str:
     weighed = {place for split in asked if isinstance(split, Oblique) for place in split.measured if gaps[place]}
     if weighed:
         said += f"; a row with no {some([encoded.features[place].name for place in sorted(weighed)])} goes right there"
+    if heap.loss(encoded) > choice.tree.loss + NEAR and not problem.constraints:
+        said += (
+            f"; WARNING: that tree loses {choice.tree.loss:.6g} and this one {heap.loss(encoded):.6g}, as numbers of "
+            f"this size leave no double between its sides: give the columns another unit"
+        )
     return said
 
 

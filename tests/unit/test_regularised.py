@@ -244,6 +244,13 @@ def test_without_a_time_limit_the_choice_does_not_look_at_the_wall_clock(monkeyp
     assert choose(encode(dataset(X, y)), CompleteTree(1), seconds=1e6)[1].folds == 10
 
 
+def test_that_numbers_are_too_small_for_the_tree_that_was_chosen_is_said():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    fitted = odtc.fit(dataset(X * 1e-310, (X[:, 0] > 0).astype(int)), "oblique_search", 1, params={"seconds": 300.0})
+    assert fitted.tree.n_leaves == 2 or "give the columns another unit" in fitted.decoded.solution.message
+
+
 def test_a_set_of_levels_that_parts_the_rows_alike_stands_for_a_hyperplane():
     rng = np.random.default_rng(2)
     X = np.column_stack([rng.integers(0, 3, 150), rng.normal(size=150), rng.normal(size=150)])
