@@ -20,6 +20,7 @@ MARGIN = 2.5  # times the bound that is asked for, that the rows of a group cost
 MORE, LESS = 1.25, 0.98  # by which it grows if a group has to be parted, and falls if not
 LEAST = 1.2  # it falls no farther
 MEASURED = 2**14  # entries by which groups are chosen, at most
+OFTEN = 64  # halves of a group, between two looks at the clock
 AGAIN = 4  # a pass that shows less than this part of what is asked for ends
 
 
@@ -77,7 +78,9 @@ class CommonRows:
         halves, entries = self._halves(node)
         enough = max(known + 1, -(-need // AGAIN))
         some = entries[:: 1 + (len(entries) - 1) // MEASURED]
-        table = np.array([self._holds(half, some) for half in halves], np.float32).reshape(len(halves), len(some))
+        table = np.empty((len(some), len(halves)), np.float32)
+        for number, half in enumerate(halves):
+            table[:, number] = self._holds(half, some)
         saved = self.saved[some] * (len(entries) / max(1, len(some)))
         open_, groups, parted = np.ones(len(halves), bool), [], []
         while parted or open_.any():
@@ -85,7 +88,7 @@ class CommonRows:
                 group = parted.pop()
             else:
                 least = self.margin.setdefault(height, MARGIN) * need
-                group = _chosen(table, saved, np.flatnonzero(open_), least)
+                group = _chosen(table, saved, np.flatnonzero(open_), least, self.asked.check)
                 open_[group] = False
             found = self._found(node, [halves[one] for one in group], entries, height - 1, need)
             if found.lower < need and len(group) > 1:
@@ -107,6 +110,7 @@ class CommonRows:
     def _found(self, node, halves, entries, height, need) -> Group:
         for half in halves:
             entries = entries[self._holds(half, entries)]
+        self.asked.check()
         core = self.search.nodes.narrowed(node, entries)
         return Group(halves, core.key, min(need, self.lower(core, height, need)))
 
@@ -135,21 +139,36 @@ class CommonRows:
         return halves, entries
 
 
-def _chosen(table, saved, left, least):
+def _chosen(table, saved, left, least, check):
     """Which of the halves that are left are a group: together they hold entries that cost so much as one leaf, if more
-    than one half does; that which alone costs least is among them."""
-    table = table[left]
-    inside, group = np.ones(table.shape[1], np.float32), []
-    sums = table @ saved
+    than one half does; that which alone costs least is among them.
+
+    Parameters
+    ----------
+    table : float32 (entries, halves), 1 where a half holds an entry
+    saved : float32 (entries, labels)
+    left : int64, numbers of the halves that are left
+    least : float
+    check : called now and then; raises to end it
+    """
+    table = table[:, left]
+    inside, group, free = np.ones(len(table), bool), [], np.ones(len(left), bool)
+    sums = table.T @ saved  # of what each half holds of the entries that are inside
     at = int((sums.sum(axis=1) - sums.max(axis=1)).argmin())
     while True:
         group.append(int(left[at]))
-        inside = inside * table[at]
-        table[at] = 0.0
+        free[at] = False
+        gone = np.flatnonzero(inside & (table[:, at] == 0))
+        inside[gone] = False
         if len(group) == len(left):
             return group
-        sums = table @ (inside[:, None] * saved)
-        costs = sums.sum(axis=1) - sums.max(axis=1)
+        if 2 * len(gone) < inside.sum():
+            sums -= table[gone].T @ saved[gone]
+        else:
+            sums = table[inside].T @ saved[inside]
+        costs = np.where(free, sums.sum(axis=1) - sums.max(axis=1), -1.0)
         at = int(costs.argmax())
         if costs[at] < max(1.0, least):
             return group
+        if len(group) % OFTEN == 0:
+            check()

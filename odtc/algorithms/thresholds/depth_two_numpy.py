@@ -9,6 +9,7 @@ from odtc.algorithms.thresholds.depth_two import NEVER
 from odtc.base import deadline
 
 CELLS = 2_000_000  # entries of a table that is held at once
+RARE = 4  # one in so many entries at most has the rarer answer of a test of two answers, for sums of these alone
 
 
 def take_side(order, side, wanted, size):
@@ -85,8 +86,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
 
 def _best_over(node, j, stump, best, test):
     """The best tree and its first test, after those that test column j first."""
-    blocks, starts, weight, rows = (part[0] for part in profile(node.order[j : j + 1], node.most, node.count))
-    entry, price = node.order[j] >> 1, node.price
+    line = node.order[node.column[j]]
+    blocks, starts, weight, rows = (part[0] for part in profile(line[None], node.most, node.count))
+    entry, price = line >> 1, node.price
     zero = np.zeros_like(stump)
     a, z = 1, int(blocks) - 1
     while a <= z and rows[a] < node.least:
@@ -126,15 +128,29 @@ class _Node:
     """The columns of a node that part its entries, and their stumps on a side of a test."""
 
     def __init__(self, order, label, gain, most, count, stride, price, least, told):
-        parting = (order[:, :-1] & 1).any(axis=1) if order.shape[1] else np.zeros(len(order), bool)
-        self.column = np.flatnonzero(parting)
-        self.order = order[parting]
+        cuts, first = _cuts(order)
+        self.column, self.order = np.flatnonzero(cuts), order
         self.label, self.gain, self.most, self.count = label, gain, most, count
         self.stride, self.price, self.least, self.scans, self.told = stride, price, least, 0, told
         self.leaf, _, self.weight, self.rows = (
             totals(order[0], label, gain, most, count, stride) if len(order) else (0, 0, 0, 0)
         )
         self.side = np.zeros(len(most), bool)
+        self._note_rare(cuts[self.column], first[self.column])
+
+    def _note_rare(self, cuts, first):
+        """Lists the entries that have the rarer answer to each test of two answers."""
+        n = self.order.shape[1] if len(self.column) else 0
+        before = first < n - first  # whether these come first
+        self.is_rare = (cuts == 1) & (RARE * np.minimum(first, n - first) <= n)
+        places = np.flatnonzero(self.is_rare)
+        lists = [
+            self.order[self.column[j], : first[j]] if before[j] else self.order[self.column[j], first[j] :]
+            for j in places.tolist()
+        ]
+        self.rare_entry = np.concatenate(lists) >> 1 if lists else np.zeros(0, np.uint32)
+        self.rare_of = np.repeat(np.arange(len(places)), [len(one) for one in lists])
+        self.rare_place = np.cumsum(self.is_rare) - 1  # of a column among those with a rare answer
 
     def scan(self, left, columns):
         """int64 (columns,) twice: what the left side (these entries) and the right side cost with a test of each
@@ -142,16 +158,55 @@ class _Node:
         self.side[left] = True
         self.scans += len(columns)
         step = max(1, CELLS // max(1, self.order.shape[1]))
-        parts = []
-        for begin in range(0, len(columns), step):
+        rare = self.is_rare[columns]
+        bounds, kept = np.empty((2, len(columns)), np.int64), [NEVER, NEVER]
+        parts = [(rare, self._scan_rare)] if rare.any() else []
+        others = np.flatnonzero(~rare)
+        parts += [(others[begin : begin + step], self._scan) for begin in range(0, len(others), step)]
+        for part, scanned in parts:
             deadline.check()
-            parts.append(self._scan(columns[begin : begin + step]))
+            bounds[0, part], bounds[1, part], *least = scanned(columns[part])
+            kept = list(map(min, kept, least))
         self.side[left] = False
-        bounds = [np.concatenate([part[which] for part in parts]) for which in (0, 1)]
-        return *bounds, *(min(part[which] for part in parts) for which in (2, 3))
+        return *bounds, *kept
+
+    def _scan_rare(self, columns):
+        """As `_scan`, from the entries with the rarer answers alone: what a test saves is the same if its sides are
+        exchanged."""
+        entry, places = self.order[self.column[0]] >> 1, self.rare_place[columns]
+        found = []
+        for here in (self.side, ~self.side):
+            inside = entry[here[entry]]
+            rare = np.flatnonzero(here[self.rare_entry])
+            one, of = self.rare_entry[rare], self.rare_of[rare]
+            weight, total = int(self.most[inside].sum()), _values(inside, self.label, self.gain, self.stride)
+            if self.stride == 1:
+                p = self._by_rare(of, self.gain[one], places)
+                stump = np.minimum(total[1] - p, total[0] + p)
+                found.append((bound := np.minimum(min(map(int, total)), self.price + stump), int(bound.min())))
+                continue
+            saved = np.zeros((2, len(columns)), np.int64)
+            for k in range(self.stride):
+                p = self._by_rare(of, self.gain[one] * (self.label[one] == k), places)
+                saved = np.maximum(saved, [p, total[k] - p])
+            leaf = weight - int(total.max())
+            cost = self.price + weight - saved.sum(axis=0)
+            bound, least = np.minimum(leaf, cost), leaf
+            if self.least > 1:
+                count, rows = self._by_rare(of, self.count[one], places), int(self.count[inside].sum())
+                enough = (count >= self.least) & (rows - count >= self.least)
+                least = min(leaf, int(np.where(enough, cost, NEVER).min())) if rows >= self.least else NEVER
+            else:
+                least = int(bound.min())
+            found.append((bound, least))
+        return found[0][0], found[1][0], found[0][1], found[1][1]
+
+    def _by_rare(self, of, value, places):
+        """The sums of a value of the entries with the rarer answer, int64 (columns,)."""
+        return np.rint(np.bincount(of, value, int(self.rare_place[-1]) + 1)).astype(np.int64)[places]
 
     def _scan(self, columns):
-        order = self.order[columns]
+        order = self.order[self.column[columns]]
         entry, cuts = order >> 1, (order & 1).astype(bool)
         cuts[:, -1] = False  # the last block ends no cut
         side = self.side[entry]
@@ -190,6 +245,18 @@ class _Node:
         enough = cuts & (count >= self.least) & (rows - count >= self.least)
         held = np.where(enough, saved, -1).max()
         return bound, min(leaf, self.price + weight - int(held)) if held >= 0 else leaf
+
+
+def _cuts(order):
+    """(how many cuts each column has, how many entries are left of the first one)."""
+    F, n = order.shape
+    cuts, first = np.zeros(F, np.int64), np.zeros(F, np.int64)
+    step = max(1, CELLS // max(1, n))
+    for begin in range(0, F if n else 0, step):
+        ends = (order[begin : begin + step, :-1] & 1).astype(bool)
+        cuts[begin : begin + step] = ends.sum(axis=1)
+        first[begin : begin + step] = ends.argmax(axis=1) + 1 if n > 1 else 0
+    return cuts, first
 
 
 def _values(entry, label, gain, stride):

@@ -37,6 +37,7 @@ CLIMB = 0.3  # of the effort so far, for better trees by dives before the search
 PROBES = 64  # tests that are good for trees of less height, below which greater ones are sought
 COLUMNS = 8  # that a better tree may begin with, at each of its nodes
 FEW_CUTS = 8  # of a column, up to which its first bound looks at each
+LARGE = 2**17  # entries times columns, from which the best single test is sought before trees of height 2 in numpy
 WIDE = 5  # below two tests up to this height, below one in higher trees, as their number doubles with each
 
 
@@ -203,6 +204,8 @@ class RankSearch:
 
     def dive(self, height: int) -> Known:
         """A good tree of this height for all entries, found greedily."""
+        if height > 1 and not self.kernels.compiled and self.ranked.rank.size >= LARGE:
+            self.value(self.root, 1)  # as the best tree of height 2 takes a while
         if height > DIVED:
             self.value(self.root, 2)
             self.grow(height)

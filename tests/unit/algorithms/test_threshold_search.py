@@ -371,6 +371,37 @@ def test_trees_by_tests_are_the_best(seed, mode, monkeypatch):
     assert cost_of(tree, dense(rank, ranked.columns), loss, count, price, least) == pytest.approx(best, abs=1e-9)
 
 
+@pytest.mark.parametrize("least", [1, 3])
+@pytest.mark.parametrize("labels", [2, 3])
+def test_names_of_rows_beside_numbers(labels, least, mode):
+    """Tests of which few rows have one answer, counted by these alone: as trying every tree says."""
+    random = np.random.default_rng(labels)
+    names, numbers = random.integers(0, 12, 40), random.integers(0, 6, (40, 2))
+    rank = np.column_stack([names[:, None] == np.arange(12), numbers]).astype(int)
+    loss, count = (1 - np.eye(labels))[random.integers(0, labels, 40)], np.ones(40, int)
+    ranked = rank_rows(rank, loss, count, 0.25, least)
+    known = RankSearch(ranked).solve(2)
+    assert known.exact and ranked.cost(known.upper) == pytest.approx(cheapest(rank, loss, count, 0.25, least, 2))
+    node = depth_two_numpy._Node(
+        ranked.order, ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride, 1, least, np.zeros(4)
+    )
+    assert node.is_rare.sum() == 12
+    rare, left = np.flatnonzero(node.is_rare), random.permutation(ranked.n)[: ranked.n // 2]
+    node.side[left] = True
+    for one, other in zip(node._scan_rare(rare), node._scan(rare)):
+        assert np.array_equal(one, other)
+
+
+def test_groups_of_thousands_of_halves_look_at_the_clock(monkeypatch):
+    """Names of rows are thousands of tests: what they hold in common is found by differences, and ends in time."""
+    monkeypatch.setenv(compiled.VARIABLE, "never")  # no kernel of height 3 takes their place
+    looked, names = [], np.eye(400, dtype=int)
+    ranked = rank_rows(names, np.eye(2)[np.arange(400) % 2])
+    monkeypatch.setattr(common_rows, "OFTEN", 1)
+    bound = CommonRows(RankSearch(ranked, lambda: looked.append(1))).bound(3, 5)
+    assert bound == 5 and len(looked) > 300
+
+
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
 def test_no_tree_has_a_test_that_parts_nothing(order, mode):
     """Below x0 one side needs one more test, the other one two: the first of all columns stood above the one."""
