@@ -47,6 +47,14 @@ class ChoiceError(OdtcError, ValueError):
     pass
 
 
+class SaysNothingError(ChoiceError):
+    """A constraint on a column that every tree satisfies, whatever it predicts; `column` is its name."""
+
+    def __init__(self, message: str, column: str):
+        super().__init__(message)
+        self.column = column
+
+
 class ModelError(OdtcError):
     pass
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
 from odtc.base.text import show_number
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Dataset, Feature
+from odtc.errors import SaysNothingError
 from odtc.estimators import parameters
 from odtc.estimators.cost_complexity import Corner, envelope
 from odtc.estimators.least_weight import best_fitting, fits, least_rows
@@ -169,9 +170,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         if self._leaf_alone_is_best(dataset):
             problem, (tree, solution), smallest = None, self._alone(dataset), (True, True)
         else:
-            problem, tree, solution, smallest = self._run(
-                RunSpec(model=self._model_spec(cost, dataset), solving=solving, simplify=self.simplify), dataset
-            )
+            problem, tree, solution, smallest = self._searched(cost, dataset, solving)
         of_class = self._class_weights(dataset)
         if share > 0 and problem is not None:
             least = share * self._weight_of_all(dataset)
@@ -448,12 +447,29 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         same = (dataset.X == dataset.X[0]) | (np.isnan(dataset.X) & np.isnan(dataset.X[0]))
         return self.max_depth == 0 or len(np.unique(dataset.y)) < 2 or same.all()
 
+    def _searched(self, cost: np.ndarray, dataset: Dataset, solving: SolvingSpec):
+        """What `_run` returns; orders that say nothing of these rows are left out, with a warning."""
+        self._empty_orders: tuple[str, ...] = ()
+        while True:
+            spec = RunSpec(model=self._model_spec(cost, dataset), solving=solving, simplify=self.simplify)
+            try:
+                return self._run(spec, dataset)
+            except SaysNothingError as nothing:
+                self._empty_orders += (nothing.column,)
+                warnings.warn(
+                    f"monotonic_cst says nothing of {nothing.column!r}, as no two training rows differ in this column "
+                    "alone: it is left out",
+                    UserWarning,
+                    stacklevel=3,
+                )
+
     def _model_spec(self, cost: np.ndarray, dataset: Dataset) -> ModelSpec:
         weight = dataset.weight * self._class_weights(dataset)[dataset.y]
         least = least_rows(weight, self.min_weight_fraction_leaf)
         given = self._limits(max(self.min_samples_leaf, least))
         for name, sign in directions(self.monotonic_cst, self._names()):
-            given += (constraint_text(name, dataset.classes[1 if sign > 0 else 0]),)
+            if name not in getattr(self, "_empty_orders", ()):
+                given += (constraint_text(name, dataset.classes[1 if sign > 0 else 0]),)
         params = self._priced(self._weight_of_all(dataset))
         if self.robust is not None:
             params = {**(params or {}), "robust": Boxes.text_of(self.robust)}

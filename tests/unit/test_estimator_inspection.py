@@ -111,6 +111,13 @@ def test_a_class_rises_with_its_column():
         odtc.OptimalTreeClassifier(2, monotonic_cst=[1, 0]).fit(X, np.arange(16) % 3)
 
 
+def test_an_order_that_no_two_rows_show_is_left_out_with_a_warning():
+    X, y = np.random.default_rng(1).normal(size=(40, 3)), np.random.default_rng(2).random(40) < 0.5
+    with pytest.warns(UserWarning, match="says nothing of 'x1'"):
+        tree = odtc.OptimalTreeClassifier(1, monotonic_cst=[0, -1, 0]).fit(X, y)
+    assert tree.score(X, y) == odtc.OptimalTreeClassifier(1).fit(X, y).score(X, y)
+
+
 FEATURES = (Feature("a", NUMERIC), Feature("b", NUMERIC), Feature("c", CATEGORICAL, ("p", "q", "r")))
 
 

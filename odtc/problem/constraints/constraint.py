@@ -18,7 +18,7 @@ from odtc.base.text import show_number
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Threshold
 from odtc.data.task import expect_classes
-from odtc.errors import ChoiceError, TreeError
+from odtc.errors import ChoiceError, SaysNothingError, TreeError
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
@@ -121,15 +121,18 @@ def parse(text: str, encoded: Encoded) -> Constraint:
         raise ChoiceError(
             f"expected a finite number to the right of {found['op']}, got {found['bound']!r} in {text!r}{share}"
         )
-    refusals = []
+    refusals, nothing = [], None
     try:
         for cells in readings(args, encoded) if args else [()]:
             try:
                 return module.read(encoded, Constraint(name, cells, found["op"] or "", bound))
             except ChoiceError as refused:
                 refusals.append(str(refused))
+                nothing = refused if isinstance(refused, SaysNothingError) else nothing
     except csv.Error as problem:
         raise ChoiceError(f"expected the arguments of a constraint on one line, got {text!r} ({problem})") from None
+    if nothing is not None:
+        raise nothing
     # Of arguments in quotes the second reading is the one that heeds them.
     said = refusals[1] if args and set(args) & set("\"'") and len(refusals) > 1 else refusals[0]
     unfit = not args or f"expected {name}[" in said or "to name a feature" in said

@@ -1,10 +1,12 @@
-"""Of two rows of the data that only this column tells apart, the one with the greater number is predicted the class
-if the other is: [row i is predicted c] ≤ [row j is predicted c] for neighbours x_i < x_j.
+"""Of two rows of the data that no test of another column tells apart, the one with the greater number is predicted the
+class if the other is: [row i is predicted c] ≤ [row j is predicted c] for neighbours x_i < x_j.
 
-Neighbours are alike in every test of the other columns, so the column is one of numbers, encoded by thresholds; rows
-that lack it are compared with none. This holds among the rows of the data, and no tree is lost: of inputs that no row
-has it says nothing (whether trees rise there depends on all pairs of leaves whose boxes meet, and settled trees leave
-out what no row needs). If it is to hold for other inputs, too, add them as rows of weight 0 (--weights).
+If every threshold is a test, these rows differ in this column alone. With fewer tests (bins) they are alike as far as a
+tree over these tests can tell, and what it predicts of one with the number of the other is what it predicts of that.
+The column is one of numbers, encoded by thresholds; rows that lack it are compared with none. This holds among rows of
+the data, and no tree is lost: of inputs that no row has it says nothing (whether trees rise there depends on all pairs
+of leaves whose boxes meet, and settled trees leave out what no row needs). If it is to hold for other inputs, too, add
+them as rows of weight 0 (--weights).
 """
 
 from collections.abc import Sequence
@@ -13,7 +15,7 @@ import numpy as np
 
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Threshold
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, SaysNothingError
 from odtc.problem.constraints.by_definition import Judge
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
@@ -35,8 +37,8 @@ from odtc.trees.heap_tree import HeapTree
 
 NAME = "monotone"
 SUMMARY = (
-    "monotone[FEATURE,positive=CLASS]: if two rows differ in this column alone and the lesser "
-    "is predicted as the class, so is the greater"
+    "monotone[FEATURE,positive=CLASS]: of two rows that the tests of the other columns do not tell apart, "
+    "the one with the greater number is predicted as the class if the other is"
 )
 OPS = ()
 SUBJECT = Subject.PREDICTIONS
@@ -55,10 +57,11 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
             f"which the encoding {encoded.scheme!r} asks for no threshold"
         )
     if not len(_neighbours(encoded, given)):
-        raise ChoiceError(
+        raise SaysNothingError(
             f"expected two rows that {given.args[0]!r} alone tells apart for {str(given)!r}, got none, so it says "
             f"nothing of this "
-            "data; add the inputs for which it is to hold as rows of weight 0 (--weights)"
+            "data; add the inputs for which it is to hold as rows of weight 0 (--weights)",
+            given.args[0],
         )
     return given
 
