@@ -112,6 +112,9 @@ def _print_figures(done) -> None:
         )
 
 
+ROWS_OF = {"cart": "CART", "cart_test": "  CART"}  # what the figures of a task are of
+
+
 def _print_judged(done) -> None:
     """The figures of a task that is no classification."""
     from odtc.data.task import TASKS
@@ -120,7 +123,7 @@ def _print_judged(done) -> None:
     task = TASKS.get(done.problem.encoded.task)
     for name, facts in done.judged.items():
         for line in task.told(facts):
-            print(f"{'CART' if name == 'cart' else name:<8}  {line}")
+            print(f"{ROWS_OF.get(name, name):<8}  {line}")
     for entry in done.kept:
         print(f"kept      {kept_text(entry)}")
 

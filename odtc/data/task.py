@@ -129,6 +129,10 @@ class Task(Protocol):
         int (rows,), places in `classes`, or with NUMBERS numbers, float64 (rows,)."""
         return {}
 
+    def terms(self, source: Mapping) -> dict:
+        """Figures that say how the target of a data set was read, from its `source`, so that `told` has the words."""
+        return {}
+
     def beside(self, sums: np.ndarray, trained: np.ndarray, classes: Sequence[str]) -> dict:
         """What takes the place of `figures` of other rows, if it is to be chosen on the training rows, with their sums
         `trained`."""

@@ -257,8 +257,8 @@ def judged_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:
         return []
     judged = replace(run.fit, labelled=labelled).judged or {}
     task = TASKS.get(run.tree.task)
-    order = [name for name in ("test", "training", "cart") if name in judged]
-    return [("CART" if name == "cart" else name, line) for name in order for line in task.told(judged[name])]
+    rows = {"test": "test", "cart_test": "CART, test", "training": "training", "cart": "CART"}
+    return [(words, line) for name, words in rows.items() if name in judged for line in task.told(judged[name])]
 
 
 def robust_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:

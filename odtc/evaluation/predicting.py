@@ -158,6 +158,7 @@ def judge_file(given, data) -> dict:
         )
     task, rows = TASKS.get(run.tree.task), read_judged_rows(data, run.fit.dataset)
     facts = task.figures(rows.sums, run.tree.answers(rows.X), run.tree.classes)
+    facts |= task.terms(run.fit.dataset.source)
     facts |= task.beside(rows.sums, run.fit.dataset.sums, run.tree.classes)
     return {"task": run.tree.task, **facts, "told": task.told(facts)}
 

@@ -271,7 +271,7 @@ class Fit:
 
     @cached_property
     def judged(self) -> dict | None:
-        """The figures of its task (odtc.data.task) of the tree on its training rows, of CART's and on the rows to test
+        """The figures of its task (odtc.data.task) of the tree and of CART's, on the training rows and on those to test
         on; None if the task is classification, which the other figures tell of."""
         encoded, labelled = self.problem.encoded, self.labelled
         task = TASKS.get(encoded.task)
@@ -285,12 +285,16 @@ class Fit:
                 return task.figures(self.dataset.sums, tree.answers(self.dataset.X), encoded.classes)
             return task.figures(encoded.sums, heap.answers(encoded), encoded.classes)
 
+        read = encoded.dataset or self.dataset
+        terms = {} if read is None else task.terms(read.source)
         found = {"training": of_rows(self.decoded.heap, self.tree), "cart": of_rows(self.greedy, self.cart)}
         if labelled is not None:
             found["test"] = task.figures(labelled.sums, self.tree.answers(labelled.X), encoded.classes)
             if encoded.dataset is not None and found["test"]:
                 found["test"] |= task.beside(labelled.sums, encoded.dataset.sums, encoded.classes)
-        return found
+                cart = task.figures(labelled.sums, self.cart.answers(labelled.X), encoded.classes)
+                found["cart_test"] = cart | task.beside(labelled.sums, encoded.dataset.sums, encoded.classes)
+        return {name: facts | terms for name, facts in found.items()}
 
     @cached_property
     def robust(self) -> dict | None:

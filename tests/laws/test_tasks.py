@@ -909,3 +909,22 @@ def test_a_frontier_of_a_task_has_the_best_tree_of_each_number(fitted_tasks, nam
         one = ["fit", *words, "--constraint", f"leaves <= {point['asked']:.0f}", "-o", "one", "--json"]
         fitted = json.loads(said(fitted_tasks, *one))
         assert point["ended"] == "optimal" and point["objective"] == pytest.approx(fitted["objective"])
+
+
+@pytest.mark.parametrize("goal", ["max", "min"])
+def test_what_outcomes_bring_is_told_with_their_own_sign(goal, tmp_path):
+    """More is better by default: the value is what is brought, and the costs are minus that."""
+    rng = np.random.default_rng(4)
+    x, taken = rng.integers(0, 4, 80), rng.integers(0, 2, 80)
+    y = np.round(20 + 5 * (x > 1) * taken + rng.normal(size=80), 2)
+    rows = list(zip(x.tolist(), np.where(taken, "call", "mail").tolist(), y.tolist(), strict=True))
+    write(tmp_path / "t.csv", ["x", "a", "y"], rows)
+    write(tmp_path / "new.csv", ["x", "a", "y"], rows[:30])
+    words = ("--task", "policy", "--treatment", "a", "--outcome", "y", "--depth", "1", "--scores", "ips", "-o", "r")
+    done = command("fit", "t.csv", *words, "--goal", goal, "--test", "new.csv", folder=tmp_path)
+    word, other = ("value", "cost") if goal == "max" else ("cost", "value")
+    lines = [line for line in done.out.splitlines() if " a row of " in line]
+    assert len(lines) == 4 and all(f"{word} " in line and f"{other} " not in line for line in lines)
+    assert all("-" not in line and "by its own score" in line for line in lines)
+    facts = command("predict", "r.tree.json", "new.csv", "--score", "--json", folder=tmp_path).facts
+    assert facts["goal"] == goal and facts["scores"] == "ips" and (facts["mean_cost"] < 0) == (goal == "max")

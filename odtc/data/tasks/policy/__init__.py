@@ -218,6 +218,13 @@ def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
     }
 
 
+def terms(source) -> dict:
+    """`goal`, "max" if what an action costs is minus what it brings; and `scores`, how it is estimated, if it is."""
+    outcome = source.get("outcome")
+    told = {"goal": source.get("goal") or ("max" if outcome else "min")}
+    return told | ({"scores": source.get("scores") or SCORES[0]} if outcome else {})
+
+
 def beside(sums: np.ndarray, trained: np.ndarray, classes) -> dict:
     """The action that is best for all training rows, and what it costs these: nobody could choose one on them."""
     best = int(trained[:, 2:-1].sum(axis=0).argmin())
@@ -245,14 +252,19 @@ def rounding(sums: np.ndarray, weight: np.ndarray) -> float:
 
 
 def told(facts) -> list[str]:
-    """One line."""
+    """One line; of outcomes of which more is better, what is brought, of which the costs are minus."""
     if facts["cost"] is None:
         return ["no row has a weight"]
+    brings = facts.get("goal") == "max"
+    word, mean, all_rows, single, best = (
+        "value" if brings else "cost",
+        *(-facts[key] if brings else facts[key] for key in ("mean_cost", "cost", "best_action_cost", "least_cost")),
+    )
     error = "" if facts["standard_error"] is None else f" ± {facts['standard_error']:.4g}"
     return [
-        f"cost {facts['cost']:.10g}, {facts['mean_cost']:.6g}{error} a row of {facts['n_rows']}; "
-        f"{facts['best_action']} for all {facts['best_action_cost']:.10g}, the best of each row "
-        f"{facts['least_cost']:.10g}"
+        f"{word} {all_rows:.10g}, {mean:.6g}{error} a row of {facts['n_rows']}; "
+        f"{facts['best_action']} for all {single:.10g}, the best of each row {best:.10g}"
+        + (" by its own score" if "scores" in facts else "")
     ]
 
 
