@@ -1,16 +1,15 @@
 """A table of numbers held column by column as codes of its different values: 1 to 4 bytes a cell instead of 8."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
+from odtc.algorithms.equal_rows import equal_rows
 from odtc.base.memory import require_memory
 
 MOST_DENSE = 2**22  # cells of a table that is held as float64 throughout; a larger one is coded
 CODES = (np.uint8, np.uint16, np.uint32)
-SORTED = 20_000  # keys that are sorted sooner than polars hashes them
-NO_RADIX = 2**62
 
 
 def narrowed(code: np.ndarray, many: int) -> np.ndarray:
@@ -159,59 +158,10 @@ def table_of_columns(columns: Sequence[CodedColumn], n_rows: int) -> np.ndarray 
     return X
 
 
-def merge_codes(parts: Iterable[tuple[np.ndarray, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of equal codes as one kind, in the order in which they first appear.
-
-    Parameters
-    ----------
-    parts : iterable of (integers (rows,), int)
-        The codes of each column, one or more, and a number above them; none are asked for once all rows differ.
-
-    Returns
-    -------
-    kind : int64 (rows,)
-    first : int64 (kinds,), the first row of each kind
-    """
-    key, n_keys = None, 1
-    for code, many in parts:
-        if key is None:
-            key, n_keys = code.astype(np.int64), many
-            continue
-        if n_keys * many >= NO_RADIX:  # the number of the row would overflow: those seen so far are numbered afresh
-            key = _numbered(key).copy()
-            n_keys = int(key.max(initial=0)) + 1
-            if n_keys == len(key):  # no two rows are alike: what other columns hold tells nothing more
-                return key, np.arange(n_keys)
-        key *= many
-        key += code
-        n_keys *= many
-    kind = _numbered(key)
-    first = np.empty(int(kind.max(initial=-1)) + 1, np.int64)
-    first[kind[::-1]] = np.arange(len(kind) - 1, -1, -1)
-    return kind, first
-
-
 def alike_rows(X: np.ndarray | CodedColumns, columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that are alike in some columns of a table as one kind: (kind, first) as of `merge_codes`."""
+    """Rows that are alike in some columns of a table as one kind: (kind, first) as of odtc.algorithms.equal_rows."""
     parts = [(np.zeros(len(X), np.int64), 1)]
     for column in columns:
         values, code = distinct(X, column)
         parts.append((code, len(values)))
-    return merge_codes(parts)
-
-
-def _numbered(key: np.ndarray) -> np.ndarray:
-    """int64 (rows,): equal numbers for equal keys, from 0 in the order in which they first appear.
-
-    By hashing, which takes about half as long as a sort of 5 million keys; few are sorted sooner.
-    """
-    if len(key) <= SORTED:
-        _, first, kind = np.unique(key, return_index=True, return_inverse=True)
-        place = np.argsort(np.argsort(first))
-        return place[kind.reshape(-1)]
-    import polars as pl  # here, so that an estimator is imported without it
-
-    keys = pl.Series(key)
-    found = keys.unique(maintain_order=True)
-    numbers = pl.Series(np.arange(len(found)))
-    return keys.replace_strict(found, numbers, return_dtype=pl.Int64).to_numpy().astype(np.int64, copy=False)
+    return equal_rows(parts)

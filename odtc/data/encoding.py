@@ -12,10 +12,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from odtc.algorithms.equal_rows import equal_rows
 from odtc.algorithms.thresholds.ranks import merge_rows
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
-from odtc.data.coded_columns import distinct, merge_codes, narrowed
+from odtc.data.coded_columns import distinct, narrowed
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import CATEGORICAL, Dataset, Feature
 from odtc.data.ranked_answers import MOST_CELLS, RankedAnswers, require_cells
@@ -50,6 +51,7 @@ _POWERS = np.array([float(10**k) for k in range(23)])  # all exact as doubles
 MANY = 8  # tests per scale, on average, from which on ranks are held instead of a column for each test
 MOST_OF_LEVELS = 40_000_000  # answers to the tests of a column of words that nearly each row has its own of
 BETWEEN_ENDS = ("auto", "thresholds")  # encodings of thresholds between all numbers
+TOGETHER = 1 << 20  # answers that are laid out together
 BLOCK = 1 << 12  # rows whose ranks are laid out together
 LARGE = 2_000_000  # cells of a dense table, from which on it is not made unless it is needed
 
@@ -255,18 +257,9 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False, radi
     by_feature = _by_feature(dataset, asked)
     row_of, first = _merged_rows(dataset, by_feature)
     require_cells(len(first), len(asked))
-    # One test is one line here, so that each is written and packed as consecutive bytes.
-    answers = np.empty((len(asked), len(first)), dtype=bool)
-    for places, table, code in by_feature:
-        if places[-1] - places[0] + 1 == len(places):
-            # As a slice they are written in place; numpy's indexing with brackets takes 20 times as long.
-            np.take(table, code[first], axis=1, out=answers[places[0] : places[-1] + 1], mode="clip")
-        else:
-            answers[places] = np.take(table, code[first], axis=1)
-    kept, stands_for = _merged_columns(asked, answers, of)
-    if len(kept) < len(asked):
-        answers = answers[kept]
-    return _encoded(dataset, (scheme, by_column, radius), asked, _turned(answers), row_of, first, kept, stands_for)
+    lines = [Line(mine, table, code[first]) for mine, table, code in by_feature]
+    kept, stands_for = _merged_columns(asked, lines, of)
+    return _encoded(dataset, (scheme, by_column, radius), asked, _answers(lines, kept), row_of, first, kept, stands_for)
 
 
 def _of_moved(dataset: Dataset, asked: TestList, radius: tuple[float, ...], bins: int | None) -> TestList:
@@ -475,15 +468,6 @@ def _known(values: np.ndarray) -> tuple[np.ndarray, bool]:
     return (values[:-1] if absent else values), absent
 
 
-def _turned(cells: np.ndarray, side: int = 512) -> np.ndarray:
-    """The transpose, laid out anew: by squares that fit into a cache, as a whole line of it does not."""
-    turned = np.empty(cells.shape[::-1], cells.dtype)
-    for i in range(0, cells.shape[0], side):
-        for j in range(0, cells.shape[1], side):
-            turned[j : j + side, i : i + side] = cells[i : i + side, j : j + side].T
-    return turned
-
-
 def _by_feature(dataset: Dataset, asked) -> list[tuple[list[int], np.ndarray, np.ndarray]]:
     """(places in `asked`, table, code) per feature: test k of the feature answers table[k, code[row]].
 
@@ -523,25 +507,83 @@ def _merged_rows(dataset: Dataset, by_feature) -> tuple[np.ndarray, np.ndarray]:
         lines = np.ascontiguousarray(np.packbits(table, axis=0).T)
         kinds, kind = np.unique(lines.view(f"V{lines.shape[1]}")[:, 0], return_inverse=True)
         parts.append((narrowed(kind, max(1, len(kinds)))[code], len(kinds)))
-    return merge_codes(parts)
+    return equal_rows(parts)
 
 
-def _merged_columns(asked, answers: np.ndarray, of: Sequence[Hashable]):
+@dataclass(frozen=True)
+class Line:
+    """The tests of a feature on merged rows: row i answers table[k, code[i]] to the test at places[k]."""
+
+    places: list[int]
+    table: np.ndarray  # bool (tests, values)
+    code: np.ndarray  # integers (rows,)
+
+
+def _answers(lines: list[Line], kept: np.ndarray) -> np.ndarray:
+    """bool (rows, kept tests), laid out some rows at a time, which fit into a cache."""
+    n = len(lines[0].code) if lines else 0
+    X, pieces = np.empty((n, len(kept)), bool), []
+    for line in lines:
+        places = np.array(line.places)
+        mine = np.flatnonzero(np.isin(places, kept))
+        if not len(mine):
+            continue
+        at = np.searchsorted(kept, places[mine])
+        where = slice(at[0], at[-1] + 1) if at[-1] - at[0] + 1 == len(at) else at
+        # The answers of one value stand together, unless each row has a value of its own.
+        table = np.ascontiguousarray(line.table[mine].T) if line.table.shape[1] < n else line.table[mine]
+        pieces.append((where, table, int(line.table.shape[1] >= n), line.code))
+    step = max(1, TOGETHER // max(1, len(kept)))
+    for begin in range(0, n, step):
+        block = X[begin : begin + step]
+        for where, table, axis, code in pieces:
+            found = np.take(table, code[begin : begin + step], axis=axis, mode="clip")
+            block[:, where] = found.T if axis else found
+    return X
+
+
+def _merged_columns(asked, lines: list[Line], of: Sequence[Hashable]):
     """(places of the kept tests, what each stands for), the first of equals kept, constants left out; tests `of`
     different columns are never equal."""
-    flipped = answers[:, 0] if answers.size else np.zeros(len(asked), dtype=bool)
-    packed = np.packbits(answers, axis=1)
-    packed[flipped] ^= 255  # eight answers at once, and then none behind the last row
-    packed[flipped, -1:] &= 256 - (1 << -answers.shape[1] % 8)
-    usable = packed.any(axis=1)
-    keeper, merged = {}, {}
-    for place in np.flatnonzero(usable).tolist():
-        kept = keeper.setdefault((of[place], packed[place].tobytes()), place)
-        if kept == place:
-            merged[place] = []
-        else:
-            merged[kept].append((asked[place][0], bool(flipped[kept] == flipped[place])))
-    return np.array(list(merged), np.int64), tuple(map(tuple, merged.values()))
+    T, n = len(asked), len(lines[0].code) if lines else 0
+    found = Sums.of_rows(T, n)
+    by_place: list[tuple[Line, int]] = [(None, 0)] * T  # type: ignore[list-item]
+    for line in lines:
+        of_value, rows = found.of_values(line.code, line.table.shape[1])
+        for k, place in enumerate(line.places):
+            ones = line.table[k]
+            by_place[place] = line, k
+            found.ones[place] = rows[ones].sum()
+            found.sums[place] = of_value[ones].sum(dtype=np.uint64)
+            found.flipped[place] = n > 0 and ones[line.code[0]]
+
+    def answers(j: int) -> np.ndarray:
+        line, k = by_place[j]
+        return np.take(line.table[k] ^ found.flipped[j], line.code, mode="clip")
+
+    return _merged_equals(asked, found, answers, of)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What tests add up over n rows: how many rows answer 1, random numbers of these rows, and whether the first row
+    answers 1."""
+
+    random: np.ndarray  # uint64 (rows,)
+    ones: np.ndarray  # int64 (tests,)
+    sums: np.ndarray  # uint64 (tests,)
+    flipped: np.ndarray  # bool (tests,)
+
+    @classmethod
+    def of_rows(cls, tests: int, n: int) -> "Sums":
+        random = np.random.default_rng(0).integers(1, 2**63, n, dtype=np.uint64)
+        return cls(random, np.zeros(tests, np.int64), np.zeros(tests, np.uint64), np.zeros(tests, bool))
+
+    def of_values(self, code: np.ndarray, n_values: int) -> tuple[np.ndarray, np.ndarray]:
+        """(sums uint64, rows int64) of each value, by the code of each row."""
+        sums = np.zeros(n_values, np.uint64)
+        np.add.at(sums, code, self.random)
+        return sums, np.bincount(code, minlength=n_values)
 
 
 @dataclass(frozen=True)
@@ -562,9 +604,9 @@ def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[
     parts = [(dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1)]
     for mine in _by_code(lines):
         # Values of equal ranks on all scales are one kind.
-        kind, kinds = merge_codes((lines[k].table, int(lines[k].table.max(initial=0)) + 1) for k in mine)
+        kind, kinds = equal_rows((lines[k].table, int(lines[k].table.max(initial=0)) + 1) for k in mine)
         parts.append((narrowed(kind, max(1, len(kinds)))[lines[mine[0]].code], len(kinds)))
-    row_of, first = merge_codes(parts)
+    row_of, first = equal_rows(parts)
     for mine in _by_code(lines):
         code = lines[mine[0]].code[first]
         for k in mine:
@@ -642,18 +684,13 @@ def _ranks(lines: list[Scale]) -> np.ndarray:
 
 
 def _merged_nested(asked, lines: list[Scale], scales: np.ndarray, place: np.ndarray, of: Sequence[Hashable]):
-    """(places of the kept tests, what each stands for), as `_merged_columns` of the dense table.
-
-    Columns are compared by a sum of random numbers over the rows with a 1, and those of equal sums themselves.
-    """
+    """(places of the kept tests, what each stands for), as `_merged_columns` of the dense table."""
     n, T = len(lines[0].code), len(asked)
-    random = np.random.default_rng(0).integers(1, 2**63, n, dtype=np.uint64)
-    ones, total = np.zeros(T, np.int64), random.sum(dtype=np.uint64)
-    sums, flipped, by_scale = np.zeros(T, np.uint64), np.zeros(T, bool), _by_scale(scales)
+    found, by_scale = Sums.of_rows(T, n), _by_scale(scales)
+    total = found.random.sum(dtype=np.uint64)
     for mine in _by_code(lines):
-        code, n_values = lines[mine[0]].code, len(lines[mine[0]].table)
-        of_value, rows = np.zeros(n_values, np.uint64), np.bincount(code, minlength=n_values)
-        np.add.at(of_value, code, random)
+        code = lines[mine[0]].code
+        of_value, rows = found.of_values(code, len(lines[mine[0]].table))
         for scale in mine:
             # Σ over the rows of each rank, and of less: those of rank <= place answer 0.
             tests, table = by_scale[scale], lines[scale].table
@@ -662,18 +699,27 @@ def _merged_nested(asked, lines: list[Scale], scales: np.ndarray, place: np.ndar
             np.add.at(of_rank, table, of_value)
             below = np.zeros(size, np.int64)
             np.add.at(below, table, rows)
-            ones[tests] = n - below.cumsum()[at]
-            sums[tests] = total - of_rank.cumsum(dtype=np.uint64)[at]
-            flipped[tests] = table[code[0]] > at
+            found.ones[tests] = n - below.cumsum()[at]
+            found.sums[tests] = total - of_rank.cumsum(dtype=np.uint64)[at]
+            found.flipped[tests] = table[code[0]] > at
 
     def answers(j: int) -> np.ndarray:
-        return lines[scales[j]].answers(place[j]) ^ flipped[j]
+        return lines[scales[j]].answers(place[j]) ^ found.flipped[j]
 
-    key = np.where(flipped, total - sums, sums)
+    return _merged_equals(asked, found, answers, of)
+
+
+def _merged_equals(asked, found: Sums, answers: Callable[[int], np.ndarray], of: Sequence[Hashable]):
+    """As `_merged_columns`: `answers` gives the column of a test, bool (rows,), flipped if its first answer is 1.
+
+    Columns are compared by a sum of random numbers over the rows with a 1, and those of equal sums themselves.
+    """
+    ones, flipped, n = found.ones.copy(), found.flipped, len(found.random)
+    key = np.where(flipped, found.random.sum(dtype=np.uint64) - found.sums, found.sums)
     usable = np.flatnonzero((ones > 0) & (ones < n))
     ordered = np.sort(key[usable])
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    shared = np.zeros(T, bool)
+    shared = np.zeros(len(asked), bool)
     if len(twice):
         shared[usable] = np.isin(key[usable], twice)
     groups, stands = {}, {}

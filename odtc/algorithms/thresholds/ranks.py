@@ -16,17 +16,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha1
+from itertools import chain
 from math import gcd, lcm
 
 import numpy as np
 
+from odtc.algorithms.equal_rows import equal_rows
 from odtc.base import deadline
 
 WHOLE = 2**40  # units of one loss at most, if weights are whole multiples of a unit
 FINE = 2**46  # units of all losses together, if they are not
 SMALL = 2**29  # sums below this are held in int32
 DECIMAL = 1e-13  # of the largest: what sums of decimals are off by
-NO_RADIX = 2**62
 TALL_TABLE = 100_000  # rows from which the clock is looked at between two columns
 LEAST, TABLE = 2**12, 2**24  # entries times cuts, for sums over pairs of cuts
 CUTS = 300  # of all columns, for sums over triples of them
@@ -228,21 +229,14 @@ def merge_rows(rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     kind : int64 (rows,)
     first : int64 (kinds,), the first row of each kind
     """
-    key, n_keys = np.zeros(len(rank), np.int64), 1
+    return equal_rows(chain([(np.zeros(len(rank), np.int64), 1)], _codes(rank)))
+
+
+def _codes(rank):
+    """(column, a number above its ranks) of each column, with a look at the clock between two."""
     for column in rank.T:
         _look(len(rank))
-        wide = int(column.max(initial=0)) + 1
-        if n_keys * wide >= NO_RADIX:  # the number of the row would overflow: those seen so far are numbered afresh
-            seen, key = np.unique(key, return_inverse=True)
-            n_keys = len(seen)
-            if n_keys == len(rank):  # all rows differ already
-                break
-        key, n_keys = key * wide + column, n_keys * wide
-    _, first, kind = np.unique(key, return_index=True, return_inverse=True)
-    by_place = np.argsort(first)
-    number = np.empty_like(by_place)
-    number[by_place] = np.arange(len(by_place))
-    return number[kind.reshape(-1)], first[by_place]
+        yield column, int(column.max(initial=0)) + 1
 
 
 def _distinct_columns(rank):
