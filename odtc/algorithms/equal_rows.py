@@ -55,7 +55,7 @@ def _kinds(keys: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     n = len(keys[0])
     if not n:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    mixed = _hash(keys)
+    mixed = hashes(keys)
     low = np.uint64(2 ** (n - 1).bit_length() - 1)
     mixed &= ~low
     mixed |= np.arange(n, dtype=np.uint64)
@@ -95,8 +95,8 @@ def _in_order(leader: np.ndarray, row: np.ndarray, begins: np.ndarray, n: int) -
     return kind, np.flatnonzero(is_first)
 
 
-def _hash(keys: list[np.ndarray]) -> np.ndarray:
-    """uint64 (rows,), of the same number for the same keys."""
+def hashes(keys: list[np.ndarray]) -> np.ndarray:
+    """uint64 (rows,): equal numbers for rows of equal keys, int64 (rows,) each; else mostly different ones."""
     mixed = keys[0].view(np.uint64) * ODD[0]
     for key in keys[1:]:
         mixed ^= key.view(np.uint64)

@@ -9,6 +9,7 @@ from odtc.algorithms.equal_rows import equal_rows
 from odtc.base.memory import require_memory
 
 MOST_DENSE = 2**22  # cells of a table that is held as float64 throughout; a larger one is coded
+TOGETHER = 2**16  # rows that are looked at together
 CODES = (np.uint8, np.uint16, np.uint32)
 
 
@@ -16,6 +17,14 @@ def narrowed(code: np.ndarray, many: int) -> np.ndarray:
     """Codes below `many` in the smallest unsigned type that holds them."""
     kind = next(kind for kind in CODES if many - 1 <= np.iinfo(kind).max)
     return code.astype(kind, copy=False)
+
+
+def occurring(code: np.ndarray, many: int) -> np.ndarray:
+    """bool (many,): which codes some row has; a few rows at a time, as numpy takes 8 bytes for each."""
+    used = np.zeros(many, bool)
+    for begin in range(0, len(code), TOGETHER):
+        used[code[begin : begin + TOGETHER]] = True
+    return used
 
 
 class CodedColumn:
@@ -31,7 +40,7 @@ class CodedColumn:
     def __init__(self, values: np.ndarray, code: np.ndarray | None = None):
         """`values` and `code` are of any order here; values without a row are left out."""
         if code is not None:
-            used = np.bincount(code, minlength=len(values)) > 0
+            used = occurring(code, len(values))
             kept, place = np.unique(values[used], return_inverse=True)
             number = np.zeros(len(values), np.int64)
             number[used] = place

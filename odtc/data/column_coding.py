@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from odtc.data import column_types
-from odtc.data.coded_columns import CodedColumn, narrowed
+from odtc.data.coded_columns import CodedColumn, narrowed, occurring
 from odtc.data.dataset import NUMERIC
 from odtc.errors import OdtcError
 
@@ -88,13 +88,66 @@ class Column:
     @property
     def words(self) -> pl.Series:
         """The different cells that occur in some row, as text."""
-        used = np.bincount(self.code, minlength=len(self.cells) + 1)[1:] > 0
+        used = occurring(self.code, len(self.cells) + 1)[1:].tolist()
         return self.cells.filter(pl.Series(used, dtype=pl.Boolean)).cast(pl.String)
 
     def level_codes(self, levels: tuple[str, ...], kind: str) -> CodedColumn:
         """The places of the cells in `levels`; NaN if missing."""
         codes = column_types.level_codes(self.cells.cast(pl.String), levels, kind)
         return CodedColumn(np.append(np.nan, codes), self.code)
+
+
+class Known:
+    """Cells that a column had so far, as they stand in the file.
+
+    Attributes
+    ----------
+    cells : Series, different ones
+    number : unsigned integers (cells + 1,)
+        What the column numbers them as, behind a 0 for a missing cell; in as few bytes as hold the numbers.
+    """
+
+    def __init__(self, cells: pl.Series, number: np.ndarray):
+        self.cells, self.number = cells, narrowed(number, int(number.max()) + 1)
+        self._in_order = bool((self.number == np.arange(len(number))).all())
+        # Places of words by polars' own type: twice as fast.
+        few = cells.dtype == pl.String and 0 < len(cells) <= MOST_WORDS
+        self._type = pl.Enum(cells) if few else None
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def more(self, cells: pl.Series, number: np.ndarray) -> "Known":
+        """With more cells."""
+        return Known(pl.concat([self.cells, cells]), np.concatenate([self.number, number]))
+
+    def codes(self, cells: pl.Series) -> tuple[np.ndarray, pl.Series]:
+        """The cells of some rows.
+
+        Returns
+        -------
+        code : unsigned integers (rows,), one more than the place of each cell; 0 if it is missing or not known
+        fresh : Series, the different cells that are not known
+        """
+        if not len(self):
+            return np.zeros(len(cells), np.uint8), cells.drop_nulls().unique(maintain_order=True)
+        if self._type is not None:
+            place = cells.cast(self._type, strict=False).to_physical()
+        else:
+            numbers = pl.int_range(len(self), dtype=pl.UInt32, eager=True)
+            place = cells.replace_strict(self.cells, numbers, default=None, return_dtype=pl.UInt32)
+        absent, fresh = place.null_count(), cells.head(0)
+        if absent > cells.null_count():
+            fresh = cells.filter(place.is_null() & cells.is_not_null()).unique(maintain_order=True)
+        code = (place.fill_null(0) if absent else place).to_numpy().astype(np.min_scalar_type(len(self)))
+        code += code.dtype.type(1)
+        if absent:
+            code[place.is_null().to_numpy()] = 0
+        return code, fresh
+
+    def numbered(self, code: np.ndarray) -> np.ndarray:
+        """The numbers of `codes`, unsigned integers (rows,)."""
+        return code if self._in_order else self.number[code]
 
 
 class ColumnCoder:
@@ -107,7 +160,7 @@ class ColumnCoder:
         self._native = series.dtype.is_float() or series.dtype.is_integer() or series.dtype == pl.Boolean
         plain = self._native or series.dtype == pl.String
         empty = (series if plain else column_types.column_cells(series.head(1), place)).head(0)
-        self._raw, self._number = (series if self._native else empty).head(0), np.empty(0, np.uint32)
+        self._known = Known((series if self._native else empty).head(0), np.zeros(1, np.uint32))
         self._clean_type, self._place_of, self._codes = empty.dtype, {}, []
         self._values: list[np.ndarray] | None = None
         declared = isinstance(series.dtype, (pl.Categorical, pl.Enum))
@@ -118,15 +171,13 @@ class ColumnCoder:
         if self._values is not None:
             self._values.append(self._as_values(series))
             return
-        raw = series if self._native else series.cast(pl.String)
+        raw = series if self._native or series.dtype == pl.String else series.cast(pl.String)
         raw = raw.fill_nan(None) if raw.dtype.is_float() else raw
-        code = _looked_up(raw, self._raw, self._number)
-        fresh = raw.filter(code.is_null() & raw.is_not_null()).unique(maintain_order=True)
+        code, fresh = self._known.codes(raw)
         if len(fresh):
-            number = self._numbered(fresh)
-            code = code.fill_null(_looked_up(raw, fresh, number)) if len(self._raw) else _looked_up(raw, fresh, number)
-            self._raw, self._number = pl.concat([self._raw, fresh]), np.concatenate([self._number, number])
-        self._codes.append(narrowed(code.fill_null(0).to_numpy(), len(self._place_of) + 1))
+            self._known = self._known.more(fresh, self._numbered(fresh))
+            code, _ = self._known.codes(raw)
+        self._codes.append(self._known.numbered(code))
         if len(self._place_of) > MOST_WORDS and not self._keep_words:
             self._drop_words()
 
@@ -162,7 +213,7 @@ class ColumnCoder:
             return
         self._values = [table[code] for code in self._codes]
         self._codes, self._place_of = [], {}
-        self._raw, self._number = self._raw.head(0), self._number[:0]
+        self._known = Known(self._known.cells.head(0), self._known.number[:1])
 
     def _as_values(self, series: pl.Series) -> np.ndarray:
         return exact_numbers(column_types.column_cells(series, self.place), self.name)
@@ -204,13 +255,3 @@ def code_columns(frames: Iterable[pl.DataFrame], place: str, keep_words: Collect
         for coder, series in zip(coders, columns, strict=True):
             coder.add(series)
     return [coder.column() for coder in coders]
-
-
-def _looked_up(cells: pl.Series, known: pl.Series, number: np.ndarray) -> pl.Series:
-    """UInt32: the number of each cell, null if it is missing or not known."""
-    if not len(known):
-        return pl.Series([None], dtype=pl.UInt32).new_from_index(0, len(cells))
-    if known.dtype == pl.String and len(known) <= MOST_WORDS:  # places of words by polars' own type: twice as fast
-        places = cells.cast(pl.Enum(known), strict=False).to_physical()
-        return pl.Series(number, dtype=pl.UInt32).gather(places.cast(pl.UInt32))
-    return cells.replace_strict(known, pl.Series(number, dtype=pl.UInt32), default=None, return_dtype=pl.UInt32)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from odtc.algorithms.equal_rows import equal_rows
+from odtc.algorithms.equal_rows import equal_rows, hashes
 from odtc.algorithms.thresholds.ranks import merge_rows
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
@@ -393,7 +393,9 @@ def threshold_tests(
         below = np.append(0, counts)[np.searchsorted(values, cuts, side="right")]
         after = np.searchsorted(below, wanted).clip(1, len(below) - 1)
         nearer = wanted - below[after - 1] <= below[after] - wanted
-        cuts = cuts[np.unique(after - nearer)]
+        wanted = np.zeros(len(cuts), bool)
+        wanted[after - nearer] = True
+        cuts = cuts[wanted]
     found = TestList.thresholds(feature, cuts)
     return TestList.joined([found, [(Missing(feature), True)]]) if absent else found
 
@@ -566,23 +568,24 @@ def _merged_columns(asked, lines: list[Line], of: Sequence[Hashable]):
 
 @dataclass(frozen=True)
 class Sums:
-    """What tests add up over n rows: how many rows answer 1, random numbers of these rows, and whether the first row
+    """What tests add up over n rows: how many rows answer 1, mixed numbers of these rows, and whether the first row
     answers 1."""
 
-    random: np.ndarray  # uint64 (rows,)
+    mixed: np.ndarray  # uint64 (rows,)
     ones: np.ndarray  # int64 (tests,)
     sums: np.ndarray  # uint64 (tests,)
     flipped: np.ndarray  # bool (tests,)
 
     @classmethod
     def of_rows(cls, tests: int, n: int) -> "Sums":
-        random = np.random.default_rng(0).integers(1, 2**63, n, dtype=np.uint64)
-        return cls(random, np.zeros(tests, np.int64), np.zeros(tests, np.uint64), np.zeros(tests, bool))
+        return cls(
+            hashes([np.arange(1, n + 1)]), np.zeros(tests, np.int64), np.zeros(tests, np.uint64), np.zeros(tests, bool)
+        )
 
     def of_values(self, code: np.ndarray, n_values: int) -> tuple[np.ndarray, np.ndarray]:
         """(sums uint64, rows int64) of each value, by the code of each row."""
         sums = np.zeros(n_values, np.uint64)
-        np.add.at(sums, code, self.random)
+        np.add.at(sums, code, self.mixed)
         return sums, np.bincount(code, minlength=n_values)
 
 
@@ -687,7 +690,7 @@ def _merged_nested(asked, lines: list[Scale], scales: np.ndarray, place: np.ndar
     """(places of the kept tests, what each stands for), as `_merged_columns` of the dense table."""
     n, T = len(lines[0].code), len(asked)
     found, by_scale = Sums.of_rows(T, n), _by_scale(scales)
-    total = found.random.sum(dtype=np.uint64)
+    total = found.mixed.sum(dtype=np.uint64)
     for mine in _by_code(lines):
         code = lines[mine[0]].code
         of_value, rows = found.of_values(code, len(lines[mine[0]].table))
@@ -712,10 +715,10 @@ def _merged_nested(asked, lines: list[Scale], scales: np.ndarray, place: np.ndar
 def _merged_equals(asked, found: Sums, answers: Callable[[int], np.ndarray], of: Sequence[Hashable]):
     """As `_merged_columns`: `answers` gives the column of a test, bool (rows,), flipped if its first answer is 1.
 
-    Columns are compared by a sum of random numbers over the rows with a 1, and those of equal sums themselves.
+    Columns are compared by a sum of mixed numbers over the rows with a 1, and those of equal sums themselves.
     """
-    ones, flipped, n = found.ones.copy(), found.flipped, len(found.random)
-    key = np.where(flipped, found.random.sum(dtype=np.uint64) - found.sums, found.sums)
+    ones, flipped, n = found.ones.copy(), found.flipped, len(found.mixed)
+    key = np.where(flipped, found.mixed.sum(dtype=np.uint64) - found.sums, found.sums)
     usable = np.flatnonzero((ones > 0) & (ones < n))
     ordered = np.sort(key[usable])
     twice = ordered[1:][ordered[1:] == ordered[:-1]]

@@ -32,25 +32,26 @@ def read(path) -> pl.DataFrame:
     delimiter = _delimiter(path, text)
     if '"' in text:  # a quoted cell may hold line ends of any kind, which are its own
         return _read_quoted(path, text, delimiter)
-    header, _, rows = _plain_ends(text).partition("\n")
-    return _read_plain(path, _names(path, header.split(delimiter)), rows, delimiter)
+    header, _, rows = _plain_ends(text.encode()).partition(b"\n")
+    return _read_plain(path, _names(path, header.decode().split(delimiter)), rows, delimiter)
 
 
 def batches(path, size: int) -> Iterator[pl.DataFrame]:
     """The frames of `read`, for about `size` bytes of text each; from the first quote on, rows are read one by one."""
-    pieces, text, header, above = text_pieces(path, size), "", None, 0
+    pieces, text, header, above = text_pieces(path, size), b"", None, 0
     for piece in pieces:
-        text += piece
+        text = text + piece if text else piece
         if header is None:
-            text = text.lstrip("\r\n")
-        if '"' in text:
+            text = text.lstrip(b"\r\n")
+        if b'"' in piece:
             break
         cut = _last_line_end(text) + 1
         if cut and (header is not None or text[:cut].strip()):
             block, text = _plain_ends(text[:cut]), text[cut:]
             if header is None:
-                delimiter = _delimiter(path, block)
-                header, _, block = block.partition("\n")
+                head, _, block = block.partition(b"\n")
+                header = head.decode()
+                delimiter = _delimiter(path, header)
                 names = _names(path, header.split(delimiter))
             frame = _read_plain(path, names, block, delimiter, above)
             above += frame.height
@@ -58,17 +59,17 @@ def batches(path, size: int) -> Iterator[pl.DataFrame]:
     if header is None:
         if not text.strip():
             raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file")
-        delimiter = _delimiter(path, text)
-    if '"' in text:
+        delimiter = _delimiter(path, text.decode())
+    if b'"' in text:
         records = _records(path, _lines(text, pieces), delimiter, header, above)
         names = _names(path, next(records))
         while rows := list(islice(records, max(1, size // (16 * len(names))))):
             yield _frame(names, rows)
-    elif text.strip("\r\n"):
+    elif text.strip(b"\r\n"):
         text = _plain_ends(text)
         if header is None:
-            header, _, text = text.partition("\n")
-            names = _names(path, header.split(delimiter))
+            head, _, text = text.partition(b"\n")
+            names = _names(path, head.decode().split(delimiter))
         yield _read_plain(path, names, text, delimiter, above)
 
 
@@ -98,30 +99,33 @@ def part(path, part: tuple[int, int, str]) -> Iterator[pl.DataFrame]:
     begin, end, header = part
     with open(path, "rb") as stream:
         stream.seek(begin)
-        text = stream.read(end - begin).decode()
-    if '"' in text:
+        text = stream.read(end - begin)
+    if b'"' in text:
         raise DataError("expected cells without quotes in a part")
+    if not text.isascii():
+        text.decode()  # a fault of it is told by who reads the whole file
     delimiter = _delimiter(path, header)
     yield _read_plain(path, _names(path, header.split(delimiter)), _plain_ends(text), delimiter)
 
 
-def _last_line_end(text: str) -> int:
+def _last_line_end(text: bytes) -> int:
     """The place of the last line end; that of the last but one sign at most of one that may go on behind it."""
-    found = text.rfind("\n")
-    return found if found >= 0 else text.rfind("\r", 0, max(0, len(text) - 1))
+    found = text.rfind(b"\n")
+    return found if found >= 0 else text.rfind(b"\r", 0, max(0, len(text) - 1))
 
 
-def _plain_ends(text: str) -> str:
+def _plain_ends(text: bytes) -> bytes:
     """The text with line ends of one kind."""
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
 
 
-def _lines(text: str, pieces) -> Iterator[str]:
+def _lines(text: bytes, pieces: Iterator[bytes]) -> Iterator[str]:
     """The lines of a text and of the pieces behind it, with their ends of any kind."""
+    left = text.decode()
     for piece in pieces:
-        *lines, text = io.StringIO(text + piece, newline="")
+        *lines, left = io.StringIO(left + piece.decode(), newline="")
         yield from lines
-    yield from io.StringIO(text, newline="")
+    yield from io.StringIO(left, newline="")
 
 
 def _delimiter(path, text: str) -> str:
@@ -132,19 +136,19 @@ def _delimiter(path, text: str) -> str:
     return next((sign for sign in ",;\t" if sign in header), ",")
 
 
-def _read_plain(path, names: list[str], text: str, delimiter: str, above: int = 0) -> pl.DataFrame:
+def _read_plain(path, names: list[str], text: bytes, delimiter: str, above: int = 0) -> pl.DataFrame:
     """Rows of text without a quote, behind the header: a line is a row, which polars parses. `above` rows stand before
     these in the file."""
-    if "\n\n" in text:
-        text = re.sub("\n\n+", "\n", text)
-    text = text.removeprefix("\n")
+    if b"\n\n" in text:
+        text = re.sub(b"\n\n+", b"\n", text)
+    text = text.removeprefix(b"\n")
     if not text:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
-    data = (text if text.endswith("\n") else text + "\n").encode()
+    data = text if text.endswith(b"\n") else text + b"\n"
     try:
         with without_stacks():
             frame = pl.read_csv(
-                io.BytesIO(data),
+                data,
                 has_header=False,
                 schema=dict.fromkeys(names, pl.String),
                 separator=delimiter,
