@@ -1,6 +1,7 @@
 """A Dask cluster (the extra `cluster`): one that runs somewhere, or one that is started on this machine."""
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -25,16 +26,21 @@ class Cluster:
     ----------
     address : str
     dashboard : str, the address of its pages
+    direct : bool, whether results come from the workers themselves, not by way of the scheduler; they are all here
     """
 
     address: str
     dashboard: str
+    direct: bool = False
 
     def client(self) -> Any:
         """A new distributed.Client, a context manager. Raises OSError if the scheduler is lost."""
         from distributed import Client
 
-        return Client(self.address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
+        direct = self.direct or None
+        return Client(  # type: ignore[no-untyped-call]
+            self.address, timeout=PATIENCE, set_as_default=False, direct_to_workers=direct
+        )
 
 
 @contextlib.contextmanager
@@ -55,19 +61,14 @@ def connected(address: str, workers: int) -> Iterator[Cluster]:
     """
     if find_spec("distributed") is None:
         raise ChoiceError("--cluster: expected the package dask[distributed]; install it: pip install 'odtc[cluster]'")
-    from distributed import LocalCluster
-
+    direct = False
     with contextlib.ExitStack() as stack:
         if address == LOCAL:
-            several = None if workers < 0 else workers
-            started: Any = LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=several, threads_per_worker=1, dashboard_address=":0"
-            )
-            stack.enter_context(started)
-            address = started.scheduler_address
+            started = stack.enter_context(_started(workers))
+            address, direct = started.scheduler_address, True
         try:
             with Cluster(address, "").client() as client:
-                found = Cluster(address, client.dashboard_link)
+                found = Cluster(address, client.dashboard_link, direct)
         except (OSError, ValueError) as problem:
             raise ChoiceError(
                 f"--cluster: expected the address of a Dask scheduler, as tcp://host:8786, got {address!r}: {problem}"
@@ -77,6 +78,26 @@ def connected(address: str, workers: int) -> Iterator[Cluster]:
             yield found
         finally:
             _present.reset(token)
+
+
+def _started(workers: int) -> Any:
+    """A cluster of worker processes on this machine, a context manager; -1 for one a core."""
+    import dask
+    from distributed import LocalCluster
+
+    cores = os.cpu_count() or 1
+    several = cores if workers < 0 else workers
+    own = {
+        # Together the workers have as many threads of polars as there are cores.
+        "nanny.pre-spawn-environ.POLARS_MAX_THREADS": max(1, cores // several),
+        # Dask's own order to give memory back at once has each array taken from the system anew: that costs more than
+        # to fill it.
+        "nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+        # Every 10 ms it looks at what a worker does, for a page of its dashboard: an eighth of the seconds of a read.
+        "worker.profile.interval": "1s",
+    }
+    with dask.config.set({f"distributed.{name}": value for name, value in own.items()}):
+        return LocalCluster(n_workers=several, threads_per_worker=1, dashboard_address=":0")  # type: ignore[no-untyped-call]
 
 
 def lost() -> tuple[type[BaseException], ...]:

@@ -13,10 +13,14 @@ TOGETHER = 2**16  # rows that are looked at together
 CODES = (np.uint8, np.uint16, np.uint32)
 
 
+def kind_for(many: int) -> type[np.unsignedinteger]:
+    """The smallest unsigned type that holds codes below `many`."""
+    return next(kind for kind in CODES if many - 1 <= np.iinfo(kind).max)
+
+
 def narrowed(code: np.ndarray, many: int) -> np.ndarray:
     """Codes below `many` in the smallest unsigned type that holds them."""
-    kind = next(kind for kind in CODES if many - 1 <= np.iinfo(kind).max)
-    return code.astype(kind, copy=False)
+    return code.astype(kind_for(many), copy=False)
 
 
 def occurring(code: np.ndarray, many: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A file in parts, read apart and put together by twos: what one process reads, to the last code."""
+"""A file in parts, read apart and put together: what one process reads, to the last code."""
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ def tables(draw):
     n = draw(st.integers(2, 30))
     columns = {
         name: draw(st.lists(st.sampled_from(words), min_size=n, max_size=n))
-        for name, words in (("x", WORDS), ("n", ["1", "2", "3.5", "", "-0"]), ("y", ["p", "q", "1"]))
+        for name, words in (("x", WORDS), ("n", ["1", "2", "3.5", "", "-0", "7", "8"]), ("y", ["p", "q", "1"]))
     }
     return pl.DataFrame(columns)
 
@@ -37,7 +37,8 @@ def _in_parts(path, size, words, many=99):
     reader, place = READERS.get(path.suffix[1:]), repr(str(path))
     runs = partitions.runs(reader.parts(path, size), many)
     parts = [partitions.coded(reader.NAME, path, run, place, words) for run in runs]
-    return partitions.whole(partitions.reduced(parts, lambda a, b: partitions.joined(a, b, words)))
+    cells = partitions.reduced(list(map(partitions.cells_of, parts)), lambda a, b: partitions.joined(a, b, words))
+    return partitions.together(partitions.whole(cells), parts, place)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

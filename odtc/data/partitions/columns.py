@@ -1,11 +1,15 @@
-"""The columns of a file, whose parts the workers of a cluster read, code, and put together by twos.
+"""The columns of a file, whose parts the workers of a cluster read and code.
+
+The different cells of the parts are put together by twos, on the workers; the codes of the rows, which are most of it,
+stay where they are until it is known what each of them means, and are then fetched once.
 
 What comes back is what one process reads: the same cells in the same order, the same codes. Whatever a worker cannot
 read (a quote in a CSV file, a broken row, a file that it does not see) is left to one process, which reads the file
 anew and tells what is wrong with it by its row.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from odtc.base.cluster import Cluster, lost
-from odtc.data.coded_columns import narrowed
+from odtc.data.coded_columns import kind_for
 from odtc.data.column_coding import MOST_WORDS, Column, WordsNeeded, code_columns, exact_numbers
 from odtc.errors import OdtcError
 
@@ -60,10 +64,19 @@ def columns_of(
                 client.submit(coded, reader.NAME, full, some, place, words, names, **once)
                 for some in runs(parts, EACH * sum(client.nthreads().values()))
             ]
-            found = reduced(read, lambda a, b: client.submit(joined, a, b, words, **once)).result()
+            known = [client.submit(cells_of, one, **once) for one in read]
+            found = whole(reduced(known, lambda a, b: client.submit(joined, a, b, words, **once)).result())
+            return together(found, fetched(client, read), place)
     except lost() as problem:
         raise Unread(f"the cluster was lost: {problem}") from None
-    return whole(found)
+
+
+def fetched(client: Any, futures: list[Any]) -> Iterator[Any]:
+    """What futures came to, one after the other; each is let go as soon as it is here."""
+    while futures:
+        future = futures.pop(0)
+        yield future.result()
+        future.release()
 
 
 def runs(parts: Sequence[Made], many: int) -> list[Sequence[Made]]:
@@ -80,13 +93,33 @@ def reduced(parts: Sequence[Made], join: Callable[[Made, Made], Made]) -> Made:
     return parts[0]
 
 
-def whole(found: "list[Column] | str | None") -> list[Column]:
+def whole(found: "list[Cells] | str | None") -> "list[Cells]":
     """What came of all parts; raises for a column that needs its words, or a part that was not read."""
     if isinstance(found, str):
         raise WordsNeeded(found)
     if not found:
         raise Unread("a part was not read")
     return found
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The different cells of a column in some parts, in the order in which they first appear.
+
+    Attributes
+    ----------
+    name : str
+    dtype : the type in the file
+    cells : Series, as of odtc.data.column_coding.Column; none if the column is held as numbers
+    rows : int
+    held : bool, whether it is held as numbers
+    """
+
+    name: str
+    dtype: Any
+    cells: pl.Series
+    rows: int
+    held: bool
 
 
 def coded(
@@ -111,10 +144,22 @@ def coded(
         return None
 
 
+def cells_of(found: "list[Column] | str | None") -> "list[Cells] | str | None":
+    """The different cells of columns."""
+    if not isinstance(found, list):
+        return found
+    return [
+        Cells(
+            one.name, one.dtype, one.cells, len(one.code if one.values is None else one.values), one.values is not None
+        )
+        for one in found
+    ]
+
+
 def joined(
-    left: "list[Column] | str | None", right: "list[Column] | str | None", words: Collection[str]
-) -> "list[Column] | str | None":
-    """The columns of two parts, one above the other."""
+    left: "list[Cells] | str | None", right: "list[Cells] | str | None", words: Collection[str]
+) -> "list[Cells] | str | None":
+    """The cells of two parts, one above the other."""
     for one in (left, right):
         if one is None or isinstance(one, str):
             return one
@@ -122,32 +167,52 @@ def joined(
     if not left or not right:
         return left or right
     try:
-        return [_column(a, b, a.name in words) for a, b in zip(left, right, strict=True)]
+        return [_cells(a, b, a.name in words) for a, b in zip(left, right, strict=True)]
     except WordsNeeded as needed:
         return needed.name
 
 
-def _column(above: Column, below: Column, keep_words: bool) -> Column:
-    if above.values is None and below.values is None:
-        place = {cell: number for number, cell in enumerate(above.cells.to_list(), 1)}
-        seen = [place.setdefault(cell, len(place) + 1) for cell in below.cells.to_list()]
-        code = np.append(0, np.array(seen, np.int64))[below.code]
-        cells = pl.Series(above.name, list(place), dtype=above.cells.dtype)
-        many = len(place) + 1
-        codes = np.concatenate([narrowed(above.code, many), narrowed(code, many)])
-        made = Column(above.name, above.dtype, cells, codes, None, above.place)
-        if many <= MOST_WORDS + 1 or keep_words or isinstance(above.dtype, (pl.Categorical, pl.Enum)):
-            return made
+def _cells(above: Cells, below: Cells, keep_words: bool) -> Cells:
+    rows = above.rows + below.rows
+    held = Cells(above.name, above.dtype, above.cells.head(0), rows, True)
+    if above.held or below.held:
+        for one in (above, below):
+            exact_numbers(one.cells, one.name)
+        return held
+    seen = dict.fromkeys(above.cells.to_list() + below.cells.to_list())
+    cells = pl.Series(above.name, list(seen), dtype=above.cells.dtype)
+    if len(cells) > MOST_WORDS and not keep_words and not isinstance(above.dtype, (pl.Categorical, pl.Enum)):
         try:
-            return _held(made, _numbers_of(made))
+            exact_numbers(cells, above.name)
+            return held
         except WordsNeeded:
-            return made
-    return _held(above, np.concatenate([_numbers_of(above), _numbers_of(below)]))
+            pass
+    return Cells(above.name, above.dtype, cells, rows, False)
 
 
-def _held(column: Column, values: np.ndarray) -> Column:
-    """The column held as numbers."""
-    return Column(column.name, column.dtype, column.cells.head(0), np.zeros(0, np.uint8), values, column.place)
+def together(found: list[Cells], parts: Iterable[list[Column]], place: str) -> list[Column]:
+    """The columns of parts that follow one another; `found` are the cells of all of them."""
+    numbers = [{cell: k for k, cell in enumerate(one.cells.to_list(), 1)} for one in found]
+    arrays = [np.empty(one.rows, float if one.held else kind_for(len(one.cells) + 1)) for one in found]
+    begin = 0
+    for part in filter(None, parts):
+        end = begin
+        for one, array, number, column in zip(found, arrays, numbers, part, strict=True):
+            rows = _numbers_of(column) if one.held else _recoded(column, number, array.dtype)
+            end = begin + len(rows)
+            array[begin:end] = rows
+        begin = end
+    none = np.zeros(0, np.uint8)
+    return [
+        Column(one.name, one.dtype, one.cells, none if one.held else array, array if one.held else None, place)
+        for one, array in zip(found, arrays)
+    ]
+
+
+def _recoded(column: Column, number: dict, kind: np.dtype) -> np.ndarray:
+    """The codes of a column by the numbers of cells in all parts."""
+    seen = [0, *(number[cell] for cell in column.cells.to_list())]
+    return column.code if seen == list(range(len(seen))) else np.array(seen, kind)[column.code]
 
 
 def _numbers_of(column: Column) -> np.ndarray:
