@@ -89,6 +89,7 @@ def names_in_file(model: Model, holds: Callable[[str], bool]) -> list[str]:
 
 
 BLANK = ord(" ")
+AT_ONCE = 1 << 16  # names that are made together
 LARGEST = 1e20  # solvers take this and more for infinite
 
 # The first word of a model file, behind blank lines and comments (* in MPS, a backslash in LP).
@@ -264,17 +265,19 @@ def _kind(data: bytes, name: str) -> str:
     )
 
 
-def name_table(blocks: Sequence[Block | NamedBlock], end: str = "") -> np.ndarray:
+def name_table(blocks: Sequence[Block | NamedBlock], end: str = "", wide: int = 0) -> np.ndarray:
     """Names of all members of these blocks, each followed by `end`, blank-padded: uint8 of shape
-    (members, widest)."""
+    (members, widest), or of `wide` bytes if that is more."""
     size = sum(block.size for block in blocks)
     widest = max((block.width for block in blocks), default=1)
-    table = np.full((size, widest + len(end)), ord(" "), np.uint8)
+    table = np.full((size, max(wide, widest + len(end))), ord(" "), np.uint8)
     for block in blocks:
-        names = table[block.start : block.stop]
-        names[:, : block.width] = block.name_table()
-        if end:
-            names[np.arange(block.size), (names != ord(" ")).sum(axis=1)] = ord(end)
+        for begin in range(block.start, block.stop, AT_ONCE):
+            part = slice(begin, min(begin + AT_ONCE, block.stop))
+            names = table[part]
+            names[:, : block.width] = block.name_table(begin - block.start, part.stop - block.start)
+            if end:
+                names[np.arange(len(names)), (names != ord(" ")).sum(axis=1)] = ord(end)
     return table
 
 

@@ -44,16 +44,17 @@ def identity_card(model: Model) -> str:
 def write(
     model: Model,
     stream: ByteStream,
-    row_names: np.ndarray,
+    row_names: tuple[np.ndarray, int],
     column_names: Callable[[int, int], np.ndarray],
     title: str,
     cuts: bool = False,
 ) -> None:
-    """All sections. `row_names` is a table of all rows; `column_names(begin, end)` gives tables."""
+    """All sections. `row_names` is a table of all rows, and the width of a name, behind which blanks may stand;
+    `column_names(begin, end)` gives tables."""
     some, sides = _sides(model)
-    width = max(row_names.shape[1], len("obj"))
-    # Blanks up to a power of two, if what follows a name (two blanks, a digit, the line end) is as long as they are.
-    rows = _padded(row_names, next((size for size in (8, 16, 32) if 0 <= size - width <= len("  1\n")), width))
+    rows, width = row_names
+    width = max(width, len("obj"))
+    rows = _padded(rows, cell_width(width))
     del row_names
     stream.write(title.encode("ascii"))
     # ROWS: the objective first, then one card a row: its kind and its name. USERCUTS stand before
@@ -66,7 +67,7 @@ def write(
             stream.write(lines(" ", kind.view(np.uint8)[:, None], "  ", rows[begin:end, :width], "\n"))
     stream.write(b"COLUMNS\n")
     cards, integer = Cards(model, stream, rows, width), False
-    for begin, end, part in model.column_chunks():
+    for begin, end, part in model.column_entries():
         names = column_names(begin, end) if end - begin <= CARDS else None
         # A marker stands wherever whole and continuous columns meet.
         flags = model.integrality[begin:end].astype(bool)
@@ -94,6 +95,12 @@ def write(
     for begin, end in _pieces(model.columns):
         _write_bounds(model, stream, column_names, begin, end)
     stream.write(b"ENDATA\n")
+
+
+def cell_width(width: int) -> int:
+    """Bytes of a name with blanks behind it: up to a power of two, if what follows a name in a card (two blanks, a
+    digit, the line end) is as long as they are."""
+    return next((size for size in (8, 16, 32) if 0 <= size - width <= len("  1\n")), width)
 
 
 def size(model: CountedModel) -> int:

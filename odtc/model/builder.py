@@ -206,8 +206,10 @@ def _some(values: ArrayLike, size: int) -> int:
 
 def _join(parts: list[np.ndarray]) -> np.ndarray:
     """All values of the parts in a line; a part that was broadcast is multiplied out here alone."""
-    joined, at = np.empty(sum(part.size for part in parts), np.result_type(*parts) if parts else float), 0
+    # Zeros that nobody writes take no memory of the system.
+    joined, at = np.zeros(sum(part.size for part in parts), np.result_type(*parts) if parts else float), 0
     for part in parts:
-        joined[at : at + part.size].reshape(part.shape)[...] = part
+        if any(part.strides) or (part.size and (part.flat[0] != 0 or np.signbit(part.flat[0]))):
+            joined[at : at + part.size].reshape(part.shape)[...] = part
         at += part.size
     return joined

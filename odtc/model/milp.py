@@ -24,12 +24,13 @@ from odtc.base.memory import require_memory
 from odtc.errors import ModelError
 from odtc.model import in_packages, own_parts
 from odtc.model.blocks import Block, Cells, NamedBlock
+from odtc.model.entries import Entries, sorted_entries
 from odtc.model.points import name_list, split_point
 from odtc.model.repeated_labels import Pattern, runs_of
 from odtc.model.summary import summary_html, summary_lines
 
 CHUNK = 100_000  # nonzeros held at once while the matrix is streamed
-MANY = 20  # times as many nonzeros of one first label are cut by second labels
+MANY = 4  # times as many nonzeros of one first label are cut by second labels
 
 SMALL = 1_000_000  # columns, rows or nonzeros that need no thought about memory
 ENTRY_BYTES = 40  # of a nonzero while the matrix is assembled
@@ -202,9 +203,9 @@ class Model:
 
         if self.nnz > SMALL:
             require_memory(ENTRY_BYTES * self.nnz, f"the matrix of a model with {self.nnz:,} nonzeros")
-        parts = [part for _, _, part in self.column_chunks()]
+        parts = [part for _, _, part in self.column_entries()]
         if len(parts) == 1:
-            return _read_only(parts[0])
+            return _read_only(parts[0].sparse())
         starts = np.cumsum(np.array([0] + [part.nnz for part in parts]))
         indptr = np.concatenate([np.zeros(1, np.int64)] + [part.indptr[1:] + at for part, at in zip(parts, starts)])
         indices = np.concatenate([part.indices for part in parts])
@@ -227,6 +228,12 @@ class Model:
         iterator of (int, int, csc_array)
             Begin, end, and the columns begin .. end - 1, in order.
         """
+        for begin, end, part in self.column_entries(most):
+            yield begin, end, part.sparse() if isinstance(part, Entries) else part
+
+    def column_entries(self, most: int = CHUNK) -> Iterator[tuple[int, int, Any]]:
+        """As `column_chunks`, with Entries, which need no scipy, in place of arrays; arrays of a model that was read
+        from a file."""
         for block in self.columns:
             if self.matrix is not None:
                 yield block.start, block.stop, self.matrix[:, block.start : block.stop]
@@ -251,6 +258,13 @@ class Model:
         iterator of (int, int, csr_array)
             Begin, end, and the rows begin .. end - 1, in order.
         """
+        for begin, end, part in self.row_entries(most, blocks):
+            yield begin, end, part.sparse() if isinstance(part, Entries) else part
+
+    def row_entries(
+        self, most: int = CHUNK, blocks: Iterable[Block | NamedBlock] | None = None
+    ) -> Iterator[tuple[int, int, Any]]:
+        """As `row_chunks`, with Entries in place of arrays, as of `column_entries`."""
         whole = self.matrix.tocsr() if self.matrix is not None else None
         for block in self.rows if blocks is None else blocks:
             if whole is not None:
@@ -471,8 +485,8 @@ def largest_piece(model: Model, most: int = CHUNK) -> int:
 
 def _parts(
     block: Block | NamedBlock, terms: list[Term], most: int, across: int, by_rows: bool
-) -> Iterator[tuple[int, int, Any]]:
-    """(begin, end, csc or csr array): the terms of one block, cut along its first axis, or its first two; `across` is
+) -> Iterator[tuple[int, int, Entries]]:
+    """(begin, end, entries): the terms of one block, cut along its first axis, or its first two; `across` is
     how many rows the model has, or, `by_rows`, columns."""
     labels = block.shape[0] if block.shape else 1
     inner, entries = block.size // labels, sum(term.nnz for term in terms)
@@ -490,13 +504,11 @@ def _parts(
             run, pattern = next(runs, None), None
         for second in pairs:
             low, high = (width * label for label in second) if second else (0, inner)
-            lines = (end - begin) * (high - low)
             if run is not None and run.begin <= begin and end <= run.end:
                 if pattern is None:
                     mine, one = [terms[k] for k in run.which], (run.begin, run.begin + 1)
                     pattern = Pattern(run, (_sorted(block, mine, one, pair, across, by_rows) for pair in pairs))
-                found, shape = pattern.part(begin, end, low, high), (lines, across) if by_rows else (across, lines)
-                part = _scipy_sparse().csr_array(found, shape) if by_rows else _scipy_sparse().csc_array(found, shape)
+                part = Entries(*pattern.part(begin, end, low, high), across, by_rows)
             else:
                 part = _sorted(block, terms, (begin, end), second, across, by_rows)
             yield block.start + begin * inner + low, block.start + (end - 1) * inner + high, part
@@ -509,9 +521,9 @@ def _sorted(
     second: tuple[int, int] | None,
     across: int,
     by_rows: bool,
-) -> Any:
+) -> Entries:
     """The lines (columns or, `by_rows`, rows) of some first labels of a block, and of some second ones if they are
-    given, as a csc or csr array."""
+    given."""
     inner = block.size // (block.shape[0] if block.shape else 1)
     low, high = block.start + first[0] * inner, block.start + first[1] * inner
     if second:
@@ -519,17 +531,5 @@ def _sorted(
     pieces = [piece for term in terms if (piece := term.part(*first, by_rows, second)) is not None]
     pieces = pieces or [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
     rows, columns, coefs = (part[0] if len(part) == 1 else np.concatenate(part) for part in zip(*pieces))
-    at = (rows - low, columns) if by_rows else (rows, columns - low)
-    shape = (high - low, across) if by_rows else (across, high - low)
-    entries = _scipy_sparse().coo_array((coefs, at), shape=shape)
-    # A formulation writes each entry once (law 5 tests it), so scipy need not look.
-    entries.has_canonical_format = True
-    part = entries.tocsr() if by_rows else entries.tocsc()
-    part.sort_indices()
-    return part
-
-
-def _scipy_sparse() -> Any:
-    import scipy.sparse as sp
-
-    return sp
+    lines, places = (rows, columns) if by_rows else (columns, rows)
+    return sorted_entries(lines - low, places, coefs, (high - low, across), by_rows)

@@ -109,7 +109,9 @@ class Pattern:
             self.codes = inside[0] if len(inside) == 1 else np.concatenate(inside)
         self.family: np.ndarray | None = None
 
-    def part(self, begin: int, end: int, low: int = 0, high: int | None = None) -> tuple[np.ndarray, ...]:
+    def part(
+        self, begin: int, end: int, low: int = 0, high: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(data, places, starts) of the lines low .. high - 1 of each of the labels begin .. end - 1."""
         starts = self.starts[low : None if high is None else high + 1]
         first, last = int(starts[0]), int(starts[-1])

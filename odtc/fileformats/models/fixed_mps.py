@@ -28,7 +28,7 @@ def write(model: Model, stream: ByteStream, cuts: bool = False) -> None:
         )
     columns, rows = fixed_names(model.n_cols, "C"), fixed_names(model.n_rows, "R")
     title = f"NAME          {model.name}\n" + mps_writer.identity_card(model)
-    mps_writer.write(model, stream, rows, lambda a, b: columns[a:b], title, cuts)
+    mps_writer.write(model, stream, (rows, rows.shape[1]), lambda a, b: columns[a:b], title, cuts)
 
 
 def read(data: bytes, name: str) -> Model:

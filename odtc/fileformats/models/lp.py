@@ -81,7 +81,7 @@ def _write_rows(model: Model, stream: ByteStream, names: np.ndarray, blocks: Seq
     kind, rhs = finite_sides(model)
     labels = name_table(model.rows, ":")
     senses = {b"L": "<=", b"G": ">=", b"E": "="}
-    for begin, end, part in model.row_chunks(blocks=blocks):
+    for begin, end, part in model.row_entries(blocks=blocks):
         counts = np.diff(part.indptr)
         ends, end_code = _ends([senses[k] for k in kind[begin:end].tolist()], rhs[begin:end])
         table, code = number_table(part.data, _signed)

@@ -11,11 +11,12 @@ SUMMARY = "aligned free MPS, the portable subset, names as in the paper"
 
 
 def write(model: Model, stream: ByteStream, cuts: bool = False) -> None:
+    width = max((block.width for block in model.rows), default=1)
     # FREE on the NAME card: without it CBC 2.10 and SYMPHONY take short lines for the fixed form.
     mps_writer.write(
         model,
         stream,
-        name_table(model.rows),
+        (name_table(model.rows, wide=mps_writer.cell_width(max(width, len("obj")))), width),
         names_by_part(model.columns),
         f"NAME          {model.name}  FREE\n" + mps_writer.identity_card(model),
         cuts,
