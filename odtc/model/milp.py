@@ -478,8 +478,12 @@ def largest_piece(model: Model, most: int = CHUNK) -> int:
     for term in model.terms:
         block = term.columns if isinstance(term, CountedTerm) else term.columns.block
         entries[block.start] = entries.get(block.start, 0) + term.nnz
-    labels = {block.start: max(1, block.shape[0] if block.shape else 1) for block in model.columns}
-    pieces = [max(min(many, most), min(many // labels[start], MANY * most)) for start, many in entries.items()]
+    first = {block.start: max(1, block.shape[0] if block.shape else 1) for block in model.columns}
+    second = {block.start: max(1, block.shape[1] if len(block.shape) > 1 else 1) for block in model.columns}
+    pieces = [
+        max(min(many, most), min(many // first[start], max(MANY * most, many // (first[start] * second[start]))))
+        for start, many in entries.items()
+    ]
     return max(pieces, default=model.nnz if model.matrix is not None else 0)
 
 

@@ -19,12 +19,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.algorithms.equal_rows import equal_rows
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Threshold
 from odtc.model.blocks import Axis, Block, Cells
 from odtc.model.builder import ModelBuilder
 from odtc.problem.roles import Role
 
+BITS = 48  # answers that are compared as one number
 BY = ("auto", "tests", "features")
 Entries = Iterator[tuple[np.ndarray, Cells, float]]  # rows, columns and coefficient, to broadcast together
 
@@ -83,7 +85,7 @@ class BranchSums:
         """`by` tests or features, or with "auto" as takes fewer entries per node."""
         self.encoded, self.kinds = encoded, None
         if by != "tests":
-            kinds = Kinds.of(encoded, np.arange(encoded.n_rows))
+            kinds = encoded.derived((Kinds, None), lambda: Kinds.of(encoded, np.arange(encoded.n_rows)))
             short = 2 * (encoded.n_rows + len(kinds.unusual[0])) + kinds.nnz(1)
             self.kinds = kinds if by == "features" or short < encoded.X.size else None
 
@@ -128,7 +130,10 @@ class StumpSums:
         """As of BranchSums. Rows of each class have kinds, and a usual row, of their own."""
         self.encoded, self.kinds = encoded, None
         if by != "tests":
-            kinds = [Kinds.of(encoded, np.flatnonzero(encoded.y == k)) for k in range(len(encoded.classes))]
+            classes = range(len(encoded.classes))
+            kinds = encoded.derived(
+                (Kinds, "classes"), lambda: [Kinds.of(encoded, np.flatnonzero(encoded.y == k)) for k in classes]
+            )
             short = encoded.n_rows + sum(len(of_class.unusual[0]) + of_class.nnz(2) for of_class in kinds)
             self.kinds = kinds if by == "features" or short < encoded.X.size else None
 
@@ -200,12 +205,25 @@ def labels(axis: Axis) -> np.ndarray:
 def _kinds(X: np.ndarray, nested: bool):
     """The distinct rows of X in order, which of them each row is, and how many are it."""
     if not nested:
-        answers, kind, size = np.unique(X, axis=0, return_inverse=True, return_counts=True)
-        return answers, kind.reshape(-1), size
+        kind, first = equal_rows((_bits(X[:, at : at + BITS]), 2**BITS) for at in range(0, X.shape[1], BITS))
+        answers = X[first]
+        order = np.lexsort(answers.T[::-1])
+        number = np.empty_like(order)
+        number[order] = np.arange(len(order))
+        kind = number[kind]
+        return answers[order], kind, np.bincount(kind, minlength=len(order))
     ones = X.sum(axis=1)
     size = np.bincount(ones)
     levels = np.flatnonzero(size)
     return np.arange(X.shape[1]) < levels[:, None], (np.cumsum(size > 0) - 1)[ones], size[levels]
+
+
+def _bits(X: np.ndarray) -> np.ndarray:
+    """The answers of each row, of at most BITS tests, as a number: int64 (rows,)."""
+    packed = np.packbits(X, axis=1)
+    wide = np.zeros((len(X), 8), np.uint8)
+    wide[:, : packed.shape[1]] = packed
+    return wide.view("<i8")[:, 0]
 
 
 def _firsts(kinds) -> list[int]:
