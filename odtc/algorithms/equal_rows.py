@@ -20,7 +20,8 @@ def equal_rows(parts: Iterable[tuple[np.ndarray, int]]) -> tuple[np.ndarray, np.
     Parameters
     ----------
     parts : iterable of (integers (rows,), int)
-        The codes of each column, 0 or more, and a number above them; one column or more.
+        The codes of each column, 0 or more, and a number above them; one column or more. None are asked for once all
+        rows are known to differ.
 
     Returns
     -------
@@ -35,6 +36,8 @@ def equal_rows(parts: Iterable[tuple[np.ndarray, int]]) -> tuple[np.ndarray, np.
             keys[-1] += code
             below *= many
             continue
+        if len(keys) == 1 and _all_differ(keys[0]):
+            return np.arange(len(code)), np.arange(len(code))
         if len(keys) == 2:  # more than two would take more memory than numbers made afresh
             kind, first = _kinds(keys)
             if len(first) == len(kind):  # all rows differ already
@@ -48,6 +51,11 @@ def equal_rows(parts: Iterable[tuple[np.ndarray, int]]) -> tuple[np.ndarray, np.
         keys.append(code.astype(np.int64))
         below = many
     return _kinds(keys)
+
+
+def _all_differ(key: np.ndarray) -> bool:
+    ordered = np.sort(key)
+    return not (ordered[1:] == ordered[:-1]).any()
 
 
 def _kinds(keys: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

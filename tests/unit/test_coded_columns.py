@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odtc.algorithms.equal_rows import equal_rows
 from odtc.data import coded_columns, column_coding, reading
-from odtc.data.coded_columns import CodedColumn, CodedColumns, distinct, merge_codes, table_of_columns
+from odtc.data.coded_columns import CodedColumn, CodedColumns, distinct, table_of_columns
 from odtc.data.encoding import encode
 from odtc.data.reading import from_frame, read
 from odtc.errors import DataError, OdtcError
@@ -180,5 +181,5 @@ def test_rows_that_all_differ_need_no_further_columns():
         yield codes[::-1].copy(), many
         raise AssertionError("a column more was asked for")
 
-    kind, first = merge_codes(parts())
+    kind, first = equal_rows(parts())
     assert kind.tolist() == first.tolist() == list(range(n))
