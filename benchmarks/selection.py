@@ -47,7 +47,8 @@ def main() -> None:
     words.add_argument("--depths", default="2")
     words.add_argument("--shares", default="0.01,0.03,0.1")
     words.add_argument("--papers", action="store_true", help="the cells of the papers' tables")
-    words.add_argument("--choice", default="training", choices=("training", "folds", "dpflow"), help="of the papers' cells")
+    ways = ("training", "folds", "dpflow")
+    words.add_argument("--choice", default="training", choices=ways, help="of the papers' cells")
     words.add_argument("--table", action="store_true", help="run nothing, print the tables")
     asked = words.parse_args()
     if not asked.table:
