@@ -285,6 +285,11 @@ class SearchesItself(Protocol):
         search for all of them together."""
         return None
 
+    def frontier_starts(self, problem: Problem, varied: list[Constraint]) -> list[Any]:
+        """A HeapTree that keeps each of some constraints, the loosest first, or None, where `frontier` is None and
+        trees of all numbers are found together soon."""
+        return [None] * len(varied)
+
     def inherit(self, problem: Problem, looser: Problem) -> None:
         """Takes over what the search of a problem with looser constraints, and else the same, has proved."""
 

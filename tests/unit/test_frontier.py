@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 import odtc
+from odtc.algorithms.constrained import engines
 from odtc.algorithms.constrained.lagrangian_pass import Pass
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import ChoiceError
 from odtc.formulations import dpflow
+from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.searched import Searched
 from odtc.problem.constraints.constraint import parse
 from odtc.trees.tree import Tree
@@ -84,6 +86,30 @@ def test_numbers_of_leaves_have_the_optima_of_their_own_searches(text):
         want = None if found.heap is None else alone.module.objective(alone, found.heap)
         assert (point.objective, point.ended) == (want, "infeasible" if found.infeasible else "optimal")
         assert point.heap is None or one.holds(one.module.value(problem.encoded, one, point.heap))
+
+
+@pytest.mark.parametrize("text", ["recall[yes] >= 0.5:0.9:0.1", "precision[yes] >= 0.6:0.9:0.1"])
+def test_one_search_over_few_tests_finds_trees_for_all_numbers(text, monkeypatch):
+    """Where the tests are too many for one search of all; no number gets a worse tree."""
+    draw = np.random.default_rng(4)
+    X = draw.normal(size=(60, 3))
+    y = (X[:, 0] * X[:, 1] + 0.5 * draw.normal(size=60) > 0).astype(np.int32)
+    features = tuple(Feature(name, "numeric") for name in "abc")
+    data = Dataset("many", X, y, features, ("no", "yes"), np.ones(60))
+    problem = pipeline.pose(data, "dpflow", 2, fitting=True)
+    given = [parse(one, problem.encoded) for one in varied(text)]
+    exact = [point.objective for point in frontier(problem, varied(text))]
+    monkeypatch.setattr(engines, "FEW_TESTS", 10)
+    monkeypatch.setattr(engines, "MOST_TESTS", 10)
+    monkeypatch.setattr(constrained, "takes", lambda *of: True)
+    again = pipeline.pose(data, "dpflow", 2, fitting=True)
+    starts = again.module.frontier_starts(again, given)
+    paid = [again.module.objective(again, heap) for heap in starts]
+    assert paid == sorted(paid) and all(own >= best for own, best in zip(paid, exact))
+    for one, heap in zip(given, starts):
+        assert one.holds(one.module.value(again.encoded, one, heap))
+    for point, own in zip(frontier(again, varied(text), time_limit=30.0), paid):
+        assert point.objective <= own and point.bound <= point.objective
 
 
 def test_the_command_prints_a_table_and_json():

@@ -50,7 +50,7 @@ def first_tree(problem: ConstrainedProblem, scales: list[np.ndarray], tick: Call
     """
     best, cost, multipliers = None, problem.most_cost + 1, np.zeros(problem.n_constraints)
     for depth in range(1, problem.depth + 1):
-        tests = _some(problem, scales, depth)
+        tests = some_of_each(problem, scales, depth)
         if not len(tests) or tick():
             break
         search = ConstrainedSearch(only(with_tests(problem, depth=depth, allowed=problem.allowed[:depth]), tests), tick)
@@ -66,7 +66,7 @@ def first_tree(problem: ConstrainedProblem, scales: list[np.ndarray], tick: Call
     return First(best, multipliers)
 
 
-def _some(problem: ConstrainedProblem, scales: list[np.ndarray], depth: int) -> np.ndarray:
+def some_of_each(problem: ConstrainedProblem, scales: list[np.ndarray], depth: int) -> np.ndarray:
     """int (tests,): as many quantiles of each scale as this depth allows, at most EACH; none if one is too many."""
     for few in range(EACH, 0, -1):
         n = sum(min(few, len(mine)) for mine in scales)

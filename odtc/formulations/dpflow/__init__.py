@@ -202,6 +202,13 @@ def frontier(problem: Problem, varied) -> list[Searched] | None:
     return constrained.frontier(problem, varied)
 
 
+def frontier_starts(problem: Problem, varied) -> list[HeapTree | None]:
+    """Trees that keep each of some constraints, the loosest first, where there are too many tests for one search."""
+    from odtc.formulations.dpflow import constrained
+
+    return constrained.frontier_starts(problem, varied)
+
+
 def inherit(problem: Problem, looser: Problem) -> None:
     """Bounds of the cases of a search with looser constraints."""
     if _under_constraints(problem) and _under_constraints(looser):

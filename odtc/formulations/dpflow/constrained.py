@@ -5,18 +5,18 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil
 
 import numpy as np
 
 from odtc.algorithms.constrained import engines
-from odtc.algorithms.constrained.all_thresholds import CoarseSearch, takes
+from odtc.algorithms.constrained.all_thresholds import CoarseSearch, named, only, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, with_tests
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.engines import DEEP, Engine, engine_of, over_all_tests
-from odtc.algorithms.constrained.first_trees import first_tree
+from odtc.algorithms.constrained.first_trees import first_tree, some_of_each
 from odtc.algorithms.constrained.subtree_search import improved
 from odtc.algorithms.constrained.targets.frontier_search import FrontierSearch
 from odtc.base import deadline
@@ -273,6 +273,59 @@ def inherit(problem: Problem, looser: Problem) -> None:
         mine.search.inherit(other.search)
 
 
+@dataclass(frozen=True)
+class _Targets:
+    """Problems that differ by one constraint, the loosest first: their bounds, and their uses if these differ."""
+
+    each: list[SearchProblem]
+    bounds: np.ndarray
+    uses: np.ndarray | None
+
+    @classmethod
+    def of(cls, posed: list[Problem]) -> "_Targets | None":
+        """None if they differ by more than sums, or some constraint has to be asked of every tree."""
+        try:
+            encoded = refined(posed[0].encoded, posed[0].constraints)  # the groups that they compare are the same
+            each = [search_problem(one, encoded) for one in posed]
+        except TooLarge:
+            return None
+        first = each[0].arrays
+        if first.accepts is not None:
+            return None
+        if not all(_alike(first, one.arrays) and one.unit == each[0].unit for one in each[1:]):
+            return None
+        bounds = np.array([one.arrays.bound for one in each])
+        if all(np.array_equal(first.uses, one.arrays.uses) for one in each[1:]):
+            return None if (np.diff(bounds, axis=0) > 0).any() else cls(each, bounds, None)
+        if first.uses.size * len(each) > MOST_USES:
+            return None
+        return cls(each, bounds, np.array([one.arrays.uses for one in each]))
+
+    def searched(self, tests: np.ndarray | None = None, depth: int | None = None) -> tuple[list[Found], bool]:
+        """(what one search finds for each, whether it was interrupted), over all tests or some, at most of this depth,
+        until the deadline.
+
+        Raises
+        ------
+        TooLarge
+        """
+        left = deadline.seconds_left()
+        end = None if left is None else time.monotonic() + left
+        arrays = self.each[0].arrays
+        if depth is not None:
+            arrays = with_tests(arrays, depth=depth, allowed=arrays.allowed[:depth])
+        arrays = arrays if tests is None else only(arrays, tests)
+        engine = FrontierSearch(arrays, self.bounds, lambda: end is not None and time.monotonic() > end, uses=self.uses)
+        try:
+            return engine.run(), False
+        except KeyboardInterrupt:
+            return engine.found, True
+
+
+def _each(problem: Problem, varied: list[Constraint]) -> list[Problem]:
+    return [replace(problem, constraints=(*problem.constraints, given)) for given in varied]
+
+
 def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | None:
     """What one search finds for each of some constraints, the loosest first, until the deadline of this context.
 
@@ -281,49 +334,54 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
     list of Searched, or None
         None if the constraints differ by more than their sums, or another search takes them.
     """
-    posed = [replace(problem, constraints=(*problem.constraints, given)) for given in varied]
-    if not all(map(searches, posed[:1])):
+    posed = _each(problem, varied)
+    if not all(map(searches, posed[:1])) or problem.encoded.n_tests > engines.MOST_TESTS:
+        return None
+    targets = _Targets.of(posed)
+    if targets is None or takes(targets.each[0].arrays, targets.each[0].scale):
         return None
     try:
-        encoded = refined(problem.encoded, posed[0].constraints)  # the groups that they compare are the same
-        each = [search_problem(one, encoded) for one in posed]
+        found, interrupted = targets.searched()
     except TooLarge:
         return None
-    first = each[0].arrays
-    if first.accepts is not None or takes(first, each[0].scale):
-        return None
-    if not all(_alike(first, one.arrays) and one.unit == each[0].unit for one in each[1:]):
-        return None
-    bounds, uses = np.array([one.arrays.bound for one in each]), None
-    if not all(np.array_equal(first.uses, one.arrays.uses) for one in each[1:]):
-        if first.uses.size * len(each) > MOST_USES:
-            return None
-        uses = np.array([one.arrays.uses for one in each])
-    elif (np.diff(bounds, axis=0) > 0).any():
-        return None
-    left = deadline.seconds_left()
-    end = None if left is None else time.monotonic() + left
-    try:
-        engine = FrontierSearch(first, bounds, lambda: end is not None and time.monotonic() > end, uses=uses)
-    except TooLarge:
-        return None
-    unit, interrupted = each[0].unit, False
-    try:
-        targets = engine.run()
-    except KeyboardInterrupt:
-        targets, interrupted = engine.found, True
+    unit = targets.each[0].unit
     return [
         Searched(
-            None if found.test is None else one.tree(found.test, found.label),
-            found.bound * unit,
-            found.infeasible,
-            found.open_cases,
-            found.n_cases,
-            proved=found.proved,
+            None if one.test is None else each.tree(one.test, one.label),
+            one.bound * unit,
+            one.infeasible,
+            one.open_cases,
+            one.n_cases,
+            proved=one.proved,
             interrupted=interrupted,
         )
-        for one, found in zip(each, targets)
+        for each, one in zip(targets.each, found)
     ]
+
+
+def frontier_starts(problem: Problem, varied: list[Constraint]) -> list[HeapTree | None]:
+    """Trees that keep each of some constraints, the loosest first, by one search over a few tests of each column, at
+    depths that rise, until the deadline of this context; None where there is none, or no such search."""
+    posed = _each(problem, varied)
+    best: list[HeapTree | None] = [None] * len(posed)
+    engine = posed[0].derived(Posed).search if searches(posed[0]) else None
+    if not isinstance(engine, CoarseSearch) or (targets := _Targets.of(posed)) is None:
+        return best
+    for depth in range(1, engine.problem.depth + 1):
+        tests = some_of_each(engine.problem, engine.tests, depth)
+        if not len(tests) or deadline.is_over():
+            break
+        try:
+            found, interrupted = targets.searched(tests, depth)
+        except TooLarge:
+            break
+        for place, (each, one) in enumerate(zip(targets.each, found)):
+            if one.test is not None:
+                best[place] = cheaper(problem, each.tree(named(one.test, tests), one.label), best[place])
+        if interrupted:
+            deadline.end_soon()
+            break
+    return best
 
 
 def _alike(one: ConstrainedProblem, other: ConstrainedProblem) -> bool:
@@ -343,5 +401,9 @@ def _alike(one: ConstrainedProblem, other: ConstrainedProblem) -> bool:
     return (
         one.accepts is other.accepts is None
         and one.uses.shape == other.uses.shape
-        and all(np.array_equal(getattr(one, key), getattr(other, key)) for key in keys)
+        and all(_same(getattr(one, key), getattr(other, key)) for key in keys)
     )
+
+
+def _same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    return one is other or np.array_equal(one, other)

@@ -27,6 +27,7 @@ from odtc.workflow.searching import ROUGHLY
 
 MOST_POINTS = 200
 FREE = 0.5  # of the time limit, for the best tree whatever the number
+STARTS = 0.6  # of the time that is left, for trees of all numbers by one search over a few tests of each column
 SHARE = 0.4  # of the time that is left, for a number that others come after
 SCHEMA = "odtc.frontier/1"
 SUFFIX = ".frontier.json"
@@ -115,21 +116,31 @@ def frontier(
     loose_first = given if given[0].op == ">=" else given[::-1]
     points: dict[int, Point] = {}
     stopped: list[int] = []  # where Ctrl-C has come
-    free = _Without.of(problem, until)
 
     def left() -> float | None:
         return None if until is None else max(deadline.MOMENT, until - time.monotonic())
+
+    starts: list[HeapTree | None] = [None] * len(given)
+    if until is not None and not TASKS.get(task).MOMENTS:
+        with deadline.within(STARTS * left()):
+            starts = problem.module.frontier_starts(problem, loose_first)
+    free = _Without.of(problem, until)
 
     with deadline.within(left()):
         # The search of one for all takes prices of rows, which leaves that cost sums have not.
         together = None if TASKS.get(task).MOMENTS else problem.module.frontier(problem, loose_first)
     if together is not None:
-        told = _shared(free.better(_told(problem, loose_first, together)))
+        told = [_with(problem, point, heap) for point, heap in zip(_told(problem, loose_first, together), starts)]
+        told = _shared(free.better(told))
         if any(found.interrupted for found in together):
             say("interrupted: each number has the tree and the bound that were known by then")
         return [told[loose_first.index(one)] for one in given]
 
     searched: dict[int, Problem] = {}
+
+    def cheaper(one: HeapTree | None, other: HeapTree | None) -> HeapTree | None:
+        paid = [inf if heap is None else problem.module.objective(problem, heap) for heap in (one, other)]
+        return one if paid[0] <= paid[1] else other
 
     def search(place: int, floor: float, start: HeapTree | None) -> Point:
         settled = free.point(loose_first[place])
@@ -145,8 +156,7 @@ def frontier(
         looser = max((at for at in searched if at < place), default=None)
         if looser is not None:
             posed.module.inherit(posed, searched[looser])
-        if settled is not None and (start is None or settled.objective < problem.module.objective(problem, start)):
-            start = settled.heap
+        start = cheaper(cheaper(start, starts[place]), None if settled is None else settled.heap)
         more = len(points) + 1 < len(given)  # numbers whose search may come after this one
         with deadline.within(left()), deadline.within(deadline.time_share(inf, SHARE if more else 1.0)):
             found = posed.module.search(posed, start, lambda *told: None, max(floor, free.bound))
@@ -196,7 +206,8 @@ def frontier(
         between(0, last)
     if stopped:
         say("interrupted: the numbers that were not searched have what their neighbours tell")
-    known = _shared(free.better([_known(loose_first, points, place) for place in range(len(given))]))
+    told = [_known(loose_first, points, place) for place in range(len(given))]
+    known = _shared(free.better([_with(problem, point, heap) for point, heap in zip(told, starts)]))
     return [known[loose_first.index(one)] for one in given]
 
 
@@ -241,6 +252,15 @@ class _Without:
                 point = replace(point, heap=own.heap, objective=own.objective)
             found.append(point if point.bound is None else _bounded(point, self.bound))
         return found
+
+
+def _with(problem: Problem, point: Point, heap: HeapTree | None) -> Point:
+    """The point with a tree that keeps its number, if that is better."""
+    if heap is None or point.bound is None:
+        return point
+    paid = problem.module.objective(problem, heap)
+    better = point.objective is None or paid < point.objective
+    return replace(point, heap=heap, objective=paid, bound=min(point.bound, paid)) if better else point
 
 
 def _bounded(point: Point, bound: float) -> Point:
