@@ -1,6 +1,7 @@
 """What the estimators of tasks have in common whose leaves answer numbers of sums over their rows (odtc.data.task)."""
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,7 @@ class LeafSumsEstimator(TreeEstimator):
     def _alone(self, rows: Dataset, targets: np.ndarray, unit: float) -> tuple[Tree, Solution]:
         """The leaf alone, and what is proved of it; raises NoSolutionError if it breaks the constraints."""
         if self.constraints or self.min_samples_leaf > 1:
-            self._labels_alone(self._measured(rows, targets), self.min_samples_leaf)
+            self._labels_alone(replace(rows, classes=("y",)), self.min_samples_leaf)  # whatever its numbers are
         tree, solution = self._leaf_alone(rows, self._sums(targets, rows.weight))
         return tree, self._loss_counts(solution, float(rows.weight.sum()) / unit**self._power)
 

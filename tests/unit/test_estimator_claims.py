@@ -1,0 +1,176 @@
+"""What an estimator says of its tree, and what it refuses: a small case for each thing that a single change turns."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import odtc
+from odtc.estimators.least_weight import _cart, best_fitting, fits, least_rows
+from odtc.model.solution import Solution, Termination
+from odtc.workflow import pipeline
+
+X = np.arange(8.0)[:, None]
+Y = np.array([0, 1, 0, 0, 1, 1, 0, 1])
+NOISY, HEAVY = np.array([0, 0, 1, 0, 1, 1, 0, 1]), np.array([1.0, 4, 1, 4, 1, 4, 1, 4])  # the light rows tell otherwise
+
+
+def quiet(make, *given, **words):
+    """A fit that warns of nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return make.fit(*given, **words)
+
+
+def test_no_leaf_weighs_less_than_its_share_if_rows_have_different_weights():
+    free = odtc.OptimalTreeClassifier(3).fit(X, NOISY, HEAVY)
+    assert free.leaf_weights_.sum(axis=1).min() < 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kept = odtc.OptimalTreeClassifier(3, min_weight_fraction_leaf=0.25).fit(X, NOISY, HEAVY)
+        alone = odtc.OptimalTreeClassifier(0, min_weight_fraction_leaf=0.5).fit(X, NOISY, HEAVY)
+    assert kept.leaf_weights_.sum(axis=1).min() >= 5 and kept.objective_ == 2
+    assert alone.is_optimal_ and alone.get_n_leaves() == 1
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_order_of_a_column_is_kept_and_a_warning_comes_only_if_it_does_not_hold_for_all_inputs(sign):
+    y = (X[:, 0] > 3).astype(int) if sign > 0 else (X[:, 0] < 4).astype(int)
+    model = quiet(odtc.OptimalTreeClassifier(1, monotonic_cst=[sign]), X, y)
+    assert model.predict(X).tolist() == y.tolist() and model.is_optimal_
+    against = quiet(odtc.OptimalTreeClassifier(1, monotonic_cst=[-sign]), X, y)
+    assert len(set(against.predict(X))) == 1 and against.is_optimal_
+    # b parts the rows of a <= 1 as no a does, so that beyond the data the label falls, or rises, with a.
+    a, b = np.array([0.0, 0, 1, 1, 2, 2]), np.array([0.0, 1, 1, 0, 0, 0])
+    cells, labels = np.column_stack([a, b]), np.array([0, 1, 1, 0, 0, 0])
+    model = odtc.OptimalTreeClassifier(2, monotonic_cst=[1, 1] if sign > 0 else [-1, -1])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(cells, labels if sign > 0 else 1 - labels)
+    grid = np.array([[p, q] for p in (-1.0, 0.5, 1.5, 3) for q in (-1.0, 0.5, 3)])
+    said = model.predict(grid).reshape(4, 3) * sign
+    holds = (np.diff(said, axis=0) >= 0).all() and (np.diff(said, axis=1) >= 0).all()
+    assert holds == (not any("not for all inputs" in str(one.message) for one in told))
+
+
+def test_neither_the_order_of_rows_nor_signs_of_zero_are_seen():
+    rng = np.random.default_rng(4)
+    cells, aside = (rng.integers(0, 2, (12, k)).astype(float) for k in (3, 2))
+    codes, order, model = rng.integers(0, 2, 12), rng.permutation(12), odtc.OptimalTreeClassifier(1)
+    model.fit(cells, codes)
+    features = tuple(replace(model.features_[0], name=name) for name in "pq")
+    one = model._dataset(cells, codes, np.ones(12), (aside, features))
+    two = model._dataset(-cells[order] * -1.0, codes[order], np.ones(12), (aside[order], features))
+    for name in ("X", "y", "aside_X"):
+        assert np.array_equal(getattr(one, name), getattr(two, name)), name
+    none = model._dataset(np.full((2, 3), -0.0), codes[:2], np.ones(2), (np.full((2, 2), -0.0), features))
+    assert not np.signbit(none.X).any() and not np.signbit(none.aside_X).any()
+
+
+def test_rows_of_one_class_are_counted_as_they_are():
+    for given in ("balanced", {7: 3.0}):
+        model = odtc.OptimalTreeClassifier(1, class_weight=given).fit(X, np.full(8, 7))
+        assert model.leaf_weights_.tolist() == [[8.0]] and model.objective_ == 0
+
+
+def test_a_first_row_without_a_number_does_not_make_a_column_constant():
+    cells = np.array([[np.nan], [1.0], [1.0]])
+    model = odtc.OptimalTreeClassifier(1).fit(cells, [1, 0, 0])
+    assert model.model_ is not None and model.predict(cells).tolist() == [1, 0, 0]
+    numbers = odtc.OptimalTreeRegressor(1).fit(cells, [3.0, 1, 1])
+    assert numbers.predict(cells).tolist() == [3, 1, 1]
+    actions = odtc.OptimalPolicyTree(1).fit(cells, np.array([[0, 1.0], [1, 0], [1, 0]]))
+    assert actions.predict(cells).tolist() == [0, 1, 1]
+
+
+def test_frames_without_rows_and_words_for_numbers_are_refused():
+    with pytest.raises(ValueError, match="Found array with 0 sample"):
+        odtc.OptimalTreeClassifier(1).fit(pd.DataFrame({"a": pd.Series([], dtype=str)}), [])
+    model = odtc.OptimalTreeClassifier(1).fit(pd.DataFrame({"a": X[:, 0]}), Y)
+    with pytest.raises(ValueError, match="'a'"):
+        model.predict(pd.DataFrame({"a": ["one", "two"]}))
+
+
+def test_what_a_caller_must_not_miss_is_a_warning():
+    model = odtc.OptimalTreeClassifier(1).fit(X, Y)
+    ended = Solution(None, Termination.UNKNOWN, 3.0, 1.0, 0.0, "odtc", message="WARNING: it is noise")
+    with pytest.warns(UserWarning, match="^it is noise"):
+        model._ended(model.tree_, ended)
+    assert (model.status_, model.objective_, model.bound_, model.is_optimal_) == ("unknown", 3.0, 1.0, False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model._ended(model.tree_, replace(ended, message="it is noise"))
+
+
+def test_numbers_keep_their_unit_if_a_price_is_given_in_units_of_cost():
+    for params, unit in (({"lambda": 0.1}, 1), ({"lambda_": 0.1}, 1), (None, 2.0**99), ({"bins": 3}, 2.0**99)):
+        model = odtc.OptimalTreeRegressor(params=params)
+        assert model._unit(1e30, 2, np.ones(3)) == unit
+
+
+def test_times_have_no_unit():
+    told = np.array([(True, 3.0), (False, 5), (True, 1), (True, 8)] * 2, dtype=[("event", bool), ("time", float)])
+    model = odtc.OptimalSurvivalTree(1).fit(X, told)
+    assert model._in_units(X, np.ones(8)) == (pytest.approx(X), 1.0)
+    assert model.is_optimal_ and all(check.passed for check in model.verify(X, told))
+
+
+def test_a_leaf_alone_has_the_rows_that_are_asked_for():
+    for make, told in ((odtc.OptimalTreeRegressor, [1.0]), (odtc.OptimalPolicyTree, [[0, 1.0]])):
+        with pytest.raises(odtc.errors.ChoiceError, match="at most the 1 rows"):
+            make(0, min_samples_leaf=2).fit(X[:1], told)
+        assert make(0, min_samples_leaf=1).fit(X[:1], told).get_n_leaves() == 1
+    for words in ({}, {"criterion": "absolute_error"}):  # numbers that are all the same were refused
+        same = odtc.OptimalTreeRegressor(2, min_samples_leaf=2, **words).fit(X, np.ones(8))
+        assert same.predict(X).tolist() == [1.0] * 8 and all(check.passed for check in same.verify(X, np.ones(8)))
+
+
+def test_what_a_policy_costs_is_counted_again():
+    costs = np.eye(2)[Y] * 3
+    model = odtc.OptimalPolicyTree(1).fit(X, costs)
+    assert all(check.passed for check in model.verify(X, costs))
+    model.cost_ += 1
+    assert [check.name for check in model.verify(X, costs) if not check.passed] == ["policy cost"]
+    gains = odtc.OptimalPolicyTree(3, goal="max").fit(X, costs)
+    assert gains.predict(X).tolist() == Y.tolist() and gains.cost_ == -24
+
+
+def test_treatments_and_outcomes_that_tell_nothing_are_refused():
+    taken, outcome = np.arange(8) % 2, np.arange(8.0)
+    model = odtc.OptimalPolicyTree(1, scores="ips")
+    certain = model.fit(X, taken, outcome, np.ones(8)).costs_.copy()
+    assert certain.tolist() == [[-v if a == k else 0.0 for k in (0, 1)] for v, a in zip(outcome, taken)]
+    assert model.fit(X, taken, outcome, np.full((8, 2), 0.5)).costs_.tolist() == (2 * certain).tolist()
+    for given, words in (
+        ((taken, np.where(taken, np.nan, outcome), np.ones(8)), "finite outcomes"),
+        ((taken * 0, outcome, np.ones(8)), "two treatments or more"),
+        ((taken, outcome, np.zeros(8)), "above 0 and at most 1"),
+        ((taken, outcome, np.full(8, 1.5)), "above 0 and at most 1"),
+        ((taken, outcome, np.ones((8, 3))), "above 0 and at most 1"),
+        ((taken[:7], outcome, np.ones(8)), "for each of 8 rows"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.fit(X, *given)
+    for wrong in (outcome, np.ones((7, 2)), np.ones((8, 1))):
+        with pytest.raises(ValueError, match=r"expected costs of shape \(8, actions\)"):
+            odtc.OptimalPolicyTree(1).fit(X, wrong)
+    cells = np.arange(40.0)[:, None]
+    chances = odtc.OptimalPolicyTree(1, scores="ips").fit(cells, np.arange(40) % 2, np.ones(40))
+    assert -4 < chances.costs_.min() < -1.2 and (chances.costs_.max(axis=1) == 0).all()
+
+
+def test_the_fewest_rows_of_a_share_and_a_tree_that_holds_it():
+    weight = np.array([1.0, 4, 2, 1])
+    assert [least_rows(weight, share) for share in (0, 0.25, 0.5, 0.51, 0.75, 0.76)] == [0, 1, 1, 2, 2, 3]
+    dataset = odtc.OptimalTreeClassifier(1).fit(X, NOISY)._training_rows(X, NOISY, HEAVY)
+    problem = pipeline.pose(dataset, "dpflow", 3)
+    whole = odtc.OptimalTreeClassifier(3).fit(X, NOISY, HEAVY).tree_
+    for least, cost in ((2.0, 2), (5.0, 2), (10.0, 2), (10.5, 10)):
+        tree, paid = best_fitting(problem, whole, np.ones(2), 1 - np.eye(2), least, True)
+        assert fits(tree, np.ones(2), least) and not fits(whole, np.ones(2), least)
+        assert _cart(problem, np.ones(2), least).to_tree(problem.encoded).n_leaves == (1 if cost > 2 else 2)
+        held = [(leaf.label, np.array(leaf.counts)) for leaf in tree.leaves()]
+        assert min(counts.sum() for _, counts in held) >= least
+        assert paid == cost == pytest.approx(sum(counts.sum() - counts[label] for label, counts in held))
