@@ -25,11 +25,18 @@ FOLDER = "odtc-run-"  # what the temporary folder of a run begins with
 FRESH = 2.0  # seconds in which a file may not yet be held by the process that makes it
 PROGRAMS = {b"\x7fELF", *(bytes.fromhex(sign) for sign in ("feedface feedfacf cefaedfe cffaedfe cafebabe".split()))}
 LOCK = ".lock"  # the file in it that its process holds
-# Waits until the process that holds its input is gone; then ends the group and removes the folder that it was told.
+# Waits until the process that holds its input is gone; then ends the group, and on Linux all whose environment holds
+# the mark that it was told, and removes the folder.
 # Waits for the name of the input, which comes when the watcher is at work, then becomes the command in its arguments;
 # if we die before, it ends. A command whose input we hold ourselves is told an empty name.
 GATE = 'IFS= read -r input || exit 1; if [ "$input" ]; then exec "$@" < "$input"; else exec "$@"; fi'
-WATCH = 'IFS= read -r group && IFS= read -r folder || exit; cat > /dev/null; kill -9 "-$group"; rm -rf -- "$folder"'
+WATCH = (
+    'IFS= read -r group && IFS= read -r folder && IFS= read -r mark && [ "$mark" ] || exit; cat > /dev/null; '
+    'kill -9 "-$group"; round=0; '
+    'while found=$(grep -lsF -e "$mark" /proc/[0-9]*/environ); [ "$found" ] && [ $((round += 1)) -le 9 ]; do '
+    'for place in $found; do place=${place#/proc/}; kill -9 "${place%/environ}"; done; done; '
+    'rm -rf -- "$folder"'
+)
 
 
 def forget_in_forks(forget) -> None:
@@ -105,7 +112,7 @@ def _end_if(pid: int, told: bytes) -> bool:
 
 
 def watcher_command() -> list[str] | None:
-    """The command of a process that ends a group if we die (`WATCH`); None if there is no shell to run it."""
+    """The command of a process that ends a group, and what has our mark, if we die (`WATCH`); None without a shell."""
     shell = _shell()
     return [shell, "-c", WATCH] if shell else None
 

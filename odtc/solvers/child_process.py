@@ -53,7 +53,7 @@ class Child:
         with contextlib.ExitStack() as opened:
             direct = opened.enter_context(open(input, "rb")) if input is not None and gated is None else None
             self._start(gated or argv, direct or subprocess.PIPE, cwd, env, merge_stderr)
-        self.watcher = _watcher(self.process.pid, folder)
+        self.watcher = _watcher(self.process.pid, folder, self._mark)
         if gated is not None:
             with contextlib.suppress(OSError):  # it was ended already
                 self.process.stdin.write(os.fsencode(input or "") + b"\n")
@@ -115,8 +115,8 @@ class Child:
         return self.process.returncode
 
 
-def _watcher(group: int, folder: str | Path | None) -> subprocess.Popen[bytes] | None:
-    """A process that ends a group if we die; None if there is no shell."""
+def _watcher(group: int, folder: str | Path | None, mark: str) -> subprocess.Popen[bytes] | None:
+    """A process that ends a group, and what has a mark in its environment, if we die; None if there is no shell."""
     command = system.watcher_command()
     if command is None or "\n" in str(folder):
         return None
@@ -126,7 +126,7 @@ def _watcher(group: int, folder: str | Path | None) -> subprocess.Popen[bytes] |
             command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, cwd="/", **system.own_group()
         )
         # Its input stays open as long as we live.
-        watcher.stdin.write(f"{group}\n{folder or os.devnull + '/none'}\n".encode("utf-8", "surrogateescape"))
+        watcher.stdin.write(f"{group}\n{folder or os.devnull + '/none'}\n{mark}\n".encode("utf-8", "surrogateescape"))
         watcher.stdin.flush()
     except OSError:
         return None

@@ -75,6 +75,32 @@ def test_killed_with_a_solver_at_work_nothing_stays(tmp_path):
     wait_until(lambda: not list(place.iterdir()))
 
 
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the environment of processes, as on Linux")
+def test_killed_what_a_solver_has_started_in_a_session_of_its_own_is_gone(tmp_path):
+    """kill -9: its group is not theirs, but they have the mark of the run; of another run they have not."""
+    place, program, script = tmp_path / "pid", tmp_path / "solver", tmp_path / "run.py"
+    program.write_text(f"#!/bin/sh\nsetsid sh -c 'setsid sleep 1000 & echo $! > {place}; wait' &\nwait\nsleep 1000\n")
+    program.chmod(0o755)
+    script.write_text(
+        "import time; from odtc.solvers import child_process\n"
+        f"child_process.Child([{str(program)!r}], lambda stream, put: None)\n"
+        "print(flush=True)\n"
+        "time.sleep(1000)\n"
+    )
+    other = subprocess.Popen(["sleep", "1000"], env=environment(**{child_process.MARK: "0" * 32}))
+    run = subprocess.Popen([sys.executable, script], env=environment(), stdout=subprocess.PIPE)
+    wait_until(lambda: place.exists() and place.read_text().endswith("\n"))
+    left = int(place.read_text())
+    assert not gone(left)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    run.stdout.close()
+    wait_until(lambda: gone(left))
+    assert other.poll() is None
+    other.kill()
+    other.wait()
+
+
 @posix
 def test_a_command_does_not_run_before_its_watcher(tmp_path):
     """Killed between the start of a solver and that of its watcher: the solver has waited, and does not begin."""
@@ -83,7 +109,7 @@ def test_a_command_does_not_run_before_its_watcher(tmp_path):
     program.chmod(0o755)
     script = (
         "import os, signal, time; from odtc.solvers import child_process\n"
-        "def killed(pid, folder):\n"
+        "def killed(pid, folder, mark):\n"
         "    print(pid, flush=True)\n"
         "    time.sleep(0.3)  # in which a solver that does not wait would begin\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
