@@ -15,13 +15,16 @@ import numpy as np
 from odtc.base.registry import did_you_mean
 from odtc.base.text import show_number
 from odtc.data.dataset import BOOLEAN, NUMERIC, Dataset
+from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Missing, Split, Subset, Threshold
+from odtc.data.tasks import regression
 from odtc.errors import TreeError
 from odtc.trees.tree import Branch, Leaf, Node, Tree, read_tree
 
 # How a pickle or a compressed one begins (pickle from protocol 2 on, gzip, zlib, bzip2, xz, lzma, lz4).
 PICKLES = (b"\x80", b"\x1f\x8b", b"\x78", b"BZh", b"\xfd7zXZ", b"\x5d\x00\x00", b"\x04\x22\x4d\x18")
 BRANCH_LINE = re.compile(r"(?P<column>.+) (?P<sign><=|>) +(?P<number>-?(?:\d+\.?\d*|inf))$", re.IGNORECASE)
+NUMBER_LINE = re.compile(r"value: \[(?P<number>-?\d+\.?\d*)\]$")
 LEAF_LINE = re.compile(r"(?:weights: \[[^\]]*\] )?class: (?P<label>.*)$")
 TEXT_LINE = re.compile(r"(?P<bars>(?:\|\s+)*)\|-+ (?P<words>.*)$")
 
@@ -34,8 +37,8 @@ class Comparison:
 
     column: str
     threshold: float
-    left: "Comparison | str"  # a leaf is the name of its class
-    right: "Comparison | str"
+    left: "Comparison | str | float"  # a leaf is the name of its class, or the number that it answers
+    right: "Comparison | str | float"
     slack: float = 0.0
     absent_left: bool | None = None
 
@@ -43,11 +46,12 @@ class Comparison:
 def import_tree(source, dataset: Dataset) -> Tree:
     """A tree of another program over the features and classes of a data set, with its rows counted in the leaves.
 
-    Predictions are those of scikit-learn for every number.
+    Predictions are those of scikit-learn for every number. A leaf that answers a number keeps it, whatever the mean of
+    the rows of the data set there.
 
     Parameters
     ----------
-    source : DecisionTreeClassifier, Tree or path
+    source : DecisionTreeClassifier, DecisionTreeRegressor, Tree or path
         A fitted estimator of scikit-learn, also behind a ColumnTransformer that chooses columns or codes levels, a tree
         of another run, or a file with one of odtc's trees in JSON or with the text of `export_text(…,
         feature_names=…)`. A column of the estimator is the feature of this name, or of this place if the estimator has
@@ -65,11 +69,16 @@ def import_tree(source, dataset: Dataset) -> Tree:
     """
     if isinstance(source, (str, Path)):
         source = read_foreign(source)
+    if (task := task_of_source(source)) != dataset.task:
+        raise TreeError(
+            f"expected a tree for --task {dataset.task}, as {dataset.name!r} was read for, got one for --task {task}; "
+            "read the data for that, or fit a tree anew"
+        )
     try:
         if isinstance(source, Tree):
             root = _moved(source.root, source, dataset)
         else:
-            nodes = source if isinstance(source, (Comparison, str)) else _of_estimator(source, dataset)
+            nodes = source if isinstance(source, (Comparison, str, float)) else _of_estimator(source, dataset)
             root = _laid(nodes, dataset, np.arange(dataset.n_rows))
         return Tree(
             _counted(root, dataset, np.arange(dataset.n_rows)),
@@ -77,6 +86,7 @@ def import_tree(source, dataset: Dataset) -> Tree:
             dataset.classes,
             dataset.target,
             dataset.missing,
+            dataset.task,
         )
     except RecursionError:
         raise TreeError("expected a tree of at most some hundred levels, got a deeper one") from None
@@ -130,11 +140,14 @@ def last_left(threshold: float) -> float:
 
 
 def _of_estimator(estimator, dataset: Dataset):
-    """The nodes of a fitted DecisionTreeClassifier, known by what it has, so that scikit-learn need not be imported."""
+    """The nodes of a fitted tree of scikit-learn, known by what it has, so that scikit-learn need not be imported."""
     estimator, columns = _behind_choice(estimator)
     fitted, classes = getattr(estimator, "tree_", None), getattr(estimator, "classes_", None)
-    if fitted is None or classes is None:
-        raise TreeError(f"expected a fitted DecisionTreeClassifier of scikit-learn, got {type(estimator).__name__}")
+    if fitted is None or (classes is None and not _answers_numbers(estimator)):
+        raise TreeError(
+            "expected a fitted DecisionTreeClassifier or DecisionTreeRegressor of scikit-learn, got "
+            f"{type(estimator).__name__}"
+        )
     if fitted.n_outputs != 1:
         raise TreeError(f"expected a tree that predicts one column, got one that predicts {fitted.n_outputs}")
     columns = getattr(estimator, "feature_names_in_", None) if columns is None else columns
@@ -149,6 +162,8 @@ def _of_estimator(estimator, dataset: Dataset):
     absent = getattr(fitted, "missing_go_to_left", np.zeros(fitted.node_count, bool))
 
     def node(t):
+        if fitted.children_left[t] < 0 and classes is None:
+            return float(fitted.value[t, 0, 0])
         if fitted.children_left[t] < 0:
             return _label(classes[int(fitted.value[t, 0].argmax())], dataset)
         return Comparison(
@@ -160,6 +175,23 @@ def _of_estimator(estimator, dataset: Dataset):
         )
 
     return node(0)
+
+
+def task_of_source(source) -> str:
+    """The task of a tree that `read_foreign` has read, or of an estimator: that of its leaves."""
+    if isinstance(source, Tree):
+        return source.task
+    while isinstance(source, Comparison):
+        source = source.left
+    numbers = isinstance(source, float) or (not isinstance(source, str) and _answers_numbers(source))
+    return regression.NAME if numbers else CLASSIFICATION
+
+
+def _answers_numbers(estimator) -> bool:
+    """Whether an estimator, or the last one of a Pipeline, is a fitted tree whose leaves hold numbers."""
+    steps = getattr(estimator, "steps", None)
+    last = steps[-1][1] if steps else estimator
+    return hasattr(last, "tree_") and not hasattr(last, "classes_")
 
 
 def _behind_choice(estimator) -> tuple:
@@ -217,6 +249,10 @@ def _of_text(text: str, place: str):
         if leaf:
             at += 1
             return leaf["label"]
+        number = NUMBER_LINE.match(lines[at][2]) if at < len(lines) and lines[at][1] == depth else None
+        if number:
+            at += 1
+            return float(number["number"])
         column, number = branch(depth, "<=")
         left = node(depth + 1)
         if branch(depth, ">") != (column, number):
@@ -234,14 +270,21 @@ def _of_text(text: str, place: str):
 
 def _laid(node, dataset: Dataset, rows: np.ndarray) -> Node:
     """The nodes of scikit-learn in our terms, without counts; `rows` are those that come here."""
-    if isinstance(node, str):
-        return Leaf(dataset.classes.index(_label(node, dataset)))
+    if isinstance(node, (str, float)):
+        return _leaf(node, dataset)
     asked = _asked(node, dataset, rows)
     if not isinstance(asked, tuple):
         return _laid(asked, dataset, rows)
     split, left, right = asked
     goes = split.left(dataset.X[rows])
     return Branch(split, _laid(left, dataset, rows[goes]), _laid(right, dataset, rows[~goes]))
+
+
+def _leaf(answer: str | float, dataset: Dataset) -> Leaf:
+    """A leaf that predicts a class, or answers a number, of which its sums hold that alone (`_counted`)."""
+    if isinstance(answer, float):
+        return Leaf(0, sums=(0.0, 1.0, answer, 0.0, 0.0))
+    return Leaf(dataset.classes.index(_label(answer, dataset)))
 
 
 def _asked(node: Comparison, dataset: Dataset, rows: np.ndarray):
@@ -277,7 +320,7 @@ def _asked(node: Comparison, dataset: Dataset, rows: np.ndarray):
 def _moved(node: Node, tree: Tree, dataset: Dataset) -> Node:
     """A node of one of our trees over the features and classes of this dataset, by their names."""
     if isinstance(node, Leaf):
-        return Leaf(dataset.classes.index(_label(tree.classes[node.label], dataset)))
+        return _leaf(tree.answer(node) if tree.task == regression.NAME else tree.classes[node.label], dataset)
     old = tree.features[node.split.feature]
     place = next((j for j, feature in enumerate(dataset.features) if feature.name == old.name), None)
     if place is None:
@@ -319,6 +362,13 @@ def _codes_below(place: int, values: np.ndarray, threshold: float) -> Subset:
 
 
 def _counted(node: Node, dataset: Dataset, rows: np.ndarray) -> Node:
+    if isinstance(node, Leaf) and node.sums:
+        answer, weight = node.sums[2], dataset.weight[rows]
+        if not len(rows):
+            return replace(node, counts=(0.0,), rows=(0,))
+        missed = float((weight * (regression.numbers(dataset.sums[rows]) - answer) ** 2).sum())
+        held = float(weight.sum())
+        return Leaf(0, (held,), (len(rows),), (float(len(rows)), held, held * answer, 0.0, missed))
     if isinstance(node, Leaf):
         y, K = dataset.y[rows], len(dataset.classes)
         return Leaf(

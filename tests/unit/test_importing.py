@@ -272,7 +272,7 @@ def test_a_pickle_is_not_opened_without_trust(tmp_path):
     (tmp_path / "bad.pkl").write_bytes(pickle.dumps(Traitor()))
     sentence = refused(command("import", "bad.pkl", "--data", IRIS, folder=tmp_path))
     assert "opening a pickle runs the code in it: add --trust" in sentence and not (tmp_path / "ran").exists()
-    assert "expected a fitted DecisionTreeClassifier of scikit-learn, got NoneType" in refused(
+    assert "expected a fitted DecisionTreeClassifier or DecisionTreeRegressor of scikit-learn, got NoneType" in refused(
         command("import", "bad.pkl", "--data", IRIS, "--trust", folder=tmp_path)
     )
 
@@ -325,7 +325,7 @@ def test_good_text_of_the_same_kind(tmp_path):
     [
         (DecisionTreeClassifier(), "got DecisionTreeClassifier"),
         (RandomForestClassifier(n_estimators=2), "got RandomForestClassifier"),
-        (DecisionTreeRegressor(), "got DecisionTreeRegressor"),
+        (DecisionTreeRegressor(), "a tree for --task classification, as .* got one for --task regression"),
     ],
 )
 def test_other_estimators_are_refused(estimator, sentence):
@@ -347,3 +347,41 @@ def test_two_targets_and_ambiguous_names_are_refused():
         )
     with pytest.raises(TreeError, match="cannot read the tree"):
         read_foreign("nowhere.pkl")
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_regressor_keeps_its_numbers(as_text, tmp_path):
+    """Also on other rows than it was fitted on, whose means are others; missing rows leave a leaf empty."""
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 9, (60, 2)).astype(float), rng.normal(size=60).round(3)
+    names = ["a", "b"]
+    fitted = DecisionTreeRegressor(max_depth=3).fit(pd.DataFrame(X, columns=names), y)
+    lines = ["a,b,y", *(f"{a},{b},{c}" for (a, b), c in zip(X[:25].tolist(), y[:25].tolist()))]
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    file = tmp_path / ("t.txt" if as_text else "t.pkl")
+    if as_text:
+        file.write_text(export_text(fitted, feature_names=names, decimals=17))
+    else:
+        joblib.dump(fitted, file)
+    words = ("import", file.name, "--trust", "--data", "d.csv", "-o", "t.tree.json", "--json")
+    facts = command(*words, folder=tmp_path).facts
+    tree = odtc.read_tree(tmp_path / "t.tree.json")
+    said = fitted.predict(pd.DataFrame(X, columns=names))
+    assert tree.answers(X) == pytest.approx(said, rel=1e-12)
+    assert facts["task"] == "regression" and facts["squared_error"] == pytest.approx(((y - said)[:25] ** 2).sum())
+    assert sum(sum(leaf.rows) for leaf in tree.leaves()) == 25
+    again = command("import", "t.tree.json", "--data", "d.csv", "-o", "u.tree.json", folder=tmp_path)
+    assert again.code == 0 and odtc.read_tree(tmp_path / "u.tree.json").answers(X) == pytest.approx(said, rel=1e-12)
+    started = command("fit", "d.csv", "--task", "regression", "--depth", 3, "--start", "t.tree.json", folder=tmp_path)
+    assert started.code == 0, started.err
+
+
+def test_numbers_and_classes_are_not_taken_for_one_another(tmp_path):
+    (tmp_path / "c.csv").write_text("a,y\n1,no\n2,yes\n3,no\n")
+    data = odtc.read(tmp_path / "c.csv")
+    fitted = DecisionTreeRegressor(max_depth=1).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 5.0])
+    with pytest.raises(TreeError, match="--task classification, as 'c' was read for, got one for --task regression"):
+        import_tree(fitted, data)
+    numbers = replace(data, task="regression", classes=("mean",), sums=np.ones((3, 5)))
+    with pytest.raises(TreeError, match="--task regression, as 'c' was read for, got one for --task classification"):
+        import_tree(DecisionTreeClassifier(max_depth=1).fit([[1.0], [2.0], [3.0]], ["no", "yes", "no"]), numbers)

@@ -18,7 +18,7 @@ def import_(
         typer.Argument(
             metavar="FILE",
             help="A tree of odtc (JSON), the text of scikit-learn's export_text, or a pickled "
-            "or joblib-dumped DecisionTreeClassifier.",
+            "or joblib-dumped DecisionTreeClassifier or DecisionTreeRegressor.",
         ),
     ],
     data: Annotated[
@@ -40,21 +40,28 @@ def import_(
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.data.cost_matrix import unit_cost
     from odtc.data.reading import read
-    from odtc.trees.importing import import_tree, read_foreign
+    from odtc.data.task import TASKS
+    from odtc.data.tasks import regression
+    from odtc.errors import TreeError
+    from odtc.trees.importing import import_tree, read_foreign, task_of_source
     from odtc.trees.rendering import render_tree
     from odtc.workflow.run_facts import TreeFacts
 
     path = o or Path(f"{file.name.removesuffix(file.suffix).removesuffix('.tree')}.tree.json")
     require_writable(path, file, data)
     source = read_foreign(file, trust)
-    dataset = read(data, **spec.reading.keywords)
+    task = TASKS.get(name := task_of_source(source))
+    if not (task.CLASSES or name == regression.NAME):
+        raise TreeError(f"expected a tree of classes or of means to import, got one of --task {name}; fit it anew")
+    dataset = read(data, **(spec.reading.keywords | {"task": name}))
     tree = import_tree(source, dataset)
     write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
     facts = {
         "data": dataset.name,
         "n_rows": dataset.n_rows,
         "n_rows_dropped": dataset.n_dropped,
-        **TreeFacts.of(tree, unit_cost(len(tree.classes))).to_json(),
+        **(TreeFacts.of(tree, unit_cost(len(tree.classes))).to_json() if task.CLASSES else {"task": name}),
+        **({} if task.CLASSES else task.figures(dataset.sums, tree.answers(dataset.X), tree.classes)),
         "tree": str(path),
         "files": [str(path)],
     }
@@ -62,6 +69,9 @@ def import_(
         console.print_json(facts)
         return
     print(render_tree(tree))
+    if not task.CLASSES:
+        print("\n".join(task.told(facts)))
+        return console.say(f"wrote {path}")
     print(
         f"{facts['train_correct']} of {dataset.n_rows} rows of {dataset.name} right "
         f"({100 * facts['train_accuracy']:.2f} %)"
