@@ -38,6 +38,7 @@ from benchmarks.data import data_folder, expect_data_folder
 from benchmarks.oblique import SETS as PRINTED
 from odtc import read
 from odtc.data.dataset import Dataset, Feature
+from odtc.trees.tree import Branch
 from odtc.workflow import pipeline
 
 SETS = sorted({name.partition("@")[0] for name, paper in PRINTED.items() if paper.beta is None})
@@ -94,6 +95,7 @@ def main() -> None:
     words.add_argument(
         "--beside", type=Path, help="a file of an earlier run: what its cells say of the other models is taken"
     )
+    words.add_argument("--sparse", action="store_true", help="-p sparse=true for oblique_search; in a file of its own")
     words.add_argument("--table", action="store_true", help="run nothing, print the table")
     asked = words.parse_args()
     own = own_sets() if asked.own else {}
@@ -114,15 +116,17 @@ def main() -> None:
             continue
         dataset = own[name] if own else read(next(data_folder().glob(f"{name}.csv*")))
         known = next((one for one in earlier if key.items() <= one.items()), None)
-        found.append(key | run(dataset, depth, split, known and {model: known[model] for model in BESIDE}))
+        found.append(
+            key | run(dataset, depth, split, known and {model: known[model] for model in BESIDE}, asked.sparse)
+        )
         with asked.out.open("a") as stream:
             stream.write(json.dumps(found[-1]) + "\n")
     print(table([record for record in found if record["set"] in names and record["depth"] in depths]))
 
 
-def run(dataset: Dataset, depth: int, split: int, facts: dict | None = None) -> dict:
-    """Test accuracy of every model (`facts` are those of the other models, if known), the leaves of ours, and CPU
-    seconds."""
+def run(dataset: Dataset, depth: int, split: int, facts: dict | None = None, sparse: bool = False) -> dict:
+    """Test accuracy of every model (`facts` are those of the other models, if known), the leaves of ours, the mean
+    number of columns that its nodes ask, and CPU seconds."""
     inside, outside = train_test_split(
         np.arange(dataset.n_rows), test_size=0.25, stratify=dataset.y, random_state=split
     )
@@ -131,10 +135,12 @@ def run(dataset: Dataset, depth: int, split: int, facts: dict | None = None) -> 
         facts = {name: test for name, (_, test) in beside(dataset, np.sort(inside), np.sort(outside), depth).items()}
     y_test = test.y
     began = time.process_time()
-    fit = pipeline.fit(train, OURS, depth, params={"seconds": SECONDS}, threads=1)
+    fit = pipeline.fit(train, OURS, depth, params={"seconds": SECONDS, "sparse": sparse}, threads=1)
+    asked = [len(node.split.features) for node, _ in fit.tree.walk() if isinstance(node, Branch)]
     return facts | {
         OURS: float((fit.tree.predict(test.X) == y_test).mean()),
         "leaves": fit.tree.n_leaves,
+        "columns": float(np.mean(asked)) if asked else 0.0,
         "cpu": round(time.process_time() - began, 2),
         "note": fit.decoded.solution.message,
     }

@@ -72,7 +72,7 @@ class LinearTerms:
                 f"rows (--missing drop) or the "
                 f"columns (--aside {shlex.quote(','.join(missed))}), or take --model dpflow --encoding oblique, "
                 f"which asks such columns by "
-                "themselves, or --model oblique_search, which does so, too"
+                "themselves, or --model oblique_search, whose hyperplanes send rows without a number right"
             )
         raw = np.array(columns).T if columns else np.zeros((len(values), 0))
         low = raw.min(axis=0) if raw.size else np.zeros(0)
