@@ -6,7 +6,7 @@ What an encoding module defines is said by the protocol `Encoding`.
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -295,6 +295,29 @@ def _expect_levels(dataset: Dataset, asked: TestList) -> None:
                 f"expected fewer levels, got {len(feature.levels):,} of the column {feature.name!r} in "
                 f"{dataset.n_rows:,} rows{shown}: each level is a test; {advice}, or set the column aside (--aside)"
             )
+
+
+def of_each_column(encoded: Encoded) -> Encoded | None:
+    """The same rows with the tests of each column by themselves: of tests of two columns that part the rows alike both.
+
+    Parameters
+    ----------
+    encoded : Encoded
+
+    Returns
+    -------
+    Encoded
+        Itself if no such tests were merged; None if they were, and the data is not there.
+    """
+    merged = [(encoded.tests[at].features, others) for at, others in enumerate(encoded.stands_for) if others]
+    if encoded.by_column or all(one.features == features for features, others in merged for one, _ in others):
+        return encoded
+    if encoded.dataset is None:
+        return None
+    found = encode(encoded.dataset, encoded.scheme, True, encoded.radius)
+    if not (np.array_equal(found.row_of, encoded.row_of) and np.array_equal(found.weight, encoded.weight)):
+        return None
+    return replace(found, cost=encoded.cost, groups=encoded.groups)
 
 
 def answers_of(encoded: Encoded, dataset: Dataset) -> np.ndarray | RankedAnswers:

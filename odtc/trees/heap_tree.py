@@ -159,10 +159,13 @@ class HeapTree:
         return Tree(node(1), encoded.features, encoded.classes, encoded.target, encoded.missing, encoded.task)
 
     @classmethod
-    def from_tree(cls, tree: Tree, encoded: Encoded, topology: CompleteTree, beyond: bool = False) -> "HeapTree":
+    def from_tree(
+        cls, tree: Tree, encoded: Encoded, topology: CompleteTree, beyond: bool = False, as_written: bool = False
+    ) -> "HeapTree":
         """Raises TreeError if the tree is deeper than the topology, speaks of other columns or
         classes, or asks what no test of the encoding asks, unless it may (`beyond`) and treats alike
-        what the encoding holds for one row."""
+        what the encoding holds for one row. With `as_written` a split that parts the rows as a test of other columns
+        does stands beyond the encoding, too."""
         if tree.classes != encoded.classes or tree.features != encoded.features:
             raise TreeError("the tree has other columns or classes than the data; start from a tree of the same data")
         if tree.depth > topology.depth:
@@ -172,6 +175,8 @@ class HeapTree:
 
         def number(split):
             found = encoded.find(split)
+            if found is not None and as_written and encoded.tests[found[0]].features != split.features:
+                found = None
             if found is None and beyond and (left := encoded.left(split)) is not None:
                 others.setdefault(split, left)
                 found = encoded.n_tests + list(others).index(split), False

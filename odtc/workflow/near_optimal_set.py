@@ -9,7 +9,7 @@ both sides as leaves, summed over a tree's tests of the column.
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from odtc.algorithms.near_optimal.stored_graph import StoredGraph, count_using, 
 from odtc.base import deadline
 from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
+from odtc.data.encoding import of_each_column
 from odtc.errors import ChoiceError, TreeError
 from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal
 from odtc.problem.problem import Problem
@@ -33,6 +34,7 @@ GRAPH = 0.5  # of the time that is left, for the graph
 ROUNDING = 1e-12  # of what all rows can cost: less is no reliance
 MOST_SAVED = 300_000  # arcs times columns, of which it is told what a column's tests save
 MOST_CELLS = 50_000_000  # of a table that a file may ask for
+SHOWN = 12  # lines of a table in a text
 MOST_USING = 10  # columns that a tree shall test, as each doubles the work
 
 
@@ -62,7 +64,7 @@ class Within:
         return self.value * abs(best) if self.relative else self.value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NearOptimalSet:
     """All trees near the best.
 
@@ -111,6 +113,18 @@ class NearOptimalSet:
         """The AND/OR graph; None if it is too large for a file."""
         stored = self.facts["graph"]
         return None if stored is None else StoredGraph(stored["unit"], stored["price"], stored["states"])
+
+    def __str__(self) -> str:
+        return self.text().rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<NearOptimalSet: {self.words}>"
+
+    def text(self, using=(), without=(), leaves: int | None = None) -> str:
+        """What `odtc show` prints: the whole set, or how many trees of some columns and leaves it has, see `cells`."""
+        if using or without or leaves is not None:
+            return _constrained(self, using, without, leaves)
+        return _text(self)
 
     def cells(self, using=(), without=(), leaves: int | None = None) -> list[tuple[float, int, int]]:
         """(objective, leaves, trees) of the trees that test all columns of `using`, none of `without`, and have at most
@@ -207,6 +221,7 @@ def near_optimal_set(
     """
     wanted = expect_within(problem, within)
     with deadline.within(seconds):
+        problem, known = _of_each_column(problem, known)
         found = problem.module.near_optimal_trees(problem, wanted.value, wanted.relative, known)
         drawn = found.sample(SAMPLED, seed)
         graph = None
@@ -233,6 +248,20 @@ def near_optimal_set(
     values = tuple(value for value, _ in drawn)
     facts["sample"]["trees"] = [{"objective": v, "tree": tree.to_json()} for v, tree in zip(values, trees)]
     return NearOptimalSet(facts, trees, values)
+
+
+def _of_each_column(problem: Problem, known: HeapTree | None) -> tuple[Problem, HeapTree | None]:
+    """The problem with the tests of each column by themselves, as trees are told apart, and the tree in these."""
+    each = of_each_column(problem.encoded)
+    if each is None:
+        raise ChoiceError(
+            "the tests of two columns part the rows alike, and the data that would tell them is not there"
+        )
+    if each is problem.encoded:
+        return problem, known
+    if known is not None:
+        known = HeapTree.from_tree(known.to_tree(problem.encoded), each, problem.topology, True)
+    return replace(problem, encoded=each), known
 
 
 def _summed(pairs) -> list:
@@ -332,6 +361,66 @@ def reliance(problem: Problem, heap: HeapTree, feature: int) -> float:
             stack.append((2 * node + side, others if mine else others & answer, own & answer if mine else own))
     share = (paid - heap.loss(encoded)) / max(encoded.loss.max(axis=1).sum(), 1e-300)
     return float(share) if abs(share) > ROUNDING else 0.0
+
+
+def _text(found: NearOptimalSet) -> str:
+    """The whole set, as `odtc show` prints it."""
+    from odtc.workflow.near_optimal import tested_features  # it imports this module
+
+    facts = found.facts
+    lines = [found.words, ""]
+    lines += ["leaves  trees", *(f"{value:6}  {trees:,}" for value, trees in facts["leaves"]), ""]
+    lines += ["objective  trees", *(f"{value:9.10g}  {trees:,}" for value, trees in facts["objectives"][:SHOWN])]
+    if len(facts["objectives"]) > SHOWN:
+        lines.append(f"… up to {facts['limit']:.10g}")
+    drawn, whole = len(found.trees), facts["sample"]["whole"]
+    over = "all trees" if whole else f"{drawn} trees drawn"
+    lines += [
+        "",
+        "column: trees that test it, best objective with and without it, what its tests save (least to greatest of "
+        f"all trees), reliance (least to greatest of {over})",
+    ]
+    lines += [_column_line(column) for column in sorted(facts["columns"], key=lambda one: -(one["share"] or 0))]
+    if facts["fewest_columns"]:
+        fewest = facts["fewest_columns"]
+        lines += ["", f"fewest columns: {fewest['columns']} ({', '.join(fewest['names']) or 'none'})"]
+    if not drawn:
+        return "\n".join([*lines, "", "no tree was drawn in the time that was left"]) + "\n"
+    seed = "" if whole else f" with seed {facts['sample']['seed']}"
+    lines += ["", f"{over}{seed}; --tree N shows one"]
+    lines.append("tree  objective  leaves  depth  features")
+    for at, (tree, value) in enumerate(zip(found.trees[:SHOWN], found.objectives), 1):
+        lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(tested_features(tree))}")
+    if drawn > SHOWN:
+        lines.append("…")
+    return "\n".join(lines) + "\n"
+
+
+def _column_line(column: dict) -> str:
+    reliance = column["reliance"]
+    spread = f", {100 * reliance['least']:.3g}% to {100 * reliance['greatest']:.3g}%" if reliance else ""
+    if saved := column.get("saved"):
+        spread = f", {saved['least']:.6g} to {saved['greatest']:.6g}{spread}"
+    if column["trees"] is None:
+        return f"{column['name']}: not counted{spread}"
+    best = ["–" if column[key] is None else f"{column[key]:.10g}" for key in ("best_with", "best_without")]
+    return f"{column['name']}: {column['trees']:,} ({100 * column['share']:.3g}%), {best[0]} and {best[1]}{spread}"
+
+
+def _constrained(found: NearOptimalSet, using, without, leaves: int | None) -> str:
+    cells = found.cells(using, without, leaves)
+    trees = sum(many for _, _, many in cells)
+    conditions = [f"test {name}" for name in using] + [f"do not test {name}" for name in without]
+    conditions += [] if leaves is None else [f"have at most {leaves} leaves"]
+    lines = [f"{trees:,} of {found.count:,} trees {' and '.join(conditions)}"]
+    by_leaves: dict = {}
+    for value, many_leaves, many in cells:
+        best, before = by_leaves.get(many_leaves, (value, 0))
+        by_leaves[many_leaves] = min(best, value), before + many
+    if by_leaves:
+        lines += ["", "leaves  best objective  trees"]
+        lines += [f"{at:6}  {best:14.10g}  {many:,}" for at, (best, many) in sorted(by_leaves.items())]
+    return "\n".join(lines) + "\n"
 
 
 def write_near_optimal_set(

@@ -92,8 +92,11 @@ def searched(
         more = _easier(problem, ended != Termination.UNKNOWN)  # else it has ended before the limit
         solution = replace(solution, message=f"{found.phases}; {more}")
     solution = replace(solution, message=rounded or solution.message)
-    done = without_model(problem, heap, raise_bound_to_floor(problem, solution), labelled, simplify)
+    written = found.written if found.written is not None and heap is found.heap else heap
+    done = without_model(problem, written, raise_bound_to_floor(problem, solution), labelled, simplify)
     fewest = {"fewest_leaves": found.fewest.leaves, "fewest_columns": found.fewest.columns}
+    if written is not heap and done.decoded.heap is not written:  # with fewer tests it is over the encoding's own
+        fewest["fewest_columns"] = False
     unproved = found.certificate if ended not in (Termination.OPTIMAL, Termination.UNKNOWN) else None
     proof = {"certified": certified.accepted, "certificate": certified.facts, "unproved": unproved}
     return replace(done, **proof, interrupted=interrupted, **fewest)

@@ -1,6 +1,7 @@
 """Of the best trees the one with the fewest leaves, of these with the fewest columns, then in a fixed order."""
 
 import json
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,12 +10,15 @@ import pytest
 from odtc.algorithms.near_optimal import fewest_columns
 from odtc.algorithms.thresholds import compiled
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
+from odtc.data.encoding import encode
 from odtc.data.reading import read_arrays
 from odtc.estimators.classifier import OptimalTreeClassifier
 from odtc.formulations.dpflow import threshold_search
 from odtc.problem.branch_penalty import objective
 from odtc.problem.constraints.constraint import least_rows
-from odtc.workflow import pipeline
+from odtc.trees.heap_tree import HeapTree
+from odtc.workflow import near_optimal, pipeline
+from odtc.workflow.searching import searched
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
 from tests.threshold_problems import draw
@@ -59,6 +63,55 @@ def test_no_tree_of_the_same_objective_has_fewer_leaves_or_then_fewer_columns(se
     assert found.fewest == threshold_search.Fewest(True, True)
     assert objective(problem, found.heap) == pytest.approx(best[0], abs=1e-8)
     assert (found.heap.n_branch_nodes, columns_of(problem, found.heap)) == best[1:]
+
+
+def with_twins(seed):
+    """A problem over numbers and columns that are made of them: flags, rounded, copied and mirrored ones."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(6, 20))
+    numbers = random.integers(0, int(random.integers(3, 5)), (n, 2)).astype(float)
+    numbers[:2] = 0, 1
+    made = [numbers[:, :1] > 0, numbers // 2, numbers[:, :1], -numbers[:, 1:], numbers[:, :1] * numbers[:, 1:]]
+    chosen = [made[at] for at in np.flatnonzero(random.random(len(made)) < 0.5)]
+    X = np.hstack([*chosen, numbers]).astype(float)
+    y = np.append([0, 1], random.integers(0, 2, n - 2)) if seed % 2 else (numbers[:, 0] == 1).astype(int)
+    keywords = {"params": {"lambda": float(random.choice([0.0, 0.0, 0.02]))}}
+    if random.random() < 0.3:
+        keywords["constraints"] = ("leaf_rows >= 2",)
+    return pipeline.pose(read_arrays(X[:, random.permutation(X.shape[1])], y), "dpflow", 2, **keywords)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_tests_of_two_columns_that_part_the_rows_alike_are_of_both(seed):
+    problem = with_twins(seed)
+    encoded = encode(problem.encoded.dataset, problem.encoded.scheme, by_column=True)
+    best = min(every(replace(problem, encoded=encoded)), key=lambda tree: (tree[0], tree[1], len(tree[2])))
+    found = found_of(problem)
+    assert found.fewest == threshold_search.Fewest(True, True)
+    written = tree_of(problem, found)
+    assert (written.n_leaves, len(near_optimal.tested_features(written))) == (best[1] + 1, len(best[2]))
+    assert objective(problem, HeapTree.from_tree(written, problem.encoded, problem.topology)) == pytest.approx(best[0])
+    if not problem.constraints:  # few tests under constraints are searched otherwise
+        done = searched(problem)
+        assert len(near_optimal.tested_features(done.tree)) == len(best[2])
+        assert done.fewest_columns and done.verified and done.problem is problem
+
+
+def tree_of(problem, found):
+    """The tree as it is written."""
+    return found.written.to_tree(problem.encoded)
+
+
+def test_a_run_over_the_column_of_fewest_is_read_back(tmp_path):
+    rows = [(int(b > 0), b, "q" if b == 1 else "p") for b in (0, 1, 2) * 7]
+    (tmp_path / "d.csv").write_text("a,b,y\n" + "".join(f"{a},{b},{y}\n" for a, b, y in rows))
+    for more in ((), ("--certificate",), ("--model", "dpflow")):
+        said = command("fit", "d.csv", "--depth", 2, "-o", "m", "--json", *more, folder=tmp_path)
+        assert said.facts["fewest_columns"] and said.facts["objective"] == 0
+        shown = command("show", "m.tree.json", folder=tmp_path).out
+        assert "b ≤" in shown and "a ≤" not in shown
+        checked = command("verify", "m.tree.json", "--json", folder=tmp_path)
+        assert checked.code == 0 and all(check["passed"] for check in checked.facts["checks"])
 
 
 def test_it_is_the_same_tree_with_and_without_compiled_kernels(monkeypatch):

@@ -14,6 +14,7 @@ import odtc
 from odtc.algorithms.near_optimal.tree_set import TreeSet
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.base import deadline
+from odtc.data.encoding import of_each_column
 from odtc.data.reading import read_arrays
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
@@ -64,6 +65,7 @@ def saves(encoded, tree, name, share):
 @settings(max_examples=25, deadline=None)
 def test_the_count_is_that_of_an_enumeration(form, data, within):
     problem = data.draw(problems(("dpflow", form), depths=(1, 2), most_rows=9))
+    problem = dataclasses.replace(problem, encoded=of_each_column(problem.encoded))
     encoded, price = problem.encoded, form.get("lambda", 0)
     truth = list(every_tree(encoded, np.arange(encoded.n_rows), problem.topology.depth, price, 1 - price))
     best = min(cost for cost, _, _ in truth)
@@ -198,6 +200,24 @@ def test_a_limit_leaves_what_was_found(tmp_path):
 def test_the_same_in_python(folder):
     found = odtc.near_optimal(MONKS / "monks-1.csv", "50%", depth=3, encoding="onehot")
     assert found.facts == json.loads((folder / "m.near.json").read_text())
+    assert f"{found}\n" == command("show", "m.near.json", folder=folder).out == found.text()
+    assert repr(found) == f"<NearOptimalSet: {found.words}>"
+    assert found.text(without=["a1"]) == command("show", "m.near.json", "--without", "a1", folder=folder).out
+
+
+def test_a_column_that_another_stands_for_is_counted_by_itself(tmp_path):
+    rows = [(score, "high" if score > 2 else "low", "p" if score > 2 else "q") for score in (0, 1, 2, 3, 4, 5)]
+    lines = [f"{score},{level},{'q' if at == 3 else y}" for at, (score, level, y) in enumerate(rows * 3)]
+    (tmp_path / "d.csv").write_text("\n".join(["score,level,y", *lines]) + "\n")
+    found = odtc.near_optimal(tmp_path / "d.csv", depth=1)
+    assert found.count == 2 and {column["name"]: column["trees"] for column in found.facts["columns"]} == {
+        "score": 1,
+        "level": 1,
+    }
+    assert {column["best_without"] for column in found.facts["columns"]} == {found.facts["best"]} == {1}
+    assert found.cells(without=["score"]) == found.cells(using=["level"]) == [(1, 2, 1)]
+    said = command("fit", "d.csv", "--depth", 1, "--within", 0, "-o", "m", "--json", folder=tmp_path)
+    assert said.code == 0 and read_near_optimal_set(tmp_path / "m.near.json").facts == found.facts
 
 
 def test_what_ends_the_count_is_said(monkeypatch):

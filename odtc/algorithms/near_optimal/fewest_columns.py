@@ -5,13 +5,14 @@ both sides. With it, the sets of columns that the best trees test, of which none
 
     C(leaf) = {∅},   C(S, h) = min { column(test) ∪ A ∪ B : A in C(left, h - 1), B in C(right, h - 1) }
 
-They are made for sets of at most 0, 1, 2, … columns, until there is one. Branch nodes have a price, so that no leaf
-ties with a test.
+A test that parts all rows as tests of other columns do is a test of each of these: the minimum is over their columns,
+too. They are made for sets of at most 0, 1, 2, … columns, until there is one. Branch nodes have a price, so that no
+leaf ties with a test.
 """
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
-from odtc.algorithms.near_optimal.tree_set import Part, TreeSet
+from odtc.algorithms.near_optimal.tree_set import Arc, Part, TreeSet
 
 MOST_SETS = 200_000  # sets of columns that are made, beyond which it gives up
 
@@ -24,17 +25,43 @@ class NoTree(TooMany):
     """No tree of the set has few enough columns."""
 
 
+@dataclass(frozen=True)
+class Looks:
+    """The columns of the data that tests can look at, as bits of a whole number.
+
+    Attributes
+    ----------
+    own : list of int (columns of the search,), of the tests of each column
+    others : list of lists of (rank, int), of tests of other columns that part all rows as one of this rank does
+    """
+
+    own: list[int]
+    others: list[list[tuple[int, int]]]
+
+    def of(self, arc: Arc) -> list[int]:
+        """Those of the tests of an arc, its own first."""
+        more = [bits for rank, bits in self.others[arc.column] if arc.low <= rank < arc.high]
+        return list(dict.fromkeys([self.own[arc.column], *more]))
+
+    def rank(self, arc: Arc, columns: int) -> int | None:
+        """The first rank of an arc of which a test looks at these columns only."""
+        if not self.own[arc.column] & ~columns:
+            return arc.low
+        ranks = (rank for rank, bits in self.others[arc.column] if arc.low <= rank < arc.high and not bits & ~columns)
+        return min(ranks, default=None)
+
+
 class FewestColumns:
     """The fewest columns of the best trees.
 
     Parameters
     ----------
     trees : TreeSet, of which the budget is what the best tree costs, which its search has proved
-    looks : int (columns of the search,), the columns of the data that its tests look at, as bits of a whole number
+    looks : Looks
     most : int, columns of the data that some best tree tests
     """
 
-    def __init__(self, trees: TreeSet, looks: Sequence[int], most: int):
+    def __init__(self, trees: TreeSet, looks: Looks, most: int):
         self.trees, self.looks, self.most = trees, looks, most
         self._arcs: dict[tuple[int, bytes], list] = {}
         self._sets: dict[tuple[int, bytes], list[int]] = {}
@@ -85,11 +112,12 @@ class FewestColumns:
             found.add(0)
         for arc in arcs:
             left, right = self._below(arc, height, most)
-            self._made += len(left) * len(right)
+            looks = self.looks.of(arc)
+            self._made += len(left) * len(right) * len(looks)
             if self._made > MOST_SETS:
                 raise TooMany
-            own = self.looks[arc.column]
-            found.update(both for one in left for two in right if (both := own | one | two).bit_count() <= most)
+            for own in looks:
+                found.update(both for one in left for two in right if (both := own | one | two).bit_count() <= most)
         self._sets[height, part.key] = _smallest(found)
         return self._sets[height, part.key]
 
@@ -104,11 +132,10 @@ class FewestColumns:
     def _tree(self, part, height, cost, columns):
         for arc in self._begins(part, height, cost):
             below = self._below(arc, height, columns.bit_count())
-            if self.looks[arc.column] & ~columns == 0 and all(
-                any(one & ~columns == 0 for one in sets) for sets in below
-            ):
+            rank = self.looks.rank(arc, columns)
+            if rank is not None and all(any(one & ~columns == 0 for one in sets) for sets in below):
                 sides = (self._tree(arc.sides[at], height - 1, self._paid(arc, at, height), columns) for at in (0, 1))
-                return arc.column, arc.low, *sides
+                return arc.column, rank, *sides
         return None
 
 

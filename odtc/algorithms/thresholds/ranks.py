@@ -12,6 +12,7 @@ entry for each label that costs less than the worst one.
     cost of a leaf on rows S = min(Σ positive gains, Σ |negative gains|)                                 (two labels)
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -80,6 +81,11 @@ class RankedRows:
         return len(self.most)
 
     @property
+    def has_copies(self) -> bool:
+        """Whether a given column is left out as it is equal to another one, or mirrors it."""
+        return int((self.alias >= 0).sum()) > len(self.columns)
+
+    @property
     def binary(self) -> bool:
         """Whether every column has two ranks."""
         return bool(self.rank.max(initial=0) <= 1)
@@ -136,6 +142,7 @@ def rank_rows(
     price: float = 0.0,
     least: int = 1,
     keep: bool = False,
+    apart: Sequence | None = None,
 ) -> RankedRows:
     """The data of a search: columns without copies, rows of equal ranks as one, losses as whole numbers.
 
@@ -148,13 +155,14 @@ def rank_rows(
     least : int, rows of the data that each leaf must have
     keep : bool, whether rows stay that cost the same whatever they are predicted, which count as rows that a test
         separates
+    apart : sequence (columns,), what each column is of: copies of another one's stay; None for all of the same
 
     Returns
     -------
     RankedRows
     """
     count = np.ones(len(rank), np.int64) if count is None else count
-    columns, alias, dense = _distinct_columns(rank)
+    columns, alias, dense = _distinct_columns(rank, apart)
     kind, first = merge_rows(dense)
     loss = np.stack([np.bincount(kind, column, len(first)) for column in np.asarray(loss, float).T], axis=1)
     rows = np.bincount(kind, count, len(first)).astype(np.int64)
@@ -239,7 +247,7 @@ def _codes(rank):
         yield column, int(column.max(initial=0)) + 1
 
 
-def _distinct_columns(rank):
+def _distinct_columns(rank, apart):
     """(given columns that are kept, what each given column is, their dense ranks (rows, kept) in as few bytes as hold
     them)."""
     alias, kept, dense, seen = np.full(rank.shape[1], -1), [], [], {}
@@ -256,6 +264,7 @@ def _distinct_columns(rank):
             at
             for one in (ranks, number[-1].astype(ranks.dtype) - ranks)
             for at in seen.get(sha1(one.data, usedforsecurity=False).digest(), ())
+            if apart is None or apart[kept[at]] == apart[f]
             if np.array_equal(dense[at], one)
         ]
         if not places:

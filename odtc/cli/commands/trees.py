@@ -50,7 +50,7 @@ def show(
     if pool is None and number is not None:
         raise ChoiceError(f"--tree picks one of a pool (STEM.pool.json of `odtc fit --pool`); {str(tree)!r} is none")
     if near is not None and number is None:
-        text = near_optimal.show_set(near, using, without, leaves)
+        text = near.text(using, without, leaves)
     else:
         text = near_optimal.show_pool(pool, number) if pool is not None else None
     if to in EXPORTERS.names():

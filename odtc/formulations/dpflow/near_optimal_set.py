@@ -18,6 +18,7 @@ from odtc.algorithms.thresholds.ranks import rank_rows
 from odtc.base import deadline
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, TimeLimitReached
+from odtc.formulations.shared.ranked_tests import columns_asked
 from odtc.problem.branch_penalty import branch_price, objective
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.problem import Problem
@@ -79,7 +80,8 @@ class DpflowNearOptimalTrees:
         self.problem, encoded, depth = problem, problem.encoded, problem.topology.depth
         self._scales = Scales.of(encoded)
         loss, price, unit = in_common_units(encoded.loss, branch_price(problem))
-        self._ranked = rank_rows(self._scales.rank, loss, encoded.copies, price, least_rows(problem), keep=True)
+        apart = columns_asked(encoded, self._scales) if encoded.by_column else None
+        self._ranked = rank_rows(self._scales.rank, loss, encoded.copies, price, least_rows(problem), True, apart)
         self._share = (1 - problem.params.lambda_) * unit
         search = RankSearch(self._ranked, deadline.check)
         self.proved = self._prove(search, depth)

@@ -42,6 +42,8 @@ class Searched:
         Whether Ctrl-C ended it.
     fewest : Fewest
         What is proved of it among the trees of this objective.
+    written : HeapTree or None
+        The same tree with tests of fewer columns of the data, that part the rows as tests of the encoding do.
     certificate : callable or None
         Makes the certificate of the tree and the bound (odtc.verification.certificate), if there can be one.
     uncertified : str
@@ -60,6 +62,7 @@ class Searched:
     phases: str = ""
     interrupted: bool = False
     fewest: Fewest = Fewest()
+    written: HeapTree | None = None
     certificate: Callable[[], dict] | None = None
     proved: bool = False
     uncertified: str = ""

@@ -102,18 +102,20 @@ class _Counted:
 
 
 def _fewest_columns(tests: RankedTests, search: RankSearch, depth: int, heap: HeapTree, need: int):
-    """Of the trees that cost as little as one that a search has proved the one with the fewest columns, nested; `need`
-    is what the search was told that this one costs."""
+    """(columns as bits of a whole number, the tree, nested): of the trees that cost as little as one that a search has
+    proved the one with the fewest columns; `need` is what the search was told that this one costs."""
+    if tests.encoded.by_column and tests.ranked.has_copies:
+        raise TooMany  # of columns that are equal as a whole the search has one
     looks = tests.looks()
     asked = {feature for test in heap.test[heap.test >= 0] for feature in tests.encoded.tests[test].features}
     rows, known = TreeRows(tests.ranked), search.known(depth)
     if known.upper > need <= known.lower:  # none costs less: it is one of the best, unless its cost was rounded up
         try:
-            return FewestColumns(TreeSet(rows, search, depth, need), looks, len(asked)).solve()[1]
+            return FewestColumns(TreeSet(rows, search, depth, need), looks, len(asked)).solve()
         except NoTree:
             pass
     trees = TreeSet(rows, search, depth, search.value(search.root, depth).upper)
-    return FewestColumns(trees, looks, len(asked)).solve()[1]
+    return FewestColumns(trees, looks, len(asked)).solve()
 
 
 class ThresholdSearch:
@@ -222,7 +224,7 @@ class ThresholdSearch:
         Searched
         """
         problem, depth, paid = self.problem, self.problem.topology.depth, objective(self.problem, heap)
-        scale = 2**depth
+        scale, written = 2**depth, None
         tests = self.tests.counting(scale)
         counted = _Counted(self.search)
         search = RankSearch(tests.ranked, counted.look, room=self.search.room).after(self.search, scale)
@@ -242,14 +244,18 @@ class ThresholdSearch:
         if leaves:
             counted.looks = 0
             try:
-                found = tests.heap_tree(_fewest_columns(tests, search, depth, heap, need), problem.topology)
+                asked, nested = _fewest_columns(tests, search, depth, heap, need)
+                found = tests.heap_tree(nested, problem.topology)
+                written = tests.written(found, asked)
                 columns = objective(problem, found) <= paid and found.n_branch_nodes == heap.n_branch_nodes
+                columns &= written is not None
                 heap = found if columns else heap
             except (TimeLimitReached, MemoryError, TooMany):
                 pass
             except KeyboardInterrupt:
                 deadline.end_soon(IN_HAND)
-        return Searched(heap, paid, False, 0, 1, self.phase, fewest=Fewest(leaves, columns))
+        found = Searched(heap, paid, False, 0, 1, self.phase, fewest=Fewest(leaves, columns))
+        return replace(found, written=written if columns else None)
 
     def _expected(self) -> float:
         """CPU seconds of work over tests of two answers, about."""

@@ -1,21 +1,32 @@
 """The tests of an encoding as ranks of columns, which a search over thresholds takes, and its trees back as tests."""
 
+from collections.abc import Iterable
 from copy import copy
 
 import numpy as np
 
+from odtc.algorithms.near_optimal.fewest_columns import Looks
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import rank_rows
 from odtc.base.memory import require_memory
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
 from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+from odtc.trees.heap_tree import Beyond, HeapTree, blank_arrays, settle
 
 BYTES = (
     24  # of a search for each row and column, at least: ranks and orders of the proof, and of the search for few leaves
 )
 FEWER = "set columns aside (--aside), train on part of the rows (--select, --hold-out), or take --model cart"
+
+
+def columns_asked(encoded: Encoded, scales: Scales) -> list[tuple[int, ...]]:
+    """The columns of the data that the tests of each scale look at."""
+    return [encoded.tests[j].features for j in scales.test(np.arange(scales.n), 0).tolist()]
+
+
+def _bits(features: Iterable[int]) -> int:
+    return sum(1 << feature for feature in set(features))
 
 
 class RankedTests:
@@ -52,10 +63,38 @@ class RankedTests:
         scale = self.ranked.columns[column]
         return int(self.scales.test(scale, np.unique(self.scales.rank[:, scale])[rank]))
 
-    def looks(self) -> list[int]:
-        """The columns of the data that the tests of each column of the search look at, as bits of a whole number."""
-        tests = self.scales.test(self.ranked.columns, 0)
-        return [sum(1 << feature for feature in set(self.encoded.tests[j].features)) for j in tests.tolist()]
+    def looks(self) -> Looks:
+        """Which columns of the data the tests of each column of the search can look at."""
+        encoded, own, others = self.encoded, [], []
+        for scale in self.ranked.columns.tolist():
+            tests = self.scales.test(scale, np.unique(self.scales.rank[:, scale])[:-1]).tolist()
+            own.append(_bits(encoded.tests[tests[0]].features))
+            merged = [(rank, encoded.stands_for[j]) for rank, j in enumerate(tests) if encoded.stands_for[j]]
+            told = [(rank, _bits(split.features)) for rank, splits in merged for split, _ in splits]
+            others.append([one for one in told if one[1] != own[-1]])
+        return Looks(own, others)
+
+    def written(self, heap: HeapTree, columns: int) -> HeapTree | None:
+        """The same tree with tests over these columns of the data (bits of a whole number), in place of tests of others
+        that part the rows alike; None if the data is not there to tell their sides."""
+        encoded, splits = self.encoded, {}
+        for test in np.unique(heap.test[heap.test >= 0]).tolist():
+            if _bits(encoded.tests[test].features) & ~columns:
+                same = (one for one, _ in encoded.stands_for[test])
+                splits[test] = next(one for one in same if not _bits(one.features) & ~columns)
+        if not splits:
+            return heap
+        if encoded.dataset is None:
+            return None
+        test, asked = heap.test.copy(), sorted(splits)
+        for at, j in enumerate(asked):
+            test[heap.test == j] = encoded.n_tests + at
+        X = np.stack([np.asarray(encoded.X[:, j]) for j in asked], axis=1)
+        sides = [encoded.left(splits[j]) for j in asked]
+        if any(side is None for side in sides):
+            return None
+        ones_left = np.array([side[0] == answers[0] for side, answers in zip(sides, X.T)])
+        return HeapTree(test, heap.label.copy(), Beyond(tuple(splits[j] for j in asked), X, ones_left))
 
     def tree(self, search: RankSearch, topology: CompleteTree) -> HeapTree:
         """The best tree that a search of `ranked` has found."""

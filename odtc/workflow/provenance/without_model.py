@@ -172,7 +172,7 @@ def _spec(facts: dict) -> RunSpec:
 def _again(facts: dict, spec: RunSpec, where: Path, tree_path: Path) -> Fit:
     dataset = read(where, **spec.reading.keywords)
     problem, tree = pose_run(spec.with_solving(time_limit=None), dataset), read_tree(tree_path)
-    heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, True)
+    heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, True, True)
     paid, said = problem.module.objective(problem, heap), facts["objective"]
     solution = Solution(
         None,
