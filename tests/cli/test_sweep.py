@@ -227,3 +227,22 @@ def test_sizes_of_leaves_and_constraints_are_tried_as_in_tune(tmp_path):
     for bad in (["--min-leaf-rows", "0"], ["--try-constraint", "leafs <= 2"]):
         refused = odtc("sweep", MONKS / "monks-1.csv", "--depths", "1", *bad, "-o", "u", folder=tmp_path)
         assert refused.code == 1 and not (tmp_path / "u").exists(), refused.err
+
+
+def test_nested_choices_and_seeds_are_those_of_tune(tmp_path):
+    """Of one seed each; a study that lies there is told again without a fit."""
+    grid = ("--model", "cart", "--depths", "1,2", "--folds", "2", "--json")
+    tuned = odtc("tune", MONKS / "monks-1.csv", *grid, "--nested", "2", "-o", tmp_path / "t").facts
+    swept = odtc("sweep", MONKS / "monks-1.csv", *grid, "--nested", "2", "-o", tmp_path / "s").facts
+    (one,) = swept["data"].values()
+    seconds = {"seconds": None}
+    assert one["nested"][0] | seconds == tuned["nested"] | seconds
+    again = odtc("sweep", "-o", tmp_path / "s", "--json")
+    (same,) = again.facts["data"].values()
+    assert same["nested"] == one["nested"] and "12 of 12 fits were finished before" in again.err
+    seeds = ("--seeds", "1,2")
+    tuned = odtc("tune", MONKS / "monks-1.csv", *grid, *seeds, "-o", tmp_path / "t").facts
+    (one,) = odtc("sweep", MONKS / "monks-1.csv", *grid, *seeds, "-o", tmp_path / "w").facts["data"].values()
+    assert tuned["seeds"] == [1, 2]
+    for mine, other in zip(tuned["results"], one["results"], strict=True):
+        assert mine["score"] == other["score"] and len(mine["folds"]) == len(other["folds"]) == 4

@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.commands.tune import EACH_FIT, LeafRows, Tries, param_values, print_results, whole_numbers
+from odtc.cli.commands.tune import (
+    EACH_FIT,
+    LeafRows,
+    NestedParts,
+    Tries,
+    nested_text,
+    param_values,
+    print_results,
+    whole_numbers,
+)
 from odtc.cli.options import (
     READING,
     ClusterAddress,
@@ -60,6 +69,7 @@ def sweep(
     try_constraint: Tries = [],
     seeds: Annotated[str, typer.Option("--seeds", metavar="N,M", help="Cross-validation is repeated for each.")] = "0",
     folds: Folds = 5,
+    nested: NestedParts = None,
     score: Score = "accuracy",
     rule: Rule = "best",
     jobs: Jobs = 1,
@@ -88,6 +98,7 @@ def sweep(
     from odtc.evaluation.studies import sweep as study_module
     from odtc.evaluation.studies.cluster import expect_jobs, pool_of
     from odtc.evaluation.studies.engine import Store, run_tasks
+    from odtc.evaluation.studies.nested import nested_of
 
     expect_jobs(jobs)
     for known, given in ((cross_validation.SCORES, score), (cross_validation.RULES, rule)):
@@ -108,6 +119,7 @@ def sweep(
                 "folds": folds,
                 "leaf_rows": whole_numbers(min_leaf_rows, "--min-leaf-rows") or (None,),
                 "tries": tuple(try_constraint),
+                "nested": nested,
             },
             console.say,
         )
@@ -117,9 +129,11 @@ def sweep(
     task = TASKS.get(study.spec.reading.task)
     score = cross_validation.score_of(study.spec.reading.task, score)
     if script:
-        _write_script(script, o, abs(jobs), len(study.tasks), study.spec.solving.time_limit)
+        n_tasks = len(study.tasks) + len(study.inner_tasks)
+        _write_script(script, o, abs(jobs), n_tasks, study.spec.solving.time_limit)
         return
-    tasks = study.tasks if which[1] == 1 else study.part(*which)
+    own = study.tasks
+    tasks = own + study.inner_tasks if which[1] == 1 else study.part(*which)
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(pool_of(jobs, cluster, console.say))
         done = stack.enter_context(console.counted(len(tasks), "fits"))
@@ -132,6 +146,10 @@ def sweep(
 
         try:
             results = run_tasks(tasks, pool, Store(o / "tasks"), tell)
+            honest = {}
+            if which[1] == 1:
+                again = lambda some: run_tasks(some, pool, Store(o / "tasks"))
+                honest = nested_of(study, results[len(own) :], score, rule, again)
         except KeyboardInterrupt:
             console.say(f"odtc: interrupted; the finished fits are kept: `odtc sweep -o {o}` goes on")
             raise typer.Exit(1) from None
@@ -140,13 +158,19 @@ def sweep(
     if which[1] > 1:
         console.say(f"part {part} is done: {len(tasks):,} fits; `odtc sweep -o {o}` makes the table when all are")
         return
-    facts = study_module.conclude(study, results, o, score, rule, console.say)
+    facts = study_module.conclude(study, results[: len(own)], o, score, rule, console.say)
+    settings = [setting for setting, _ in study.settings]
+    for path, parts in honest.items():
+        facts["data"][path]["nested"] = [one if isinstance(one, str) else one.to_json() for one in parts]
     if as_json:
         console.print_json(facts)
         return
     for path, one in facts["data"].items():
         print(Path(path).name)
         print_results(one["results"], one["best"], score, len(study.seeds) * study.folds, task)
+        for seed, made in zip(study.seeds, honest.get(path, ())):
+            told = made if isinstance(made, str) else nested_text(made, settings, task)
+            print(told if len(study.seeds) == 1 else f"{told} (seed {seed})")
         print()
     print("wrote " + ", ".join(facts["files"]))
 

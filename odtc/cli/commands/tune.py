@@ -36,6 +36,15 @@ Tries = Annotated[
     ),
 ]
 
+NestedParts = Annotated[
+    int | None,
+    typer.Option(
+        "--nested",
+        metavar="K",
+        help="Also choose without each of K parts of the data, and score on it: what tuning itself costs.",
+    ),
+]
+
 
 @takes(
     Part(ModelSpec, only=("start", "class_weight", "cost", "constraints")),
@@ -65,15 +74,16 @@ def tune(
     min_leaf_rows: LeafRows = None,
     encoding: Encodings = ["auto"],
     try_constraint: Tries = [],
-    folds: Folds = 5,
-    nested: Annotated[
-        int | None,
+    seeds: Annotated[
+        str | None,
         typer.Option(
-            "--nested",
-            metavar="K",
-            help="Also choose without each of K parts of the data, and score on it: what tuning itself costs.",
+            "--seeds",
+            metavar="N,M",
+            help="Cross-validation is repeated for each, by folds of its own; by default that of --seed.",
         ),
     ] = None,
+    folds: Folds = 5,
+    nested: NestedParts = None,
     score: Score = "accuracy",
     rule: Rule = "best",
     jobs: Jobs = 1,
@@ -85,6 +95,7 @@ def tune(
     STEM.tune.json."""
     import contextlib
     import json
+    from dataclasses import replace
 
     from odtc.base.atomic_write import write_text
     from odtc.data.reading import read
@@ -118,6 +129,8 @@ def tune(
     stem = stem_named(o, f"{dataset.name}_tuned")
     task = TASKS.get(dataset.task)
     score = cross_validation.score_of(dataset.task, score)
+    every = whole_numbers(seeds, "--seeds") or (seed,)
+    every, seed = tuple(dict.fromkeys(every)), every[0]
     cross_validation.deal_rows(dataset, folds, seed)  # too many are said before the work
     outer = cross_validation.outer_folds(dataset, nested, seed) if nested is not None else None
     (
@@ -130,12 +143,15 @@ def tune(
     store.make()
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(pool_of(jobs, cluster, console.say))
-        done = stack.enter_context(console.counted(len(settings) * folds * (1 + (nested or 0)), "fits"))
+        done = stack.enter_context(console.counted(len(settings) * folds * len(every) * (1 + (nested or 0)), "fits"))
         tell = lambda fit: done(f"{settings[fit.setting]}, fold {fit.fold + 1}")
 
         def choose(rows):
-            fold = cross_validation.deal_rows(rows, folds, seed)
-            found = cross_validation.run(rows, settings, fold, spec, pool, tell, store)
+            found = [[] for _ in settings]
+            for one in every:
+                fold, own = cross_validation.deal_rows(rows, folds, one), spec.with_solving(seed=one)
+                for mine, more in zip(found, cross_validation.run(rows, settings, fold, own, pool, tell, store)):
+                    mine += [replace(fit, fold=len(mine) + fit.fold) for fit in more]
             results = cross_validation.summarise(settings, found, score)
             return results, cross_validation.best_setting(results, rule)
 
@@ -152,6 +168,7 @@ def tune(
         "n_rows": dataset.n_rows,
         "folds": folds,
         "seed": seed,
+        "seeds": list(every),
         "score": score if task.CLASSES else task.HEADLINE,
         "rule": rule,
         "best": chosen,
@@ -164,14 +181,14 @@ def tune(
     if as_json:
         console.print_json(facts | {"fit": fitted.to_json()} | files)
         return
-    print_results([result.to_json() for result in results], chosen, score, folds, task)
+    print_results([result.to_json() for result in results], chosen, score, folds * len(every), task)
     if honest is not None:
-        print(_told(honest, settings, task))
+        print(nested_text(honest, settings, task))
     print()
     console.print_tree_result(fitted, fitted.to_json() | files, False)
 
 
-def _told(honest, settings, task) -> str:
+def nested_text(honest, settings, task) -> str:
     """What nested cross-validation says, in words."""
     times = {place: honest.chosen.count(place) for place in honest.chosen}
     first = max(times, key=times.get)

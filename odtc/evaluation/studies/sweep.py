@@ -34,6 +34,7 @@ from odtc.evaluation.cross_validation import (
     best_setting,
     deal_rows,
     known,
+    outer_folds,
     points,
     score_fold,
     summarise,
@@ -68,7 +69,8 @@ class FitTask:
     """A setting, fitted without one part of a data set and scored on it: a task of odtc.evaluation.studies.engine.
 
     `data` is a path, `sha256` that of its bytes; `seed` deals the folds and is the solver's. `turn` is that among the
-    depths and prices on the same rows (odtc.evaluation.studies.price_path).
+    depths and prices on the same rows (odtc.evaluation.studies.price_path). With `outer` all of it is without one part
+    of the rows, (place, parts), as of Study.nested.
     """
 
     data: str
@@ -78,6 +80,7 @@ class FitTask:
     fold: int
     folds: int
     turn: int = 0
+    outer: tuple[int, int] | None = None
 
     @property
     def facts(self) -> dict:
@@ -91,7 +94,7 @@ class FitTask:
             "seed": self.seed,
             "fold": self.fold,
             "folds": self.folds,
-        }
+        } | ({} if self.outer is None else {"outer": self.outer})
 
     @property
     def key(self) -> str:
@@ -111,6 +114,8 @@ class FitTask:
     def run(self) -> dict:
         """The scores of the fit. A fit that odtc refuses is a result, too: its `error` says why."""
         dataset = _read(self.data, self.sha256, json.dumps(asdict(self.spec.reading), default=str))
+        if self.outer is not None:
+            dataset = dataset.taken(outer_folds(dataset, self.outer[1], self.seed) != self.outer[0])
         fold = deal_rows(dataset, self.folds, self.seed)
         train, test = dataset.taken(fold != self.fold), dataset.taken(fold == self.fold)
         began, error = time.process_time(), None
@@ -149,6 +154,7 @@ class Study:
     spec: RunSpec = RunSpec()
     leaf_rows: tuple[int | None, ...] = (None,)  # least rows of a leaf
     tries: tuple[str, ...] = ()  # constraints, each tried beside those of all fits, and none
+    nested: int | None = None  # parts of the rows, without each of which the choice is made again and scored on it
 
     @property
     def settings(self) -> list[tuple[Setting, str]]:
@@ -170,12 +176,21 @@ class Study:
 
     @property
     def tasks(self) -> list[FitTask]:
-        """All fits: the folds of one data set and seed side by side, so that a worker reads a file once."""
+        """All fits on all rows: the folds of one data set and seed side by side, so that a worker reads a file once."""
+        return self._tasks([None])
+
+    @property
+    def inner_tasks(self) -> list[FitTask]:
+        """The same fits without each part of `nested`, those of one data set and part side by side."""
+        return self._tasks([(k, self.nested) for k in range(self.nested)]) if self.nested else []
+
+    def _tasks(self, outer: Sequence[tuple[int, int] | None]) -> list[FitTask]:
         settings = self.settings
         turn = turns(setting.of(self.spec).model for setting, _ in settings)
         return [
-            FitTask(path, sha256, spec, seed, fold, self.folds, turn[spec.model.depth, price_of(spec.model)])
+            FitTask(path, sha256, spec, seed, fold, self.folds, turn[spec.model.depth, price_of(spec.model)], without)
             for path, sha256 in zip(self.data, self.sha256)
+            for without in outer
             for setting, encoding in settings
             for seed in self.seeds
             for spec in (self.spec_of(setting, encoding, seed),)
@@ -184,7 +199,7 @@ class Study:
 
     def part(self, which: int, parts: int) -> list[FitTask]:
         """The fits of one of some parts: those that help each other are in one part, if there are enough of them."""
-        tasks = self.tasks
+        tasks = self.tasks + self.inner_tasks
         return [tasks[place] for bundle in bundles(tasks, parts)[which::parts] for place in bundle]
 
     def to_json(self, folder: Path) -> dict:
@@ -200,7 +215,9 @@ class Study:
         lists = {name: tuple(facts[name]) for name in ("data", "sha256", "models", "depths", "encodings", "seeds")}
         lists |= {name: tuple(facts[name]) for name in ("leaf_rows", "tries") if name in facts}
         lists["data"] = tuple(os.path.normpath(folder.resolve() / path) for path in lists["data"])
-        return cls(**lists, params=facts["params"], folds=facts["folds"], spec=RunSpec(*parts))
+        return cls(
+            **lists, params=facts["params"], folds=facts["folds"], spec=RunSpec(*parts), nested=facts.get("nested")
+        )
 
 
 def study_of(data: Sequence[Path], spec: RunSpec, grid: dict, say: Callable[[str], object] = len) -> Study:
@@ -212,7 +229,7 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict, say: Callable[[str
     spec : RunSpec
         What all fits have in common.
     grid : dict
-        `models`, `depths`, `params`, `encodings`, `seeds`, `folds`, `leaf_rows`, `tries`, as of Study.
+        `models`, `depths`, `params`, `encodings`, `seeds`, `folds`, `leaf_rows`, `tries`, `nested`, as of Study.
     say : callable
         Takes what is to be known of each file, in words.
 
@@ -251,6 +268,9 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict, say: Callable[[str
             say(f"{dataset.name}: {note}")
         for seed in study.seeds:
             deal_rows(dataset, study.folds, seed)
+            outer = outer_folds(dataset, study.nested, seed) if study.nested is not None else None
+            for k in range(study.nested or 0):
+                deal_rows(dataset.taken(outer != k), study.folds, seed)
         if study.tries:
             encoded = encode(dataset, study.encodings[0])
             for text in study.tries:
