@@ -35,7 +35,8 @@ def text_pieces(path, size: int) -> Iterator[bytes]:
                 try:
                     text = decoder.decode(data, final=not data).encode()
                 except UnicodeDecodeError as problem:
-                    place = done - len(pending) + problem.start
+                    # What the decoder was at: what was pending and this piece, but for a mark that it left out.
+                    place = done + len(data) - len(problem.object) + problem.start
                     line = _lines_before(path, packed, place) + 1
                     raise not_utf8(path, problem.object[problem.start], line, place) from None
             done += len(data)

@@ -320,6 +320,13 @@ ERRORS = {
     "ragged quoted": ("d.csv", 'a,y\n"1\n2",p\n1\n', {}, DataError, ["expected 2 cells", "got 1", "row 2"]),
     "open quote": ("d.csv", 'a,y\n1,p\n"2,q\n', {}, DataError, ["quoted", "row 2"]),
     "odd quote": ("d.csv", 'a,y\n"1"2,p\n', {}, DataError, ["quoted", "row 1"]),
+    "a mark, and latin-1": (
+        "d.csv",
+        b"\xef\xbb\xbfa,y\n1,x\n" + "2,café\n".encode("latin-1"),
+        {},
+        DataError,
+        ["UTF-8", "0xe9", "line 3", "byte 17"],
+    ),
     "latin-1": ("d.csv", "a,y\n1,café\n".encode("latin-1"), {}, DataError, ["UTF-8", "0xe9", "line 2", "byte 10"]),
     "repeated name": ("d.csv", "a,b,a,y\n1,2,3,p\n", {}, DataError, ["'a'", "column 1", "column 3"]),
     "repeated quoted": ("d.csv", '"a", a,y\n1,2,p\n', {}, DataError, ["'a'", "column 1", "column 2"]),
