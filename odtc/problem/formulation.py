@@ -371,6 +371,10 @@ class CountsNearOptimal(Protocol):
         """Raises ChoiceError if they cannot be counted, as if leaves answer numbers."""
         ...
 
+    def lists_only(self, problem: Problem) -> bool:
+        """Whether they can be listed in order, but not counted, as under most constraints."""
+        return False
+
     @abstractmethod
     def near_optimal_trees(
         self, problem: Problem, within: float, relative: bool, known: HeapTree | None

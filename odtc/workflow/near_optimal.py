@@ -10,7 +10,7 @@ from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
 from odtc.base.staging import remove
 from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
-from odtc.problem.formulation import FORMULATIONS, NearOptimal
+from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal, NearOptimal
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Branch, Tree
 from odtc.workflow.near_optimal_set import Within, expect_within
@@ -18,6 +18,7 @@ from odtc.workflow.row_selection.selection import fill_leaves
 
 SCHEMA = "odtc.pool/1"
 SUFFIX = ".pool.json"
+LISTED = 1000  # trees within a bound, where they are listed since they cannot be counted
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,13 @@ def expect_pool(problem: Problem, most: int, within: float | str | None = None) 
         )
     if within is not None:
         Within.of(within)
+
+
+def pool_size(problem: Problem, most: int | None, within: float | str | None) -> int | None:
+    """How many trees a pool holds; of trees within a bound that cannot be counted without a list LISTED, None if no
+    pool is asked for."""
+    counted = most is not None or within is None or not problem.module.can(CountsNearOptimal)
+    return most if counted or not problem.module.lists_only(problem) else LISTED
 
 
 def expect_pool_options(problem: Problem, most: int | None, within: float | str | None) -> None:

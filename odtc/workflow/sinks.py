@@ -86,7 +86,7 @@ class FileSink(Sink):
         selection.
     pool, within : int or None, float, str or None
         How many trees near the best STEM.pool.json shall hold, and how far from it; without `pool`, STEM.near.json
-        counts those within.
+        counts those within, or if constraints forbid that, STEM.pool.json lists them.
     log : bool
         Whether the solver's log is kept.
     certificate : bool
@@ -134,6 +134,7 @@ class FileSink(Sink):
         if self.pool is not None or self.within is not None:
             from odtc.workflow import near_optimal  # imported when it is asked for, as the command starts sooner
 
+            self.pool = near_optimal.pool_size(problem, self.pool, self.within)
             near_optimal.expect_pool_options(problem, self.pool, self.within)
         self._refuse_what_cannot_be(problem, spec)
         if self.certificate:

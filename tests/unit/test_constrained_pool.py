@@ -1,5 +1,7 @@
 """Pools under constraints: all trees that keep them, with any labels, in order and none twice, by trying every tree."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,8 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import near_optimal
 from odtc.workflow.near_optimal_set import near_optimal_set
+from tests.command_line import MONKS
+from tests.command_line import odtc as command
 
 
 def every_tree(encoded, rows, depth, node=1):
@@ -86,3 +90,13 @@ def test_what_has_no_pool_is_told_why():
         match="are listed over at most 600 tests, got 8.. tests; take fewer .--encoding auto:bins=8",
     ):
         near_optimal(posed(5, ["recall[p] >= 0.5"], 2, numbers=10**6, rows=300), 3)
+
+
+def test_within_alone_lists_the_trees_that_cannot_be_counted(tmp_path):
+    words = ("fit", MONKS / "monks-2.csv", "--depth", 1, "--encoding", "onehot", "--within", "5%")
+    kept = ("--constraint", "recall[1] >= 0.2")
+    assert command(*words, *kept, "-o", tmp_path / "one").code == 0
+    assert command(*words, *kept, "--pool", 1000, "-o", tmp_path / "two").code == 0
+    listed, asked = (json.loads((tmp_path / f"{stem}.pool.json").read_text()) for stem in ("one", "two"))
+    assert listed["trees"] == asked["trees"] and listed["complete"]
+    assert command(*words, "-o", tmp_path / "free").code == 0 and (tmp_path / "free.near.json").is_file()

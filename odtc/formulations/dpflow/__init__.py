@@ -269,6 +269,13 @@ def expect_counting(problem: Problem) -> None:
         )
 
 
+def lists_only(problem: Problem) -> bool:
+    """Whether the trees near the best are listed, not counted: under constraints on more than rows of leaves."""
+    from odtc.formulations.dpflow import ranked_trees
+
+    return ranked_trees.by_constraints(problem) and not moments.by_moments(problem)
+
+
 def near_optimal_trees(
     problem: Problem, within: float, relative: bool, known: HeapTree | None
 ) -> DpflowNearOptimalTrees:

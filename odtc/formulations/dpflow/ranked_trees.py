@@ -51,6 +51,11 @@ def expect_leaf_rows_alone(problem: Problem) -> None:
         )
 
 
+def by_constraints(problem: Problem) -> bool:
+    """Whether the trees are those that keep constraints on more than rows of leaves, each with any labels."""
+    return _beyond_rows(problem) is not None
+
+
 def _beyond_rows(problem: Problem) -> Constraint | None:
     """The first constraint on more than the rows of leaves."""
     return next((given for given in problem.constraints if given.name not in ROWS), None)
