@@ -232,8 +232,19 @@ class Model:
             yield begin, end, part.sparse() if isinstance(part, Entries) else part
 
     def column_entries(self, most: int = CHUNK) -> Iterator[tuple[int, int, Any]]:
-        """As `column_chunks`, with Entries, which need no scipy, in place of arrays; arrays of a model that was read
-        from a file."""
+        """The same by plain arrays, without scipy, whose import takes longer than to write a small model.
+
+        Parameters
+        ----------
+        most : int
+            As of `column_chunks`.
+
+        Returns
+        -------
+        iterator of (int, int, Entries)
+            Begin, end, and the columns begin .. end - 1; a csc_array in place of Entries if the model was read from a
+            file. Both have `data`, `indices`, `indptr` and `nnz`.
+        """
         for block in self.columns:
             if self.matrix is not None:
                 yield block.start, block.stop, self.matrix[:, block.start : block.stop]
@@ -264,7 +275,17 @@ class Model:
     def row_entries(
         self, most: int = CHUNK, blocks: Iterable[Block | NamedBlock] | None = None
     ) -> Iterator[tuple[int, int, Any]]:
-        """As `row_chunks`, with Entries in place of arrays, as of `column_entries`."""
+        """The same by plain arrays, without scipy.
+
+        Parameters
+        ----------
+        most, blocks : as of `row_chunks`
+
+        Returns
+        -------
+        iterator of (int, int, Entries)
+            Begin, end, and the rows begin .. end - 1; a csr_array as of `column_entries`.
+        """
         whole = self.matrix.tocsr() if self.matrix is not None else None
         for block in self.rows if blocks is None else blocks:
             if whole is not None:
