@@ -196,6 +196,24 @@ def lend(path: Path, name: Path) -> None:
         shutil.copyfile(path, name)
 
 
+def limit_cpu(seconds: int) -> None:
+    """Ends this process once it has taken so many CPU seconds; on Windows nothing does."""
+    if WINDOWS:
+        return
+    import resource
+
+    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    soft = seconds if most == resource.RLIM_INFINITY else min(seconds, most)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, most))
+
+
+def lower_priority(nice: int) -> None:
+    """Leaves the processor to other processes, as `nice` does; on Windows nothing changes. Linux has a priority of each
+    thread: it is that of the main one."""
+    if not WINDOWS:
+        os.setpriority(os.PRIO_PROCESS, os.getpid(), max(nice, os.getpriority(os.PRIO_PROCESS, os.getpid())))
+
+
 def hold(handle: int) -> bool:
     """Locks an open file until it is closed or the process ends, however it ends; whether nobody else holds it.
 

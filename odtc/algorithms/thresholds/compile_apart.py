@@ -1,8 +1,10 @@
 """The kernels, compiled by a process apart while the search goes on in numpy: `python -m` this module does it.
 
 numba needs some twelve CPU seconds for them, once on a machine. A search with a short limit would never wait for that;
-a second processor, if there is one, has them on disk before the limit, or for the next command. One process compiles at
-a time, and it ends with the process that has started it: its input ends then.
+a second processor, if there is one, has them on disk before the limit, or for the next command. One process compiles
+at a time. Its input ends with the process that has started it: it then goes on at a low priority, ALONE seconds at
+most, as else commands that end sooner would begin the same function again and again; and it never takes more than MOST
+CPU seconds.
 """
 
 import atexit
@@ -10,11 +12,15 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 from odtc.base import system
 
 LOCK = "compiling.lock"  # beside what is compiled; held by the process that compiles
 ENDED = 5.0  # seconds that the process has to end in
+ALONE = 120.0  # seconds that it goes on once the process that has started it has ended
+NICE = 10  # its priority then, as `nice` counts it
+MOST = 60  # CPU seconds of it
 
 _process: subprocess.Popen | None = None
 
@@ -25,18 +31,25 @@ def begin(name: str) -> None:
     global _process
     if _process is not None or system.cores() < 2 or system.WINDOWS:
         return
-    command = [sys.executable, "-m", __name__, name]
+    command = [sys.executable, "-m", __name__, name, str(ALONE)]
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     try:
         _process = subprocess.Popen(command, **streams, **system.own_group())
     except OSError:  # no more processes are granted: the search does without
         return
-    atexit.register(end)
+    atexit.register(leave)
 
 
 def goes_on() -> bool:
     """Whether the process that `begin` has started compiles still."""
     return _process is not None and _process.poll() is None
+
+
+def leave() -> None:
+    """Lets that process go on alone, if it compiles still."""
+    if _process is not None:
+        _process.stdin.close()
+        _process.poll()
 
 
 def end() -> None:
@@ -48,9 +61,13 @@ def end() -> None:
         _process.wait(ENDED)
 
 
-def _end_with_parent() -> None:
-    """Ends this process when its input ends."""
+def _end_after_parent(seconds: float) -> None:
+    """Ends this process some time after its input has ended, and lowers its priority until then."""
     sys.stdin.buffer.read()
+    if seconds > 0:
+        os.chdir("/")  # so that no folder is held
+        system.lower_priority(NICE)
+        time.sleep(seconds)
     os._exit(1)
 
 
@@ -76,7 +93,8 @@ def main() -> None:
 
     with open(compiled.place(sys.argv[1]) / LOCK, "wb") as held:
         if system.hold(held.fileno()):
-            threading.Thread(target=_end_with_parent, daemon=True).start()
+            system.limit_cpu(MOST)
+            threading.Thread(target=_end_after_parent, args=(float(sys.argv[2]),), daemon=True).start()
             _compile(sys.argv[1])
             os._exit(0)  # an interpreter that ends in order waits for the lock of the input, which that thread holds
 

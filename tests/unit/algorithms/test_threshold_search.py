@@ -909,7 +909,23 @@ def test_kernels_are_compiled_by_one_process_apart_that_ends_with_this_one(tmp_p
             fcntl.flock(held, fcntl.LOCK_UN)
             time.sleep(0.01)
     assert compile_apart.goes_on()
-    second = subprocess.run([sys.executable, "-m", compile_apart.__name__, "depth_two"], stdin=subprocess.DEVNULL)
+    second = subprocess.run([sys.executable, "-m", compile_apart.__name__, "depth_two", "0"], stdin=subprocess.DEVNULL)
     assert second.returncode == 0 and compile_apart.goes_on()  # it left the work to the first
     compile_apart.end()
     assert first.poll() is not None and not compile_apart.goes_on()
+
+
+@pytest.mark.skipif(not compiled.available() or system.WINDOWS, reason="numba is not installed")
+@pytest.mark.parametrize("alone", [0, 1.5])
+def test_what_compiles_goes_on_a_while_after_the_process_that_has_started_it(alone, tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    command = [sys.executable, "-m", compile_apart.__name__, "depth_two", str(alone)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        while not list(tmp_path.rglob(compile_apart.LOCK)):
+            time.sleep(0.02)
+        time.sleep(0.2)
+        process.stdin.close()
+        if alone:
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(0.7)
+        assert process.wait(60) == 1 and not list(tmp_path.rglob("*depth_two.depth_two*.nbi"))
