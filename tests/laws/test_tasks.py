@@ -894,7 +894,7 @@ def test_what_is_of_classes_alone_refuses_a_task_in_a_sentence(fitted_tasks, nam
     vary = ["frontier", *given, "--depth", "1"]
     for words, why in (
         (["select", *given], "odtc select is about classes"),
-        (["refit", "policy1.tree.json", *given], "odtc refit is about classes"),
+        (["refit", "policy1.tree.json", *given], "odtc refit compares the classes that trees predict"),
         ([*vary, "--vary", "accuracy >= 0.1:0.3:0.1"], "is about classes"),
     ):
         refused = command(*words, folder=fitted_tasks)

@@ -79,13 +79,13 @@ def refit(
     from odtc.workflow.messages import read_notes
     from odtc.workflow.provenance.without_model import data_of_tree, write_record
 
-    expect_classes(spec.reading.task, "odtc refit")
     old = read_tree(tree)
     if not TASKS.get(old.task).CLASSES:
         raise ChoiceError(
             f"odtc refit compares the classes that trees predict, and {str(tree)!r} is of --task {old.task}; fit the "
             f"new data by itself, with `odtc fit --task {old.task}`"
         )
+    expect_classes(spec.reading.task, "odtc refit")
     if spec.reading.target is None:
         spec = replace(spec, reading=replace(spec.reading, target=old.target))
     depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)
