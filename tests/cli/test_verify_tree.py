@@ -1,5 +1,6 @@
 """`odtc verify TREE.json`: a tree is the one of the run beside it, with the counts of its data, or it is refused."""
 
+import hashlib
 import json
 
 import pytest
@@ -125,3 +126,41 @@ def test_a_record_of_other_types(without_model, model, tmp_path):
     (tmp_path / "m.run.json").write_text(json.dumps(record))
     assert "fit.model" in refused(odtc("verify", "m.tree.json", folder=tmp_path))
     assert odtc("report", "m", "-o", "m.html", folder=tmp_path).code == 0
+
+
+def _forged(folder, root, cost):
+    """The tree and the record of a run without a model, made fit for another tree and its cost as a bound."""
+    tree, record = (json.loads((folder / f"m.{kind}.json").read_text()) for kind in ("tree", "run"))
+    tree["root"] = root
+    (folder / "m.tree.json").write_text(json.dumps(tree))
+    record["fit"]["tree"]["sha256"] = hashlib.sha256((folder / "m.tree.json").read_bytes()).hexdigest()
+    record |= {"objective": cost, "bound": cost, "gap": 0.0, "history": [[0.1, cost, cost]]}
+    (folder / "m.run.json").write_text(json.dumps(record))
+    said = odtc("verify", "m.tree.json", "--json", folder=folder)
+    return {one["check"]: one["text"] for one in said.facts["checks"] if not one["passed"]}
+
+
+def _leaf(*held):
+    return {"label": "no" if held[0] >= held[1] else "yes", "counts": list(map(float, held)), "rows": list(held)}
+
+
+def _split(feature, threshold, left, right):
+    test = {"kind": "threshold", "feature": feature, "threshold": threshold}
+    return {"split": test, "left": left, "right": right}
+
+
+def test_a_bound_that_a_record_claims_is_held_against_trees_in_hand(tmp_path):
+    """CART's, that of a search of a moment, that of the certificate of the same stem, and this tree made smaller."""
+    cells = [(a, b) for a in range(2) for b in range(2) for _ in range(6)]
+    told = [(a, b, "yes" if a != b or (i == 0 and a) else "no") for i, (a, b) in enumerate(cells)]
+    (tmp_path / "d.csv").write_text("a,b,y\n" + "".join(f"{a},{b},{y}\n" for a, b, y in told))
+    assert odtc("fit", "d.csv", "--depth", 2, "--certificate", "-o", "m", folder=tmp_path).code == 0
+    assert odtc("verify", "m.tree.json", folder=tmp_path).code == 0
+    assert not _forged(tmp_path, json.loads((tmp_path / "m.tree.json").read_text())["root"], 0.0)
+    stump = _split("a", 0.5, _leaf(6, 6), _leaf(6, 6))
+    failed = _forged(tmp_path, stump, 12.0)
+    assert failed.keys() == {"bound", "smallest"}
+    assert "costs 0" in failed["bound"] and "this tree without needless tests costs 12" in failed["smallest"]
+    (tmp_path / "m.certificate.json").unlink()
+    failed = _forged(tmp_path, stump, 12.0)
+    assert "but the tree of a short search costs 0" in failed["bound"] or "but CART costs 0" in failed["bound"]

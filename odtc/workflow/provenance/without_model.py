@@ -5,6 +5,7 @@ the tree and the data file by their SHA-256; the tree is posed and counted again
 end and the seconds are the words of the run.
 """
 
+import contextlib
 import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,9 +18,14 @@ from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import OdtcError, TreeError
 from odtc.model.feasibility import Check, is_close
 from odtc.model.solution import Solution, Termination
+from odtc.problem.constraints.constraint import broken
 from odtc.problem.parameters import params_to_json
+from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
-from odtc.trees.tree import read_tree
+from odtc.trees.simplifying import simplify_tree
+from odtc.trees.tree import Branch, Tree, read_tree
+from odtc.verification.known_trees import against_known, is_below
+from odtc.workflow.compiling import greedy, quickly_searched
 from odtc.workflow.decoding import without_model
 from odtc.workflow.posing import pose_run
 from odtc.workflow.provenance.rechecking import check_record
@@ -27,6 +33,7 @@ from odtc.workflow.results import Fit
 from odtc.workflow.row_selection.selection import rounds_of
 from odtc.workflow.run_record import SHAPE as RECORD
 from odtc.workflow.run_record import write_run
+from odtc.workflow.solving import learns
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
 FIT = {
@@ -191,10 +198,53 @@ def _again(facts: dict, spec: RunSpec, where: Path, tree_path: Path) -> Fit:
         Check("tree file", same, f"{tree_path.name} holds {'the' if same else 'other than the'} counts of the data"),
         Check("objective", is_close(paid, said), f"the tree costs {paid:.10g}, the run said {said:.10g}"),
     ]
+    told = {name: facts["fit"].get(name) for name in ("certified", "fewest_leaves", "fewest_columns")}
+    known = _known_trees(problem, tree_path, paid) if bound is not None else []
     if bound is not None:
-        fits = bound <= paid or is_close(bound, paid)
-        checks.append(Check("bound", fits, f"the run said {bound:.10g}, this tree costs {paid:.10g}"))
+        contradiction, others = against_known(problem, None, bound, known)
+        fits = not contradiction and not is_below(problem, paid, bound)
+        checks.append(Check("bound", fits, f"the run said {bound:.10g}, this tree costs {paid:.10g}{others}"))
+    if told["fewest_leaves"]:
+        smaller = _smaller(problem, heap, paid, known, bool(told["fewest_columns"]))
+        checks.append(Check("smallest", smaller is None, smaller or "no tree in hand of this objective is smaller"))
     checks.append(check_record(facts, said))  # what the tree costs is compared above
     decoded = replace(done.decoded, checks=[*done.decoded.checks, *checks])
-    told = {name: facts["fit"].get(name) for name in ("certified", "fewest_leaves", "fewest_columns")}
     return replace(done, decoded=decoded, **told)
+
+
+def _known_trees(problem: Problem, tree_path: Path, paid: float) -> list[tuple[str, HeapTree]]:
+    """Trees in hand beside that of a run, by name: CART's, that of a search of a moment if it costs less than `paid`,
+    and that of the certificate of the same stem."""
+    found = [] if learns(problem) else [*greedy(problem), *quickly_searched(problem, paid)]
+    path = Path(str(tree_path).removesuffix(".tree.json") + ".certificate.json")
+    with contextlib.suppress(OdtcError, SchemaError, KeyError, TypeError, ValueError):
+        tree = Tree.from_json(read_object(path, "a certificate", TreeError)["tree"])
+        found.append((path.name, HeapTree.from_tree(tree, problem.encoded, problem.topology)))
+    return found
+
+
+def _smaller(problem: Problem, heap: HeapTree, paid: float, known, columns: bool) -> str | None:
+    """The first tree in hand that costs no more than this one and has fewer leaves, or with as many leaves fewer
+    `columns`, in words; None if there is none."""
+    own = simplify_tree(heap.to_tree(problem.encoded))
+    with contextlib.suppress(TreeError):
+        known = [
+            ("this tree without needless tests", HeapTree.from_tree(own, problem.encoded, problem.topology)),
+            *known,
+        ]
+    size = _size(problem, heap)
+    for name, other in known:
+        less = _size(problem, other)
+        if less[: 1 + columns] < size[: 1 + columns] and not broken(problem, other):
+            costs = problem.module.objective(problem, other)
+            if costs <= paid or is_close(costs, paid):
+                told = f"{name} costs {costs:.10g}, leaves {less[0]}, columns {less[1]}"
+                return f"{told}; of this tree they are {size[0]} and {size[1]}"
+    return None
+
+
+def _size(problem: Problem, heap: HeapTree) -> tuple[int, int]:
+    """(leaves, columns that are tested)."""
+    tree = heap.to_tree(problem.encoded)
+    asked = {feature for node, _ in tree.walk() if isinstance(node, Branch) for feature in node.split.features}
+    return tree.n_leaves, len(asked)
