@@ -46,9 +46,12 @@ def sorted_entries(
     lines, across = size
     indptr = np.zeros(lines + 1, np.int32)
     np.cumsum(np.bincount(line, minlength=lines), out=indptr[1:])
-    key = line.astype(np.int64) * across
-    key += place
+    key: np.ndarray = line.astype(np.uint32 if lines * across < 2**32 else np.int64)
+    np.multiply(key, across, out=key, casting="unsafe")
+    np.add(key, place, out=key, casting="unsafe")
     if (key[1:] < key[:-1]).any():
         order = np.argsort(key)
-        place, data = place[order], data[order]
-    return Entries(np.ascontiguousarray(data), place.astype(np.int32), indptr, across, by_rows)
+        del key
+        place = place[order]
+        data = data[order]
+    return Entries(np.ascontiguousarray(data), place.astype(np.int32, copy=False), indptr, across, by_rows)

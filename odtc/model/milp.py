@@ -556,5 +556,6 @@ def _sorted(
     pieces = [piece for term in terms if (piece := term.part(*first, by_rows, second)) is not None]
     pieces = pieces or [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
     rows, columns, coefs = (part[0] if len(part) == 1 else np.concatenate(part) for part in zip(*pieces))
+    pieces.clear()
     lines, places = (rows, columns) if by_rows else (columns, rows)
     return sorted_entries(lines - low, places, coefs, (high - low, across), by_rows)
