@@ -152,7 +152,7 @@ def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
     """Text if some cell is text, booleans if all are, else numbers; `declared`: a categorical dtype."""
     known = [None if _is_missing(value) else value for value in values]
     there = [value for value in known if value is not None]
-    if declared or any(isinstance(value, str) for value in there):
+    if declared or any(isinstance(value, str) or _is_interval(value) for value in there):
         text = pl.Series([None if value is None else _text(value, place) for value in known], dtype=pl.String)
         return text.cast(pl.Categorical) if declared else text
     if there and all(isinstance(value, (bool, np.bool_)) for value in there):
@@ -210,13 +210,19 @@ def _number(value, place: str) -> float:
 def _text(value, place: str) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
-    if not isinstance(value, (str, int, float, np.number)) and not hasattr(value, "isoformat"):
+    known = isinstance(value, (str, int, float, np.number)) or hasattr(value, "isoformat") or _is_interval(value)
+    if not known:
         raise _strange(value, place)
     return str(value)
 
 
 def _strange(value, place: str) -> TypeError:
     return TypeError(f"argument must be a string or a number in every cell of {place}, not {type(value).__name__!r}")
+
+
+def _is_interval(value) -> bool:
+    """Whether a cell is an interval of pandas, as `pandas.cut` makes them."""
+    return type(value).__name__ == "Interval"
 
 
 def _is_missing(value) -> bool:

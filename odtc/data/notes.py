@@ -19,7 +19,17 @@ from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import TimeLimitReached
 
 FEW = 3  # rows of a class from which on there is no remark on it
-OF_WORDS = ("identifier", "date", "number", "levels")  # kinds of remarks on a column that should be no categories
+# What a column of categories is told that should be none, without anything that differs from one part of the rows to
+# the next: Python shows a warning of one text once.
+OF_WORDS = {
+    "identifier": "holds a level of its own for nearly each row, and no rule learned from it holds for new rows; leave "
+    "it out",
+    "date": "looks like dates or durations, and each is a category of its own; turn it into numbers (a year, a month, "
+    "days since a day), or leave it out",
+    "number": "looks like numbers with a unit, a sign or words among them, and each is a category of its own; write "
+    "plain numbers",
+    "levels": "has so many levels that few rows speak for each; put them into groups, or leave it out",
+}
 SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
 IDENTIFIER = 20  # rows from which on a column of different values is remarked on
 MARKS = {"-", "--", ".", "n/a", "#n/a", "na", "none", "nil", "missing", "unknown", "nan", "null", "not available"}
@@ -83,14 +93,14 @@ def notes_on_words(X: np.ndarray, features: tuple[Feature, ...]) -> list[Note]:
     Returns
     -------
     list of Note
-        Their texts name no option of a command line.
+        Their texts name no option of a command line, and no value.
     """
     words = [at for at, feature in enumerate(features) if feature.kind == CATEGORICAL]
     rows = Dataset(
         "X", X[:, words], np.zeros(len(X), np.int32), tuple(features[at] for at in words), (), np.ones(len(X))
     )
     found = [note for remark in (_identifiers, _levels) for note in remark(rows) if note.kind in OF_WORDS]
-    return [replace(note, text=note.text.replace(" with --aside", "")) for note in found]
+    return [replace(note, text=f"column {note.column!r} {OF_WORDS[note.kind]}") for note in found]
 
 
 def _header(dataset: Dataset) -> Iterator[Note]:

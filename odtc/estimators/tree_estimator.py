@@ -27,11 +27,15 @@ WARNING = "WARNING: "  # how a message begins that a caller must not miss
 
 
 def _dense(X):
-    """A sparse matrix of scipy as an array, in which cells that are not stored are 0; anything else as it is."""
+    """A sparse matrix of scipy, or a data frame with sparse columns, with all its cells, those that are not stored 0;
+    anything else as it is."""
+    if hasattr(X, "iloc") and getattr(X, "ndim", 2) == 2:
+        sparse = {name: kind.subtype for name, kind in X.dtypes.items() if str(kind).startswith("Sparse[")}
+        return X.astype(sparse) if sparse else X
     if not issparse(X):
         return X
     require_memory(
-        8.0 * X.shape[0] * X.shape[1], f"the sparse matrix of shape {X.shape} as an array", "take fewer rows or columns"
+        8.0 * float(np.prod(X.shape)), f"the sparse matrix of shape {X.shape} as an array", "take fewer rows or columns"
     )
     return X.toarray()
 

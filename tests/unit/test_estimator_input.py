@@ -86,6 +86,22 @@ def test_a_sparse_matrix_is_the_array_that_it_stands_for():
         np.testing.assert_array_equal(tree.predict_proba(form(X)), tree.predict_proba(X))
 
 
+def test_a_frame_with_sparse_columns_and_intervals_is_read_as_what_it_holds():
+    y, cells = [0, 1, 0, 1], [0.0, 0.0, 3.0, 0.0]
+    plain = pd.DataFrame({"a": cells, "r": ["(0, 1]", "(1, 2]", "(0, 1]", "(1, 2]"]})
+    given = plain.assign(a=pd.arrays.SparseArray(cells), r=pd.cut(pd.Series([1, 2, 1, 2]), [0, 1, 2]))
+    tree = OptimalTreeClassifier(max_depth=2).fit(given, y)
+    assert tree.tree_.to_json() == OptimalTreeClassifier(max_depth=2).fit(plain, y).tree_.to_json()
+    np.testing.assert_array_equal(tree.predict(given), y)
+    flags = pd.get_dummies(plain["r"], sparse=True)
+    np.testing.assert_array_equal(OptimalTreeClassifier(max_depth=1).fit(flags, y).predict(flags), y)
+
+
+def test_a_sparse_array_of_one_axis_is_refused_as_a_dense_one_is():
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D"):
+        OptimalTreeClassifier(max_depth=1).fit(sp.coo_array(np.ones(4)), [0, 1, 0, 1])
+
+
 def test_a_sparse_matrix_that_has_no_room_as_an_array_is_refused(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 2**20)
     with pytest.raises(ModelError, match=r"\(3000000, 40\) as an array would take about 0.9 GiB"):
