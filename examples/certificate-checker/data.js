@@ -2,7 +2,7 @@
 "use strict";
 const fs = require("fs");
 const zlib = require("zlib");
-const { expect, NUMBER, levels } = require("./values.js");
+const { expect, NUMBER, levels, trim, trimName } = require("./values.js");
 const taskOf = require("./targets.js");
 const { heldOut } = require("./held-out.js");
 
@@ -37,10 +37,10 @@ function readTable(file) {
   const header = text.replace(/"[^"]*"/g, "").split(/[\r\n]/, 1)[0];
   const sign = /\.(tsv|tab)(\.gz)?$/i.test(file) ? "\t" : [",", ";", "\t"].find((s) => header.includes(s)) || ",";
   const [first, ...rows] = records(text, sign);
-  const names = first.map((name) => name.trim());
+  const names = first.map(trimName);
   expect(new Set(names).size === names.length && names.every(Boolean), "the data has blank or repeated columns");
   rows.forEach((row, i) => expect(row.length === names.length, `row ${i + 1} of the data has ${row.length} cells`));
-  const cells = rows.map((row) => row.map((cell) => (MISSING.has(cell.trim()) ? null : cell.trim())));
+  const cells = rows.map((row) => row.map((cell) => (MISSING.has(trim(cell)) ? null : trim(cell))));
   return { names, cells };
 }
 

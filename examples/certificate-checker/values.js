@@ -41,6 +41,11 @@ function showNumber(v) {
   return `${digits}e${power[0]}${power.slice(1).padStart(2, "0")}`;
 }
 
+// A cell, or a name of a column, without the blanks at its ends, as odtc's reader knows them: U+0085 is one, U+FEFF none.
+const BLANKS = "\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+const without = (signs) => { const ends = new RegExp(`^[${signs}]+|[${signs}]+$`, "g"); return (text) => text.replace(ends, ""); };
+const [trim, trimName] = [without(BLANKS), without(`${BLANKS}\\u001c-\\u001f`)];
+
 // A level is known by a key: the number where all levels are numbers as such, else the word.
 function levels(words) {
   const distinct = [...new Set(words)];
@@ -51,4 +56,4 @@ function levels(words) {
   return { key, keys: [...new Set(sorted.map(key))] };
 }
 
-module.exports = { Refused, refuse, expect, EXACT, NUMBER, whole, alike, isNumber, levels, nearest, decimal, largest, showNumber };
+module.exports = { Refused, refuse, expect, EXACT, NUMBER, whole, alike, isNumber, levels, nearest, decimal, largest, showNumber, trim, trimName };

@@ -163,3 +163,17 @@ def test_what_a_leaf_of_a_median_tells_beside_its_counts_is_bound(tmp_path):
     ]
     said = expect_same([(one, file) for one in (facts, *forged)])
     assert said[0].startswith("proved") and all(line.startswith("refused a leaf") for line in said[1:])
+
+
+def test_blanks_at_the_ends_of_cells_and_names_are_the_same_to_both(tmp_path):
+    """U+0085 is one and U+FEFF none, other than to JavaScript; U+001C is one of names alone."""
+    pairs = []
+    for number, blank in enumerate("\x85\ufeff\x1c\u3000"):
+        file = tmp_path / f"{number}.csv"
+        lines = [("x" + blank, "k", "y")] + [
+            (f"{i % 4}", "ab"[i % 2] + blank * (i % 3 < 1), "np"[i % 3]) for i in (0, 1, 3, 4, 6, 7)
+        ]
+        lines += [("2" + blank * (blank == "\x85"), "a", "n" + blank)] * 2
+        file.write_text("\n".join(map(",".join, lines)) + "\n", encoding="utf-8")
+        pairs.append((certificate(read(file, "y"), 2), file))
+    assert all(line.startswith("proved") for line in expect_same(pairs))
