@@ -10,6 +10,7 @@ too. They are made for sets of at most 0, 1, 2, … columns, until there is one.
 leaf ties with a test.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from odtc.algorithms.near_optimal.tree_set import Arc, Part, TreeSet
@@ -32,7 +33,8 @@ class Looks:
     Attributes
     ----------
     own : list of int (columns of the search,), of the tests of each column
-    others : list of lists of (rank, int), of tests of other columns that part all rows as one of this rank does
+    others : list of lists of (rank, int), rising, of tests of other columns that part all rows as one
+        of this rank does
     """
 
     own: list[int]
@@ -40,15 +42,17 @@ class Looks:
 
     def of(self, arc: Arc) -> list[int]:
         """Those of the tests of an arc, its own first."""
-        more = [bits for rank, bits in self.others[arc.column] if arc.low <= rank < arc.high]
-        return list(dict.fromkeys([self.own[arc.column], *more]))
+        return list(dict.fromkeys([self.own[arc.column], *(bits for _, bits in self._others(arc))]))
 
     def rank(self, arc: Arc, columns: int) -> int | None:
         """The first rank of an arc of which a test looks at these columns only."""
         if not self.own[arc.column] & ~columns:
             return arc.low
-        ranks = (rank for rank, bits in self.others[arc.column] if arc.low <= rank < arc.high and not bits & ~columns)
-        return min(ranks, default=None)
+        return next((rank for rank, bits in self._others(arc) if not bits & ~columns), None)
+
+    def _others(self, arc: Arc) -> list[tuple[int, int]]:
+        told = self.others[arc.column]
+        return told[bisect_left(told, (arc.low,)) : bisect_left(told, (arc.high,))]
 
 
 class FewestColumns:

@@ -65,14 +65,20 @@ class RankedTests:
 
     def looks(self) -> Looks:
         """Which columns of the data the tests of each column of the search can look at."""
-        encoded, own, others = self.encoded, [], []
-        for scale in self.ranked.columns.tolist():
-            tests = self.scales.test(scale, np.unique(self.scales.rank[:, scale])[:-1]).tolist()
-            own.append(_bits(encoded.tests[tests[0]].features))
-            merged = [(rank, encoded.stands_for[j]) for rank, j in enumerate(tests) if encoded.stands_for[j]]
-            told = [(rank, _bits(split.features)) for rank, splits in merged for split, _ in splits]
-            others.append([one for one in told if one[1] != own[-1]])
-        return Looks(own, others)
+        encoded, scales = self.encoded, self.ranked.columns
+        own = [_bits(encoded.tests[j].features) for j in self.scales.test(scales, 0).tolist()]
+        others: list[list[tuple[int, int]]] = [[] for _ in own]
+        ranks: dict[int, np.ndarray] = {}
+        column_of = {scale: column for column, scale in enumerate(scales.tolist())}
+        for j in (j for j, merged in enumerate(encoded.stands_for) if merged):
+            column = column_of.get(int(self.scales.scale[j]))
+            told = {_bits(split.features) for split, _ in encoded.stands_for[j]}
+            if column is not None and told != {own[column]}:
+                if column not in ranks:
+                    ranks[column] = np.unique(self.scales.rank[:, scales[column]])
+                rank = int(np.searchsorted(ranks[column], self.scales.place[j]))
+                others[column] += [(rank, bits) for bits in sorted(told - {own[column]})]
+        return Looks(own, [sorted(one) for one in others])
 
     def written(self, heap: HeapTree, columns: int) -> HeapTree | None:
         """The same tree with tests over these columns of the data (bits of a whole number), in place of tests of others
