@@ -22,7 +22,7 @@ from tests.command_line import odtc as command
 # The functions that look at the clock before the search, by stage.
 STAGES = {
     "columns": {"_distinct_columns"},
-    "rows": {"merge_rows"},
+    "rows": {"_codes"},
     "orders": {"order"},
     "bins": {"__init__"},
 }
