@@ -586,7 +586,7 @@ def _merged_columns(asked, lines: list[Line], of: Sequence[Hashable]):
         line, k = by_place[j]
         return np.take(line.table[k] ^ found.flipped[j], line.code, mode="clip")
 
-    return _merged_equals(asked, found, answers, of)
+    return _merged_equals(asked, found, lambda j, k: np.array_equal(answers(j), answers(k)), of)
 
 
 @dataclass(frozen=True)
@@ -729,14 +729,51 @@ def _merged_nested(asked, lines: list[Scale], scales: np.ndarray, place: np.ndar
             found.sums[tests] = total - of_rank.cumsum(dtype=np.uint64)[at]
             found.flipped[tests] = table[code[0]] > at
 
-    def answers(j: int) -> np.ndarray:
-        return lines[scales[j]].answers(place[j]) ^ found.flipped[j]
+    pairs: dict[tuple[int, int], _TwoScales] = {}
 
-    return _merged_equals(asked, found, answers, of)
+    def alike(j: int, k: int) -> bool:
+        both = int(scales[j]), int(scales[k])
+        if both not in pairs:
+            pairs[both] = _TwoScales(lines[both[0]], lines[both[1]])
+        return pairs[both].alike(int(place[j]), int(place[k]), bool(found.flipped[j] != found.flipped[k]))
+
+    return _merged_equals(asked, found, alike, of)
 
 
-def _merged_equals(asked, found: Sums, answers: Callable[[int], np.ndarray], of: Sequence[Hashable]):
-    """As `_merged_columns`: `answers` gives the column of a test, bool (rows,), flipped if its first answer is 1.
+class _TwoScales:
+    """Which tests of one scale part the rows as a test of another one does, each in one look.
+
+    With r and s the ranks of a row, all rows with r > p and no others have s > q if and only if
+    max {s : r <= p} <= q < min {s : r > p}; they are the rows with s <= q if max {s : r > p} <= q < min {s : r <= p}.
+    """
+
+    def __init__(self, one: Scale, other: Scale):
+        ranks = one.table[one.code].astype(np.int64)
+        others = other.table[other.code].astype(np.int64)
+        many, above = int(ranks.max(initial=0)) + 2, int(others.max(initial=0)) + 1
+        self.many = many
+        least, most = np.full(many, above), np.full(many, -1)
+        np.minimum.at(least, ranks, others)
+        np.maximum.at(most, ranks, others)
+        self.below = np.minimum.accumulate(least), np.maximum.accumulate(most)
+        self.above = (
+            np.append(np.minimum.accumulate(least[::-1])[::-1][1:], above),
+            np.append(np.maximum.accumulate(most[::-1])[::-1][1:], -1),
+        )
+
+    def alike(self, place: int, other: int, opposite: bool) -> bool:
+        """Whether the tests at these places answer alike, or `opposite`, on every row."""
+        at = min(place, self.many - 1)
+        (left_least, left_most), (right_least, right_most) = (
+            (side[0][at], side[1][at]) for side in (self.below, self.above)
+        )
+        if opposite:
+            return bool(right_most <= other < left_least)
+        return bool(left_most <= other < right_least)
+
+
+def _merged_equals(asked, found: Sums, alike: Callable[[int, int], bool], of: Sequence[Hashable]):
+    """As `_merged_columns`: `alike` tells of two tests whether they part the rows alike.
 
     Columns are compared by a sum of mixed numbers over the rows with a 1, and those of equal sums themselves.
     """
@@ -750,9 +787,8 @@ def _merged_equals(asked, found: Sums, answers: Callable[[int], np.ndarray], of:
         shared[usable] = np.isin(key[usable], twice)
     groups, stands = {}, {}
     for j in usable[shared[usable]].tolist():
-        column = answers(j)
         same = groups.setdefault((of[j], int(key[j])), [])
-        keeper = next((k for k in same if np.array_equal(answers(k), column)), None)
+        keeper = next((k for k in same if alike(j, k)), None)
         if keeper is None:
             same.append(j)
         else:
