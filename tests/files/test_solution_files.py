@@ -293,6 +293,7 @@ def test_what_the_installed_highs_writes_of_a_mip_is_read(tmp_path, style):
     write_model(model, path)
     solver = highspy.Highs()
     solver.setOptionValue("log_to_console", False)
+    solver.setOptionValue("threads", 1)  # HiGHS keeps for a whole process what its first run was given
     solver.readModel(path)
     solver.run()
     best = np.array(solver.getSolution().col_value)

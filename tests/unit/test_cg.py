@@ -791,3 +791,20 @@ def test_a_compile_that_ends_with_the_limit_hands_in_what_the_search_over_all_te
     monkeypatch.setattr("odtc.workflow.compiling.compile_model", late)
     facts = odtc.fit(made, "cg", 2, params={"splits": "pooled", "q": 1}, time_limit=60).facts
     assert 0 < facts["bound"] <= whole <= facts["objective"] and facts["verified"]
+
+
+def test_threads_that_highs_was_given_before_by_others_do_not_matter():
+    """HiGHS keeps the number of threads of its first run in a process, and refuses to run with another."""
+    import highspy
+
+    others = highspy.Highs()
+    others.setOptionValue("output_flag", False)
+    others.resetGlobalScheduler(True)
+    others.setOptionValue("threads", 2)
+    others.addVars(1, np.zeros(1), np.ones(1))
+    others.run()
+    try:
+        assert others.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        assert odtc.fit(MONKS / "monks-1.csv", "cg", depth=1, encoding="onehot").proof.termination == "optimal"
+    finally:
+        others.resetGlobalScheduler(True)

@@ -143,6 +143,8 @@ class RestrictedMaster:
         self.h.setOptionValue("time_limit", 1e30 if seconds is None else self.h.getRunTime() + max(0.01, seconds))
         self.h.run()
         status = self.h.getModelStatus().name
+        if status == "kNotset":  # somebody has used HiGHS with another number of threads, which one process keeps
+            self.h.resetGlobalScheduler(True)
         if status not in ("kOptimal", "kTimeLimit"):  # lost in its last basis: once more, from none
             self.h.clearSolver()
             self.h.run()
