@@ -416,9 +416,9 @@ def threshold_tests(
         below = np.append(0, counts)[np.searchsorted(values, cuts, side="right")]
         after = np.searchsorted(below, wanted).clip(1, len(below) - 1)
         nearer = wanted - below[after - 1] <= below[after] - wanted
-        wanted = np.zeros(len(cuts), bool)
-        wanted[after - nearer] = True
-        cuts = cuts[wanted]
+        is_kept = np.zeros(len(cuts), bool)
+        is_kept[after - nearer] = True
+        cuts = cuts[is_kept]
     found = TestList.thresholds(feature, cuts)
     return TestList.joined([found, [(Missing(feature), True)]]) if absent else found
 
@@ -618,10 +618,6 @@ class Scale:
 
     table: np.ndarray  # uint32 (values,)
     code: np.ndarray  # integers (rows,), one array for all scales of a column
-
-    def answers(self, place: int) -> np.ndarray:
-        """bool (rows,): the answers to the test at this place, as of RankedAnswers."""
-        return (self.table > place)[self.code]
 
 
 def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[Hashable]):
