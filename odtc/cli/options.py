@@ -14,7 +14,6 @@ from odtc.base import cluster as clusters
 from odtc.base.spec_fields import NAMES, PAIRS, REPEATED, default_of, fields_by_name, flag_of
 from odtc.cli.help_page import CONSTRAINTS, DATA, SOLVER
 from odtc.cli.help_page import MODEL as MODEL_SECTION
-from odtc.data.reading_spec import TASK_FIELDS
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import (
     SHORT_CONSTRAINTS,
@@ -234,8 +233,6 @@ def pairs(given: list[str]) -> dict[str, str]:
 
 READING, MODEL, SOLVING = Part(ReadingSpec, leave=("hold_out",)), Part(ModelSpec, short=True), Part(SolvingSpec)
 SPLITTING = Part(ReadingSpec)  # of the commands that may set rows aside
-# Of the commands that know no other task than classification, and say so.
-READING_CLASSES = Part(ReadingSpec, leave=("hold_out",), hidden=("task", *TASK_FIELDS))
 
 
 def names(text: str | None) -> tuple[str, ...]:

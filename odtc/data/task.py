@@ -151,6 +151,11 @@ class Task(Protocol):
         """The figures in words, one line each."""
         return []
 
+    def headline(self, facts: Mapping) -> tuple[str, float | None]:
+        """The figure that is told of a tree in a table: its words, and the number in `facts`, those of `figures` and
+        `terms`; None if there is none."""
+        return self.HEADLINE_WORDS, facts.get(self.HEADLINE)
+
     def target_words(self, sums: Sequence[float], classes: Sequence[str]) -> str:
         """The target of a row with these sums, as `odtc compare` shows it."""
         return ""

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 import odtc
+from odtc.algorithms.weighted_quantiles import weighted_median
 from odtc.base.templates import render
 from odtc.data.dataset import NUMERIC, Dataset
-from odtc.evaluation.refitting import Refit, old_leaves, recoded
+from odtc.data.task import TASKS
+from odtc.evaluation.refitting import Refit, old_answers, old_leaves, recoded, rows_told
 from odtc.trees.rendering import places, render_tree
 from odtc.trees.tree import Tree
 
@@ -24,11 +26,12 @@ SMALL, LARGE = 0.1, 0.25
 
 @dataclass(frozen=True)
 class LeafDrift:
-    """A leaf of the old tree: its rule and label, and its rows then and now; shares and accuracies from 0 to 1, None if
-    nothing is known."""
+    """A leaf of the old tree: its rule and answer, what a leaf of its new rows would answer ("" of a classification, or
+    if there are none), and its rows then and now; shares and accuracies from 0 to 1, None if nothing is known."""
 
     rule: str
     label: str
+    label_now: str
     rows_then: int | None
     share_then: float | None
     accuracy_then: float | None
@@ -61,28 +64,42 @@ def column_psi(then: np.ndarray, now: np.ndarray, numeric: bool) -> float:
 
 def leaf_drift(old: Tree, dataset: Dataset) -> list[LeafDrift]:
     """The leaves of an old tree, then by its own counts and now by new rows."""
-    leaf = old_leaves(old, dataset)
+    told, _ = rows_told(dataset)
+    leaf, task = old_leaves(old, dataset), TASKS.get(old.task)
     codes = {name: code for code, name in enumerate(dataset.classes)}
     whole = sum(sum(each.rows) for each in old.leaves())
     found = []
     ends = [place for place in places(old) if place.is_leaf]
     for number, place in enumerate(ends):
-        node, here = place.node, leaf == number
+        node, here = place.node, (leaf == number) & told
         then, now = sum(node.rows), int(here.sum())
         right = int((dataset.y[here] == codes.get(old.classes[node.label], -1)).sum())
+        answer = old.answer(node)
         found.append(
             LeafDrift(
                 rule=place.rule,
-                label=old.classes[node.label],
+                label=answer if isinstance(answer, str) else f"{answer:.6g}",
+                label_now="" if task.CLASSES or not now else _answer_now(dataset, here),
                 rows_then=then if node.rows else None,
                 share_then=then / whole if node.rows and whole else None,
-                accuracy_then=node.rows[node.label] / then if then else None,
+                accuracy_then=node.rows[node.label] / then if then and task.CLASSES else None,
                 rows_now=now,
-                share_now=now / dataset.n_rows,
-                accuracy_now=right / now if now else None,
+                share_now=now / told.sum(),
+                accuracy_now=right / now if now and task.CLASSES else None,
             )
         )
     return found
+
+
+def _answer_now(dataset: Dataset, here: np.ndarray) -> str:
+    """What a leaf of these rows, bool (rows,), would answer, in words."""
+    task, sums = TASKS.get(dataset.task), dataset.sums[here]
+    if task.MOMENTS:
+        return f"{task.answer(sums.sum(axis=0)):.6g}"
+    if task.NUMBERS:
+        return f"{weighted_median(task.numbers(sums), dataset.weight[here]):.6g}"
+    costs = task.mean_costs(sums.sum(axis=0), dataset.classes)
+    return min(costs, key=costs.__getitem__) if costs else ""
 
 
 def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
@@ -98,21 +115,31 @@ def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
     -------
     dict
         `leaves` (list of LeafDrift as dicts), `unanswered` (new rows that the old tree cannot answer), `psi` by column
-        (None without the old rows; a column that is not in both has None), `psi_leaves` and `psi_classes` (None if the
-        tree does not say its counts), `accuracy` of the old tree then and now and of the new tree now.
+        (None without the old rows; a column that is not in both has None), `psi_leaves` (None if the tree does not say
+        its counts), `psi_classes` of the target (None if it is not known of the old rows), and of a classification
+        `accuracy` of the old tree then and now and of the new tree now; else `figure`, its name, and `figures`, the
+        same three of it.
     """
     old, dataset = done.old, done.dataset
-    leaves = leaf_drift(old, dataset)
+    leaves, task = leaf_drift(old, dataset), TASKS.get(dataset.task)
     counted = all(leaf.rows_then is not None for leaf in leaves)
     then, now = (np.array([getattr(leaf, name) or 0 for leaf in leaves], float) for name in ("rows_then", "rows_now"))
+    facts = {
+        "leaves": [vars(leaf) for leaf in leaves],
+        "unanswered": int(dataset.n_file_rows - now.sum()),
+        "psi": None if old_data is None else _columns(old_data, dataset),
+        "psi_leaves": psi(then, now) if counted else None,
+    }
+    if not task.CLASSES:
+        ends = _judged(old, old_data), _judged(old, dataset), done.chosen.judged["training"]
+        facts["figure"] = next(words for words, number in map(task.headline, filter(None, ends)) if number is not None)
+        names = ("old_then", "old_now", "new_now")
+        found = [None if one is None else task.headline(one)[1] for one in ends]
+        return facts | {"figures": dict(zip(names, found)), "psi_classes": _targets(old_data, dataset)}
     held = np.array([leaf.rows for leaf in old.leaves()]).sum(axis=0) if counted else None
     of_class = np.array([(dataset.y == code).sum() for code in _codes(old, dataset)], float)
     right = sum((leaf.accuracy_now or 0.0) * leaf.rows_now for leaf in leaves)
-    return {
-        "leaves": [vars(leaf) for leaf in leaves],
-        "unanswered": int(dataset.n_rows - now.sum()),
-        "psi": None if old_data is None else _columns(old_data, dataset),
-        "psi_leaves": psi(then, now) if counted else None,
+    return facts | {
         "psi_classes": psi(held, of_class) if counted else None,
         "accuracy": {
             "old_then": float(sum(leaf.rows[leaf.label] for leaf in old.leaves()) / then.sum()) if then.sum() else None,
@@ -120,6 +147,29 @@ def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
             "new_now": done.chosen.training.train_accuracy,
         },
     }
+
+
+def _judged(old: Tree, dataset: Dataset | None) -> dict | None:
+    """The figures of the task of the old tree, on the rows that it can answer; None if there are none."""
+    if dataset is None:
+        return None
+    task, answers = TASKS.get(old.task), old_answers(old, dataset)
+    known = ~np.isnan(answers) if task.NUMBERS else answers >= 0
+    if not (known & rows_told(dataset)[0]).any():
+        return None
+    return task.figures(dataset.sums[known], answers[known], dataset.classes) | task.terms(dataset.source)
+
+
+def _targets(then: Dataset | None, now: Dataset) -> float | None:
+    """The index of the numbers that rows hold, or of their best actions; None without old rows, or of neither."""
+    if then is None:
+        return None
+    numbers = [TASKS.get(rows.task).numbers(rows.sums) for rows in (then, now)]
+    if numbers[0] is not None:
+        return column_psi(*numbers, True)
+    if TASKS.get(now.task).MOMENTS or then.classes != now.classes:
+        return None
+    return column_psi(*(rows.y[rows_told(rows)[0]].astype(float) for rows in (then, now)), False)
 
 
 def render_drift(done: Refit, facts: dict, name: str, templates=None) -> str:
@@ -137,6 +187,7 @@ def render_drift(done: Refit, facts: dict, name: str, templates=None) -> str:
         new_text=render_tree(new),
         gone=sorted(_asked(done.old) - _asked(new) - moved[0]),
         come=sorted(_asked(new) - _asked(done.old) - moved[1]),
+        of_classes=TASKS.get(done.old.task).CLASSES,
         undone=sorted(moved[1] - _asked(new) - {""}),
         small=SMALL,
         large=LARGE,

@@ -2,7 +2,8 @@
 
 The distance of a tree to the old one is a pair, compared in this order:
 
-    rows    the share of the weight of the new rows that the two predict differently
+    rows    the share of the weight of the new rows that the two predict differently; of a task whose leaves answer
+            numbers (odtc.data.task), how far the answers are apart on the mean of the new rows, in units of the target
     tests   the share of the tests of either tree that only one of them asks: 1 - |A ∩ B| / |A ∪ B|, once the tests of
             the old tree were moved to the new data (odtc.problem.projection)
 """
@@ -15,38 +16,49 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.data.reading_spec import ReadingSpec
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError
 from odtc.model.solution import Solution, Termination
 from odtc.problem.constraints.constraint import broken
 from odtc.problem.formulation import Compiled, NearOptimal
 from odtc.problem.problem import Problem
 from odtc.problem.projection import Projection, project_tree
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 from odtc.trees.tree import Tree
 from odtc.workflow.decoding import without_model
 from odtc.workflow.near_optimal import near_optimal
+from odtc.workflow.provenance.without_model import reading_of_tree
 from odtc.workflow.reporting import Reporter
 from odtc.workflow.results import Fit
 from odtc.workflow.run import run
 from odtc.workflow.specification import RunSpec
 
-SHARE = 0.01  # of the weight of the rows: how much worse than the best a tree may be, if nothing is said
+# Of the weight of the rows, or of another task of what one leaf for all rows costs: how much worse than the best a tree
+# may be, if nothing is said.
+SHARE = 0.01
 SEARCH = 30.0  # seconds that the search for near-optimal trees may take, if there is no time limit
 
 
 @dataclass(frozen=True)
 class Distance:
-    """How far a tree is from the old one: shares from 0 to 1."""
+    """How far a tree is from the old one: shares from 0 to 1; with `numbers` are `rows` in units of the target."""
 
     rows: float
     tests: float
+    numbers: bool = False
 
     @property
     def order(self) -> tuple[float, float]:
         return round(self.rows, 12), round(self.tests, 12)
 
     def to_json(self) -> dict:
-        return {"rows": self.rows, "tests": self.tests}
+        return {"answers" if self.numbers else "rows": self.rows, "tests": self.tests}
+
+    @property
+    def rows_words(self) -> str:
+        """How far the answers are apart, in words."""
+        return f"{self.rows:.6g}" if self.numbers else f"{100 * self.rows:.2f} %"
 
 
 @dataclass(frozen=True)
@@ -128,7 +140,8 @@ def refit(
     data : Dataset
         The new rows.
     within : float or None
-        How much more than the best a tree may cost, in the objective; by default SHARE of the weight of the rows.
+        How much more than the best a tree may cost, in the objective; by default SHARE of the weight of the rows, of a
+        task that is no classification SHARE of what one leaf for all rows costs.
     most : int
         How many near-optimal trees are compared at most, if the formulation can rank them. The old tree over the new
         tests is always among them, if it is near enough.
@@ -154,7 +167,7 @@ def refit(
     problem, paid = best.problem, best.proof.objective
     if within is None:
         unit = problem.module.prices(problem)[0] if problem.module.can(Compiled) else 1.0
-        within = SHARE * unit * float(problem.encoded.weight.sum())
+        within = SHARE * unit * _whole(problem)
     projection = project_tree(old, problem)
     own = _with_own_labels(old, projection.heap, problem)
     left = deadline.limit_left(began, limit)
@@ -162,7 +175,7 @@ def refit(
     candidates = [best.decoded.heap, projection.heap, *([own] if own is not None else []), *trees]
     costs = [_cost(problem, heap) for heap in candidates]
     costs[0] = paid
-    before = _old_predictions(old, problem.encoded.dataset)
+    before = old_answers(old, problem.encoded.dataset)
     asked = _tests(projection.heap, problem)
     found = [
         (_distance(heap, problem, before, asked), cost, heap)
@@ -187,6 +200,27 @@ def refit(
         old_cost=None if own is None else _cost(problem, own),
         projected_cost=_cost(problem, projection.heap),
     )
+
+
+def reading_of(old: Tree, given: ReadingSpec, path) -> ReadingSpec:
+    """How new rows are read for an old tree: its task and its target, and what the run beside its file says of the
+    columns that hold the target, where `given` does not say it.
+
+    Raises
+    ------
+    ChoiceError
+        For a task of `given` that is another.
+    """
+    plain = ReadingSpec()
+    if given.task not in (plain.task, old.task):
+        raise ChoiceError(f"expected new rows of the task of the old tree, {old.task}, got --task {given.task}")
+    if old.task == plain.task:
+        return given if given.target is not None else replace(given, target=old.target)
+    fields = TASKS.get(old.task).FIELDS
+    if not fields:
+        return replace(given, task=old.task, target=given.target or old.target)
+    said = {} if any(getattr(given, name) != getattr(plain, name) for name in fields) else reading_of_tree(path)
+    return replace(given, task=old.task, **{name: said[name] for name in fields if name in said})
 
 
 def recoded(dataset: Dataset, features: Sequence[Feature]) -> np.ndarray:
@@ -215,18 +249,40 @@ def old_leaves(old: Tree, dataset: Dataset) -> np.ndarray:
     return old.apply(recoded(dataset, old.features), on_missing=ways)
 
 
-def _old_predictions(old: Tree, dataset: Dataset) -> np.ndarray:
-    """Index into the classes of the data set for each row: int64; -1 for a class that is not among them, or none."""
+def _whole(problem: Problem) -> float:
+    """The weight of the rows, or of another task than classification what one leaf for all rows costs."""
+    encoded = problem.encoded
+    if TASKS.get(encoded.task).CLASSES:
+        return float(encoded.weight.sum())
+    return settle(blank_arrays(problem.topology)[0], encoded).loss(encoded)
+
+
+def rows_told(dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """(which rows of a data set are rows of its file, bool (rows,), the weights of these): of a policy the other rows
+    are votes for a second action."""
+    known, task = dataset.copies > 0, TASKS.get(dataset.task)
+    by_votes = not (task.CLASSES or task.NUMBERS)
+    return known, dataset.sums[known, 1] if by_votes else dataset.weight[known]
+
+
+def old_answers(old: Tree, dataset: Dataset) -> np.ndarray:
+    """What the old tree answers on each new row: int64 (rows,) index into the classes of the data set, -1 for a class
+    that is not among them, or none; of a task of numbers float64 (rows,), NaN for none."""
+    leaf = old_leaves(old, dataset)
+    if TASKS.get(old.task).NUMBERS:
+        return np.array([old.answer(each) for each in old.leaves()] + [np.nan])[leaf]
     codes = {name: code for code, name in enumerate(dataset.classes)}
-    label = np.array([codes.get(old.classes[leaf.label], -1) for leaf in old.leaves()] + [-1])
-    return label[old_leaves(old, dataset)]
+    label = np.array([codes.get(old.classes[each.label], -1) for each in old.leaves()] + [-1])
+    return label[leaf]
 
 
 def _with_own_labels(old: Tree, heap: HeapTree, problem: Problem) -> HeapTree | None:
     """The projected tree that predicts in each leaf what the old one does for most of its weight; None if that has
-    classes of its own."""
+    classes of its own, or if leaves answer numbers: these are of the new rows."""
     encoded = problem.encoded
-    said = _old_predictions(old, encoded.dataset)
+    if TASKS.get(encoded.task).NUMBERS:
+        return None
+    said = old_answers(old, encoded.dataset)
     if (said < 0).any():
         return None
     end, K, label = heap.reach(encoded.X)[encoded.row_of], len(encoded.classes), heap.label.copy()
@@ -261,12 +317,14 @@ def _tests(heap: HeapTree, problem: Problem) -> set:
 
 
 def _distance(heap: HeapTree, problem: Problem, before: np.ndarray, asked: set) -> Distance:
-    encoded = problem.encoded
-    now, weight = heap.label[heap.reach(encoded.X)][encoded.row_of], encoded.dataset.weight
+    encoded, numbers = problem.encoded, TASKS.get(problem.encoded.task).NUMBERS
+    told, weight = rows_told(encoded.dataset)
+    now, before = heap.answers(encoded)[encoded.row_of][told], before[told]
+    apart = np.nan_to_num(np.abs(now - before)) if numbers else now != before
     tests = _tests(heap, problem)
     either = len(tests | asked)
-    rows = float(weight[now != before].sum() / weight.sum()) if weight.sum() else 0.0
-    return Distance(rows, 1 - len(tests & asked) / either if either else 0.0)
+    rows = float((weight * apart).sum() / weight.sum()) if weight.sum() else 0.0
+    return Distance(rows, 1 - len(tests & asked) / either if either else 0.0, numbers)
 
 
 def with_start(spec: RunSpec, path) -> RunSpec:

@@ -15,8 +15,9 @@ from odtc.cli import app
 from odtc.data import reading
 from odtc.data.frames import write_parquet
 from odtc.data.reading import read
-from odtc.errors import DataError, OutputError
+from odtc.errors import ChoiceError, DataError, OutputError
 from odtc.workflow import artifacts, near_optimal, near_optimal_set
+from odtc.workflow.pipeline import near_optimal as near_optimal_in_python
 from tests.command_line import MONKS, contents, environment, odtc, refused
 
 DATA = MONKS / "monks-1.csv"
@@ -87,11 +88,10 @@ def test_older_trees_near_the_best_stay_until_the_new_ones_are_written(
     assert (tmp_path / file).read_bytes() == before
 
 
-def test_trees_near_the_best_of_numbers_are_refused_before_anything_is_written(tmp_path):
+def test_trees_near_the_best_of_numbers_are_counted_nowhere_and_refused_in_python(tmp_path):
     (tmp_path / "d.csv").write_text("a,y\n" + "".join(f"{k % 4},{k * k % 11}\n" for k in range(24)))
-    words = ("fit", "d.csv", "--task", "regression", "--depth", 1, "--within", "5%", "-o", "m")
-    assert "--task regression" in refused(odtc(*words, folder=tmp_path))
-    assert list(contents(tmp_path)) == ["d.csv"]
+    with pytest.raises(ChoiceError, match="--task regression has not; `odtc fit --within E` lists them"):
+        near_optimal_in_python(tmp_path / "d.csv", "5%", 1, reading={"task": "regression"})
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs")

@@ -204,7 +204,6 @@ def test_a_model_of_survival_is_built_solved_and_decoded_by_the_commands(tmp_pat
         (["--task", "survival", "--time", "t", "--event", "none"], "expected an event in some row"),
         ([*WORDS, "--model", "flowoct"], "use --model dpflow"),
         ([*WORDS, "--constraint", "accuracy >= 0.5"], "about classes"),
-        ([*WORDS, "--within", "3"], "add --pool K, which lists the best K of them in order"),
     ],
 )
 def test_what_no_survival_tree_can_take_is_refused_in_a_sentence(tmp_path, words, why):

@@ -93,6 +93,15 @@ def test_the_best_tree_within_limits_is_the_best_of_all(seed, law, depth, least,
     assert cost >= fits[tuple(key)] - 1e-9
 
 
+def test_a_side_without_a_column_that_may_be_tested_is_a_leaf():
+    """Below the root nothing may be tested."""
+    y = np.array([0.0, 1, 5, 7])
+    moments = np.stack([np.ones(4), y, y**2, np.ones(4)])
+    search = MomentSearch(np.arange(4)[:, None], moments, laws.SQUARE, limits=TreeLimits(below=np.zeros((1, 1), bool)))
+    search.solve(2)
+    assert search.cost == pytest.approx(0.5 + 2) and search.tree() == (0, 1, None, None)
+
+
 TEXTS = (
     "leaves <= 3",
     "branch_nodes <= 2",
@@ -183,6 +192,21 @@ def test_a_pool_of_a_regression_is_written_beside_the_proved_tree(tmp_path):
     assert facts["certified"] and pool.objectives[0] == pytest.approx(facts["objective"])
     assert len(pool.trees) == 5 and list(pool.objectives) == sorted(pool.objectives)
     assert "5 of at least" in said(tmp_path, "show", "m.pool.json")
+
+
+def test_all_trees_of_a_regression_near_the_best_are_listed(tmp_path):
+    header, rows = table(45, 20)
+    y = np.random.default_rng(46).normal(size=20).round(2)
+    write(tmp_path / "r.csv", [*header[:2], "y"], [a[:2] + [b] for a, b in zip(rows, y)])
+    words = ["fit", "r.csv", "--task", "regression", "--depth", "1", "-o", "m", "--json"]
+    said(tmp_path, *words, "--within", "20%")
+    pool = near_optimal.read_pool(tmp_path / "m.pool.json")
+    X = np.array([a[:2] for a in rows], float)
+    spread = lambda part: float(((part - part.mean()) ** 2).sum())  # noqa: E731
+    parted = {tuple(X[:, j] <= cut) for j in range(2) for cut in np.unique(X[:, j])[:-1]}
+    costs = sorted([spread(y), *(spread(y[np.array(one)]) + spread(y[~np.array(one)]) for one in parted)])
+    near = [cost for cost in costs if cost <= 1.2 * costs[0]]
+    assert pool.complete and pool.objectives == pytest.approx(near)
 
 
 LIMITS = (

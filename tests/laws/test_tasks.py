@@ -336,7 +336,6 @@ def test_two_tasks_of_one_table_keep_their_files(tmp_path):
         (["--class-weight", "balanced"], "about classes"),
         (["-p", "tail=2"], "-p tail=2 folds costs of rows"),
         (["--pool", "3", "--constraint", "leaves <= 3"], "leave out 'leaves <= 3'"),
-        (["--within", "0.1"], "add --pool K, which lists the best K of them in order"),
     ],
 )
 def test_what_no_regression_can_take_is_refused_in_a_sentence(tmp_path, words, why):
@@ -842,12 +841,22 @@ def test_a_task_is_tuned_by_its_own_figure(fitted_tasks, name):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_of_a_task_is_inspected_and_no_refit_takes_it_for_classes(fitted_tasks, name):
+def test_a_table_of_a_task_is_inspected_and_refitted_near_its_old_tree(fitted_tasks, name):
     facts = json.loads(said(fitted_tasks, "inspect", data_of(name), *TABLES[name], "--json"))
     target = next(one for one in facts["columns"] if one["role"] == "target")
     assert facts["n_rows"] == 40 and target["kind"] == ("best action" if name == "policy" else "numbers")
-    refused = command("refit", f"{name}1.tree.json", data_of(name), folder=fitted_tasks)
-    assert refused.code == 1 and f"odtc fit --task {name}" in refused.err
+    words = ["refit", f"{name}1.tree.json", data_of(name)]
+    again = json.loads(said(fitted_tasks, *words, "-o", f"again_{name}", "--json"))
+    assert again["verified"] and again["task"] == name  # columns and task are those of the old tree
+    assert again["objective"] <= again["refit"]["best_objective"] + again["refit"]["within"]
+    apart = "rows" if name == "policy" else "answers"
+    assert again["refit"]["distance"][apart] == again["refit"]["distance"]["tests"] == 0
+    old, now = again["drift"]["figures"]["old_now"], again["drift"]["figures"]["new_now"]
+    assert old == pytest.approx(now) == again["judged"]["training"][FIGURES[name]]
+    page = (fitted_tasks / f"again_{name}.drift.html").read_text(encoding="utf-8")
+    assert "would answer now" in page and "% of the new rows right" not in page
+    refused = command(*words, "--task", "other", folder=fitted_tasks)
+    assert refused.code == 1 and f"the task of the old tree, {name}" in refused.err
 
 
 @pytest.mark.parametrize(("name", "words"), [("regression", "95 % of the mean"), ("median", "half of them")])
@@ -894,7 +903,6 @@ def test_what_is_of_classes_alone_refuses_a_task_in_a_sentence(fitted_tasks, nam
     vary = ["frontier", *given, "--depth", "1"]
     for words, why in (
         (["select", *given], "odtc select is about classes"),
-        (["refit", "policy1.tree.json", *given], "odtc refit compares the classes that trees predict"),
         ([*vary, "--vary", "accuracy >= 0.1:0.3:0.1"], "is about classes"),
     ):
         refused = command(*words, folder=fitted_tasks)

@@ -73,7 +73,7 @@ def depth_one(code, size, moments, rows, least, price, law, tiny):
     """
     w, s, c = moments[:, rows].sum(axis=1)
     best, column, cut = gain(law, s, w, tiny), -1, -1
-    wide, own = int(size.max()), moments[:, rows]
+    wide, own = int(size.max(initial=0)), moments[:, rows]
     step = max(1, AT_ONCE // max(wide, len(rows)))
     for first in range(0, len(size), step):
         some = slice(first, first + step)

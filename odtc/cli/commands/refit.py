@@ -10,7 +10,7 @@ from odtc.cli import console
 from odtc.cli.help_page import DATA
 from odtc.cli.options import (
     MODEL,
-    READING_CLASSES,
+    READING,
     SOLVING,
     DataFile,
     Json,
@@ -20,7 +20,6 @@ from odtc.cli.options import (
     stem_named,
     takes,
 )
-from odtc.errors import ChoiceError
 
 # The start is the old tree, and all rows count: the tree must be one of theirs.
 REFIT = replace(
@@ -33,7 +32,7 @@ REFIT = replace(
 )
 
 
-@takes(REFIT, READING_CLASSES, SOLVING)
+@takes(REFIT, READING, SOLVING)
 def refit(
     tree: TreeFile,
     data: DataFile,
@@ -41,7 +40,10 @@ def refit(
     within: Annotated[
         float | None,
         typer.Option(
-            "--within", metavar="E", help="How much more than the best it may cost; by default 1 % of the rows' weight."
+            "--within",
+            metavar="E",
+            help="How much more than the best it may cost; by default 1 % of the rows' weight, or of another task than "
+            "classification of what one leaf costs.",
         ),
     ] = None,
     pool: Annotated[
@@ -70,24 +72,16 @@ def refit(
     """
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.data.reading import read
-    from odtc.data.task import TASKS, expect_classes
     from odtc.evaluation.drift import drift_facts, render_drift
+    from odtc.evaluation.refitting import reading_of, with_start
     from odtc.evaluation.refitting import refit as refitted
-    from odtc.evaluation.refitting import with_start
     from odtc.trees.tree import read_tree
     from odtc.workflow.artifacts import write_tree
     from odtc.workflow.messages import read_notes
     from odtc.workflow.provenance.without_model import data_of_tree, write_record
 
     old = read_tree(tree)
-    if not TASKS.get(old.task).CLASSES:
-        raise ChoiceError(
-            f"odtc refit compares the classes that trees predict, and {str(tree)!r} is of --task {old.task}; fit the "
-            f"new data by itself, with `odtc fit --task {old.task}`"
-        )
-    expect_classes(spec.reading.task, "odtc refit")
-    if spec.reading.target is None:
-        spec = replace(spec, reading=replace(spec.reading, target=old.target))
+    spec = replace(spec, reading=reading_of(old, spec.reading, tree))
     depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)
     spec = with_start(spec.with_model(depth=depth), tree)
     dataset = read(data, **spec.reading.keywords)
@@ -115,12 +109,16 @@ def refit(
 
 def _print_change(done, drift: dict) -> None:
     """How far the new tree is from the old one, and what the old one does with the new rows."""
-    accuracy = drift["accuracy"]
-    print(f"old tree  {100 * accuracy['old_now']:.2f} % of {done.dataset.n_rows} new rows right")
-    near, far = done.distance, done.best_distance
+    near, far, n = done.distance, done.best_distance, done.dataset.n_file_rows
+    if "accuracy" in drift:
+        print(f"old tree  {100 * drift['accuracy']['old_now']:.2f} % of {n} new rows right")
+    elif (now := drift["figures"]["old_now"]) is not None:
+        per_row = "" if drift["figure"] == "concordance" else "a row of "
+        print(f"old tree  {drift['figure']} {now:.6g} {per_row or 'on '}{n} new rows")
+    apart = "apart are the answers on the mean" if near.numbers else "of the rows predicted otherwise"
     print(
-        f"distance  {100 * near.rows:.2f} % of the rows predicted otherwise, {100 * near.tests:.0f} % of the tests "
-        f"differ; the best tree: {100 * far.rows:.2f} %, {100 * far.tests:.0f} %"
+        f"distance  {near.rows_words} {apart}, {100 * near.tests:.0f} % of the tests "
+        f"differ; the best tree: {far.rows_words}, {100 * far.tests:.0f} %"
     )
     print(
         f"compared  {done.n_trees} trees that cost at most {done.within:.6g} more than the best, "

@@ -257,23 +257,24 @@ def ranking(problem: Problem) -> "ranked_trees.DpflowRanking | ranked_trees.Cons
 
 
 def expect_counting(problem: Problem) -> None:
-    """Raises ChoiceError for constraints on more than rows of leaves, or if leaves answer numbers: trees are counted
-    by the costs of labels, which have a unit."""
+    """Raises ChoiceError for constraints on more than rows of leaves, or if leaves cost sums over their rows: trees are
+    counted by the costs of labels, which have a unit."""
     from odtc.formulations.dpflow import ranked_trees
 
     ranked_trees.expect_leaf_rows_alone(problem)
     if moments.by_moments(problem):
         raise ChoiceError(
-            f"--within counts trees by whole units of what labels cost, which --task {problem.encoded.task} has not; "
-            "add --pool K, which lists the best K of them in order"
+            f"the trees near the best are counted by whole units of what labels cost, which --task "
+            f"{problem.encoded.task} has not; `odtc fit --within E` lists them"
         )
 
 
 def lists_only(problem: Problem) -> bool:
-    """Whether the trees near the best are listed, not counted: under constraints on more than rows of leaves."""
+    """Whether the trees near the best are listed, not counted: under constraints on more than rows of leaves, or if
+    leaves cost sums over their rows, which have no unit."""
     from odtc.formulations.dpflow import ranked_trees
 
-    return ranked_trees.by_constraints(problem) and not moments.by_moments(problem)
+    return ranked_trees.by_constraints(problem) or moments.by_moments(problem)
 
 
 def near_optimal_trees(

@@ -154,14 +154,9 @@ def open_record(stem: str, tree_path: Path, data=None) -> OpenedFit:
 def data_of_tree(tree_path: Path) -> Path | None:
     """The data file that a tree was trained on, by the manifest or the record beside it; None if neither names one
     that is there as it was."""
-    stem = str(tree_path).removesuffix(".tree.json")
-    for name in (f"{stem}.odt.json", f"{stem}.run.json"):
+    for folder, told in _told_of_tree(tree_path):
         try:
-            facts = read_object(name, "a run", TreeError)
-            told = facts.get("fit") or facts
-            if "tree" in told and told["tree"]["sha256"] != fingerprint(tree_path):
-                continue
-            path = Path(name).resolve().parent / told["data"]["path"]
+            path = folder / told["data"]["path"]
             if path.is_file() and fingerprint(path) == told["data"]["sha256"]:
                 return Path(os.path.relpath(path))
         except (OdtcError, KeyError, TypeError):
@@ -169,11 +164,36 @@ def data_of_tree(tree_path: Path) -> Path | None:
     return None
 
 
+def reading_of_tree(tree_path: Path) -> dict:
+    """The keywords that the data of a tree was read with, by the manifest or the record beside it; {} if neither says
+    it."""
+    for _, told in _told_of_tree(tree_path):
+        with contextlib.suppress(KeyError, TypeError):
+            read_so = _reading(told) if "reading" in told else ReadingSpec.from_manifest(told["data"])
+            return read_so.keywords
+    return {}
+
+
+def _told_of_tree(tree_path: Path) -> list[tuple[Path, dict]]:
+    """(folder, what is told of its data) of the manifest and of the record beside a tree, of those that are of it."""
+    stem, found = str(tree_path).removesuffix(".tree.json"), []
+    for name in (f"{stem}.odt.json", f"{stem}.run.json"):
+        with contextlib.suppress(OdtcError, KeyError, TypeError):
+            facts = read_object(name, "a run", TreeError)
+            told = facts.get("fit") or facts
+            if "tree" not in told or told["tree"]["sha256"] == fingerprint(tree_path):
+                found.append((Path(name).resolve().parent, told))
+    return found
+
+
+def _reading(told: dict) -> ReadingSpec:
+    return ReadingSpec(**{key: tuple(one) if isinstance(one, list) else one for key, one in told["reading"].items()})
+
+
 def _spec(facts: dict) -> RunSpec:
     told, options = facts["fit"], facts.get("options", {})
-    reading = {key: tuple(value) if isinstance(value, list) else value for key, value in told["reading"].items()}
     known = {name: options[name] for name in fields_by_name(SolvingSpec) if name in options and name != "solver"}
-    return RunSpec(ReadingSpec(**reading), ModelSpec(**told["model"]), SolvingSpec(**known))
+    return RunSpec(_reading(told), ModelSpec(**told["model"]), SolvingSpec(**known))
 
 
 def _again(facts: dict, spec: RunSpec, where: Path, tree_path: Path) -> Fit:

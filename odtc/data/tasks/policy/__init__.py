@@ -251,6 +251,14 @@ def rounding(sums: np.ndarray, weight: np.ndarray) -> float:
     return 0.5 * float(unit) * votes.size if rounded else 0.0
 
 
+def headline(facts) -> tuple[str, float | None]:
+    """What a row costs; of outcomes of which more is better, what it brings."""
+    cost = facts.get("mean_cost")
+    if facts.get("goal") == "max":
+        return "value", None if cost is None else -cost + 0.0
+    return HEADLINE_WORDS, cost
+
+
 def told(facts) -> list[str]:
     """One line; of outcomes of which more is better, what is brought, of which the costs are minus."""
     if facts["cost"] is None:
