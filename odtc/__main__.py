@@ -1,5 +1,9 @@
 """`python -m odtc` is the command line."""
 
-from odtc.cli.app import main
+from odtc.base import interrupts
+
+interrupts.hear(starting=True)
+
+from odtc.cli.app import main  # noqa: E402  what takes time is imported once a signal has its answer
 
 main()

@@ -8,7 +8,6 @@ import sys
 import warnings
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
 
 # The old module -> where its names are now; the first that has a name is taken.
 MOVED = {
@@ -40,7 +39,7 @@ RENAMED = {("topology", "Topology"): "CompleteTree"}
 class Finder:
     """Finds and makes the old modules."""
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
         package, _, old = fullname.partition(".")
         return ModuleSpec(fullname, self) if package == "odtc" and old in MOVED else None  # type: ignore[arg-type]
 
@@ -50,7 +49,7 @@ class Finder:
     def exec_module(self, module: ModuleType) -> None:
         old = module.__name__.partition(".")[2]
 
-        def get(name: str) -> Any:
+        def get(name: str) -> object:
             if name.startswith("__"):
                 raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
             return taken(old, MOVED[old], RENAMED.get((old, name), name))
@@ -58,7 +57,7 @@ class Finder:
         vars(module)["__getattr__"] = get
 
 
-def taken(old: str, homes: tuple[str, ...], name: str) -> Any:
+def taken(old: str, homes: tuple[str, ...], name: str) -> object:
     """The value of a name of an old module, with a DeprecationWarning; AttributeError if it is in none of its homes."""
     from odtc import extend
 

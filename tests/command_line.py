@@ -31,7 +31,8 @@ class Said:
 
 def odtc(*words, folder=".") -> Said:
     """`odtc words…` in `folder`, in this process: what it prints, and how it exits."""
-    out, err, argv, handler = io.StringIO(), io.StringIO(), sys.argv, signal.getsignal(signal.SIGTERM)
+    out, err, argv = io.StringIO(), io.StringIO(), sys.argv
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     sys.argv = ["odtc", *map(str, words)]
     try:
         with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -40,7 +41,8 @@ def odtc(*words, folder=".") -> Said:
         return Said(end.code, out.getvalue(), err.getvalue())
     finally:
         sys.argv = argv
-        signal.signal(signal.SIGTERM, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
     raise AssertionError("main() returns only by sys.exit")
 
 

@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from odtc.base import staging, system
+from odtc.base import interrupts, staging, system
 from odtc.base.commit import settle
 from odtc.base.staging import PART
 from odtc.errors import OutputError
@@ -39,8 +39,10 @@ def new_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
         target = Path(os.path.realpath(path))
         if staging.open_stage() is None:
             settle(target)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=PART, dir=target.parent)
+        name = ""
         try:
+            with interrupts.held():  # a file that nobody knows the name of would stay
+                handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=PART, dir=target.parent)
             system.hold(handle)  # until it is closed: what nobody holds was left by a process that was killed
             for old in target.parent.glob(f".{glob.escape(target.name[:40])}.*{PART}"):
                 if old.name != Path(name).name and system.left_behind(old):
@@ -53,6 +55,7 @@ def new_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
                 os.chmod(name, _mode(target))
                 if (staged := staging.open_stage()) is None:
                     os.replace(name, target)
+                    interrupts.wrote(path)
                 else:
                     if not system.WINDOWS:
                         staged.held.append(os.dup(handle))

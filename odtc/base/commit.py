@@ -19,7 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from odtc.base import system
+from odtc.base import interrupts, system
 from odtc.base.staging import PART, Staged, staging
 from odtc.errors import OutputError
 
@@ -48,6 +48,7 @@ def together(stem: str | PathLike[str]) -> Iterator[None]:
             apart = [move for move in staged.moves if not _belongs(move[1], stem)]
             for temporary, target in apart:
                 os.replace(temporary, target)
+                interrupts.wrote(target)
             moves = {str(one.name): target.name for one, target in staged.moves if (one, target) not in apart}
             removals = []
             for path in staged.removals:
@@ -56,7 +57,8 @@ def together(stem: str | PathLike[str]) -> Iterator[None]:
                 else:
                     path.unlink(missing_ok=True)
             if moves or removals:
-                _commit(stem, {"schema": SCHEMA, "moves": moves, "removals": removals}, staged)
+                with interrupts.held():
+                    _commit(stem, {"schema": SCHEMA, "moves": moves, "removals": removals}, staged)
         except OSError as problem:
             raise OutputError(
                 f"cannot write the files of {str(stem)!r}: {problem.strerror or problem}; choose another place with -o"
@@ -111,6 +113,8 @@ def _commit(stem: Path, facts: dict[str, Any], staged: Staged) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(name)
         _apply(journal, facts)
+        for target in facts["moves"].values():
+            interrupts.wrote(stem.parent / target)
         with contextlib.suppress(OSError):  # as without file handles; all is done
             sweep(stem)
 

@@ -7,6 +7,7 @@ for POSIX, which serves Linux and macOS, and one for Windows. The Windows branch
 only what both systems have.
 """
 
+import _thread
 import contextlib
 import errno
 import os
@@ -155,6 +156,15 @@ def wait_for_interrupt() -> None:
         threading.Event().wait()
     else:
         signal.sigwait({signal.SIGINT})
+
+
+def signal_main_thread(number: int) -> None:
+    """Sends a signal to the main thread of this process; on Windows its handler is called without one, so that a call
+    of the system under way is not cut."""
+    if WINDOWS:
+        _thread.interrupt_main(number)
+    else:
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
 
 
 def children_cpu_seconds() -> float | None:

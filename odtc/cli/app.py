@@ -6,9 +6,7 @@ Results go to stdout, words and progress to stderr. Heavy imports are in the com
 import errno
 import gc
 import os
-import signal
 import sys
-import threading
 import warnings
 from importlib import import_module
 from typing import Annotated
@@ -16,6 +14,7 @@ from typing import Annotated
 import typer
 
 from odtc import __version__
+from odtc.base import interrupts
 from odtc.base.plug_ins import take_option
 from odtc.cli import console
 from odtc.cli.help_page import CommandHelp, GroupHelp
@@ -129,13 +128,30 @@ def __getattr__(name: str):
 def main() -> None:
     """Runs the command line: errors of odtc are one sentence on stderr and their exit code."""
     gc.set_threshold(OBJECTS)
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the incumbent is kept
-    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")  # a shell's >&- leaves none
-    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign gets it escaped
-            stream.reconfigure(errors="backslashreplace")
+    interrupts.hear()  # SIGTERM as Ctrl-C: the incumbent is kept
+    interrupts.forget_files()
+    try:
+        sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")  # a shell's >&- leaves none
+        sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign gets it escaped
+                stream.reconfigure(errors="backslashreplace")
+        code = _exit_code()
+    except KeyboardInterrupt:  # also while another end was told
+        console.say(f"odtc: error: {interrupts.words()}")
+        code = 1
+    interrupts.part(code)
+    if "odtc.solvers.solve" in sys.modules and any(
+        thread.is_alive() for thread in sys.modules["odtc.solvers.solve"].LEFT
+    ):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+def _exit_code() -> int:
+    """Runs the command; its exit code, after a sentence if it has failed. Raises KeyboardInterrupt."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", SetAsideWarning)  # the registries say each once
@@ -145,54 +161,40 @@ def main() -> None:
         sys.stdout.flush()
         if code == INTERRUPTED:
             raise KeyboardInterrupt
+        return code or 0
+    except typer.Abort:
+        raise KeyboardInterrupt from None
     except OdtcError as problem:
         console.say(f"odtc: error: {_one_line(problem)}")
-        code = problem.exit_code
+        return problem.exit_code
     except USAGE as problem:
-        code = 2
         if type(problem).__name__ == "NoArgsIsHelpError":
             problem.show()
         else:
             command = problem.ctx.command_path if problem.ctx else "odtc"
             console.say(f"odtc: error: {_one_line(_usage(problem)).rstrip('.')}; see `{command} --help`")
+        return 2
     except BrokenPipeError:  # the reader of our output has had enough
         _silence_stdout()
-        code = 1
-    except (KeyboardInterrupt, typer.Abort):
-        console.say("odtc: error: interrupted before there was a result; nothing was written that is not whole")
-        code = 1
+        return 1
     except MemoryError:
         console.say(f"odtc: error: {NO_MEMORY}")
-        code = 1
+        return 1
     except Exception as problem:
         if _came_of_ctrl_c(problem):  # numba says otherwise if it was compiling
-            console.say("odtc: error: interrupted before there was a result; nothing was written that is not whole")
-            sys.exit(1)
-        if (
-            isinstance(problem, OSError) and problem.errno in FULL and problem.filename is None
-        ):  # files of ours raise OutputError
-            _silence_stdout()
-            console.say(
-                f"odtc: error: cannot write to the standard output: {problem.strerror}; make room, or send it elsewhere"
+            raise KeyboardInterrupt from None
+        if isinstance(problem, OSError) and problem.errno in FULL and problem.filename is None:
+            _silence_stdout()  # files of ours raise OutputError
+            said = f"cannot write to the standard output: {problem.strerror}; make room, or send it elsewhere"
+        elif not (said := _of_the_machine(problem)):
+            if os.environ.get("ODTC_TRACEBACK"):
+                raise
+            said = (
+                f"a fault in odtc itself ({type(problem).__name__}: {_one_line(problem)}); please report it, "
+                "with what ODTC_TRACEBACK=1 in the environment makes it print"
             )
-            sys.exit(1)
-        if said := _of_the_machine(problem):
-            console.say(f"odtc: error: {said}")
-            sys.exit(1)
-        if os.environ.get("ODTC_TRACEBACK"):
-            raise
-        console.say(
-            f"odtc: error: a fault in odtc itself ({type(problem).__name__}: {_one_line(problem)}); please report it, "
-            "with what ODTC_TRACEBACK=1 in the environment makes it print"
-        )
-        code = 1
-    if "odtc.solvers.solve" in sys.modules and any(
-        thread.is_alive() for thread in sys.modules["odtc.solvers.solve"].LEFT
-    ):
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code or 0)
-    sys.exit(code or 0)
+        console.say(f"odtc: error: {said}")
+        return 1
 
 
 def _named(words: list[str]) -> str | None:

@@ -5,13 +5,16 @@ import sys
 import time
 from contextlib import ExitStack, contextmanager
 
+from odtc.base import interrupts
+
 
 def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
 def print_json(facts: dict) -> None:
-    print(json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False))
+    with interrupts.held(last=True):
+        print(json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False))
 
 
 def csv_column(title: str, cells: list[str]) -> str:
@@ -50,18 +53,19 @@ def print_no_solution(problem, files, as_json: bool) -> None:
 def print_tree_result(done, facts: dict, as_json: bool) -> None:
     """The tree of a Fit with its figures; `facts` are these as JSON, with the files. Raises SolutionError if a check
     failed, after all was said."""
-    if as_json:
-        print_json(facts)
-    else:
-        _print_tree(done)
-        print_race(facts)
-        _print_figures(done)
-        if done.smallest_words:
-            print(f"smallest  {done.smallest_words}")
-        print(f"verified  {sum(c.passed for c in done.decoded.checks)} of {len(done.decoded.checks)} checks passed")
-        if facts["files"]:
-            say(f"wrote {', '.join(facts['files'])}")
-    say_note(done.solution)
+    with interrupts.held(last=True):
+        if as_json:
+            print_json(facts)
+        else:
+            _print_tree(done)
+            print_race(facts)
+            _print_figures(done)
+            if done.smallest_words:
+                print(f"smallest  {done.smallest_words}")
+            print(f"verified  {sum(c.passed for c in done.decoded.checks)} of {len(done.decoded.checks)} checks passed")
+            if facts["files"]:
+                say(f"wrote {', '.join(facts['files'])}")
+        say_note(done.solution)
     refuse_failed(done.decoded)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base import deadline
+from odtc.base import deadline, interrupts
 from odtc.data.dataset import Dataset
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, ManifestError, NoSolutionError, OdtcError, SolutionError, TreeError
@@ -322,6 +322,7 @@ def proved(
     return without_model(problem, heap, solution, None)
 
 
+@interrupts.held()  # a tree that is found is not lost in its checks
 def without_model(
     problem: Problem, point_heap: HeapTree, solution: Solution, labelled: Dataset | None, simplify: bool = False
 ) -> Fit:
@@ -336,6 +337,7 @@ def without_model(
     return Fit(problem, None, decoded, replace(SolveFacts.of(solution), has_solution=True), dataset, labelled)
 
 
+@interrupts.held()
 def finish(
     model: Model,
     solution: Solution,

@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from odtc.algorithms.thresholds import workers
-from odtc.base import deadline, threads
+from odtc.base import deadline, interrupts, threads
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read
 from odtc.errors import NoSolutionError, OutputError
-from odtc.model.solution import Termination
+from odtc.model.solution import Solution, Termination
 from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
 from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes
@@ -79,7 +79,7 @@ def run(
     solving = spec.solving
     with threads.at_most(solving.threads), workers.team(solving.workers, solving.cluster):
         done = whole(spec, data, test, solver, sink, reporter)
-    with _handing_in(done):
+    with interrupts.held(), _handing_in(done):
         sink.write_tree(done, spec)
     return done
 
@@ -174,9 +174,14 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
                 reporter.say(no_start_text(problem, spec.model.start))
             path = sink.built(ready.model)
             solving = replace(spec.solving, time_limit=ready.left)
-            last, solution = solve_or_loop(
-                ready.model, solving, ready.point, path=path, hearing=hearing, keep=sink.keeper, loop=spec.fitting
-            )
+            try:
+                last, solution = solve_or_loop(
+                    ready.model, solving, ready.point, path=path, hearing=hearing, keep=sink.keeper, loop=spec.fitting
+                )
+            except KeyboardInterrupt:  # before the solver could be told, or after it
+                if ready.best_known is None:
+                    raise
+                last, solution = ready.model, Solution(None, Termination.INTERRUPTED, solver=solver.label)
     if ready.model is None:
         sink.no_model()
         done = unfinished(ready, labelled, simplify=spec.simplify)
@@ -184,7 +189,8 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
         return done
     solution = by_own_splits(last, raised(ready, solution), ready.best_known)
     try:
-        sink.solved(ready.model, last, solution, spec)
+        with interrupts.held():
+            sink.solved(ready.model, last, solution, spec)
     except OutputError as problem:
         if solution.has_solution:
             problem.result = finish(last, solution, labelled, simplify=spec.simplify)

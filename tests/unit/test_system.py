@@ -225,6 +225,10 @@ def test_windows(monkeypatch, tmp_path):
     assert system.watcher_command() is None and system.gated_command(["any"]) is None
     assert system.children_cpu_seconds() is None
     ignored = []
+    monkeypatch.setattr(system.signal, "pthread_kill", lambda *_: pytest.fail("POSIX only"), raising=False)
+    monkeypatch.setattr(system._thread, "interrupt_main", lambda number: sent.append(number))
+    system.signal_main_thread(signal.SIGTERM)
+    assert sent.pop() == signal.SIGTERM
     monkeypatch.setattr(system.signal, "pthread_sigmask", lambda *_: pytest.fail("POSIX only"), raising=False)
     monkeypatch.setattr(system.signal, "signal", lambda *given: ignored.append(given))
     system.block_interrupt()

@@ -1,0 +1,159 @@
+"""Ctrl-C and SIGTERM in a command: KeyboardInterrupt, but not in the middle of what would be left half made.
+
+A library that is cut in its import stays half filled, and fails in its own way when it is used again for what is
+handed in: a signal waits until the import has ended. A result that is found and written is also printed. Before the
+command has begun, and after it has ended, a signal ends the process without a traceback.
+"""
+
+import _thread
+import atexit
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from types import FrameType
+
+AGAIN = 0.05  # seconds between two looks whether what is not to be cut has ended
+LONGEST = 5.0  # seconds after which it is cut all the same
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# What is not to be cut: the end of a file's name, and a function in it. Imports; and numba, which fills its tables when
+# it first compiles.
+WHOLE = {
+    ("importlib._bootstrap>", "_find_and_load"),
+    ("ufunc_db.py", "_lazy_init_db"),
+    ("base.py", "refresh"),
+    ("context.py", "refresh"),
+    ("cpu.py", "load_additional_registries"),
+}
+NAMES, ENDS = {name for _, name in WHOLE}, tuple(end for end, _ in WHOLE)
+
+_holds: list[None] = []  # one for each block of `held` that is open
+_written: list[str] = []  # the files that have their names, in this order
+_since: list[float] = []  # when the signal came that waits, if one does
+_reminders: list[int] = []  # the signal that a thread brings back
+_forgetting: list[None] = []  # whether what it still brings counts for nothing
+
+
+def hear(starting: bool = False) -> None:
+    """From now on Ctrl-C and SIGTERM are KeyboardInterrupt, in a moment if an import or a block of `held` is at work.
+
+    Only the main thread may say so; in another one nothing happens. Ctrl-C stays ignored if whoever started us
+    ignores it.
+
+    Parameters
+    ----------
+    starting : bool
+        Whether the command has not begun: then they end the process with a sentence.
+    """
+    handler = _end_the_start if starting else _heard
+    for number in SIGNALS:
+        if number != signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:
+            with contextlib.suppress(ValueError):  # not the main thread
+                signal.signal(number, handler)
+
+
+def part(code: int) -> None:
+    """After a command: Ctrl-C and SIGTERM end the process with its exit code, and nothing more is said."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        os._exit(code)
+
+    _forget_the_waiting()
+    for number in SIGNALS:
+        if signal.getsignal(number) in (_heard, _end_the_start):
+            with contextlib.suppress(ValueError):
+                signal.signal(number, leave)
+                atexit.register(signal.signal, number, signal.SIG_IGN)  # Python restores what kills before its own end
+
+
+@contextmanager
+def held(last: bool = False) -> Iterator[None]:
+    """Inside, the first LONGEST seconds, a signal waits: for files that change together.
+
+    Parameters
+    ----------
+    last : bool
+        Whether nothing follows that matters, as for the words of a result that is written: then a signal that waited is
+        forgotten if the block ends well.
+    """
+    _holds.append(None)
+    try:
+        yield
+        if last:
+            _forget_the_waiting()
+    finally:
+        _holds.pop()
+
+
+def _forget_the_waiting() -> None:
+    """A signal that waits counts for nothing, nor does what still brings it back."""
+    _forgetting.append(None)
+    _since.clear()
+    while _reminders:
+        time.sleep(AGAIN / 10)
+    _forgetting.clear()
+
+
+def wrote(path: str | PathLike[str]) -> None:
+    """Notes that a file is whole, and has its name."""
+    if os.fspath(path) not in _written:
+        _written.append(os.fspath(path))
+
+
+def forget_files() -> None:
+    """Forgets what was noted before: a command begins."""
+    _written.clear()
+
+
+def words() -> str:
+    """What an interruption leaves, as a sentence without its end. A log is no result."""
+    if results := [path for path in _written if not path.endswith(".log")]:
+        return f"interrupted; what was written by then is whole: {', '.join(results)}"
+    return "interrupted before there was a result; nothing was written that is not whole"
+
+
+def _heard(number: int, frame: FrameType | None) -> None:
+    """The handler: raises KeyboardInterrupt, now or later."""
+    if _forgetting:
+        return
+    now = time.monotonic()
+    if (_holds or _in_one_piece(frame)) and now - (_since or [now])[0] < LONGEST:
+        if not _since:
+            _since.append(now)
+            _reminders.append(number)
+            _thread.start_new_thread(_remind, (number,))  # threading.Thread takes a lock that we may hold
+        return
+    _since.clear()
+    raise KeyboardInterrupt
+
+
+def _remind(number: int) -> None:
+    from odtc.base import system  # loaded by then, and not before the first signal has its answer
+
+    while _since:
+        time.sleep(AGAIN)
+        if _since:
+            system.signal_main_thread(number)
+    _reminders.clear()
+
+
+def _in_one_piece(frame: FrameType | None) -> bool:
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name in NAMES and code.co_filename.endswith(ENDS):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _end_the_start(number: int, frame: FrameType | None) -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, f"odtc: error: {words()}\n".encode())
+    os._exit(1)

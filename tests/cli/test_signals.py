@@ -1,0 +1,137 @@
+"""Ctrl-C and SIGTERM in each phase of a command: a tree or one sentence, whole files, and no fault of odtc itself."""
+
+import importlib
+import json
+import re
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests.command_line import contents, environment
+from tests.command_line import odtc as command
+
+SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+FIT, SOLVED = ("fit", "t.csv", "--depth", 2, "-o", "m"), ("fit", "t.csv", "--model", "flowoct", "--depth", 1, "-o", "m")
+# Phase -> (where the signal comes, the command): each is a name as the module that calls it has it.
+PHASES = {
+    "read": ("odtc.workflow.posing:read", FIT),
+    "encode": ("odtc.workflow.posing:encode", FIT),
+    "start of the search": ("odtc.workflow.searching:known_tree", FIT),
+    "search": ("odtc.formulations.dpflow.threshold_search:ThresholdSearch._phases", FIT),
+    "certificate": ("odtc.workflow.provenance.certificates:check", FIT),
+    "check of the tree": ("odtc.workflow.decoding:verify_tree", FIT),
+    "warm start": ("odtc.workflow.compiling:grow", SOLVED),
+    "compile": ("odtc.workflow.compiling:compile_model", SOLVED),
+    "write the model": ("odtc.workflow.artifacts:write_model", ("build", *SOLVED[1:])),
+    "solver": ("odtc.workflow.solving:run_solver", SOLVED),
+    "decode": ("odtc.workflow.decoding:tree_of", SOLVED),
+    "check of the point": ("odtc.workflow.decoding:verify_point", SOLVED),
+    "write the solution": ("odtc.workflow.artifacts:write_point", SOLVED),
+    "write the record": ("odtc.workflow.artifacts:write_run", SOLVED),
+    "a file gets its name": ("odtc.base.commit:_apply", SOLVED),
+    "write the tree": ("odtc.workflow.artifacts:write_text", FIT),
+    "print the tree": ("odtc.cli.console:_print_tree", FIT),
+    "print the figures": ("odtc.cli.console:_print_figures", SOLVED),
+}
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(4)
+    rows = [f"{a},{b},{'pq'[int((a > 3) ^ (b > 4) ^ (c > 8))]}" for a, b, c in rng.integers(0, 10, (80, 3))]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *rows]) + "\n")
+    return tmp_path
+
+
+def expect_whole(said, folder, words=()) -> None:
+    """A tree or one sentence, and no file that is hidden or half written."""
+    assert said.code in (0, 1), (said.code, said.err)
+    for sign in ("a fault in odtc itself", "Traceback", "gnored"):
+        assert sign not in said.err
+    files = contents(folder)
+    assert not [name for name in files if name.startswith(".")], files.keys()
+    for name, data in files.items():
+        if name.endswith(".json"):
+            json.loads(data)
+    sentences = [line for line in said.err.splitlines() if line.startswith("odtc: error: ")]
+    if said.code == 1:
+        assert len(sentences) == 1 and "interrupted" in sentences[0], said.err
+        told = re.search(r"what was written by then is whole: (.*)", sentences[0])
+        found = {name for name in files if name.startswith("m.") and not name.endswith(".log")}
+        assert found == (set(told.group(1).split(", ")) if told else set())
+    elif words[:1] == ("fit",):
+        assert not sentences and command("verify", "m.tree.json", folder=folder).code == 0
+
+
+@SIGNALS
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_signal_in_each_phase(phase, number, table, monkeypatch):
+    (place, words), sent = PHASES[phase], []
+    module, _, name = place.partition(":")
+    *holder, name = name.split(".")
+    owner = importlib.import_module(module)
+    for part in holder:
+        owner = getattr(owner, part)
+    own = getattr(owner, name)
+
+    def signalled(*given, **named):
+        if not sent:
+            sent.append(number)
+            signal.raise_signal(number)
+        return own(*given, **named)
+
+    monkeypatch.setattr(owner, name, signalled)
+    said = command(*words, folder=table)
+    assert sent, f"{place} is not called any more"
+    monkeypatch.undo()
+    expect_whole(said, table, words)
+    if words[0] == "fit" and phase not in ("read", "encode", "warm start", "start of the search"):
+        assert said.code == 0 and "verified" in said.out, said.err  # a tree is known by then: it is handed in
+    again = command(*words, folder=table)  # whatever was left, nothing stands in the way
+    assert again.code == 0 and "interrupted" not in again.err, again.err
+
+
+# Runs `odtc` in a process of its own, which gets the signal as it loads a module for the first time.
+AS_IT_LOADS = """
+import os, runpy, signal, sys
+name, number = sys.argv[1], int(sys.argv[2])
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Finder:
+    def find_spec(self, wanted, path=None, target=None):
+        if wanted == name:
+            sys.meta_path.remove(self)
+            os.write(2, b"sent\\n")
+            signal.raise_signal(number)
+sys.meta_path.insert(0, Finder())
+sys.argv = ["odtc", *sys.argv[3:]]
+runpy.run_module("odtc", run_name="__main__")
+"""
+
+
+def as_it_loads(name, number, words, folder, **more):
+    code = [sys.executable, "-c", AS_IT_LOADS, name, str(int(number)), *map(str, words)]
+    done = subprocess.run(code, cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=120)
+    assert done.stderr.startswith("sent\n"), done.stderr
+    return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr.removeprefix("sent\n"))
+
+
+@pytest.mark.parametrize("module", ["odtc.cli.app", "typer.main", "polars.datatypes", "odtc.workflow.searching"])
+def test_a_signal_in_an_import_at_the_start(module, table):
+    """The library is not left half filled: the signal waits for it, and the run may be over before it comes again."""
+    number = signal.SIGTERM if "odtc" in module else signal.SIGINT
+    said = as_it_loads(module, number, FIT, table)
+    assert said.err.count("\n") == 1, said.err
+    expect_whole(said, table, FIT)
+
+
+def test_a_signal_as_numba_fills_its_tables_hands_in_the_tree(table, tmp_path):
+    """It was a KeyError of numba, once a table of its was half filled."""
+    pytest.importorskip("numba")
+    more = {"ODTC_COMPILED": "always", "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    said = as_it_loads("numba.np.npyfuncs", signal.SIGINT, FIT, table, **more)
+    assert said.code == 0, said.err
+    assert command("verify", "m.tree.json", folder=table).code == 0

@@ -1,0 +1,123 @@
+"""Ctrl-C and SIGTERM: at once, or when what is not to be cut has ended."""
+
+import signal
+import sys
+import time
+from types import ModuleType
+
+import pytest
+
+from odtc.base import interrupts
+from tests.command_line import started
+
+
+@pytest.fixture(autouse=True)
+def hearing():
+    """The handlers of this process are put back."""
+    before = {number: signal.getsignal(number) for number in interrupts.SIGNALS}
+    interrupts.hear()
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    interrupts.forget_files()
+
+
+def wait(seconds=2.0):
+    """For a signal that is to come by itself."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", interrupts.SIGNALS, ids=str)
+def test_it_is_ctrl_c_at_once(number):
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(number)
+        wait()
+
+
+def test_it_waits_for_what_is_held_and_comes_then():
+    done = []
+    with pytest.raises(KeyboardInterrupt):
+        with interrupts.held(), interrupts.held():
+            signal.raise_signal(signal.SIGINT)
+            wait(3 * interrupts.AGAIN)
+            done.append("whole")
+        wait()
+    assert done == ["whole"]
+    wait(3 * interrupts.AGAIN)  # and once only
+
+
+def test_after_the_last_words_it_is_forgotten():
+    with interrupts.held(last=True):
+        signal.raise_signal(signal.SIGTERM)
+        wait(2 * interrupts.AGAIN)
+    wait(4 * interrupts.AGAIN)
+    with pytest.raises(KeyboardInterrupt):  # the next one is heard
+        signal.raise_signal(signal.SIGTERM)
+        wait()
+
+
+def test_last_words_that_fail_forget_nothing():
+    with pytest.raises(KeyboardInterrupt):
+        try:
+            with interrupts.held(last=True):
+                signal.raise_signal(signal.SIGTERM)
+                raise ValueError
+        except ValueError:
+            wait()
+
+
+def test_what_hangs_is_cut_after_all(monkeypatch):
+    monkeypatch.setattr(interrupts, "LONGEST", 0.2)
+    with pytest.raises(KeyboardInterrupt), interrupts.held():
+        signal.raise_signal(signal.SIGINT)
+        wait()
+        pytest.fail("it was held for ever")
+
+
+def test_an_import_is_not_cut(monkeypatch):
+    loaded = ModuleType("odtc_loaded_by_a_test")
+
+    class Finder:
+        def find_spec(self, name, path=None, target=None):
+            if name == loaded.__name__:
+                signal.raise_signal(signal.SIGINT)
+                sys.modules[name] = loaded
+                loaded.whole = True
+                raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+    with pytest.raises(KeyboardInterrupt):
+        try:
+            import odtc_loaded_by_a_test  # noqa: F401
+        except ModuleNotFoundError:
+            pass
+        wait()
+    assert sys.modules.pop(loaded.__name__).whole
+
+
+def test_ctrl_c_that_is_ignored_stays_ignored():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # as of `nohup`, and of a script's `&`
+    interrupts.hear()
+    signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+
+
+def test_the_sentence_names_what_is_whole():
+    assert "before there was a result" in interrupts.words()
+    interrupts.wrote("m.log")
+    assert "before there was a result" in interrupts.words()
+    interrupts.wrote("m.tree.json")
+    interrupts.wrote("m.tree.json")
+    assert interrupts.words() == "interrupted; what was written by then is whole: m.tree.json"
+
+
+def test_after_the_end_the_exit_code_stays(monkeypatch):
+    left = []
+    monkeypatch.setattr(interrupts.os, "_exit", left.append)
+    monkeypatch.setattr(interrupts.atexit, "register", lambda *given: left.append(given[1:]))
+    interrupts.part(3)
+    signal.raise_signal(signal.SIGTERM)
+    assert left == [(signal.SIGINT, signal.SIG_IGN), (signal.SIGTERM, signal.SIG_IGN), 3]
+    assert started("--version").code == 0
