@@ -17,7 +17,9 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.data.ranked_answers import RankedAnswers
 from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.floors.priced import priced_bound
+from odtc.formulations.dpflow.floors.priced_trees import priced_tree
 from odtc.problem.constraints import search_terms
+from odtc.problem.constraints.constraint import broken
 from odtc.workflow import pipeline
 
 
@@ -103,12 +105,27 @@ def test_no_tree_is_below_a_bound_with_prices(depth, seed):
     posed = constrained.Posed(problem).problem
     multipliers = rng.exponential(1, posed.arrays.n_constraints) * rng.choice([0, 0.1, 1, 10])
     heap, floor = priced_bound(posed, multipliers)
+    met = priced_tree(posed, multipliers, 1)
     exact = problem.module.search(problem, None, lambda *told: None)
     assert exact.proved
+    for tree in (heap, met):
+        assert tree is None or not broken(problem, tree)
+    assert met is None or problem.module.objective(problem, met) >= exact.bound - 1e-9
     if not exact.infeasible:
         assert floor <= exact.bound + 1e-9
         assert heap is None or problem.module.objective(problem, heap) >= exact.bound - 1e-9
-    assert not exact.infeasible or heap is None
+    assert not exact.infeasible or (heap is None and met is None)
+
+
+def test_a_rare_class_has_a_tree_although_no_leaf_would_predict_it():
+    """Recall of a class that is the rarer one everywhere: the tests that matter once it has a price are kept."""
+    a = np.repeat([0.0, 1.0, 2.0], 30)
+    y = np.concatenate([np.arange(30) < 3, np.arange(30) < 14, np.arange(30) < 5]).astype(np.int32)
+    rows = Dataset("rare", a[:, None], y, (Feature("a", "numeric"),), ("no", "yes"), np.ones(90))
+    problem = pipeline.pose(rows, "dpflow", 2, constraints=("recall[yes] >= 0.6",), fitting=True)
+    posed = constrained.Posed(problem).problem
+    for found in (priced_tree(posed, np.zeros(1), 1), priced_bound(posed, np.array([0.5]))[0]):
+        assert problem.module.objective(problem, found) == 16 + 8  # yes for a = 1: 16 wrong there, 8 missed
 
 
 def test_a_bound_with_prices_is_near_the_optimum():

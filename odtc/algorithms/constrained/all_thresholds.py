@@ -433,4 +433,6 @@ def only(problem: ConstrainedProblem, tests: np.ndarray, roots=None) -> Constrai
 
 def named(test: np.ndarray, tests: np.ndarray) -> np.ndarray:
     """A heap of tests in the terms of the whole problem."""
+    if not len(tests):  # a leaf alone
+        return test.astype(np.int32)
     return np.where(test >= 0, tests[np.maximum(test, 0)], -1).astype(np.int32)

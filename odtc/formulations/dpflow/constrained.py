@@ -23,14 +23,16 @@ from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.floors.priced import priced_bound
+from odtc.formulations.dpflow.floors.priced_trees import priced_tree
 from odtc.formulations.dpflow.searched import Searched
-from odtc.problem.constraints.constraint import Constraint, mended
+from odtc.problem.constraints.constraint import Constraint, least_rows, mended
 from odtc.problem.constraints.search_terms import SearchProblem, nested, refined, search_problem
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 MOST_BEFORE = 2e10  # sums of one pass over all roots before a model: some seconds
 FIRST = 0.4  # of the time that is left, for a tree over a few tests of each column
+PRICED = 0.25  # of the time that is then left, for trees over a few cuts of each column whose uses have a price
 SOON = 2  # levels of a tree up to which a search without the constraints soon ends
 LOW = 0.05  # of the time that is left, for the trees of a depth below DEEP over very many tests
 IMPROVED = 0.15  # of the time that is left, for subtrees of such a tree
@@ -118,6 +120,9 @@ def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np
         multipliers = found.multipliers
         if found.tree is not None:
             start = cheaper(problem, posed.tree(*found.tree), start)
+    if left is not None and posed.arrays.depth > 1:
+        with deadline.within(deadline.time_share(np.inf, PRICED)):
+            start = cheaper(problem, priced_tree(posed, multipliers, least_rows(problem)), start)
     return start, multipliers
 
 

@@ -108,6 +108,10 @@ class RankedTests:
 
     def heap_tree(self, nested, topology: CompleteTree) -> HeapTree:
         """A tree as nested (column, rank, left, right), with None for a leaf."""
+        return settle(self.test_heap(nested, topology), self.encoded)
+
+    def test_heap(self, nested, topology: CompleteTree) -> np.ndarray:
+        """int32 (2^(depth + 1),): all its tests, also those that the losses of the data do not need."""
         test, _ = blank_arrays(topology)
         stack = [(1, nested)]
         while stack:
@@ -116,4 +120,4 @@ class RankedTests:
                 column, rank, *below = tree
                 test[node] = self.test(column, rank)
                 stack += [(2 * node + side, sub) for side, sub in enumerate(below)]
-        return settle(test, self.encoded)
+        return test

@@ -61,7 +61,7 @@ def priced_bound(posed: SearchProblem, multipliers: np.ndarray) -> tuple[HeapTre
         search.solve(arrays.depth)
     value = tests.ranked.cost(search.lower(arrays.depth)) - _rounded(tests.ranked, weight)
     value += _of_nodes(arrays, m, price) - float(m @ arrays.bound)
-    heap = tests.heap_tree(search.tree(arrays.depth), problem.topology)
+    heap = tests.test_heap(search.tree(arrays.depth), problem.topology)
     return _labelled(posed, heap), max(0.0, float(np.ceil(value / scale - 1e-9))) * posed.unit
 
 
@@ -77,9 +77,9 @@ def _of_nodes(arrays: ConstrainedProblem, m: np.ndarray, price: float) -> float:
     return 2**arrays.depth * min(0.0, leaf) + (2**arrays.depth - 1) * min(0.0, price)
 
 
-def _labelled(posed: SearchProblem, heap: HeapTree) -> HeapTree | None:
-    """The best tree over the tests of this one that is soon found and keeps the constraints."""
-    tests = np.unique(heap.test[heap.test >= 0])
+def _labelled(posed: SearchProblem, heap: np.ndarray) -> HeapTree | None:
+    """The best tree over the tests of a heap that is soon found and keeps the constraints."""
+    tests = np.unique(heap[heap >= 0])
     if not len(tests):
         return None
     found = ConstrainedSearch(only(posed.arrays, tests), deadline.is_over).run(exactly=False)

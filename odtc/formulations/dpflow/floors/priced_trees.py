@@ -1,0 +1,130 @@
+"""Trees under constraints over very many thresholds, soon: those that are cheap once uses have a price.
+
+At multipliers m a row costs w = D · cost + Σ_r m_r uses_r (odtc.formulations.dpflow.floors.priced). A tree over few
+cuts of each column that is cheap by w (odtc.algorithms.binned_tree) uses about what it may if m is good. Its labels are
+chosen anew, so that it keeps the constraints; what it costs and uses by w is a cut (Kelley 1960), and the cuts tell the
+next multipliers.
+"""
+
+import numpy as np
+
+from odtc.algorithms.binned_tree import BinnedTree
+from odtc.algorithms.constrained.all_thresholds import named, only
+from odtc.algorithms.constrained.constrained_problem import (
+    BOX,
+    ConstrainedProblem,
+    TooLarge,
+    cost_of,
+    fixed_point,
+    keeps,
+    leaves_of,
+)
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
+from odtc.algorithms.constrained.count_tensors import Counts
+from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
+from odtc.algorithms.constrained.multipliers import Cuts
+from odtc.algorithms.constrained.threshold_sides import weighed
+from odtc.algorithms.constrained.trace_tree import Labelled, Structure, by_weight, feasible
+from odtc.base import deadline
+from odtc.formulations.shared.ranked_tests import RankedTests
+from odtc.problem.constraints.search_terms import SearchProblem
+from odtc.trees.heap_tree import HeapTree
+
+ROUNDS = 8  # of multipliers
+FURTHER, NEAR = 4, 0.5 / BOX  # the next are at most so many times the last, or half of what prices a use like a cost
+PARTS = 16  # bins of a column
+SMALL = 3  # levels of a tree whose tests are soon searched in any order
+
+Tree = tuple[np.ndarray, np.ndarray]
+
+
+def priced_tree(posed: SearchProblem, multipliers: np.ndarray, least: int) -> HeapTree | None:
+    """The cheapest tree met that keeps the constraints, by the deadline of this context; None if none was.
+
+    Parameters
+    ----------
+    posed : SearchProblem
+        Of depth 1 or more.
+    multipliers : float64 (constraints,)
+        Of each sum, in costs for one use: those to begin with.
+    least : int
+        Rows that each leaf must have.
+    """
+    rounds = _Rounds(posed, least)
+    with deadline.cut_short():
+        rounds.run(multipliers)
+    return None if rounds.best is None else posed.tree(*rounds.best)
+
+
+class _Rounds:
+    """The search for multipliers, and the best tree so far."""
+
+    def __init__(self, posed: SearchProblem, least: int):
+        self.posed, self.least = posed, least
+        self.best: Tree | None = None
+        self.upper = posed.arrays.most_cost + 1
+
+    def run(self, multipliers: np.ndarray) -> None:
+        arrays = self.posed.arrays
+        scale, largest = fixed_point(arrays)
+        met, seen = [], set()
+        for _ in range(ROUNDS):
+            m = np.clip(np.rint(multipliers * scale), 0, largest).astype(np.int64)
+            if m.tobytes() in seen:
+                return
+            seen.add(m.tobytes())
+            cost, uses = self._look(scale, m)
+            if not arrays.n_constraints:
+                return
+            met.append((cost, uses - arrays.bound))
+            cuts = Cuts(np.minimum(largest, np.maximum(FURTHER * m, largest * NEAR)) / scale)
+            for cut in met:
+                cuts.add(*cut)
+            multipliers = cuts.best()[1]
+
+    def _look(self, scale: int, m: np.ndarray) -> tuple[float, np.ndarray]:
+        """What the tree at these multipliers, int64 (constraints,) in units of 1 / scale, costs and uses."""
+        arrays = self.posed.arrays
+        weight, price = weighed(arrays, scale, m)
+        tests = RankedTests(self.posed.encoded, max(0.0, price), self.least, weight)
+        binned = BinnedTree(tests.ranked, arrays.depth, PARTS, deadline.check)
+        with deadline.cut_short():  # it is a tree at every moment
+            binned.search()
+        heap = tests.test_heap(binned.nested(), self.posed.problem.topology)
+        test = heap[: 2 ** (arrays.depth + 1)].astype(np.int32)
+        asked = np.unique(test[test >= 0])
+        tables = Pass(Counts(only(arrays, asked)), scale)
+        structure = _structure(arrays, test, asked)
+        if not self._take(_labels(tables, structure, self.upper), asked) and arrays.depth <= SMALL and len(asked):
+            self._take(ConstrainedSearch(tables.problem, deadline.is_over).run(exactly=False), asked)
+        found = by_weight(tables, structure, Weights.of(tables.counts, scale, m))
+        return float(found.cost), found.uses
+
+    def _take(self, found: Labelled | Found | None, asked: np.ndarray) -> bool:
+        """Whether a tree over some tests, int (tests,), keeps the constraints, and costs less than the best so far."""
+        if found is None or found.test is None:
+            return False
+        tree = named(found.test, asked), found.label
+        cost = cost_of(self.posed.arrays, *tree)
+        if cost >= self.upper or not keeps(self.posed.arrays, *tree):
+            return False
+        self.best, self.upper = tree, cost
+        return True
+
+
+def _structure(arrays: ConstrainedProblem, test: np.ndarray, asked: np.ndarray) -> Structure:
+    """The leaves of a heap of tests, and its tests as places among `asked`."""
+    place = leaves_of(arrays, test)
+    leaves, leaf = np.unique(place, return_inverse=True)
+    counts = np.zeros((len(leaves), arrays.kinds[0].shape[1]))
+    np.add.at(counts, leaf.reshape(-1), arrays.kinds[0])
+    own = np.where(test >= 0, np.searchsorted(asked, test), -1).astype(np.int32)
+    return Structure(own, tuple(leaves.tolist()), counts)
+
+
+def _labels(tables: Pass, structure: Structure, below: int) -> Labelled | None:
+    """The tree with the cheapest labels that keep the constraints; None if none does for less than `below`."""
+    try:
+        return feasible(tables, structure, below)
+    except TooLarge:
+        return None
