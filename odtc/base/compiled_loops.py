@@ -1,13 +1,20 @@
-"""Plain loops over arrays, compiled by numba, which keeps what it has compiled on disk."""
+"""Plain loops over arrays, compiled by numba, which keeps what it has compiled on disk.
 
+numba fills its tables when it is first used, and a table that Ctrl-C leaves half full breaks whatever is compiled
+later; in calls back from LLVM an exception is lost. So what numba does before a loop runs is done in a thread apart,
+where no signal comes.
+"""
+
+import functools
 import hashlib
 import importlib.util
 import os
 import types
 from collections.abc import Iterable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
+
+from odtc.base import threads
 
 VARIABLE = "ODTC_COMPILED"  # of the environment: "never" or "always" settles what is compiled
 
@@ -39,6 +46,10 @@ def compile_loops(names: Sequence[str], among: dict[str, Any]) -> Any:
     ImportError
         Without numba.
     """
+    return threads.apart(_compile_loops, names, among)
+
+
+def _compile_loops(names: Sequence[str], among: dict[str, Any]) -> Any:
     for name in names:
         plain = among[name]
         own = types.FunctionType(plain.__code__, among, name, plain.__defaults__)
@@ -51,11 +62,14 @@ def compile_loops(names: Sequence[str], among: dict[str, Any]) -> Any:
 
 def for_numba(function: types.FunctionType, called: bool) -> Any:
     """A function that numba compiles when needed; with the way in from Python, which takes a part of that time, only if
-    it is called from there."""
+    it is called from there. To be called in a thread apart (`threads.apart`)."""
     import numba
 
     options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": not called}
-    return numba.njit(**options)(function)
+    made = numba.njit(**options)(function)
+    compile_now = made._compile_for_args  # what numba calls for types that are new to the function
+    made._compile_for_args = lambda *given, **named: threads.apart(functools.partial(compile_now, *given, **named))
+    return made
 
 
 def keep_on_disk(function: Any, among: Iterable[types.FunctionType]) -> None:
@@ -69,7 +83,7 @@ def keep_on_disk(function: Any, among: Iterable[types.FunctionType]) -> None:
     file._source_stamp = _stamp(frozenset(other.__code__.co_filename for other in among))
 
 
-@cache
+@functools.cache
 def _stamp(files: frozenset[str]) -> str:
     text = hashlib.sha256()
     for file in sorted(files):

@@ -6,9 +6,14 @@
 No function inside takes an argument for it. Kernels that numba compiles run side by side in threads, as they do without
 Python's lock. Without a wish the cores that this process may use count, and no more than OMP_NUM_THREADS: schedulers,
 joblib and the like say by it how many threads each of their processes is to have.
+
+    apart(work)
+
+does what Ctrl-C must not leave half done.
 """
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -57,4 +62,32 @@ def results(waiting: Sequence[Future[Any]], check: Callable[[], None]) -> list[A
     return [future.result() for future in waiting]
 
 
+def apart(work: Callable[..., Any], *arguments: Any) -> Any:
+    """What `work(*arguments)` returns or raises. Ctrl-C and SIGTERM come to the main thread alone: it lets another one
+    work, and waits. KeyboardInterrupt is raised here at once, and the work goes on to its end, before which no other
+    work of this kind begins."""
+    done: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            with _one_at_a_time():
+                found = work(*arguments)
+        except BaseException as problem:
+            done.set_exception(problem)
+        else:
+            done.set_result(found)
+
+    if threading.current_thread() is threading.main_thread():
+        threading.Thread(target=run, name="odtc apart").start()
+    else:
+        run()
+    return done.result()
+
+
+@cache
+def _one_at_a_time() -> Any:
+    return threading.RLock()
+
+
 system.forget_in_forks(pool.cache_clear)  # threads do not live on in a forked process
+system.forget_in_forks(_one_at_a_time.cache_clear)  # nor does a thread that holds it

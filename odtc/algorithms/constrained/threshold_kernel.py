@@ -10,15 +10,13 @@ from functools import cache
 
 import numpy as np
 
+from odtc.base.compiled_loops import compile_loops, may_compile
+
 
 @cache
 def kernel():
     """The compiled function `subtrees`; None without numba."""
-    try:
-        from numba import njit
-    except ImportError:
-        return None
-    return njit(cache=True)(subtrees)
+    return compile_loops(("subtrees",), dict(globals())) if may_compile() else None
 
 
 def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, columns, out, where):

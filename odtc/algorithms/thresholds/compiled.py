@@ -25,7 +25,7 @@ from odtc.algorithms.thresholds import (
     depth_two,
     depth_two_numpy,
 )
-from odtc.base import deadline
+from odtc.base import deadline, threads
 from odtc.base.compiled_loops import VARIABLE, for_numba, keep_on_disk, wish  # noqa: F401
 
 NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called from Python
@@ -104,7 +104,7 @@ def of_states():
     """The kernel STATES, if taking it costs a moment: numba is loaded, and it was compiled before; else None."""
     if wish() == "never" or (wish() != "always" and "numba" not in sys.modules) or not available():
         return None
-    return _heard(_dispatchers()[STATES]) if wish() == "always" or on_disk(STATES) else None
+    return _dispatchers()[STATES] if wish() == "always" or on_disk(STATES) else None
 
 
 @cache
@@ -153,26 +153,16 @@ def compiled() -> SimpleNamespace:
     """The kernels compiled by numba. Raises ImportError if it is not installed."""
     among = _dispatchers()
     _loaded.append(True)
-    return SimpleNamespace(compiled=True, **{name: _heard(among[name]) for name in NAMES + BINARY + TALL + COUNTING})
-
-
-def _heard(function):
-    """A kernel through whose compiling Ctrl-C comes as Ctrl-C: numba raises a RuntimeError instead."""
-
-    def call(*arguments):
-        try:
-            return function(*arguments)
-        except RuntimeError as problem:
-            if isinstance(problem.__context__, KeyboardInterrupt):
-                raise KeyboardInterrupt from None
-            raise
-
-    return call
+    return SimpleNamespace(compiled=True, **{name: among[name] for name in NAMES + BINARY + TALL + COUNTING})
 
 
 @cache
 def _dispatchers() -> dict:
     """The functions of the kernels' modules as numba's, which are compiled or loaded when they are called."""
+    return threads.apart(_made)
+
+
+def _made() -> dict:
     # They call each other by their module's names: they are compiled among compiled ones, and the module keeps the
     # plain ones.
     among = vars(block_groups) | vars(pair_counts) | vars(binary_triples) | vars(binary_pairs) | vars(depth_two)

@@ -582,19 +582,6 @@ def test_no_function_is_compiled_for_numbers_that_only_begin_a_sum():
         assert (kept or met) and not [types for types in (*kept, *met) if "Literal" in types], name
 
 
-def test_ctrl_c_while_a_kernel_is_compiled_is_ctrl_c():
-    def kernel(number):
-        try:
-            raise KeyboardInterrupt
-        except KeyboardInterrupt:
-            raise RuntimeError("no compiled object yet")  # noqa: B904  as numba does
-
-    with pytest.raises(KeyboardInterrupt):
-        compiled._heard(kernel)(1)
-    with pytest.raises(RuntimeError):
-        compiled._heard(lambda: exec("raise RuntimeError"))()
-
-
 def test_a_search_over_tests_of_two_answers_looks_for_its_own_kernels_on_disk(monkeypatch):
     """Those over ranks were looked for, so that what was compiled for kr-vs-kp was never taken again."""
     asked = []
