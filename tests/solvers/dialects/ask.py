@@ -121,8 +121,7 @@ def _run(job, program) -> None:
 def _slept(module, job) -> bool:
     """Whether a run came to its limit: no file here needs a second, but CBC's devel build once in some 3,000 runs does
     nothing until then, which says nothing of the file."""
-    log = (job.folder / "log").read_text(errors="replace")
-    return read_log(module, log).termination == Termination.TIME_LIMIT
+    return _said(module, job)[0] == Termination.TIME_LIMIT
 
 
 def _batch(program, jobs) -> None:
@@ -146,6 +145,18 @@ def _batch(program, jobs) -> None:
 
 
 def _heard(module, job, path) -> str:
+    said, heard, raw = _said(module, job)
+    if said in ("infeasible", "unbounded", "infeasible_or_unbounded"):
+        return str(said).replace("_", " ")
+    if raw is None or raw.values is None or said != "optimal":
+        return "crashed" if job.crashed else "refused"
+    names = [] if raw.names is None else list(raw.names)
+    value = raw.objective if raw.objective is not None else heard.bound  # some files hold no objective
+    return _told(value, names, path)
+
+
+def _said(module, job):
+    """(termination, facts of the log, point or None) of a run."""
     log = (job.folder / "log").read_text(errors="replace") if (job.folder / "log").exists() else ""
     solution = Path(job.names["solution"])
     if module.SOLUTION == "stdout":
@@ -156,13 +167,7 @@ def _heard(module, job, path) -> str:
     except SolutionError:
         raw = None
     said = heard.termination if heard.termination is not None or raw is None else raw.termination
-    if said in ("infeasible", "unbounded", "infeasible_or_unbounded"):
-        return str(said).replace("_", " ")
-    if raw is None or raw.values is None or said != "optimal":
-        return "crashed" if job.crashed else "refused"
-    names = [] if raw.names is None else list(raw.names)
-    value = raw.objective if raw.objective is not None else heard.bound  # some files hold no objective
-    return _told(value, names, path)
+    return said, heard, raw
 
 
 def _told(value, names, path) -> str:
