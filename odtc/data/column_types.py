@@ -176,6 +176,15 @@ def expect_weights(values: np.ndarray, name: str, place: str) -> np.ndarray:
     return values
 
 
+def expect_weight_left(values: np.ndarray, name: str, place: str) -> None:
+    """Raises DataError if the rows that are left weigh nothing; `values` are their weights, float64 (rows,)."""
+    if not (values > 0).any():
+        raise DataError(
+            f"expected a weight above 0 in column {name!r} of {place} in a row without missing cells, got none; fill "
+            "them in, choose --missing separate, or name another column"
+        )
+
+
 def levels_of(text: pl.Series) -> tuple[str, ...]:
     """The level names of a text column, sorted: as numbers if all are numbers, else as text."""
     words = text.drop_nulls().unique().to_list()

@@ -278,6 +278,8 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) 
     if weights:
         weight = column_types.expect_weights(columns[weights].numbers().cells(), weights, place)
     keep = _kept_rows(columns, names, targets, weights, missing, place)
+    if weights:
+        column_types.expect_weight_left(weight[keep], weights, place)
     n_unlabelled = int(_incomplete(columns, [*targets, *([weights] if weights else [])]).sum())
     all_kept = bool(keep.all())
     n_kept = int(keep.sum())
@@ -416,6 +418,7 @@ def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
     weight = np.ones(frame.height)
     if how.weights:
         weight = column_types.expect_weights(columns[how.weights].numbers().cells(), how.weights, place)
+        column_types.expect_weight_left(weight[keep], how.weights, place)
     rows = Dataset(
         name=name,
         X=X[keep],

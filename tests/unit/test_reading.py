@@ -358,6 +358,7 @@ ERRORS = {
     "one class": ("d.csv", "a,y\n1,p\n2,p\n", {}, DataError, ["two classes", "'p'", "2 rows"]),
     "no feature": ("d.csv", "y\np\nq\n", {}, DataError, ["feature column", "'y'"]),
     "regression": ("d.csv", MANY, {}, DataError, ["regression", "'y'", "20 different numbers"]),
+    "weight dropped": ("d.csv", "w,a,y\n1,,p\n0,2,q\n0,3,p\n", {"weights": "w"}, DataError, ["above 0", "'w'", "fill"]),
     "weight word": ("d.csv", "w,a,y\n1,2,p\nx,2,q\n", {"weights": "w"}, DataError, ["'w'", "'x'", "row 2"]),
     "weight negative": ("d.csv", "w,a,y\n1,2,p\n-2,2,q\n", {"weights": "w"}, DataError, ["'w'", "-2", "row 2"]),
     "weight infinite": ("d.csv", "w,a,y\n1,2,p\ninf,2,q\n", {"weights": "w"}, DataError, ["'w'", "finite", "row 2"]),
