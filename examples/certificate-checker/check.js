@@ -75,6 +75,7 @@ function expectTerms(facts, data, nTests, allTests, constraints) {
     found.task = data.task;
     found.asked = Object.fromEntries(ASKED.filter((key) => facts.data[key] && facts.data[key].length !== 0).map((key) => [key, facts.data[key]]));
   }
+  expect(!("n_rows" in facts.data) || facts.data.n_rows === found.n_rows, `it counts ${JSON.stringify(facts.data.n_rows)} rows that it is of, but of this data it is of ${found.n_rows}`);
   for (const key of Object.keys(found))
     expect(alike(facts.of[key], found[key]), `it states ${key} as ${JSON.stringify(facts.of[key])}, but of this data it is ${JSON.stringify(found[key])}`);
 }

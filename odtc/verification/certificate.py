@@ -221,7 +221,7 @@ def _check_thresholds(facts: dict, dataset: Dataset, pause) -> Proof:
     loss = _loss(facts, dataset)
     ranks = rank_columns(facts["columns"], dataset, left_of)
     proof = _stated(facts, dataset, ranks)
-    expect(facts["of"], proof.of)
+    expect(facts, proof.of)
     _expect_cost(facts, dataset, loss, least)
     # Rows of equal ranks are one row: no tree separates them. Above the cheapest label, some cost nothing at all.
     rank, kind = np.unique(ranks.rank, axis=0, return_inverse=True)
@@ -276,7 +276,7 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
     n_splits, absent = count_uncovered(dataset, columns)
     terms = claim_of(dataset, depth, len(columns), not absent)
     if "of" in facts:  # certificates of before state no terms, so that all that is proved is what is found
-        expect(facts["of"], terms)
+        expect(facts, terms)
     bound = LowerBound(facts, columns[:, first], merged, price, depth)
     least = bound.of_root()
     if least != claim:

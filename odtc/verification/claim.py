@@ -135,8 +135,13 @@ def _asked(source: Mapping) -> dict:
     return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
 
 
-def expect(stated: dict, found: dict) -> None:
-    """Raises CertificateError with the first term that is stated otherwise than it was found."""
+def expect(facts: dict, found: dict) -> None:
+    """Raises CertificateError with the first term of a certificate that is stated otherwise than it was found."""
+    stated, rows = facts["of"], found["n_rows"]
+    if (told := facts.get("data", {}).get("n_rows", rows)) != rows:
+        raise CertificateError(
+            f"the certificate counts {_short(told)} rows that it is of, but of this data it is of {rows}"
+        )
     for key in (*found, *({*TOLD, *OF_ROWS} & stated.keys() - found.keys())):
         if stated.get(key) != (value := found.get(key)):
             raise CertificateError(

@@ -380,6 +380,7 @@ FORGERIES = {
         },
     ),
     "claim.expect: the certificate states": lambda: lambda _: check(with_terms(true("tests"), n_rows=13), rows(HARD)),
+    "claim.expect: the certificate counts": lambda: listed(data={"n_rows": 13}),
     "claim.expect_tree: the tree of the certificate states": lambda: of_tree("tests", target="z"),
     "claim.expect_leaf: a leaf of the tree of": lambda: of_leaf("tests", "counts", lambda value: value + 1),
     "claim.expect_losses: the certificate states other losses than": with_doubled_losses,

@@ -260,7 +260,7 @@ def _check(facts: dict, dataset: Dataset) -> ConstrainedProof:
         n_listed = _check_cases(facts, problem, claim, scale)
     n_splits, absent = uncovered(facts, dataset, found.left, found.stated)
     terms = claim_of(dataset, problem.depth, len(facts["tests"]), not absent, facts["constraints"])
-    expect(facts["of"], terms)
+    expect(facts, terms)
     of_column = np.bincount(problem.column)
     sets = [] if problem.most_columns == 0 else problem.column_sets.tolist()
     n_cases = sum(int(of_column[sorted(set(columns))].sum()) for columns in sets)

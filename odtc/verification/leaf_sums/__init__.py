@@ -144,7 +144,7 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
     ranks = rank_columns(facts["columns"], dataset, left_of)
     absent = count_left_out(dataset, ranks)
     terms = claim_of(dataset, depth, int(ranks.size.sum()), not absent[1], limit.words)
-    expect(facts["of"], terms)
+    expect(facts, terms)
     expect_tree(facts["tree"], dataset)
     every = np.arange(dataset.n_rows)
     leaves: list[int] = []
