@@ -91,6 +91,7 @@ class Encoded:
     groups: tuple = ()  # of rows of the data, that constraints speak of (odtc.problem.constraints.groups)
     task: str = CLASSIFICATION
     sums: np.ndarray | None = None  # float64 (rows, sums): what the task adds up (odtc.data.task)
+    goal: str = ""  # of a policy without a dataset (a manifest): whether an action costs minus what it brings ("max")
     # What was worked out of these rows (`derived`); never carried to other rows.
     _derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 

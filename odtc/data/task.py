@@ -116,8 +116,9 @@ class Task(Protocol):
         with these sums, float64 (rows, sums), in these leaves, int64 (rows,); of a task that SURVIVES."""
         raise NotImplementedError
 
-    def leaf_words(self, sums: Sequence[float], classes: Sequence[str], curve: Sequence = ()) -> str:
-        """What is told of a leaf whose rows have these sums; "" for what counts of rows tell."""
+    def leaf_words(self, sums: Sequence[float], classes: Sequence[str], curve: Sequence = (), goal: str = "") -> str:
+        """What is told of a leaf whose rows have these sums; "" for what counts of rows tell. The `goal` is that of the
+        tree."""
         return ""
 
     def mean_costs(self, sums: Sequence[float], classes: Sequence[str]) -> dict[str, float]:
@@ -156,7 +157,7 @@ class Task(Protocol):
         `terms`; None if there is none."""
         return self.HEADLINE_WORDS, facts.get(self.HEADLINE)
 
-    def target_words(self, sums: Sequence[float], classes: Sequence[str]) -> str:
+    def target_words(self, sums: Sequence[float], classes: Sequence[str], goal: str = "") -> str:
         """The target of a row with these sums, as `odtc compare` shows it."""
         return ""
 

@@ -119,10 +119,10 @@ def _targets(judging: tuple[Dataset, Dataset] | None, n_rows: int) -> list[str |
     """The target of each row of a file in words; None for one without."""
     labels: list[str | None] = [None] * n_rows
     if judging is not None:
-        rows = judging[0]
+        rows, goal = judging[0], TASKS.get(judging[0].task).terms(judging[1].source).get("goal", "")
         for place, sums in zip(rows.aside_X[:, 0].astype(int), rows.sums):
             if sums[0]:  # of a policy one of the votes of a row counts as the row
-                labels[place] = TASKS.get(rows.task).target_words(sums, rows.classes) or None
+                labels[place] = TASKS.get(rows.task).target_words(sums, rows.classes, goal) or None
     return labels
 
 

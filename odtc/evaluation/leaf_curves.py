@@ -47,7 +47,7 @@ def leaf_curves(found: Sequence[Place], tree: Tree, training: Dataset | None) ->
             "colour": PALETTE[place.leaf % len(PALETTE)],
             "dash": DASHES[place.leaf // len(PALETTE) % len(DASHES)],
             "path": _path([(across(time), up(share)) for time, share in place.node.curve], across(0.0), up(1.0)),
-            "words": task.leaf_words(place.node.sums, tree.classes, place.node.curve) if place.node.sums else "",
+            "words": tree.words_of(place.node),
             "watched": None if watched is None else watched[place.leaf].tolist(),
         }
         for place in leaves

@@ -156,7 +156,9 @@ class HeapTree:
             split, ones_left = self.split(t, encoded)
             return Branch(split, *((one, zero) if ones_left else (zero, one)))
 
-        return Tree(node(1), encoded.features, encoded.classes, encoded.target, encoded.missing, encoded.task)
+        goal = encoded.goal if encoded.dataset is None else task.terms(encoded.dataset.source).get("goal", "")
+        about = encoded.target, encoded.missing, encoded.task, "max" if goal == "max" else ""
+        return Tree(node(1), encoded.features, encoded.classes, *about)
 
     @classmethod
     def from_tree(

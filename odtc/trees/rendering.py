@@ -36,7 +36,7 @@ from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
 from odtc.data.splits import Oblique, Split, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
-from odtc.trees.tree import Branch, Leaf, Node, Tree, tree_of
+from odtc.trees.tree import Branch, Node, Tree, tree_of
 
 # By whether leaves answer classes: the name of a share, and what the shares of a leaf are.
 SHARES = {
@@ -163,7 +163,7 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         "shares": [leaf.shares(len(tree.classes)) for leaf in leaves],
         "counted": counted,
         "weighted": counted and any(leaf.counts and leaf.counts != leaf.rows for leaf in leaves),
-        "remarks": [_remark(own, leaf) for leaf in own.leaves()],
+        "remarks": [own.words_of(leaf) for leaf in own.leaves()],
         "numbers": numbers,
         "answer": task.ANSWER,
         "word": "number" if task.NUMBERS else "class" if task.CLASSES else "action",
@@ -194,10 +194,6 @@ def with_answers(tree: Tree) -> tuple[Tree, tuple[float, ...]]:
         return replace(node, label=label, counts=spread, rows=rows)
 
     return replace(tree, root=answering(tree.root), classes=tuple(f"{one:.6g}" for one in numbers)), numbers
-
-
-def _remark(tree: Tree, leaf: Leaf) -> str:
-    return TASKS.get(tree.task).leaf_words(leaf.sums, tree.classes, leaf.curve) if leaf.sums else ""
 
 
 def places(tree: Tree) -> list[Place]:

@@ -64,7 +64,7 @@ Node = Branch | Leaf
 class Tree:
     """`missing` is the policy the tree was trained under: with "separate" a missing number goes
     right at a threshold; with "drop" or "error" no such row was ever seen, and predicting one
-    raises DataError."""
+    raises DataError. `goal` is "max" if a policy brings what it is minus the cost of, as outcomes."""
 
     root: Node
     features: tuple[Feature, ...]
@@ -72,6 +72,7 @@ class Tree:
     target: str = "class"
     missing: str = "drop"
     task: str = CLASSIFICATION
+    goal: str = ""
 
     def __str__(self) -> str:
         """As drawn on screen."""
@@ -222,6 +223,13 @@ class Tree:
             return task.answer(leaf.sums)
         return float(self.classes[leaf.label]) if task.NUMBERS else self.classes[leaf.label]
 
+    def words_of(self, node: Node) -> str:
+        """What its task tells of the rows of a node; "" if counts of rows tell, or nothing is known of them."""
+        if not node.sums:
+            return ""
+        curve = node.curve if isinstance(node, Leaf) else ()
+        return TASKS.get(self.task).leaf_words(node.sums, self.classes, curve, self.goal)
+
     def answers(self, X: np.ndarray) -> np.ndarray:
         """What the tree answers on each row: the class as `predict`, or a number if its leaves answer numbers.
 
@@ -274,6 +282,7 @@ class Tree:
         return {
             "schema": SCHEMA,
             **({"task": self.task} if self.task != CLASSIFICATION else {}),
+            **({"goal": self.goal} if self.goal else {}),
             "target": self.target,
             "classes": list(self.classes),
             "features": [feature.to_json() for feature in self.features],
@@ -339,7 +348,8 @@ class Tree:
                 return Branch(split_from_json(part["split"], features), node(part["left"]), node(part["right"]))
 
             task = facts.get("task", CLASSIFICATION)
-            return cls(node(facts["root"]), features, classes, facts["target"], facts["missing"], task)
+            about = facts["target"], facts["missing"], task, facts.get("goal", "")
+            return cls(node(facts["root"]), features, classes, *about)
         except (SchemaError, RecursionError) as problem:
             raise TreeError(f"the tree is not whole: {explain_error(problem)}") from None
 
@@ -370,6 +380,7 @@ def _shape(facts, place: str) -> dict:
         "features": [feature_shape],
         "target": TEXT,
         "task?": TEXT,
+        "goal?": ("", "max"),
         "missing": ("drop", "error", "separate"),
         "root": node,
     }

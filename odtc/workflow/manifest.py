@@ -33,6 +33,7 @@ from odtc.data.dataset import Feature, feature_shape
 from odtc.data.encoding import ENCODINGS, Encoded
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import split_from_json, split_shape
+from odtc.data.task import TASKS
 from odtc.errors import ManifestError, OdtcError, SolutionError
 from odtc.fileformats.solution_files import RawPoint
 from odtc.model.blocks import Block, blocks_from_json
@@ -475,6 +476,7 @@ def _problem(facts: dict) -> Problem:
         if "values" in rows
         else None,
         task=facts["data"].get("task", CLASSIFICATION),
+        goal=TASKS.get(facts["data"].get("task", CLASSIFICATION)).terms(facts["data"]).get("goal", ""),
         sums=_unpack(rows["sums"], "<f8").astype(float).reshape(n, -1) if "sums" in rows else None,
         groups=tuple(
             Groups(of["text"], tuple(of["names"]), _unpack(of["weight"], "<f8").astype(float).reshape(n, -1))

@@ -924,7 +924,7 @@ def test_what_outcomes_bring_is_told_with_their_own_sign(goal, tmp_path):
     """More is better by default: the value is what is brought, and the costs are minus that."""
     rng = np.random.default_rng(4)
     x, taken = rng.integers(0, 4, 80), rng.integers(0, 2, 80)
-    y = np.round(20 + 5 * (x > 1) * taken + rng.normal(size=80), 2)
+    y = np.round(20 + 5 * np.where(x > 1, taken, -taken) + rng.normal(size=80), 2)
     rows = list(zip(x.tolist(), np.where(taken, "call", "mail").tolist(), y.tolist(), strict=True))
     write(tmp_path / "t.csv", ["x", "a", "y"], rows)
     write(tmp_path / "new.csv", ["x", "a", "y"], rows[:30])
@@ -936,3 +936,14 @@ def test_what_outcomes_bring_is_told_with_their_own_sign(goal, tmp_path):
     assert all("-" not in line and "by its own score" in line for line in lines)
     facts = command("predict", "r.tree.json", "new.csv", "--score", "--json", folder=tmp_path).facts
     assert facts["goal"] == goal and facts["scores"] == "ips" and (facts["mean_cost"] < 0) == (goal == "max")
+    # Leaves say it with the same sign, wherever they are told: of rows that a model file alone holds, too.
+    shown = [line for line in said(tmp_path, "show", "r.tree.json").splitlines() if f"mean {word}" in line]
+    assert len(shown) == 2 and not any(f"mean {other}" in line or " -" in line for line in shown)
+    told = command("explain", "r.tree.json", "new.csv", "--row", "1", folder=tmp_path).out
+    assert told.count(f"mean {word} ") == 2 and "call -" not in told
+    path = command("explain", "r.tree.json", "new.csv", "--row", "1", "--json", folder=tmp_path).facts["rows"][0]
+    assert min(path[f"mean_{word}"].values()) > 0 and min(path["path"][0][f"mean_{word}"].values()) > 0
+    said(tmp_path, "fit", "t.csv", *words[:-1], "m", "--goal", goal, "--model", "flowoct", "--solver", "highs")
+    (tmp_path / "t.csv").rename(tmp_path / "gone.csv")
+    decoded = said(tmp_path, "decode", "m.sol", "-o", "again")
+    assert decoded.count(f"mean {word} call") == 2 and f"mean {other}" not in decoded

@@ -530,6 +530,7 @@ WORDS = {
     "classes": ["p", "n"],
     "features": [Feature("a", "numeric").to_json()] * 3,
     "missing": "error",
+    "goal": "max",
 }
 
 

@@ -187,3 +187,14 @@ def test_treatments_and_outcomes_that_tell_nothing_are_named():
         odtc.OptimalPolicyTree(1).fit(X, np.arange(8) % 2, outcome)
     with pytest.raises(ValueError, match="two treatments or more, got 'a' in all 8 rows"):
         odtc.OptimalPolicyTree(1).fit(X, np.array(["a"] * 8), np.arange(8.0))
+
+
+@pytest.mark.parametrize("offset", [1e8, 1e9, -1e9, 1e10])
+def test_costs_that_differ_little_beside_what_all_actions_cost_keep_their_digits(offset):
+    rng = np.random.default_rng(5)
+    X, own = rng.integers(0, 4, (40, 1)).astype(float), rng.integers(0, 30000, (40, 3)) / 10000
+    tree = odtc.OptimalPolicyTree(1).fit(X, offset + own)
+    left = [X[:, 0] <= cut for cut in range(3)]
+    best = min(own.sum(axis=0).min(), *(own[one].sum(axis=0).min() + own[~one].sum(axis=0).min() for one in left))
+    taken = own[np.arange(40), tree.predict(X).astype(int)].sum()
+    assert taken == pytest.approx(best, abs=40 * 1e-14 * abs(offset) + 1e-9)

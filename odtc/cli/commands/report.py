@@ -81,8 +81,8 @@ def explain(
     def told(step) -> str:
         """The training rows at a node: of numbers how many, of a policy with what actions cost them, else by class."""
         if step.costs:
-            costs = ", ".join(f"{one_line(name)} {cost:.4g}" for name, cost in step.costs.items())
-            return f"{of(sum(step.rows), 'row')}, mean cost {costs}"
+            mean = ", ".join(f"{one_line(name)} {number:.4g}" for name, number in step.costs.items())
+            return f"{of(sum(step.rows), 'row')}, mean {step.costs_name} {mean}"
         return of(sum(step.rows), "row") if task.NUMBERS else tally(step.rows, loaded.classes)
 
     paths = [(number, path_of(loaded, rows.X[number - 1], number)) for number in row]
@@ -100,7 +100,7 @@ def explain(
             print(f"  {one_line(step.answer)}, since {cells}" + (f"; here {told(step)}" if sum(step.rows) else ""))
         leaf = path.leaf
         if leaf.rows and not task.CLASSES:
-            words = task.leaf_words(leaf.sums, loaded.classes, leaf.curve) if leaf.sums else ""
+            words = loaded.words_of(leaf)
             print(f"  so {one_line(path.prediction)}: {of(sum(leaf.rows), 'training row')}{', ' * bool(words)}{words}")
         elif leaf.rows:
             print(

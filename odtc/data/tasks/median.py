@@ -126,7 +126,7 @@ def curve(sums: np.ndarray) -> tuple[tuple[float, float], ...]:
     return tuple(zip(shares.tolist(), (float(f"{one:.15g}") for one in found)))
 
 
-def leaf_words(sums, classes, curve=()) -> str:
+def leaf_words(sums, classes, curve=(), goal="") -> str:
     """Between which numbers half of the rows lie, and all of them."""
     if not curve:
         return ""

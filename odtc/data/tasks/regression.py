@@ -93,7 +93,7 @@ def answer(sums) -> float:
     return float(sums[2] / sums[1])
 
 
-def leaf_words(sums, classes, curve=()) -> str:
+def leaf_words(sums, classes, curve=(), goal="") -> str:
     """The standard deviation of the rows of the leaf, and an interval of its mean."""
     from scipy.special import stdtrit
 
@@ -139,6 +139,6 @@ def told(facts) -> list[str]:
     ]
 
 
-def target_words(sums, classes) -> str:
+def target_words(sums, classes, goal="") -> str:
     """The number of a row."""
     return f"{sums[2] / sums[1]:.10g}"

@@ -17,7 +17,7 @@ from odtc.base import deadline
 from odtc.data.splits import Oblique
 from odtc.errors import CertificateError, ChoiceError, NotProvedError, TimeLimitReached
 from odtc.formulations.dpflow.threshold_search import ROWS, ThresholdSearch
-from odtc.formulations.dpflow.write_certificate import certify_search, head, with_twins
+from odtc.formulations.dpflow.write_certificate import certify_search, head, tree_facts, with_twins
 from odtc.problem.constraints.search_terms import accepting, refined, search_problem, terms_of
 from odtc.problem.constraints.search_units import whole
 from odtc.problem.problem import Problem
@@ -96,7 +96,7 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
     if found.infeasible:
         return _infeasible(problem, facts), None
     heap = settle(_in_order(found, order), encoded, found.label)
-    facts["tree"], facts["claim"] = heap.to_tree(encoded).to_json(), int(found.cost)
+    facts["tree"], facts["claim"] = tree_facts(heap.to_tree(encoded)), int(found.cost)
     facts |= _evidence(facts, read, arrays, search, int(found.cost))
     facts["of"] = _terms(problem, facts, read)
     return facts, heap
@@ -334,7 +334,7 @@ def certify_found(
         )
         factor = np.zeros((len(here), len(used)))
         factor[np.arange(len(here)), stated] = used[stated] / np.maximum(here, 1) * facts["scale"] * unit * scale / fine
-        facts["tree"] = heap.to_tree(encoded).to_json()
+        facts["tree"] = tree_facts(heap.to_tree(encoded))
         facts["claim"] = round(problem.module.objective(problem, heap) * facts["scale"])
         try:  # a number that is satisfied within rounding only is none to a checker of exact decimals
             tree_cost(facts["tree"], encoded.dataset, read)

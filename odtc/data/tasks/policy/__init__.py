@@ -32,8 +32,11 @@ SUMMARY = "a leaf answers an action; the cost of a row is that of the action"
 HEADLINE, HEADLINE_WORDS = "mean_cost", "cost"
 FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal")
 TARGET = "action"
-DIGITS = 12  # of the votes of a row, relative to its costs: what the difference of two decimals leaves is no vote
+# Of the votes of a row, relative to its costs: what the difference of two decimals leaves is no vote. Doubles hold
+# hardly more, and costs that differ little beside what all actions of a row cost need them.
+DIGITS = 14
 FORBIDS = 1e-6  # of a cost, what the best single action pays for all rows: it forbids the action
+MOST = "max"  # the goal of which an action costs minus what it brings
 ESTIMATED = 6  # of votes that are estimates, relative to the largest of all
 
 
@@ -171,18 +174,22 @@ def _votes(costs: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 def _decimal(votes: np.ndarray, size: np.ndarray, digits: int) -> np.ndarray:
     """The votes of each row to as many decimal places as a number of its size has digits for."""
-    places = digits - 1 - np.floor(np.log10(np.where(size > 0, size, 1.0))).astype(int)
-    found = votes.copy()
+    places, found = _places(size, digits), votes.copy()
     for some_places in np.unique(places[np.abs(places) < 300]).tolist():
         rows = places == some_places
         found[rows] = np.round(votes[rows], some_places)
     return found
 
 
-def leaf_words(sums, classes, curve=()) -> str:
-    """What each action costs a row of the leaf."""
-    costs = _each(sums, classes)
-    return costs and f"mean cost {costs}"
+def _places(size: np.ndarray, digits: int) -> np.ndarray:
+    """int64: behind the point of numbers of these sizes, of so many digits."""
+    return digits - 1 - np.floor(np.log10(np.where(size > 0, size, 1.0))).astype(int)
+
+
+def leaf_words(sums, classes, curve=(), goal="") -> str:
+    """What each action costs a row of the leaf, or brings."""
+    each = _each(sums, classes, goal)
+    return each and f"mean {'value' if goal == MOST else 'cost'} {each}"
 
 
 def mean_costs(sums, classes) -> dict[str, float]:
@@ -190,8 +197,9 @@ def mean_costs(sums, classes) -> dict[str, float]:
     return {name: cost / sums[1] + 0.0 for name, cost in zip(classes, sums[2:-1])} if len(sums) and sums[1] else {}
 
 
-def _each(sums, classes) -> str:
-    return ", ".join(f"{name} {cost:.4g}" for name, cost in mean_costs(sums, classes).items())
+def _each(sums, classes, goal: str) -> str:
+    sign = -1 if goal == MOST else 1
+    return ", ".join(f"{name} {sign * cost + 0.0:.4g}" for name, cost in mean_costs(sums, classes).items())
 
 
 def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
@@ -241,20 +249,23 @@ def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
 
 
 def rounding(sums: np.ndarray, weight: np.ndarray) -> float:
-    """Half a unit for each vote, if all weights are multiples of the unit that votes of estimates are rounded to."""
+    """Half a unit for each vote: of the digits of each row, or if all weights are multiples of the unit that votes of
+    estimates are rounded to, of that if it is more."""
     held = sums[:, 1] > 0
-    votes = _votes(sums[held, 2:-1] / sums[held, 1, None], sums[held, 1])
+    costs, by_row = sums[held, 2:-1], sums[held, 1]
+    votes = _votes(costs / by_row[:, None], by_row)
     if not votes.any():
         return 0.0
-    unit = 10.0 ** (np.floor(np.log10(votes.max())) - ESTIMATED + 1)
-    rounded = np.abs(weight / unit - np.rint(weight / unit)).max() < 1e-6
-    return 0.5 * float(unit) * votes.size if rounded else 0.0
+    own = float((10.0 ** -_places(np.abs(costs).max(axis=1), DIGITS).astype(float)).sum()) * votes.shape[1]
+    unit = float(10.0 ** (np.floor(np.log10(votes.max())) - ESTIMATED + 1))
+    whole = np.abs(weight / unit - np.rint(weight / unit)).max() < 1e-6
+    return 0.5 * max(own, unit * votes.size if whole else 0.0)
 
 
 def headline(facts) -> tuple[str, float | None]:
     """What a row costs; of outcomes of which more is better, what it brings."""
     cost = facts.get("mean_cost")
-    if facts.get("goal") == "max":
+    if facts.get("goal") == MOST:
         return "value", None if cost is None else -cost + 0.0
     return HEADLINE_WORDS, cost
 
@@ -263,7 +274,7 @@ def told(facts) -> list[str]:
     """One line; of outcomes of which more is better, what is brought, of which the costs are minus."""
     if facts["cost"] is None:
         return ["no row has a weight"]
-    brings = facts.get("goal") == "max"
+    brings = facts.get("goal") == MOST
     word, mean, all_rows, single, best = (
         "value" if brings else "cost",
         *(-facts[key] if brings else facts[key] for key in ("mean_cost", "cost", "best_action_cost", "least_cost")),
@@ -276,9 +287,9 @@ def told(facts) -> list[str]:
     ]
 
 
-def target_words(sums, classes) -> str:
-    """What each action costs a row; "" for one without weight."""
-    return _each(sums, classes)
+def target_words(sums, classes, goal="") -> str:
+    """What each action costs a row, or brings; "" for one without weight."""
+    return _each(sums, classes, goal)
 
 
 def scored_words(how) -> str:

@@ -204,7 +204,7 @@ def watched(sums: np.ndarray, times, leaf: np.ndarray, n_leaves: int) -> np.ndar
     )
 
 
-def leaf_words(sums, classes, curve=()) -> str:
+def leaf_words(sums, classes, curve=(), goal="") -> str:
     """The events of a leaf, and when a quarter, half and three quarters of its rows have had theirs."""
     told = f"{sums[3]:.10g} event{'' if sums[3] == 1 else 's'}"
     if not curve:
@@ -250,6 +250,6 @@ def told(facts) -> list[str]:
     return [f"{', '.join(found)}; {facts['events']:.10g} events in {facts['n_rows']} rows"]
 
 
-def target_words(sums, classes) -> str:
+def target_words(sums, classes, goal="") -> str:
     """The time of a row, with a + if it was seen no longer."""
     return f"{sums[4]:.10g}" + ("" if sums[3] > 0 else "+")
