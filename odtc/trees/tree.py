@@ -224,7 +224,17 @@ class Tree:
         return float(self.classes[leaf.label]) if task.NUMBERS else self.classes[leaf.label]
 
     def words_of(self, node: Node) -> str:
-        """What its task tells of the rows of a node; "" if counts of rows tell, or nothing is known of them."""
+        """What its task tells of the rows of a node.
+
+        Parameters
+        ----------
+        node : Branch or Leaf
+
+        Returns
+        -------
+        str
+            "" if counts of rows tell, or nothing is known of them.
+        """
         if not node.sums:
             return ""
         curve = node.curve if isinstance(node, Leaf) else ()
