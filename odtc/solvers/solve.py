@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,25 @@ def _solve(
     program: str | None = None,
     ends_in: Callable[[], float | None] | None = None,
 ) -> Solution:
+    solution = _solve_once(run, solver, options, path, program, ends_in)
+    spent, limit = time.monotonic() - run.began, options.time_limit
+    if not run.contradicted or run.start is None or run.stopped or (limit is not None and spent >= limit):
+        return solution
+    # HiGHS 1.16 has lost the offset of a model that its presolve solved beside a start, and called the start optimal.
+    left = None if limit is None else limit - spent
+    again = _Run(run.model, run.progress, run.log)
+    other = _solve_once(again, solver, replace(options, time_limit=left), path, program, ends_in)
+    return other if other.has_solution and not again.contradicted else solution
+
+
+def _solve_once(
+    run: "_Run",
+    solver: str,
+    options: Options,
+    path: str | Path | None,
+    program: str | None,
+    ends_in: Callable[[], float | None] | None,
+) -> Solution:
     module, found = installed(solver, program)
     model, start = run.model, run.start
     try:
@@ -154,6 +174,7 @@ class _Run:
         self.began = time.monotonic()
         self.outcome: Outcome | None = None
         self.stopped: str | None = None  # why we stopped it, if we did
+        self.contradicted = False  # whether the point of its last word costs something else than it says
 
     def take(self, event: Any) -> bool:
         """True when it was the last event."""
@@ -206,10 +227,14 @@ class _Run:
             # Six digits of a point are as many of its objective, of all terms together.
             digits = 1e-5 * max(1.0, float(np.abs(self.model.c) @ np.abs(x)))
             if abs(objective - said.objective) > digits:
+                self.contradicted = True
                 message = message or f"it says the objective is {said.objective:.10g}, its point costs {objective:.10g}"
         bound = said.bound if said.bound is not None else self.bound
         if bound is not None and not abs(bound) < logs.NO_BOUND:
             bound = None
+        if self.contradicted:  # its sums are not the model's, so its bound and its proof are none
+            bound = None
+            termination = Termination.UNKNOWN if termination == Termination.OPTIMAL else termination
         if objective is not None:  # an earlier incumbent is not the point that it calls optimal
             termination, bound, doubt = proof(termination, objective, bound, said.x is None)
             message = message or doubt

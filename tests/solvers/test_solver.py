@@ -52,12 +52,14 @@ def run(job, emit, cancelled):
     if job.options.seed == 6:               # is wrong
         return Outcome(None, Termination.INFEASIBLE)
     if job.options.seed == 8:               # breaks a row, a bound, or has no number
-        return Outcome(np.array(eval(os.environ["FAKE_POINT"]), float), Termination.OPTIMAL, 1.0, 1.0)
+        return Outcome(np.array(eval(os.environ["FAKE_POINT"]), float), Termination.OPTIMAL, 2.0, 1.0)
     if job.options.seed == 9:               # has had no time to look
         time.sleep(job.options.time_limit)
         return Outcome(None, Termination.INFEASIBLE_OR_UNBOUNDED)
     if job.options.seed == 10:              # has no point, and no bound but infinity
         return Outcome(None, Termination.OPTIMAL, None, -1e20)
+    if job.options.seed == 11 and job.start is None:
+        return Outcome(np.array([1.0, 1.0, 0.0]), Termination.OPTIMAL, 2.0, 2.0, 5)
     return Outcome(np.ones(len(job.c)), Termination.OPTIMAL, 2.0, 2.0, 5)
 '''
 
@@ -204,6 +206,16 @@ def test_the_objective_is_computed_not_believed(fake):
     found = solve(COVER, "fake", Options(seed=5))
     assert found.claimed == 2 and found.objective == 3
     assert "says the objective is 2, its point costs 3" in found.message
+    assert (found.termination, found.bound) == ("unknown", None)  # its sums are those of another model
+
+
+@pytest.mark.parametrize("limit", [None, 60])
+def test_a_solver_that_contradicts_its_own_point_is_asked_again_without_the_start(fake, limit):
+    """HiGHS 1.16 called a start of 11.58 optimal with objective 0, where 5.9 is optimal."""
+    found = solve(COVER, "fake", Options(seed=11, time_limit=limit), start=np.ones(3))
+    assert (found.termination, found.objective, found.bound, found.message) == ("optimal", 2, 2, "")
+    found = solve(COVER, "fake", Options(seed=5, time_limit=limit), start=np.ones(3))
+    assert (found.termination, found.objective) == ("unknown", 3)
 
 
 @pytest.mark.parametrize(
