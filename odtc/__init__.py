@@ -24,6 +24,7 @@ _HOMES = {
     "start": "odtc.workflow.pipeline",
     "near_optimal": "odtc.workflow.pipeline",
     "frontier": "odtc.workflow.pipeline",
+    "certify": "odtc.workflow.pipeline",
     "estimate": "odtc.evaluation.size_table",
     "read_tree": "odtc.trees.tree",
     "import_tree": "odtc.trees.importing",

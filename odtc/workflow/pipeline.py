@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from odtc.base.registry import did_you_mean
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read, read_arrays
 from odtc.errors import ChoiceError
 from odtc.model.milp import Model
-from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal, SearchesItself
+from odtc.problem.formulation import FORMULATIONS, Certifies, CountsNearOptimal, SearchesItself
 from odtc.workflow.compiling import Prepared, choose_cuts, compile_model, known_tree, prepare, pricing, separates, start
 from odtc.workflow.constrained.assured_fit import fit_assured
 from odtc.workflow.constrained.exact_frontier import Frontier
@@ -26,6 +26,9 @@ from odtc.workflow.searching import searched, searches
 from odtc.workflow.solving import loop_of, relaxations, solve, solve_or_loop
 from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, SolvingSpec, take_reading
 
+if TYPE_CHECKING:
+    from odtc.workflow.provenance.certifying import Certificate
+
 __all__ = [
     "COMPILER",
     "Decoded",
@@ -36,6 +39,7 @@ __all__ = [
     "RunSpec",
     "SolvingSpec",
     "build",
+    "certify",
     "choose_cuts",
     "compile_model",
     "decode",
@@ -260,3 +264,46 @@ def frontier(
     spec = replace(RunSpec.from_keywords(model, depth, {**keywords, "time_limit": time_limit}), fitting=True)
     problem = pose_run(spec, data, later=texts[:1])
     return Frontier(problem, vary, points_of(problem, texts, time_limit))
+
+
+def certify(
+    data: Any,
+    depth: int = 2,
+    *,
+    y: Any = None,
+    lambda_: float = 0.0,
+    time_limit: float | None = None,
+    **keywords,
+) -> "Certificate":
+    """The best tree with few numbers by which anyone can check that no tree is better.
+
+    Parameters
+    ----------
+    data : Dataset, path, array or data frame
+        As of `build`.
+    depth : int
+    y : labels beside an array or a data frame, or the column that holds them
+    lambda_ : float
+        Price of a branch node: (1-λ) errors + λ branch nodes.
+    time_limit : float or None
+        Wall seconds for the search; then the certificate is of the bound reached.
+    **keywords
+        Those of `build` but `model`, such as `constraints` and `encoding`.
+
+    Returns
+    -------
+    Certificate
+        `tree`, `objective`, `bound`, `optimal`, `infeasible`; `print` says what is proved, and `write("stem")` makes
+        stem.certificate.json, which `odtc verify --certificate` checks, with stem.tree.json.
+
+    Raises
+    ------
+    DataError, ChoiceError, CertificateError
+    """
+    from odtc.workflow.provenance import certifying  # with the checkers, which other runs do not need
+
+    source = Path(data) if isinstance(data, str | Path) else None
+    data, model, depth = labelled(data, y, FORMULATIONS.able(Certifies)[0], depth, keywords)
+    given = {**keywords, "params": {**(keywords.get("params") or {}), "lambda": lambda_}}
+    spec = replace(RunSpec.from_keywords(model, depth, given), fitting=False)
+    return certifying.certify(pose_run(spec, data), time_limit, source)

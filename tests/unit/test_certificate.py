@@ -186,6 +186,27 @@ def test_command_line(tmp_path):
     assert other.code == 1 and "certificate in JSON" in other.err
 
 
+def test_a_certificate_in_python_is_that_of_the_command(tmp_path):
+    """The same file from a path; arrays have one that names no file; sets without a tree are proved, too."""
+    asked = {"depth": 2, "encoding": "onehot", "constraints": ["recall[1] >= 0.8"]}
+    found = odtc.certify(MONKS, **asked)
+    options = ("--depth", 2, "--encoding", "onehot", "--constraint", "recall[1] >= 0.8")
+    said = command("certify", MONKS, *options, "-o", tmp_path / "command.certificate.json")
+    assert found.optimal and found.checked and said.out.startswith(str(found))
+    assert found.objective == found.bound == odtc.fit(MONKS, **asked).facts["objective"]
+    rows = odtc.read(MONKS)
+    assert (found.tree.predict(rows.X) != rows.y).sum() == found.objective
+    for name in ("python", "python.certificate.json"):
+        file = found.write(tmp_path / name)
+        assert file.read_bytes() == (tmp_path / "command.certificate.json").read_bytes()
+    assert (tmp_path / "python.tree.json").read_bytes() == (tmp_path / "command.tree.json").read_bytes()
+    priced = odtc.certify(rows.X, 1, y=rows.y, lambda_=0.25).write(tmp_path / "arrays")
+    assert "path" not in json.loads(priced.read_text())["data"]
+    none = odtc.certify(MONKS, 1, constraints=["recall[1] >= 0.99", "recall[0] >= 0.99"])
+    assert none.infeasible and not none.optimal and none.tree is None and str(none).startswith("proved: no tree")
+    assert command("verify", "--certificate", none.write(tmp_path / "none")).code == 0
+
+
 def test_balanced_classes_are_certified():
     """Their prices are no decimal fractions, but fractions of whole numbers."""
     problem = pipeline.pose(EXAMPLES / "monks-3.csv", "dpflow", 2, encoding="onehot", class_weight="balanced")

@@ -1,0 +1,172 @@
+"""The best tree with the certificate that proves it: what `odtc certify` and `odtc.certify` do."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from odtc.base import deadline
+from odtc.base.atomic_write import require_beside, require_writable, stem_of
+from odtc.base.commit import together
+from odtc.data.dataset import Dataset
+from odtc.errors import TimeLimitReached
+from odtc.model.solution import Termination
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Tree
+from odtc.verification import certificate, leaf_sums
+from odtc.verification.constrained import constrained_certificate
+from odtc.verification.coverage import words
+from odtc.workflow import artifacts
+from odtc.workflow.decoding import proved
+from odtc.workflow.results import Fit
+
+IN_HAND = 0.5  # seconds for the check of a certificate, after an interruption
+
+
+def checks() -> dict[str, Callable[[dict, Dataset], Any]]:
+    """The check of each schema."""
+    return {
+        **dict.fromkeys(leaf_sums.MEASURES, leaf_sums.check_leaf_sums),
+        certificate.SCHEMA: certificate.check,
+        certificate.OF_THRESHOLDS: certificate.check,
+        constrained_certificate.SCHEMA: constrained_certificate.check_constrained,
+    }
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A tree, and the numbers by which anyone can check that none is better.
+
+    Attributes
+    ----------
+    facts : dict
+        What the file holds, and `odtc verify --certificate` checks.
+    proof : record
+        What the check of it came to: `objective`, `bound`, `optimal`, `depth`, `n_tests`, `n_rows`.
+    checked : bool
+        Whether it was checked; False only if an interruption came before.
+    fit : Fit or None
+        The tree with its checks and figures; None if it is proved that no tree satisfies the constraints.
+    """
+
+    facts: dict = field(repr=False)
+    proof: Any = field(repr=False)
+    checked: bool
+    fit: Fit | None = field(repr=False)
+    source: Path | None = field(default=None, repr=False)
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether it is proved that no tree satisfies the constraints."""
+        return self.facts["tree"] is None
+
+    @property
+    def tree(self) -> Tree | None:
+        """The best tree found; None if no tree satisfies the constraints."""
+        return None if self.fit is None else self.fit.tree
+
+    @property
+    def objective(self) -> float | None:
+        """What the tree costs."""
+        return None if self.infeasible else self.proof.objective
+
+    @property
+    def bound(self) -> float | None:
+        """No tree costs less."""
+        return None if self.infeasible else self.proof.bound
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no tree is better than this one."""
+        return not self.infeasible and self.checked and bool(self.proof.optimal)
+
+    def write(self, path: str | Path) -> Path:
+        """Writes STEM.certificate.json and, if there is a tree, STEM.tree.json beside it; `path` is the STEM or the
+        file of the certificate.
+
+        Raises
+        ------
+        OutputError
+        """
+        stem = Path(path).name.removesuffix(".json").removesuffix(certificate.SUFFIX.removesuffix(".json"))
+        path = Path(path).with_name(stem + certificate.SUFFIX)
+        require_beside(path)
+        for file in (path, tree_beside(path)):
+            require_writable(file, self.source)
+        self.write_to(path)
+        return path
+
+    def write_to(self, path: Path) -> None:
+        """Writes the certificate to this file, and the tree beside it."""
+        with together(stem_of(path)):
+            if self.tree is not None:
+                artifacts.write_tree(self.tree, tree_beside(path))
+            artifacts.write_certificate(self.facts, self.source, path)
+
+    def __str__(self) -> str:
+        of, proof = " that satisfies the constraints" if self.proof.of["constraints"] else "", self.proof
+        covered = words(proof.n_splits, proof.left_out)
+        if self.infeasible:
+            return f"proved: {none_satisfies(proof)}; {covered}"
+        lines = [
+            f"{'' if self.checked else 'by the search, '}no tree of depth {proof.depth} over these {proof.n_tests} "
+            f"tests{of} costs less than {proof.bound:.10g}; {covered}"
+        ]
+        if not proof.optimal:
+            but = ": the bound is proved, not the tree" if self.checked else ""
+            lines.append(f"the best tree found costs {proof.objective:.10g}{but}; allow more time")
+            if len(proof.of["constraints"]) < len(self.fit.problem.constraints):
+                lines.append("it satisfies the constraints; the bound is of all trees, whether they do or not")
+        return "\n".join(lines)
+
+
+def tree_beside(path: Path) -> Path:
+    """The file of the tree beside that of a certificate."""
+    return path.with_name(path.name.removesuffix(certificate.SUFFIX).removesuffix(".json") + ".tree.json")
+
+
+def none_satisfies(proof) -> str:
+    """What the certificate of constraints that conflict proves, in words."""
+    return f"no tree of depth {proof.depth} over these {proof.n_tests} tests satisfies the constraints"
+
+
+def certify(problem: Problem, time_limit: float | None, source: Path | None = None) -> Certificate:
+    """Searches, and checks the certificate of what is found; at the limit, or after Ctrl-C or SIGTERM, that of the
+    bound reached.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of a formulation that `Certifies`.
+    time_limit : float or None
+        Wall seconds for the search.
+    source : Path or None
+        The data file, which the written certificate names.
+    """
+    began = time.monotonic()
+    with deadline.within(time_limit):
+        facts = problem.module.certificate(problem)
+        interrupted = deadline.is_interrupted()
+    limit_came = time_limit is not None and time.monotonic() - began >= time_limit
+    ended = Termination.INTERRUPTED if interrupted else Termination.TIME_LIMIT if limit_came else Termination.UNKNOWN
+    proof, checked = _proof(facts, problem.encoded.dataset, interrupted)
+    if facts["tree"] is None:
+        return Certificate(facts, proof, checked, None, source)
+    heap = HeapTree.from_tree(Tree.from_json(facts["tree"]), problem.encoded, problem.topology)
+    return Certificate(
+        facts, proof, checked, proved(problem, heap, proof.bound, time.monotonic() - began, ended), source
+    )
+
+
+def _proof(facts: dict, dataset: Dataset, interrupted: bool) -> tuple[Any, bool]:
+    """(what a certificate proves, True): what its check would refuse is not written. After an interruption, or if one
+    ends the check, (what it states, False)."""
+    if facts["schema"] != certificate.OF_THRESHOLDS:
+        return checks()[facts["schema"]](facts, dataset), True
+    try:
+        with deadline.within(IN_HAND if interrupted else None):
+            return certificate.check(facts, dataset, deadline.check), True
+    except (TimeLimitReached, KeyboardInterrupt):
+        return certificate.stated(facts, dataset), False
