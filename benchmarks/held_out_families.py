@@ -46,7 +46,12 @@ from odtc.algorithms.hyperplanes.penalised import PENALTIES, Grower
 
 REPEATS, TEST, BELOW = 4, 2000, 0.005
 FIRST = {"choose": 40000, "confirm": 50000, "sparse": 60000}
-SHOWN = [("best", 2.0), ("best", 1.5), *product(("nested",), (0.5, 1.0, 1.5, 2.0)), *product(("both",), (1.0, 1.5, 2.0))]
+SHOWN = [
+    ("best", 2.0),
+    ("best", 1.5),
+    *product(("nested",), (0.5, 1.0, 1.5, 2.0)),
+    *product(("both",), (1.0, 1.5, 2.0)),
+]
 RULES = list(product((2, 4), (1.0, 0.0), ("penalty", "all"), SHOWN))
 TODAY = (2, 1.0, "penalty", ("best", 2.0))
 
@@ -61,7 +66,7 @@ class Searched(Grower):
     def paths(self, Z, loss, until, penalties=PENALTIES):
         self.free = []
         found = super().paths(Z, loss, until, penalties)
-        return found | {("search", np.inf): self._path(one, Z, loss) for one in self.free}
+        return found | ({("search", np.inf): self._path(self.free[0], Z, loss)} if self.free else {})
 
 
 def main() -> None:
@@ -190,7 +195,7 @@ def chosen_by_rules(kind: str, seed: int) -> dict:
 
 
 class Seen:
-    """What the folds say of candidates, by rows: `wrong` is float64 (folds, rows, candidates), NaN for rows that train."""
+    """What the folds say of candidates: `wrong` is float64 (folds, rows, candidates), NaN for rows that train."""
 
     def __init__(self, wrong: np.ndarray, keys: list, se: float):
         self.wrong, self.keys, self.se = wrong, keys, se
@@ -231,7 +236,7 @@ def told(rule: tuple) -> str:
 
 
 def table(found: list[dict]) -> str:
-    """A line for each rule: mean accuracy, gain over the first, and of the sets of noise the trees below the majority."""
+    """A line for each rule: mean accuracy, gain over the first, and on noise the trees below the majority."""
     made, noise = ([one for one in found if one["kind"] == kind] for kind in ("made", "noise"))
     names = list(found[0]["right"])
     first = told(TODAY) if told(TODAY) in names else names[0]

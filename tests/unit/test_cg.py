@@ -34,7 +34,7 @@ from odtc.solvers.solver import find_solver, version
 from odtc.testing.optima import exhaustive_cost
 from odtc.testing.problems import heaps, problems
 from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import settle
+from odtc.trees.heap_tree import settle, with_min_leaf_rows
 from odtc.verification.verify import verify_tree
 from odtc.workflow import pipeline
 from tests.command_line import odtc as run
@@ -213,6 +213,22 @@ def test_many_paths_over_all_tests_have_the_tree_and_the_bound_of_the_search_bes
     model, solution = fitted(problem, left=lambda: -1.0)  # no time for a single column
     assert (solution.objective, solution.bound, solution.termination, solution.scope) == (best, best, "optimal", "")
     assert pipeline.decode(model, solution).verified
+
+
+@pytest.mark.parametrize("reward, least", [(0.0, 0), (0.5, 4)])
+def test_columns_start_from_a_tree_no_worse_than_the_local_search_over_all_tests(reward, least, monkeypatch):
+    monkeypatch.setattr(over_all_tests, "MOST", 1.0)  # the search over all tests ends with its first tree
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, 6)).round(1)
+    data = rows_of(X, (X[:, 0] * X[:, 1] > 0) ^ (X[:, 2] * X[:, 3] > 0.2) ^ (rng.random(120) < 0.15))
+    problem = pipeline.pose(data, "cg", 4, fitting=True, reward=reward, n_min=least)
+    columns = columns_of(problem)
+    heap = cg._heap(problem, columns.paths, columns.best())
+    polished = HEURISTICS.get("local_search").tree(problem.encoded, problem.topology, reward)
+    if least:
+        polished = with_min_leaf_rows(polished, problem.encoded, least)
+        assert heap.fewest_rows(problem.encoded) >= least
+    assert cg.objective(problem, heap) <= cg.objective(problem, polished)
 
 
 def test_a_tree_that_the_search_over_all_tests_proved_is_optimal_whatever_columns_say():

@@ -11,6 +11,8 @@ from functools import partial
 
 import numpy as np
 
+from odtc.base import deadline
+from odtc.errors import TimeLimitReached
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import MARK, ColumnPool, Columns, columns_asked, read_pool
 from odtc.formulations.cg.decision_paths import Paths
@@ -18,11 +20,13 @@ from odtc.formulations.cg.over_all_tests import OverAllTests
 from odtc.formulations.cg.threshold_sampling import pool_tests, sample_tests
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.problem.problem import Problem
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import HeapTree, with_min_leaf_rows
 
 FEW = 3000  # paths: all of them are columns
 MOST = 1_000_000  # paths over pooled tests
 MOST_BITS = 2**32  # rows of all of them
+POLISHED = 100_000_000  # rows by tests that the local search takes
+POLISH = 0.2  # of the time that is left, for the local search over all tests
 WHOLE = 60_000  # paths over all tests: more are too many to price them all
 
 
@@ -43,7 +47,10 @@ def prepared(problem: Problem) -> Problem:
         if given == "start" and (_kind(problem) != "all" or not _are_few(problem)):
             first, held = OverAllTests(problem), problem.derived(Held)
             held.over_all = first
-            held.first = min(first.run(), first_tree(problem), key=partial(problem.module.objective, problem))
+            known = [first.run(), first_tree(problem)]
+            if not first.proved and not first.interrupted:
+                known += _polished(problem)
+            held.first = min(known, key=partial(problem.module.objective, problem))
         paths = paths_of(problem, splits_of(problem))
         columns = Columns(paths)
         columns.add_tree(columns_asked(paths, first_tree(problem).test))
@@ -139,6 +146,19 @@ def first_tree(problem: Problem) -> HeapTree:
             problem.encoded, problem.topology, problem.params.reward, max(1, problem.params.n_min)
         )
     return held.first
+
+
+def _polished(problem: Problem) -> list[HeapTree]:
+    """The tree of the local search over all tests; none if they are too many, or there was no time for it."""
+    encoded, least = problem.encoded, problem.params.n_min
+    if encoded.n_rows * encoded.n_tests > POLISHED:
+        return []
+    try:
+        with deadline.within(deadline.time_share(float("inf"), POLISH)):
+            heap = HEURISTICS.get("local_search").tree(encoded, problem.topology, problem.params.reward)
+    except TimeLimitReached:
+        return []
+    return [with_min_leaf_rows(heap, encoded, least) if least > 1 else heap]
 
 
 def searched_tree(problem: Problem, paths: Paths) -> np.ndarray:
