@@ -313,3 +313,16 @@ def test_an_interruption_ends_all_points_all_prices_and_all_tries(monkeypatch):
     monkeypatch.setattr(ConstrainedSearch, "tick", interrupted)
     with pytest.raises(KeyboardInterrupt):
         odtc.fit(MONKS / "monks-2.csv", "dpflow", 2, constraints=texts, confidence=0.9)
+
+
+def test_rates_of_few_rows_with_decimal_weights_are_searched():
+    """No whole multiples of a fine power of 2, which the search would refuse: 0.25 of the weight 3.92 of class u."""
+    weights = np.array([2.35, 1.66, 1.12, 2.8, 0.62])
+    columns = (Feature("a", "numeric"),)
+    rows = Dataset("few", np.arange(5.0)[:, None], np.array([1, 1, 0, 0, 1], np.int32), columns, ("u", "v"), weights)
+    given = ("false_positive_rate[v] <= 0.25",)
+    problem = pipeline.pose(rows, "dpflow", 1, constraints=given, fitting=True)
+    assert problem.module.searches(problem)
+    found = odtc.certify(rows, 1, constraints=given)
+    # v up to a = 1, u behind: 0.62 of v are wrong; all of u are right.
+    assert found.optimal and found.objective == pytest.approx(0.62)

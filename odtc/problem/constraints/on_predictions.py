@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from odtc.problem.constraints.constraint import Constraint
 
 WHOLE = 2**53  # up to here float64 holds every whole number
+FINEST = 2**30  # parts of 1 that a unit may be; decimals are multiples of finer ones only, too large to be of use
 LARGEST = (
     1024.0  # a coefficient in a file is at most this, by a power of two: a solver's tolerance is of rows like others
 )
@@ -199,7 +200,7 @@ def _line(coef: np.ndarray, upper: float, y: np.ndarray) -> Line:
     parts = [Fraction(size) for size in sizes.tolist()]
     denominator = max((part.denominator for part in parts), default=1)  # all are powers of 2
     unit = Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator) if parts else Fraction(1)
-    if np.abs(coef).sum() / float(unit) < WHOLE:
+    if denominator <= FINEST and np.abs(coef).sum() / float(unit) < WHOLE:
         return Line(coef / float(unit), float(math.floor(upper / float(unit))), y)
     return Line(coef, float(upper), y)
 
