@@ -243,7 +243,9 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False, radi
     if not any(radius) or module.NAME not in BETWEEN_ENDS:
         radius = ()
     else:
-        asked = _of_moved(dataset, asked, radius, options.get("bins"))
+        moved = _of_moved(dataset, asked, radius, options.get("bins"))
+        # Boxes that leave no threshold between their ends: those between the numbers are as good as any.
+        asked = moved if len(moved) else asked
     scales = asked.scales
     of: Sequence[Hashable] = [split.features for split, _ in asked] if by_column else [()] * len(asked)
     if radius:

@@ -66,11 +66,12 @@ def compare(given, data=None) -> Comparison:
     if len(given) < 2:
         raise ChoiceError(f"expected two trees or runs to compare, got {len(given)}")
     runs = [open_run(one) for one in given]
-    if len(tasks := sorted({run.tree.task for run in runs})) > 1:
+    tasks = sorted({run.tree.task for run in runs})
+    if len(tasks) > 1 and any(not TASKS.get(name).NUMBERS or TASKS.get(name).SURVIVES for name in tasks):
         raise ChoiceError(f"expected trees of one task to compare, got {' and '.join(tasks)}")
     names = _names([str(one) for one in given], runs)
     task, judging = TASKS.get(runs[0].tree.task), None if data is None else _judging(runs, data)
-    entries = [_entry(name, run, data, judging) for name, run in zip(names, runs)]
+    entries = [_entry(name, run, data, judging, task.HEADLINE) for name, run in zip(names, runs)]
     training = tuple("" if run.fit is None else _scored(run.fit.dataset) for run in runs)
     if data is None:
         return Comparison(tuple(entries), training_scored=training)
@@ -126,7 +127,8 @@ def _targets(judging: tuple[Dataset, Dataset] | None, n_rows: int) -> list[str |
     return labels
 
 
-def _entry(name: str, run: Run, data, judging: tuple[Dataset, Dataset] | None) -> Entry:
+def _entry(name: str, run: Run, data, judging: tuple[Dataset, Dataset] | None, figure: str) -> Entry:
+    """What is told of a run; of a task that is no classification the figure of this name."""
     tree = run.tree
     facts = {
         "n_leaves": tree.n_leaves,
@@ -136,8 +138,8 @@ def _entry(name: str, run: Run, data, judging: tuple[Dataset, Dataset] | None) -
     task = TASKS.get(tree.task)
     if not task.CLASSES:
         judged = run.fit.judged if run.fit is not None else None
-        told = None if judged is None else judged["training"].get(task.HEADLINE)
-        facts |= {"task": tree.task, "figure": task.HEADLINE, "train_figure": told}
+        told = None if judged is None else judged["training"].get(figure)
+        facts |= {"task": tree.task, "figure": figure, "train_figure": told}
     elif all(leaf.rows for leaf in tree.leaves()):
         facts["train_accuracy"] = training_score(tree)["accuracy"]
     for key in (
@@ -158,7 +160,7 @@ def _entry(name: str, run: Run, data, judging: tuple[Dataset, Dataset] | None) -
     rows = read_rows(data, tree.features, tree.classes, tree.target)
     if not task.CLASSES:
         answers = tree.answers(rows.X)
-        facts["test_figure"] = _figure(tree, answers, judging)
+        facts["test_figure"] = _figure(tree, answers, judging, figure)
         return Entry(name, run, facts, answers if task.NUMBERS else np.array(tree.classes, dtype=object)[answers])
     if (rows.y >= 0).any():
         scored = run_facts.score(tree, rows)
@@ -170,8 +172,9 @@ def _entry(name: str, run: Run, data, judging: tuple[Dataset, Dataset] | None) -
     return Entry(name, run, facts, np.array(tree.classes, dtype=object)[tree.predict(rows.X)])
 
 
-def _figure(tree: Tree, answers: np.ndarray, judging: tuple[Dataset, Dataset] | None) -> float | None:
-    """The headline of the tree's task, of its answers on all rows of a file; None if the rows cannot judge it."""
+def _figure(tree: Tree, answers: np.ndarray, judging: tuple[Dataset, Dataset] | None, figure: str) -> float | None:
+    """The figure of this name of the task of the rows, of the tree's answers on all rows of a file; None if the rows
+    cannot judge it."""
     if judging is None:
         return None
     task, rows = TASKS.get(tree.task), judging[0]
@@ -180,7 +183,7 @@ def _figure(tree: Tree, answers: np.ndarray, judging: tuple[Dataset, Dataset] | 
     answers = answers[rows.aside_X[:, 0].astype(int)]
     if not task.NUMBERS:
         answers = np.array([rows.classes.index(name) for name in tree.classes])[answers]
-    return task.figures(rows.sums, answers, rows.classes).get(task.HEADLINE)
+    return TASKS.get(rows.task).figures(rows.sums, answers, rows.classes).get(figure)
 
 
 def _labels(run: Run, data) -> list[str | None]:

@@ -943,7 +943,25 @@ def test_what_outcomes_bring_is_told_with_their_own_sign(goal, tmp_path):
     assert told.count(f"mean {word} ") == 2 and "call -" not in told
     path = command("explain", "r.tree.json", "new.csv", "--row", "1", "--json", folder=tmp_path).facts["rows"][0]
     assert min(path[f"mean_{word}"].values()) > 0 and min(path["path"][0][f"mean_{word}"].values()) > 0
+    figure = abs(facts["mean_cost"])
+    table = said(tmp_path, "compare", "r", "r.tree.json", "--data", "new.csv")
+    assert f"test {word}" in table and f"{figure:.6g}" in table and f"-{figure:.6g}" not in table
     said(tmp_path, "fit", "t.csv", *words[:-1], "m", "--goal", goal, "--model", "flowoct", "--solver", "highs")
     (tmp_path / "t.csv").rename(tmp_path / "gone.csv")
     decoded = said(tmp_path, "decode", "m.sol", "-o", "again")
     assert decoded.count(f"mean {word} call") == 2 and f"mean {other}" not in decoded
+
+
+def test_a_tree_of_means_and_one_of_medians_are_compared_by_one_figure(fitted_tasks):
+    words = ["regression2.tree.json", "median2.tree.json", "--data", "r.csv", "--json"]
+    for asked in (words, [words[1], words[0], *words[2:]]):
+        found = json.loads(said(fitted_tasks, "compare", *asked))
+        figure = FIGURES[asked[0].removesuffix("2.tree.json")]
+        for tree, name in zip(found["trees"], asked):
+            X = np.loadtxt(fitted_tasks / "r.csv", delimiter=",", skiprows=1, dtype=str)
+            apart = np.array(said(fitted_tasks, "predict", name, "r.csv").split()[1:], float) - X[:, -1].astype(float)
+            paid = np.mean(apart**2 if figure == "mean_squared_error" else np.abs(apart))
+            assert tree["figure"] == figure and tree["train_figure"] == pytest.approx(paid)
+            assert tree["test_figure"] == pytest.approx(paid)
+    refused = command("compare", words[0], "policy2.tree.json", folder=fitted_tasks)
+    assert refused.code == 1 and "trees of one task" in refused.err

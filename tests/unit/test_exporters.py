@@ -40,8 +40,15 @@ def onnx_predict(tree, rows) -> tuple[list, np.ndarray]:
                 dtype=object,
             )
         given[name] = column[:, None]
-    label, shares = session.run(["label", "probabilities"], given)
+    label, shares = session.run(["label", "shares_of_votes" if tree.task == "policy" else "probabilities"], given)
     return [name or None for name in label], shares
+
+
+def test_onnx_calls_the_votes_of_a_policy_no_probabilities():
+    leaves = Leaf(0, (3.0, 1.0), (2, 1)), Leaf(1, (1.0, 3.0), (1, 3))
+    tree = Tree(Branch(Threshold(0, 0.5), *leaves), (X,), ("call", "mail"), task="policy")
+    labels, shares = onnx_predict(tree, np.array([[0.0], [1.0]]))
+    assert labels == ["call", "mail"] and shares.tolist() == [[0.75, 0.25], [0.25, 0.75]]
 
 
 @pytest.mark.parametrize("missing", ["drop", "separate"])

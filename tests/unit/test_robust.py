@@ -346,3 +346,13 @@ def test_the_estimator_takes_boxes_and_scores_what_they_leave():
         odtc.OptimalTreeClassifier(1, robust=-1).fit(X, y)
     with pytest.raises(ValueError, match="did you mean 'x0'"):
         odtc.OptimalTreeClassifier(1, robust={"x00": 1}).fit(X, y)
+
+
+@pytest.mark.parametrize("radius", ["3", "0.4", "100"])
+def test_boxes_that_leave_no_threshold_between_their_ends_leave_the_majority(tmp_path, radius):
+    (tmp_path / "d.csv").write_text("x,y\n1,a\n2,b\n3,a\n4,b\n5,b\n")
+    words = ("fit", "d.csv", "--depth", "1", "-p", f"robust=x:{radius}", "-o", "m", "--json")
+    done = command(*words, folder=tmp_path)
+    assert done.code in (0, None) and done.facts["verified"]
+    # Boxes of 0.4 do not meet: a leaf of a's at 1 alone is right wherever rows are moved.
+    assert done.facts["objective"] == (1 if radius == "0.4" else 2)

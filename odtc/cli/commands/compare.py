@@ -54,17 +54,19 @@ def compare(
             + ("" if data else "; --data FILE counts all by one")
         )
     task = TASKS.get(found.entries[0].run.tree.task)
+    brings = all(entry.run.tree.goal for entry in found.entries)  # told with its own sign, as it is minus the cost
+    words, sign = task.headline({"goal": "max" if brings else "min"})[0], -1.0 if brings else 1.0
     if found.scored:
-        console.say(f"note: test {task.HEADLINE_WORDS}: {found.scored}, for all trees")
-    own = f" {task.HEADLINE_WORDS}" if not task.CLASSES else ""
+        console.say(f"note: test {words}: {found.scored}, for all trees")
+    own = f" {words}" if not task.CLASSES else ""
     header = ["tree", "leaves", "depth", f"training{own}", f"test{own}", "objective", "bound", "model", "columns asked"]
     lines = [
         [
             entry.name,
             str(entry.facts["n_leaves"]),
             str(entry.facts["depth"]),
-            _number(entry.facts["train_figure"]) if own else _share(entry.facts.get("train_accuracy")),
-            _number(entry.facts.get("test_figure")) if own else _share(entry.facts.get("accuracy")),
+            _number(entry.facts["train_figure"], sign) if own else _share(entry.facts.get("train_accuracy")),
+            _number(entry.facts.get("test_figure"), sign) if own else _share(entry.facts.get("accuracy")),
             _number(entry.facts["objective"]),
             _number(entry.facts["bound"]),
             entry.facts["model"] or "-",
@@ -231,5 +233,5 @@ def _share(value) -> str:
     return "-" if value is None else f"{100 * value:.2f} %"
 
 
-def _number(value) -> str:
-    return "-" if value is None else f"{value:.6g}"
+def _number(value, sign: float = 1.0) -> str:
+    return "-" if value is None else f"{sign * value:.6g}"

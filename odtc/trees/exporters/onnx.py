@@ -3,14 +3,16 @@
 One input per column that the tree asks, of shape (rows, 1): double for a number, NaN if it is missing;
 text for the others, as the level is called ("true" and "false" too), empty if it is missing. Outputs
 are `label`, text (rows,), and `probabilities`, float (rows, classes), the shares of the training weight in
-the leaf. If the tree refuses a missing cell the label is empty and the probabilities are NaN. A tree whose leaves
-answer numbers has one output `prediction`, double (rows,), NaN if it refuses the row.
+the leaf; of a policy they are no probabilities, and called `shares_of_votes`. If the tree refuses a missing cell the
+label is empty and the shares are NaN. A tree whose leaves answer numbers has one output `prediction`, double (rows,),
+NaN if it refuses the row.
 """
 
 import numpy as np
 
 from odtc.data.dataset import NUMERIC
 from odtc.data.splits import Missing, Oblique, Subset, Threshold
+from odtc.data.task import TASKS
 from odtc.trees.exporting import need
 from odtc.trees.rendering import with_answers
 from odtc.trees.tree import Leaf, Tree
@@ -43,7 +45,8 @@ class _Graph:
 
     def __init__(self, helper, types, arrays, tree: Tree, numbers: tuple[float, ...] = ()):
         self.helper, self.types, self.arrays, self.tree, self.numbers = helper, types, arrays, tree, numbers
-        self.results = ("prediction",) if numbers else ("label", "probabilities")
+        shares = "probabilities" if TASKS.get(tree.task).CLASSES else "shares_of_votes"
+        self.results = ("prediction",) if numbers else ("label", shares)
         self.nodes, self.inputs, self.outputs, self.constants = [], [], [], []
         self.mark = "odtc_"  # begins every name that is no column's
         while any(feature.name.startswith(self.mark) for feature in tree.features):
@@ -101,10 +104,10 @@ class _Graph:
             )
         )
         shares = np.array([*rows, np.full(len(tree.classes), np.nan)], dtype=np.float32)
-        self.nodes.append(self.helper.make_node("Gather", [self._constant(shares), leaf], ["probabilities"], axis=0))
+        self.nodes.append(self.helper.make_node("Gather", [self._constant(shares), leaf], [self.results[1]], axis=0))
         self.outputs += [
             self.helper.make_tensor_value_info("label", types.STRING, ["rows"]),
-            self.helper.make_tensor_value_info("probabilities", types.FLOAT, ["rows", len(tree.classes)]),
+            self.helper.make_tensor_value_info(self.results[1], types.FLOAT, ["rows", len(tree.classes)]),
         ]
 
     def _column(self, place: int) -> str:
