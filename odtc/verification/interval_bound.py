@@ -8,7 +8,8 @@ no test: all rows are on the right, with one level less. A state "ft,…" bounds
 the leaves; so do all states that it names.
 
 A state follows if no label costs less than its t, and for every cut its two sides at least t - P together
-(odtc.verification.node_cuts). With two levels left that is counted from the data (odtc.verification.pair_bound).
+(odtc.verification.node_cuts). With two levels left that is counted from the data (odtc.verification.pair_bound), and
+with three if a state names no others (odtc.verification.three_levels).
 """
 
 import re
@@ -20,6 +21,7 @@ from odtc.errors import CertificateError
 from odtc.verification.compiled_pairs import PairCheck
 from odtc.verification.node_cuts import NodeCuts, Rows
 from odtc.verification.pair_bound import best_stump
+from odtc.verification.three_levels import least_cost
 
 ENTRY = re.compile(r"f?[0-9]{1,16}(,[0-9]{1,9},[0-9]{1,9},[0-9]{1,9},[0-9]{1,9})*")
 
@@ -105,6 +107,13 @@ class IntervalBound:
                 pairs.require(rows, members, target)
             elif best_stump(NodeCuts(rows, members), rows.loss[members]) < target:
                 raise CertificateError(f"one test costs less than the target {target:.0f}")
+            return
+        if height == 3 and not len(state.points) and rows.least == 1:
+            if target > rows.price and (least := least_cost(rows, members, self.n_states)) < target:
+                raise CertificateError(
+                    f"a tree of three levels costs {least:.0f} there, above what no tree can avoid, the target is "
+                    f"{target:.0f}"
+                )
             return
         cuts = NodeCuts(rows, members)
         left, right = np.zeros((2, 2, cuts.size))  # of trees without and with a least number of rows

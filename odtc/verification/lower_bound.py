@@ -87,14 +87,8 @@ class LowerBound:
 
         if not every_tree.repays(len(self.levels[1]) * self.X.shape[1] * len(self.X) ** 2 / 2):
             return None
-        dearer = np.zeros((2, len(self.loss)), np.int64)
-        dearer[: labels - 1] = (self.loss[:, :1] - self.loss[:, 1:]).T
-        gains = every_tree.side_gains(self.X, dearer, (every_tree.CHEAPEST, 0.0), self.price, 2)
-        if gains is None:
-            return None
-        first = self.loss[:, 0].astype(float) + self.floor
-        held = self.X @ first
-        return (np.stack([first.sum() - held, held], axis=1) - gains).ravel()
+        sides = every_tree.least_sides(self.X, self.loss.astype(float) + self.floor[:, None], self.price)
+        return None if sides is None else sides.ravel()
 
     def _hold(self, target, rows, packed, height, below, literals) -> None:
         """Raises if a target does not follow from the data and the targets of the next level."""
@@ -108,7 +102,7 @@ class LowerBound:
                 f"but one label alone costs {alone:.0f}"
             )
         loss = self.loss[rows]  # (rows, classes)
-        blocks = _Blocks(self.answers, rows, loss.dtype)
+        blocks = Blocks(self.answers, rows, loss.dtype)
         count = blocks.ones()
         parts = (count > 0) & (count < len(rows))
         sides = np.zeros((2, len(parts)))  # what the left and the right side of each test cost at least
@@ -146,7 +140,7 @@ class LowerBound:
             sides[1, chain] = np.maximum(most(right[::-1])[::-1], most(right + gone) - gone)
         return sides
 
-    def _stumps(self, blocks: "_Blocks", loss, tests) -> tuple[np.ndarray, np.ndarray]:
+    def _stumps(self, blocks: "Blocks", loss, tests) -> tuple[np.ndarray, np.ndarray]:
         """Per test, the least cost of the left and of the right side, each with one more test or none."""
         total, ones = loss.sum(axis=0), blocks.sums(loss)
         if loss.shape[1] == 2:  # min(a, b) = (a + b - |a - b|) / 2
@@ -177,7 +171,7 @@ class LowerBound:
         return f"where {said}," if said else "at the root"
 
 
-class _Blocks:
+class Blocks:
     """Sums over rows by their answers, real numbers of some rows at a time: of all of them at once they would take as
     much memory as all else together. Whole numbers add up the same in any order.
 

@@ -401,7 +401,10 @@ FORGERIES = {
     "interval_bound._hold: one label alone costs": lambda: ranked(
         depth=3, price=0.9, states=["5,0,0,1,0", "9"], bound=5
     ),
-    "interval_bound._hold: by its own numbers a test": lambda: ranked(depth=3, states=["1"]),
+    "interval_bound._hold: by its own numbers a test": lambda: ranked(depth=3, states=["1,0,0,0,0"]),
+    "interval_bound._hold: a tree of three levels costs": lambda: in_numpy(
+        ranked(depth=3, states=["2"], bound=2, claim=2, tree=true("thresholds")["tree"])
+    ),
     "interval_bound._hold: a state of the last levels": lambda: ranked(states=["2,0,0,0,0"]),
     "interval_bound._hold: it evaluates column": lambda: ranked(EASY, 3, states=["0,9,0,0,0"]),
     "interval_bound._hold: it evaluates a test that separates": lambda: ranked(

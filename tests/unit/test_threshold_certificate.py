@@ -128,6 +128,20 @@ def test_no_bound_above_the_optimum_is_accepted(seed):
         check(facts, problem.encoded.dataset)
 
 
+@pytest.mark.parametrize("wish", ["never", pytest.param("always", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [800, 802, 803, 806, 808, 809, 810, 811])
+def test_three_levels_are_counted_from_the_data(seed, wish, monkeypatch):
+    """A state without points holds the optimum by trying every tree, and no more."""
+    monkeypatch.setenv(compiled.VARIABLE, wish)
+    problem = draw(seed, (3,), wide=seed % 2 == 0)
+    facts = certificate(interrupted(problem, None))
+    assert not problem.constraints  # with a least number of rows in a leaf states name others
+    best = int(facts["states"][0].split(",")[0])
+    assert check(facts | {"states": [str(best)]}, problem.encoded.dataset).optimal
+    with pytest.raises(CertificateError, match="three levels|one label alone"):
+        check(facts | {"states": [str(best + 1)], "bound": facts["bound"] + 1}, problem.encoded.dataset)
+
+
 @pytest.mark.parametrize("seed", [20024, 20150, 20153, 20249])
 def test_a_cut_that_another_column_has_too_is_closed_there(seed):
     """Of equal tests of two columns the search evaluates one."""

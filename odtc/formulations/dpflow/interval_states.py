@@ -2,7 +2,8 @@
 
 A node of the search is a set of entries, and its bound follows from the bounds of the sides of the cuts that were
 evaluated there. So from the node of all entries down, each level has the nodes that those of the level above name.
-With two levels left a bound is all: the check counts these from the data. A bound that common rows show
+With two levels left a bound is all: the check counts these from the data; with three, too, over few cuts that the
+search counts so. A bound that common rows show
 (odtc.algorithms.thresholds.common_rows) needs the halves of its groups alone: a state that several cuts name holds the
 rows that they have in common.
 """
@@ -14,6 +15,7 @@ import numpy as np
 from odtc.algorithms.thresholds.common_rows import Group
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.base import deadline
+from odtc.verification.three_levels import is_quick
 
 Points = list[tuple[int, int, int, int]]  # column, cut, and the states of the next level on either side, from 1
 
@@ -60,6 +62,9 @@ def interval_states(
     levels = []
     for height in range(depth, min(depth, 2) - 1, -1):
         below, states = Named(), []
+        if height == 3 and _is_counted(search):
+            levels.append([(lower, free, []) for lower, free in zip(named.lower, named.free)])
+            break
         if search.nodes.solves(height):  # first, as that finds more of the sides, whose bounds are named below
             for key, lower in zip(named.keys, named.lower):
                 search.explain(search.node_of(_inside(search, key)), height, lower, look)
@@ -71,6 +76,21 @@ def interval_states(
             break
         named = below
     return levels
+
+
+def _is_counted(search: RankSearch) -> bool:
+    """Whether the check counts states of three levels from the data."""
+    ranked = search.ranked
+    if not search.nodes.solves(3) or search.relaxed is not None:
+        return False
+    rare = np.zeros(ranked.n)  # cuts to which an entry answers as fewer do
+    for column in ranked.rank.T:
+        left = np.bincount(column).cumsum()[:-1]
+        fewer = np.where(2 * left <= ranked.n, 1, -1)
+        # An entry is left of the cuts from its rank on, and right of those before it.
+        rare += np.append((fewer > 0)[::-1].cumsum()[::-1], 0)[column] + np.append(0, (fewer < 0).cumsum())[column]
+    cuts = int(ranked.rank.max(axis=0, initial=0).sum())
+    return is_quick(max(2, ranked.stride), cuts, float((rare**3).sum()) / 6)
 
 
 def _points(search: RankSearch, key: bytes, height: int, state: tuple[int, bool], below: Named) -> Points:

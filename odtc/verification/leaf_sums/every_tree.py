@@ -261,3 +261,27 @@ def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float,
             split(sums, every, a, laws, best)
         found = join(sums, every, laws, price, best)
     return np.where(turned[:, None], found[:, ::-1], found)
+
+
+def least_sides(true: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray | None:
+    """float64 (tests, 2): what the best tree of two levels costs where each test is false, and where it is true.
+
+    Parameters
+    ----------
+    true : bool (tests, rows)
+    loss : float of whole numbers (rows, two or three labels)
+    price : float, of a branch node
+
+    Returns
+    -------
+    None as of `side_gains`.
+    """
+    labels = loss.shape[1]
+    dearer = np.zeros((2, len(loss)), np.int64)  # with two labels a third one saves nothing beside the first
+    dearer[: labels - 1] = (loss[:, :1] - loss[:, 1:]).T
+    gains = side_gains(true, dearer, (CHEAPEST, 0.0), price, 2)
+    if gains is None:
+        return None
+    first = loss[:, 0].astype(float)
+    held = true @ first
+    return np.stack([first.sum() - held, held], axis=1) - gains

@@ -1,0 +1,82 @@
+"""The best tree of three levels over few cuts, counted from the data: a state of a certificate that names no others.
+
+Compiled loops count sums over all sets of three cuts (odtc.verification.leaf_sums.every_tree); numpy counts those over
+pairs of cuts on either side of each.
+"""
+
+import math
+
+import numpy as np
+
+from odtc.verification.lower_bound import Blocks
+from odtc.verification.node_cuts import NodeCuts, Rows
+
+LABELS = 3  # that compiled loops take at most
+SETS = 5_000_000  # of three cuts
+MOST = 3e8  # sums of sets of three cuts, for a certificate to leave one state to the check
+
+
+def is_quick(n_labels: int, n_cuts: int, true: float) -> bool:
+    """Whether a state of three levels is sooner counted than its sides are looked at one by one.
+
+    Parameters
+    ----------
+    n_labels, n_cuts : int
+    true : float, sets of three cuts to which the rows answer as fewer rows do, of all rows together
+    """
+    return n_labels <= LABELS and math.comb(n_cuts, 3) <= SETS and true <= MOST
+
+
+def least_cost(rows: Rows, members: np.ndarray, n_states: int) -> float:
+    """What the best tree of three levels costs whose first node is a test, with any number of rows in a leaf; infinite
+    if no cut separates the rows.
+
+    Parameters
+    ----------
+    rows : Rows
+    members : int64 (members,)
+    n_states : int, how many states of this level are checked, for the choice of loops
+    """
+    from odtc.verification.leaf_sums import every_tree  # most checks never need it
+
+    cuts, loss = NodeCuts(rows, members), rows.loss[members]
+    parts = np.flatnonzero(cuts.parts)
+    answers = cuts.place[:, cuts.column[parts]] <= parts
+    sides = None
+    if loss.shape[1] <= LABELS and every_tree.repays(n_states * len(members) * float(len(parts)) ** 3):
+        sides = every_tree.least_sides(np.ascontiguousarray(answers.T), loss, rows.price)
+    if sides is None:
+        sides = _least_sides(answers, loss, rows.price)
+    return float((sides.reshape(-1, 2).sum(axis=1) + rows.price).min(initial=np.inf))
+
+
+def _least_sides(answers: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray:
+    """float64 (tests, 2): what the best tree of two levels costs where a test is true and where it is false, in any
+    order; for answers, bool (rows, tests)."""
+    every = np.arange(len(answers))
+    whole, total, found = _pairs(answers, loss, every), loss.sum(axis=0), []
+    for own in answers.T:
+        part = every[own if 2 * own.sum() <= len(own) else ~own]  # the sums of the others are what is left
+        pairs, here = _pairs(answers, loss, part), loss[part].sum(axis=0)
+        found.append([_two_levels(pairs, here, price), _two_levels(whole - pairs, total - here, price)])
+    return np.array(found)
+
+
+def _pairs(answers, loss, part):
+    """float64 (labels, tests, tests): what a label costs on the rows of a part of which two tests are true."""
+    blocks, tests = Blocks(answers, part, np.dtype(float)), np.arange(answers.shape[1])
+    return np.stack([blocks.pairs(tests, line[part]) for line in loss.T])
+
+
+def _two_levels(pairs, total, price) -> float:
+    """The least cost of a tree of two levels, of the sums over pairs of tests and over all rows, by labels."""
+    one = np.diagonal(pairs, axis1=1, axis2=2)
+    true = pairs.min(axis=0), (one[:, :, None] - pairs).min(axis=0)
+    false = (
+        (one[:, None] - pairs).min(axis=0),
+        (total[:, None, None] - one[:, :, None] - one[:, None] + pairs).min(axis=0),
+    )
+    cost = 0.0
+    for (left, right), leaf in ((true, one), (false, total[:, None] - one)):
+        cost = cost + np.minimum(leaf.min(axis=0), (left + right).min(axis=1) + price)
+    return float(min(total.min(), cost.min() + price))
