@@ -19,7 +19,7 @@ from odtc.verification.certificate import _terms, check, left_of, read_certifica
 from odtc.verification.claim import claim_of, expect
 from odtc.verification.claim import words as in_words
 from odtc.verification.leaf_sums import every_tree
-from odtc.verification.lower_bound import LowerBound, _Blocks, read_test
+from odtc.verification.lower_bound import Blocks, LowerBound, read_test
 from odtc.workflow import pipeline
 from tests.threshold_problems import certificate as of_thresholds
 from tests.threshold_problems import interrupted
@@ -294,7 +294,7 @@ def test_one_more_test_on_a_side_is_tried_out_exactly(data):
         every = np.arange(X.shape[1])
         exact = np.array([[least(X, bound.loss, side, 1, price) for side in (X[at], ~X[at])] for at in parts]).T
         assert np.array(
-            bound._stumps(_Blocks(bound.answers, every, bound.loss.dtype), bound.loss, parts)
+            bound._stumps(Blocks(bound.answers, every, bound.loss.dtype), bound.loss, parts)
         ) == pytest.approx(exact)
 
 

@@ -107,7 +107,7 @@ def test_each_certificate_goes_to_its_own_checker(monkeypatch):
     assert certificates._checked(schema, "rows") == (("constrained", "rows"), False)
 
 
-def test_the_check_has_as_long_as_the_search_and_two_seconds_at_least(monkeypatch):
+def test_the_check_has_as_long_as_the_search_and_some_seconds_at_least(monkeypatch):
     given = []
     monkeypatch.setattr(certificates, "_checked", lambda *_: given.append(deadline.seconds_left()) or (proof(), False))
     for searched, least, most in ((0.0, LEAST - 0.5, LEAST), (100.0, 99.0, 100.0)):
@@ -137,7 +137,7 @@ def paced(monkeypatch, n_states: int, left: float | None, took: float) -> int:
         (10, None, 50.0, 0),
         (10, 100.0, 9.0, 0),  # 90 s in all
         (10, 100.0, 10.0, 0),  # to the second
-        (10, 100.0, 11.0, 1),  # 110 s
+        (10, 100.0, 11.0, 2),  # 110 s, of which the first one may be that of a kernel
         (1000, 10.0, 0.1, 11),  # 100 s: known as soon as a second has passed
         (1000, 10.0, 0.009, 0),
     ],

@@ -20,7 +20,9 @@ from odtc.verification.certificate import SCHEMAS, check
 from odtc.workflow.results import Fit
 
 IN_HAND = 0.5  # seconds for the certificate of a bound, after an interruption
-LEAST = 2.0  # seconds that the check has, however soon the search had ended
+AT_LIMIT = 2.0  # seconds for it after a limit
+LEAST = 6.0  # seconds that the check has, however soon the search had ended
+TOLD = 1.0  # seconds, after which the states that were checked tell how long the others take
 CERTIFY = "`odtc certify` writes it and `odtc verify --certificate` checks it"
 
 
@@ -52,16 +54,18 @@ class Certified:
 
 def _pace(facts: dict) -> Callable[[], None]:
     """What the checker calls between states: it ends the check at the deadline, and sooner if the states that were
-    checked tell that the others will take longer than that."""
+    checked tell that the others will take longer than that. The longest one does not count: it loads kernels."""
     total = sum(text.count(";") + 1 for text in facts.get("states", ()) if isinstance(text, str))
-    began, done = time.monotonic(), 0
+    began, done, longest = time.monotonic(), 0, 0.0
+    last = began
 
     def look() -> None:
-        nonlocal done
+        nonlocal done, longest, last
         deadline.check()
-        done += 1
-        left, took = deadline.seconds_left(), time.monotonic() - began
-        if left is not None and took > LEAST / 2 and took * total > done * (took + left):
+        now, done = time.monotonic(), done + 1
+        longest, last = max(longest, now - last), now
+        left, took = deadline.seconds_left(), now - began
+        if left is not None and took > TOLD and (took - longest) * (total - done) > left * (done - 1):
             raise TimeLimitReached("the check would take longer than it may")
 
     return look
@@ -95,7 +99,7 @@ def certify_bound(done: Fit) -> tuple[dict | None, str]:
     if done.unproved is None:
         return None, done.uncertified or "the tree is not proved"
     try:
-        with deadline.within(IN_HAND if done.interrupted else LEAST):
+        with deadline.within(IN_HAND if done.interrupted else AT_LIMIT):
             facts = done.unproved()
             proof, _ = _checked(facts, done.problem.encoded.dataset)
     except (ChoiceError, CertificateError) as reason:
