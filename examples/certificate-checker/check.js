@@ -301,6 +301,51 @@ function thresholdBound(facts, columns, loss, counts, price, depth, least) {
     }
     return true;
   };
+  // Whether no tree of three levels costs less, by sums over pairs of cuts on either side of each. Of each cut the side with
+  // fewer rows counts as true, and the sums of the other side are what is left.
+  const holdsThree = (inside, target) => {
+    const mine = rows.map((_, i) => i).filter((i) => inside[i]), tests = [];
+    for (let c = 0; c < C; c++) {
+      const cuts = cutsOf(inside, c);
+      cuts.forEach((cut, at) => { if (parts(cuts, at, 1) && !isCopy(c, cut.rank, cuts[at + 1].rank)) tests.push([c, cut.rank]); });
+    }
+    const T = tests.length, lists = mine.map(() => []), truths = tests.map(([c, rank], t) => {
+      const left = mine.map((i) => rows[i].rank[c] <= rank), few = 2 * left.filter(Boolean).length <= mine.length;
+      return left.map((low, at) => (low === few && lists[at].push(t), at)).filter((at) => left[at] === few);
+    });
+    const sumsOf = (some) => {
+      const sums = new Array(K).fill(0), pairs = sums.map(() => new Float64Array(T * T));
+      for (const at of some) for (let k = 0; k < K; k++) {
+        const loss = rows[mine[at]].extra[k], pair = pairs[k];
+        sums[k] += loss;
+        if (loss) for (const b of lists[at]) for (const c of lists[at]) pair[b * T + c] += loss;
+      }
+      return { sums, pairs };
+    };
+    const two = ({ sums, pairs }) => {
+      let best = Math.min(...sums);
+      for (let b = 0; b < T; b++) {
+        let yes = Infinity, no = Infinity, some = Infinity, others = Infinity;
+        for (let k = 0; k < K; k++) { const own = pairs[k][b * T + b]; yes = Math.min(yes, own); no = Math.min(no, sums[k] - own); }
+        for (let c = 0; c < T; c++) {
+          const least = [Infinity, Infinity, Infinity, Infinity];
+          for (let k = 0; k < K; k++) {
+            const both = pairs[k][b * T + c], one = pairs[k][b * T + b], other = pairs[k][c * T + c];
+            least[0] = Math.min(least[0], both); least[1] = Math.min(least[1], one - both);
+            least[2] = Math.min(least[2], other - both); least[3] = Math.min(least[3], sums[k] - one - other + both);
+          }
+          some = Math.min(some, least[0] + least[1]); others = Math.min(others, least[2] + least[3]);
+        }
+        best = Math.min(best, price + Math.min(yes, price + some) + Math.min(no, price + others));
+      }
+      return best;
+    };
+    const every = sumsOf(mine.map((_, at) => at));
+    return truths.every((own) => {
+      const here = sumsOf(own), rest = { sums: every.sums.map((v, k) => v - here.sums[k]), pairs: every.pairs.map((pair, k) => pair.map((v, at) => v - here.pairs[k][at])) };
+      return two(here) + two(rest) + price >= target;
+    });
+  };
   expect(Array.isArray(facts.states) && facts.states.length >= 1 && facts.states.length <= Math.max(1, depth - 1), "it has states of too many levels, or of none");
   const levels = facts.states.map((text) => (text ? text.split(";") : []).map((entry) => {
     expect(/^f?[0-9]{1,16}(,[0-9]{1,9},[0-9]{1,9},[0-9]{1,9},[0-9]{1,9})*$/.test(entry), "a state is not written as a bound and four numbers a cut");
@@ -320,6 +365,10 @@ function thresholdBound(facts, columns, loss, counts, price, depth, least) {
       expect(!state.points.length, `${where} names states of a level that there is not`);
       if (state.target <= price) return;
       expect(height === 2 ? holdsPair(inside, need, state.target) : stump(inside, need) >= state.target, `${where} claims ${state.target}, but some tree costs less`);
+      return;
+    }
+    if (height === 3 && !state.points.length && least === 1) {
+      expect(state.target <= price || holdsThree(inside, state.target), `${where} claims ${state.target}, but some tree costs less`);
       return;
     }
     const name = (number, rowsOf) => {

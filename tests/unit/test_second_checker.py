@@ -333,3 +333,28 @@ def test_both_take_states_of_the_rows_that_several_cuts_have_in_common(depth, tm
     more = facts | {"bound": facts["bound"] + 1}
     words = asked([facts, more], file)
     assert words[0].startswith("proved") and words[1].startswith("refused")
+
+
+def test_both_count_trees_of_three_levels(tmp_path):
+    """A state that names no others has the optimum of its rows, and no more."""
+    pairs, own = [], []
+    for seed in range(6):
+        rng, file = np.random.default_rng(seed), tmp_path / f"{seed}.csv"
+        n, n_classes = int(rng.integers(8, 40)), 2 + seed % 3
+        X, y = rng.integers(0, 2 + seed % 3, (n, 2 + seed % 2)), np.append(np.arange(4), rng.integers(0, 4, n))[:n]
+        lines = [",".join([*map(str, row), "pqrs"[label % n_classes]]) + "\n" for row, label in zip(X, y)]
+        file.write_text("abc"[: X.shape[1]].replace("", ",")[1:] + "y\n" + "".join(lines))
+        search = ThresholdSearch(problem := pipeline.pose(odtc.read(file), "dpflow", 3))
+        facts = json.loads(json.dumps(certify_search(search, search.run().heap)))
+        best = int(facts["states"][0].split(",")[0])
+        for more in (0, 1):
+            pairs.append((facts | {"states": [str(best + more)], "bound": facts["bound"] + more}, file))
+            own.append(problem.encoded.dataset)
+    told = [said.split()[0] for said in verdicts(pairs)]
+    assert told == ["proved", "refused"] * 6
+    for (facts, _), data, said in zip(pairs, own, told):
+        if said == "proved":
+            assert check(facts, data).optimal
+        else:
+            with pytest.raises(CertificateError, match="three levels|one label alone"):
+                check(facts, data)
