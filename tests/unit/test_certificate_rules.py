@@ -543,6 +543,6 @@ def test_the_terms_in_words(changed, words):
 def test_a_long_term_is_told_by_its_beginning(length, cut):
     """A text of 80 letters with its quotes is told whole."""
     with pytest.raises(CertificateError) as refusal:
-        expect({"target": "x" * length}, {"target": "y"})
+        expect({"of": {"target": "x" * length}}, {"target": "y", "n_rows": 3})
     told = "'" + "x" * 76 + "…" if cut else "'" + "x" * 78 + "'"
     assert str(refusal.value) == f"the certificate states the target as {told}, but of this data it is 'y'"
