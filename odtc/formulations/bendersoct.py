@@ -24,6 +24,7 @@ from odtc.algorithms.tree_min_cut import CutPool, are_walks, min_cuts, walk_sets
 from odtc.formulations.shared.node_choices import SURE, choice_rows, fit_to_depth, point_of, tests_at_nodes, tree_of
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
+from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.model.solution import Round, Solution, Termination
 from odtc.problem.branch_penalty import (  # noqa: F401
@@ -121,7 +122,7 @@ def build(problem: Problem) -> Model:
         ends = graph.ends
         path = m.rows("path", row, node_axis(ends), upper=0, lazy=True)
         m.add(path[i, ends], g[i])
-        value = [[labels[:, None] for labels in np.nonzero(X == bit)] for bit in (0, 1)]  # the (i, f) of either value
+        value = [[labels[:, None] for labels in labels_where(X == bit)] for bit in (0, 1)]  # the (i, f) of either value
         for up in range(tree.depth + 1):
             v = ends[np.isin(ends >> up, graph.label)]
             if len(v):

@@ -34,6 +34,7 @@ from odtc.data.threshold_scales import Scales, whole_weights
 from odtc.formulations.shared.branch_order import require_parent_branches
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
+from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import early
 from odtc.problem.constraints.kind import Subject
@@ -121,7 +122,7 @@ def build(problem: Problem) -> Model:
         has, q = np.nonzero(asked)
         if Q:
             m.add(turn[t, has], tau[t, 1 + q], sign * M[has])
-        r, cut = (found[:, None, None] for found in np.nonzero(members))
+        r, cut = (found[:, None, None] for found in labels_where(members))
         for level in range(D):
             at = np.arange(1 << level, 2 << level)[:, None]
             leaves = (2 * at + wrong_side << D - 1 - level) + np.arange(1 << D - 1 - level)

@@ -29,6 +29,7 @@ from odtc.formulations.shared import leaf_loss
 from odtc.formulations.shared.branch_order import require_parent_branches
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
+from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.parameters import parameter
@@ -122,8 +123,9 @@ def build(problem: Problem) -> Model:
         if scales:
             m.add(turn[i, left, q_left], b[left >> D - q_left], -1)
         for sign, at, q, moved in ((-1.0, right, q_right, x), (1.0, left, q_left, x + gap - least if scales else x)):
-            rows, asked = (found[:, None] for found in np.nonzero(moved))
-            m.add(turn[rows, at, q], a[at >> D - q, asked], sign * moved[rows, asked])
+            rows, asked = (found[:, None] for found in labels_where(moved))
+            coef = 1.0 if moved.dtype == bool else moved[moved != 0][:, None]
+            m.add(turn[rows, at, q], a[at >> D - q, asked], sign * coef)
 
     # Σ_{t: m ∈ A_L(t)} z_it ≤ d_m                                     m ∈ B, i
     # One of these z is 1 at most, so this says z_it ≤ d_m for each of them.
@@ -215,7 +217,7 @@ def _printed_turns(m: ModelBuilder, X: np.ndarray, tree, a, z) -> None:
     under = D - 1 - q  # levels between a child of the ancestor and the leaves
     ancestor = (1 << q) + (h >> under)
     for value in (0, 1):
-        i, f = (found[:, None, None] for found in np.nonzero(X == value))
+        i, f = (found[:, None, None] for found in labels_where(X == value))
         t = (2 * ancestor + 1 - value << under) + (h & (1 << under) - 1)
         m.add(turn[i, f, q, h], z[i, t])
         m.add(turn[i, f, q, h], a[ancestor, f])

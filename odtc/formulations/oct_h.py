@@ -41,6 +41,7 @@ from odtc.heuristics.separating_hyperplanes import (
 )
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
+from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.parameters import parameter
@@ -143,9 +144,10 @@ def build(problem: Problem) -> Model:
     value = m.rows("value", row, node, lower=0, upper=0)
     m.add(value[i, B], v[i, B])
     m.add(value[i, B], b[B])
-    r, f = (found[:, None] for found in np.nonzero(x))
-    m.add(value[r, B], up[B, f], -x[r, f])
-    m.add(value[r, B], down[B, f], x[r, f])
+    r, f = (found[:, None] for found in labels_where(x))
+    coef = x[x != 0][:, None]
+    m.add(value[r, B], up[B, f], -coef)
+    m.add(value[r, B], down[B, f], coef)
 
     # v_it ≥ -2 (1 - Σ_{l right of t} z_il);   v_it + μ ≤ (2 + μ)(1 - Σ_{l left of t} z_il)
     right, left = m.rows("right", row, node, lower=-2.0), m.rows("left", row, node, upper=2.0)

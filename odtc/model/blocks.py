@@ -8,10 +8,12 @@ import numpy as np
 
 from odtc.base.compression.packing import pack, unpack
 from odtc.errors import ModelError
+from odtc.model.counting import is_counting
 from odtc.model.name_spans import Words
 
 # The columns that Gurobi, CPLEX and COPT make of the ranges of rows: "Rgc4", "MPS_Rgc4".
 SLACK = re.compile(r"(MPS_)?Rg")
+LARGE = 1 << 16  # labels of a model that is only counted: more are not looked at
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,9 @@ class Block:
             raise ModelError(f"block {self.name!r} has {len(self.axes)} axes, got {len(labels)} labels")
         places = []
         for axis, label in zip(self.axes, labels):
+            if is_counting() and np.size(label) > LARGE:  # its shape is all that is used
+                places.append(np.asarray(label))
+                continue
             place = np.asarray(label) - axis.first
             if place.size and (place.min() < 0 or place.max() >= axis.size):
                 raise ModelError(f"block {self.name!r}: a label of axis {axis.name!r} is out of range")

@@ -1,13 +1,11 @@
 """Builds a model: a formulation adds blocks of columns and rows, and terms between them.
 
 What a formulation declares is its size, too: a block has as many columns as its axes have labels, a term as many
-nonzeros as its labels broadcast to. Within `counting()` only that is worked out, exactly, and nothing is laid out:
-no vector, no name, no entry (odtc.problem.estimates).
+nonzeros as its labels broadcast to. Within `odtc.model.counting` only that is worked out, exactly, and nothing is laid
+out: no vector, no name, no entry (odtc.problem.estimates).
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,23 +16,11 @@ from odtc.base import deadline
 from odtc.base.memory import require_memory
 from odtc.errors import ModelError
 from odtc.model.blocks import Axis, Block, Cells, NamedBlock, PickedBlock
+from odtc.model.counting import is_counting
 from odtc.model.milp import SMALL, CountedModel, CountedTerm, Model, Term
 
 LABEL_BYTES = 80  # of a column or a row: cost, bounds, kind, name, and copies while they are joined
 LOOKED_AT = 4096  # coefficients of a term whose texts are measured, if it is only counted
-_COUNTING: ContextVar[bool] = ContextVar("counting", default=False)
-
-
-@contextmanager
-def counting() -> Iterator[None]:
-    """Models that are built within it have blocks and counts, but neither vectors nor entries."""
-    token = _COUNTING.set(True)
-    try:
-        yield
-    finally:
-        _COUNTING.reset(token)
-
-
 class ModelBuilder:
     """Collects blocks and terms; `finish` freezes them into a Model."""
 
@@ -98,7 +84,7 @@ class ModelBuilder:
             block = PickedBlock(name, axes, self._n_cols, role, members)
         self._columns.append(block)
         self._n_cols = block.stop
-        if _COUNTING.get():  # a cost that is itself large is not worked out: it counts as one of each column
+        if is_counting():  # a cost that is itself large is not worked out: it counts as one of each column
             self._costs += block.size if callable(cost) else _some(cost, block.size)
             low = np.asarray(integer, bool) | (np.asarray(lower, float) != 0)
             self._bounds += block.size + _some(low & (np.asarray(lower) != np.asarray(upper)), block.size)
@@ -118,7 +104,7 @@ class ModelBuilder:
         self._rows.append(block)
         self._lazy += [name] if lazy else []
         self._n_rows = block.stop
-        if _COUNTING.get():
+        if is_counting():
             self._sides += _some(np.where(np.isfinite(upper), upper, lower), block.size)
             return block
         self._require_memory(self._n_cols, block.stop)
@@ -132,7 +118,7 @@ class ModelBuilder:
         term = Term(rows, columns, np.asarray(coef, float))
         if not term.nnz:
             return
-        if _COUNTING.get():
+        if is_counting():
             some = np.abs(term.coef.reshape(-1)[:LOOKED_AT])
             self._terms.append(CountedTerm(rows.block, columns.block, term.nnz, term.size, np.unique(some)))
         else:
@@ -160,7 +146,7 @@ class ModelBuilder:
 
     def finish(self) -> Model:
         """The model of all that was added. Raises ModelError if it does not fit into memory."""
-        if _COUNTING.get():
+        if is_counting():
             return self._counted()
         vectors: dict[str, Any] = dict(
             c=_join(self._cost),

@@ -106,7 +106,7 @@ def _only(parts: list[np.ndarray], which: int, begin: int, end: int) -> list[np.
 
 @dataclass(frozen=True)
 class CountedTerm:
-    """What is left of a Term in a model that is only counted (odtc.model.builder.counting): its blocks, its nonzeros,
+    """What is left of a Term in a model that is only counted (odtc.model.counting): its blocks, its nonzeros,
     the numbers that it would hold, and some of the coefficients without their signs."""
 
     rows: Block | NamedBlock
@@ -474,7 +474,7 @@ class Model:
 
 @dataclass(frozen=True)
 class CountedModel(Model):
-    """A model that is only counted (odtc.model.builder.counting): blocks and the sizes of terms, but no numbers.
+    """A model that is only counted (odtc.model.counting): blocks and the sizes of terms, but no numbers.
 
     `costs`, `sides` and `bounds` are how many costs are not 0, how many sides of rows are not 0, and how many cards a
     file has for the bounds of columns.

@@ -1,6 +1,6 @@
 """How large a model is before it is built: columns, rows, nonzeros, memory and CPU seconds.
 
-A formulation's blocks and terms are its formulas of these numbers (odtc.model.builder.counting): they are counted
+A formulation's blocks and terms are its formulas of these numbers (odtc.model.counting): they are counted
 exactly, with cut families and constraints, and nothing is laid out. A formulation whose `build` searches first
 (`Counted`) says what its model has at most, or that only the search can tell.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from odtc.base.memory import SMALLER, available
 from odtc.errors import ChoiceError, ModelError
-from odtc.model.builder import counting
+from odtc.model.counting import counting
 from odtc.model.milp import CountedModel, Model, largest_piece
 
 if TYPE_CHECKING:

@@ -35,6 +35,7 @@ from odtc.formulations.shared import leaf_loss
 from odtc.formulations.shared.branch_order import require_parent_branches
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
+from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.parameters import parameter
@@ -126,10 +127,10 @@ def build(problem: Problem) -> Model:
     m.add(side[i, B], d[B], -1)
     if numeric:
         m.add(side[i, B], v[profile.reshape(-1, 1), B])
-    r, f = (found[:, None] for found in np.nonzero(x.fixed[first]))
+    r, f = (found[:, None] for found in labels_where(x.fixed[first]))
     m.add(side[r, B], p[B, f])
     if len(x.owner):
-        r, f = (found[:, None] for found in np.nonzero(x.free[first]))
+        r, f = (found[:, None] for found in labels_where(x.free[first]))
         m.add(side[r, B], s[B, f])
 
     # Σ_{l left of t} z_il ≤ w_it;   Σ_{l right of t} z_il ≤ 1 - w_it;   Σ_l z_il = 1

@@ -24,6 +24,7 @@ from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Threshold
 from odtc.model.blocks import Axis, Block, Cells
 from odtc.model.builder import ModelBuilder
+from odtc.model.counting import labels_where
 from odtc.problem.roles import Role
 
 BITS = 48  # answers that are compared as one number
@@ -107,7 +108,7 @@ class BranchSums:
         """For the rows of the data, or some that follow each other, at these nodes, (nodes,)."""
         first, end, _ = rows.indices(self.encoded.n_rows)
         if self.kinds is None:
-            i, f = (labels[:, None] for labels in np.nonzero(self.encoded.X[rows] == side))
+            i, f = (labels[:, None] for labels in labels_where(self.encoded.X[rows] == side))
             yield first + i, self.b[t, f], 1.0
         else:
             i, step = self.kinds.unusual

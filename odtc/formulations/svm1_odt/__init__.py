@@ -35,6 +35,7 @@ from odtc.heuristics.heuristic import HEURISTICS
 from odtc.heuristics.separating_hyperplanes import build_tree, drop_unfit_nodes, split_by_hyperplane
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
+from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.parameters import parameter
@@ -211,9 +212,10 @@ def build(problem: Problem) -> Model:
     value = m.rows("value", row, node, lower=0, upper=0)
     m.add(value[i, B], v[i, B])
     m.add(value[i, B], g[B], -1.0)
-    r, f = (found[:, None] for found in np.nonzero(Z))
+    r, f = (found[:, None] for found in labels_where(Z))
+    coef = Z[Z != 0][:, None]
     for h, sign in planes if len(r) else ():
-        m.add(value[r, B], h[B, f], sign * Z[r, f])
+        m.add(value[r, B], h[B, f], sign * coef)
 
     # v_ib >= -(1 - Σ_{l left of b} z_il);   v_ib + m_ib >= -(1 - Σ z_il) + ε (Σ z_il - Σ_j a_bj);   mirrored with -v
     for name, turn, sign in (("left", 0, 1.0), ("right", 1, -1.0)):
