@@ -107,11 +107,15 @@ def build(problem: Problem) -> Model:
     # Σ_{r ∈ R_c} Σ_{l left of t}  l_rl ≤ M (1 - f_tj + Σ_{q: c lacks bit q} τ_tq)          R_c: c < ρ < c + 1 +
     # low(c + 1), ρ < T
     # t, threshold c of j, M = |R_c|. c = 0: R_c is ρ = 0. c = T - 1: R_c is ρ = T, and no bits are asked.
-    c, T, rank = scales.place, scales.size[scales.scale], scales.rank[:, scales.scale]
+    c, T = scales.place, scales.size[scales.scale]
+    # A rank for each row and test: of the least type, which holds twice a scale's size, too.
+    least = np.min_scalar_type(-2 * int(scales.size.max(initial=1)) - 1)
+    rank = scales.rank.astype(least)[:, scales.scale]
     bits = (c[:, None] >> Q - 1 - bit & 1).astype(bool)
     last = c == T - 1
-    before = ((c - (c & -c) < rank) & (rank <= c)) | (rank == 0) & (c == 0)
-    beyond = np.where(last, rank == T, (c < rank) & (rank < np.minimum(T, c + 1 + (c + 1 & -c - 1))))
+    from_c, to_c = (c - (c & -c)).astype(least), np.minimum(T, c + 1 + (c + 1 & -c - 1)).astype(least)
+    before = ((from_c < rank) & (rank <= c.astype(least))) | (rank == 0) & (c == 0)
+    beyond = np.where(last, rank == T.astype(least), (c.astype(least) < rank) & (rank < to_c))
     for name, wrong_side, members, asked, sign in (
         ("left", 1, before, bits, 1.0),
         ("right", 0, beyond, ~bits & ~last[:, None], -1.0),

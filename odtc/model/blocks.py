@@ -69,7 +69,7 @@ class Block:
             raise ModelError(f"block {self.name!r} has {len(self.axes)} axes, got {len(labels)} labels")
         places = []
         for axis, label in zip(self.axes, labels):
-            if is_counting() and np.size(label) > LARGE:  # its shape is all that is used
+            if is_counting() and np.size(label) > LARGE and (not axis.first or not any(np.asarray(label).strides)):
                 places.append(np.asarray(label))
                 continue
             place = np.asarray(label) - axis.first

@@ -21,6 +21,8 @@ from odtc.model.milp import SMALL, CountedModel, CountedTerm, Model, Term
 
 LABEL_BYTES = 80  # of a column or a row: cost, bounds, kind, name, and copies while they are joined
 LOOKED_AT = 4096  # coefficients of a term whose texts are measured, if it is only counted
+
+
 class ModelBuilder:
     """Collects blocks and terms; `finish` freezes them into a Model."""
 

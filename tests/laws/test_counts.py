@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from odtc.errors import ModelError
 from odtc.evaluation.size_table import SizeTable
+from odtc.model import blocks
+from odtc.model.counting import counting, labels_where
 from odtc.problem import counts
 from odtc.problem.counts import Counts
 from odtc.problem.formulation import FORMULATIONS
@@ -39,6 +41,28 @@ def test_constraints_and_cut_families_are_counted_too(name, cuts, seed):
     said, model = counts.counts_of(posed, families), compile_model(posed, families)
     assert (said.columns, said.rows, said.nonzeros) == (model.n_cols, model.n_rows, model.nnz)
     assert len(model.columns) and said.exact
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_labels_that_are_not_looked_at_are_counted_all_the_same(name, monkeypatch):
+    random = np.random.default_rng(7)
+    data = random.integers(0, 2, (30, 4)).astype(float), random.permutation(30) % 2
+    posed = pose(*pipeline.labelled(*data, name, 2, {}))
+    looked_at = [counts.counts_of(posed, cuts) for cuts in ((), "all")]
+    monkeypatch.setattr(blocks, "LARGE", 0)
+    assert [counts.counts_of(posed, cuts) for cuts in ((), "all")] == looked_at
+    if (said := looked_at[0]).exact:
+        model = compile_model(posed, ())
+        assert (said.columns, said.rows, said.nonzeros) == (model.n_cols, model.n_rows, model.nnz)
+
+
+def test_entries_of_a_counted_model_take_no_memory():
+    mask = np.random.default_rng(3).random((50, 4)) < 0.3
+    rows, columns = labels_where(mask)
+    assert (mask[rows, columns]).all() and len(rows) == mask.sum()
+    with counting():
+        counted = labels_where(mask)
+    assert [labels.shape for labels in counted] == [rows.shape] * 2 and counted[0].strides == (0,)
 
 
 def test_a_model_that_memory_cannot_hold_is_refused_before_it_is_built(monkeypatch):
