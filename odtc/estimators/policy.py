@@ -1,5 +1,7 @@
 """`OptimalPolicyTree`: the tree that says which action to take, of known costs or of what was observed."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -255,6 +257,8 @@ class OptimalPolicyTree(TreeEstimator):
     def _priced_rows(self, X, y, outcome, propensity, weight) -> tuple[Dataset, np.ndarray, np.ndarray, int]:
         """(rows in the codes of the features, what each action costs each row, the actions, digits of the costs)."""
         rows = self._rows(X, weight)
+        if self.goal == "max" or (outcome is not None and self.goal is None):
+            rows = replace(rows, source={"goal": "max"})  # leaves tell what actions bring
         if outcome is not None:
             return rows, *self._estimated(rows, y, outcome, propensity), policy.ESTIMATED
         costs, actions = _table(y, len(X))
@@ -309,9 +313,8 @@ def _leaf_alone(votes: Dataset) -> tuple[Tree, Solution]:
     K = len(votes.classes)
     counts, rows = (np.bincount(votes.y, told, K) for told in (votes.weight, votes.copies))
     held = tuple(counts.tolist()), tuple(rows.astype(int).tolist()), tuple(votes.sums.sum(axis=0).tolist())
-    tree = Tree(
-        Leaf(int(counts.argmax()), *held), votes.features, votes.classes, votes.target, votes.missing, policy.NAME
-    )
+    leaf, about = Leaf(int(counts.argmax()), *held), (votes.target, votes.missing, policy.NAME)
+    tree = Tree(leaf, votes.features, votes.classes, *about, votes.source.get("goal", ""))
     paid = float(counts.sum() - counts.max())
     return tree, Solution(None, Termination.OPTIMAL, paid, paid, 0.0, "odtc")
 

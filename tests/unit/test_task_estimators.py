@@ -198,3 +198,15 @@ def test_costs_that_differ_little_beside_what_all_actions_cost_keep_their_digits
     best = min(own.sum(axis=0).min(), *(own[one].sum(axis=0).min() + own[~one].sum(axis=0).min() for one in left))
     taken = own[np.arange(40), tree.predict(X).astype(int)].sum()
     assert taken == pytest.approx(best, abs=40 * 1e-14 * abs(offset) + 1e-9)
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+@pytest.mark.parametrize("goal", [None, "max", "min"])
+def test_a_fitted_policy_tells_what_outcomes_bring_with_their_own_sign(goal, depth):
+    rng = np.random.default_rng(6)
+    X, taken = rng.integers(0, 4, (60, 1)).astype(float), np.arange(60) % 2
+    outcome = 20 + 5 * np.where(X[:, 0] > 1, taken, -taken) + rng.random(60)
+    tree = odtc.OptimalPolicyTree(depth, scores="ips", goal=goal).fit(X, taken, outcome)
+    word = "cost" if goal == "min" else "value"
+    assert str(tree.tree_).count(f"mean {word} 0 ") == 2**depth and "-" not in str(tree.tree_).replace("->", "")
+    assert all(check.passed for check in tree.verify(X, taken, outcome=outcome))
