@@ -94,7 +94,8 @@ def searched(
     solution = replace(solution, message=rounded or solution.message)
     written = found.written if found.written is not None and heap is found.heap else heap
     done = without_model(problem, written, raise_bound_to_floor(problem, solution), labelled, simplify)
-    fewest = {"fewest_leaves": found.fewest.leaves, "fewest_columns": found.fewest.columns}
+    best, smallest = ended == Termination.OPTIMAL, found.fewest
+    fewest = {"fewest_leaves": best and smallest.leaves, "fewest_columns": best and smallest.columns}
     if written is not heap and done.decoded.heap is not written:  # with fewer tests it is over the encoding's own
         fewest["fewest_columns"] = False
     unproved = found.certificate if ended not in (Termination.OPTIMAL, Termination.UNKNOWN) else None

@@ -23,6 +23,7 @@ from odtc.model.name_spans import Words
 from odtc.model.points import name_list
 from odtc.solvers.solver import find_solver, version
 from odtc.testing.problems import problems
+from odtc.verification.certificate import check
 from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import near_optimal
 
@@ -230,5 +231,7 @@ def test_the_pool_and_the_certificate_say_what_they_leave_out(tmp_path):
     few = near_optimal(pose("tests <= 2"), 5)  # by the constrained search
     assert len(few.trees) == 5
     assert all(len({node.split for node, _ in tree.walk() if hasattr(node, "split")}) <= 2 for tree in few.trees)
-    with pytest.raises(ChoiceError, match="leave out the constraint 'leaf_rows >= 30'"):
-        certify(pose("leaf_rows >= 30"))
+    with pytest.raises(ChoiceError, match="leave out the constraint 'tests <= 2'"):
+        certify(pose("tests <= 2"))
+    rows = pose("leaf_rows >= 30")
+    assert check(certify(rows), rows.encoded.dataset).bound == pytest.approx(pool.objectives[0])

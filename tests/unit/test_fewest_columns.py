@@ -91,10 +91,9 @@ def test_tests_of_two_columns_that_part_the_rows_alike_are_of_both(seed):
     written = tree_of(problem, found)
     assert (written.n_leaves, len(near_optimal.tested_features(written))) == (best[1] + 1, len(best[2]))
     assert objective(problem, HeapTree.from_tree(written, problem.encoded, problem.topology)) == pytest.approx(best[0])
-    if not problem.constraints:  # few tests under constraints are searched otherwise
-        done = searched(problem)
-        assert len(near_optimal.tested_features(done.tree)) == len(best[2])
-        assert done.fewest_columns and done.verified and done.problem is problem
+    done = searched(problem)
+    assert (done.tree.n_leaves, len(near_optimal.tested_features(done.tree))) == (best[1] + 1, len(best[2]))
+    assert done.fewest_leaves and done.fewest_columns and done.verified and done.problem is problem
 
 
 def tree_of(problem, found):

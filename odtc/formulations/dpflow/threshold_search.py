@@ -65,9 +65,10 @@ def by_ranks(problem: Problem) -> bool:
 
 def _by_program(problem: Problem) -> bool:
     """Whether the tests are few and have two answers each, so that the dynamic program is small enough. Beside numbers
-    the search is sooner than a long one: names of rows are a test each, and part next to nothing."""
+    the search is sooner than a long one: names of rows are a test each, and part next to nothing. A certificate of the
+    program states no constraint, that of the search the least rows of a leaf."""
     encoded, depth = problem.encoded, problem.topology.depth
-    if interval_model.worth(encoded) or not size_estimate.is_small(encoded.n_tests, depth):
+    if problem.constraints or interval_model.worth(encoded) or not size_estimate.is_small(encoded.n_tests, depth):
         return False
     return not _asks_numbers(encoded) or size_estimate.seconds(encoded.n_tests, depth) <= SOON
 
