@@ -10,7 +10,9 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
+from odtc.cli import app
 from odtc.cli.app import main
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -34,8 +36,13 @@ def odtc(*words, folder=".") -> Said:
     out, err, argv = io.StringIO(), io.StringIO(), sys.argv
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     sys.argv = ["odtc", *map(str, words)]
-    try:
-        with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    try:  # this process goes on, whatever thread is still at work
+        with (
+            mock.patch.object(app, "_goes_on", lambda: False),
+            contextlib.chdir(folder),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
             main()
     except SystemExit as end:
         return Said(end.code, out.getvalue(), err.getvalue())

@@ -93,11 +93,16 @@ def held(last: bool = False) -> Iterator[None]:
 
 
 def _forget_the_waiting() -> None:
-    """A signal that waits counts for nothing, nor does what still brings it back."""
+    """A signal that waits counts for nothing, nor does what its thread, which may just be at it, still sends."""
+    if not _reminders:
+        return
     _forgetting.append(None)
     _since.clear()
-    while _reminders:
+    until = time.monotonic() + 1.0  # a process that was forked has no such thread
+    while _reminders and time.monotonic() < until:
         time.sleep(AGAIN / 10)
+    time.sleep(AGAIN / 10)  # what was sent last is heard in here
+    _reminders.clear()
     _forgetting.clear()
 
 
@@ -128,9 +133,14 @@ def _heard(number: int, frame: FrameType | None) -> None:
         if not _since:
             _since.append(now)
             _reminders.append(number)
-            _thread.start_new_thread(_remind, (number,))  # threading.Thread takes a lock that we may hold
+            try:
+                _thread.start_new_thread(_remind, (number,))  # threading.Thread takes a lock that we may hold
+            except RuntimeError:  # there can be no thread more
+                _reminders.clear()
+                _since.clear()
+                raise KeyboardInterrupt from None
         return
-    _since.clear()
+    _forget_the_waiting()
     raise KeyboardInterrupt
 
 

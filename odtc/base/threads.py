@@ -62,6 +62,9 @@ def results(waiting: Sequence[Future[Any]], check: Callable[[], None]) -> list[A
     return [future.result() for future in waiting]
 
 
+APART = "odtc apart"  # the name of a thread
+
+
 def apart(work: Callable[..., Any], *arguments: Any) -> Any:
     """What `work(*arguments)` returns or raises. Ctrl-C and SIGTERM come to the main thread alone: it lets another one
     work, and waits. KeyboardInterrupt is raised here at once, and the work goes on to its end, before which no other
@@ -78,10 +81,15 @@ def apart(work: Callable[..., Any], *arguments: Any) -> Any:
             done.set_result(found)
 
     if threading.current_thread() is threading.main_thread():
-        threading.Thread(target=run, name="odtc apart").start()
+        threading.Thread(target=run, name=APART).start()
     else:
         run()
     return done.result()
+
+
+def is_apart() -> bool:
+    """Whether work that Ctrl-C has left still goes on (`apart`), so that the end of the process would wait for it."""
+    return any(thread.name == APART for thread in threading.enumerate())
 
 
 @cache

@@ -141,13 +141,18 @@ def main() -> None:
         console.say(f"odtc: error: {interrupts.words()}")
         code = 1
     interrupts.part(code)
-    if "odtc.solvers.solve" in sys.modules and any(
-        thread.is_alive() for thread in sys.modules["odtc.solvers.solve"].LEFT
-    ):
+    if _goes_on():
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def _goes_on() -> bool:
+    """Whether a thread is at work that nobody waits for: a solver that is deaf, or what numba does after Ctrl-C."""
+    solve, threads = (sys.modules.get(f"odtc.{name}") for name in ("solvers.solve", "base.threads"))
+    left = solve is not None and any(thread.is_alive() for thread in solve.LEFT)
+    return left or (threads is not None and threads.is_apart())
 
 
 def _exit_code() -> int:

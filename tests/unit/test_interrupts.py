@@ -1,6 +1,7 @@
 """Ctrl-C and SIGTERM: at once, or when what is not to be cut has ended."""
 
 import signal
+import subprocess
 import sys
 import time
 from types import ModuleType
@@ -8,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from odtc.base import interrupts
-from tests.command_line import started
+from tests.command_line import environment, started
 
 
 @pytest.fixture(autouse=True)
@@ -121,3 +122,15 @@ def test_after_the_end_the_exit_code_stays(monkeypatch):
     signal.raise_signal(signal.SIGTERM)
     assert left == [(signal.SIGINT, signal.SIG_IGN), (signal.SIGTERM, signal.SIG_IGN), 3]
     assert started("--version").code == 0
+
+
+def test_work_that_was_left_apart_does_not_keep_the_command():
+    """What numba compiles goes on after Ctrl-C, up to half a minute: nobody waits for it."""
+    code = (
+        "import sys, threading, time; from odtc.base import threads; from odtc.cli.app import main\n"
+        "threading.Thread(target=time.sleep, args=(600,), name=threads.APART).start()\n"
+        "assert threads.is_apart(); sys.argv = ['odtc', '--version']; main()"
+    )
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stdout.startswith("odtc "), done.stderr
