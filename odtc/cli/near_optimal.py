@@ -40,7 +40,8 @@ def show_pool(pool, number: int | None) -> str | None:
         if not 1 <= number <= len(pool.trees):
             raise ChoiceError(f"expected --tree from 1 to {len(pool.trees)}, the trees of the pool, got {number}")
         return None
-    lines = [pool.words, "", "tree  objective  leaves  depth  features"]
+    alike = "of trees whose tests part the training rows alike one is listed"
+    lines = [pool.words, alike, "", "tree  objective  leaves  depth  features"]
     for at, (tree, value) in enumerate(zip(pool.trees, pool.objectives), 1):
         lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(tested_features(tree))}")
     lines += ["", "feature: trees that ask it"]

@@ -100,3 +100,13 @@ def test_within_alone_lists_the_trees_that_cannot_be_counted(tmp_path):
     listed, asked = (json.loads((tmp_path / f"{stem}.pool.json").read_text()) for stem in ("one", "two"))
     assert listed["trees"] == asked["trees"] and listed["complete"]
     assert command(*words, "-o", tmp_path / "free").code == 0 and (tmp_path / "free.near.json").is_file()
+
+
+def test_a_pool_says_that_one_of_trees_alike_is_listed(tmp_path):
+    """Column b orders the rows as a does: trees that ask it are not listed, and the text says so."""
+    (tmp_path / "twin.csv").write_text("a,b,y\n0,5,n\n0,5,n\n1,7,p\n1,7,n\n2,9,p\n2,9,p\n")
+    asked = ("--depth", 1, "--model", "dpflow", "--pool", 9, "--constraint", "recall[p] >= 0.5", "-o", "m")
+    assert command("fit", "twin.csv", *asked, folder=tmp_path).code == 0
+    shown = command("show", "m.pool.json", folder=tmp_path).out
+    assert "of trees whose tests part the training rows alike one is listed" in shown
+    assert json.loads((tmp_path / "m.pool.json").read_text())["feature_use"] == {"a": 2}
