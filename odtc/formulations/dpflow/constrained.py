@@ -32,7 +32,7 @@ from odtc.trees.heap_tree import HeapTree
 
 MOST_BEFORE = 2e10  # sums of one pass over all roots before a model: some seconds
 FIRST = 0.4  # of the time that is left, for a tree over a few tests of each column
-PRICED = 0.25  # of the time that is then left, for trees over a few cuts of each column whose uses have a price
+PRICED = 0.4  # of the time that is then left, for trees over a few cuts of each column whose uses have a price
 SOON = 2  # levels of a tree up to which a search without the constraints soon ends
 LOW = 0.05  # of the time that is left, for the trees of a depth below DEEP over very many tests
 IMPROVED = 0.15  # of the time that is left, for subtrees of such a tree
