@@ -3,8 +3,12 @@
 That of FlowOCT, (1.1) of Aghaei, Gomez & Vayanos 2020, as a minimum; λ is `params.lambda_`, at least 0 and below 1.
 """
 
+from fractions import Fraction
+
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
+
+MOST = 10**6  # the denominator of a share that counts as meant
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
@@ -21,6 +25,22 @@ def objective(problem: Problem, heap: HeapTree) -> float:
     """
     lam = problem.params.lambda_
     return (1 - lam) * heap.loss(problem.encoded) + lam * heap.n_branch_nodes
+
+
+def exact_share(lambda_: float) -> Fraction:
+    """λ as the fraction that is meant: of a price in decimals it is p / (1 + p), a quotient of small numbers that a
+    double holds but for its last digit; else that of its digits.
+
+    Parameters
+    ----------
+    lambda_ : float
+
+    Returns
+    -------
+    Fraction
+    """
+    near = Fraction(lambda_).limit_denominator(MOST)
+    return near if abs(float(near) - lambda_) <= 1e-15 * lambda_ else Fraction(str(lambda_))
 
 
 def branch_price(problem: Problem) -> float:

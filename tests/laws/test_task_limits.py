@@ -282,3 +282,17 @@ def test_the_estimator_of_numbers_takes_constraints(criterion):
     assert held.is_optimal_ and held.get_n_leaves() == 3 and one.get_n_leaves() == 1
     assert free.objective_ < held.objective_ < one.objective_
     assert all(check.passed for check in held.verify(X, y))
+
+
+@pytest.mark.parametrize("price", ["0.5652173913043479", "0.0123456789012345678"])
+def test_a_price_of_many_digits_changes_no_proof_under_constraints(tmp_path, price):
+    """13/23 but for the last digit, and a number that is no quotient of small ones."""
+    header, rows = table(47, 24)
+    y = np.random.default_rng(48).integers(0, 9, 24)
+    write(tmp_path / "r.csv", [*header[:2], "y"], [a[:2] + [int(b)] for a, b in zip(rows, y)])
+    words = ["fit", "r.csv", "--task", "median", "--depth", "2", "--min-leaf-rows", "2", "--max-features", "1"]
+    found = [
+        json.loads(said(tmp_path, *words, "-p", f"lambda={given}", "-o", "m", "--json")) for given in (price, price[:8])
+    ]
+    assert all(one["gap"] == 0 and one["verified"] for one in found)
+    assert found[0]["objective"] == pytest.approx(found[1]["objective"], rel=1e-5)

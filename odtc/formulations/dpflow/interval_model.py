@@ -28,7 +28,7 @@ from odtc.errors import ChoiceError, TreeError
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.branch_penalty import branch_price
+from odtc.problem.branch_penalty import branch_price, exact_share
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
@@ -225,7 +225,7 @@ class Intervals:
     @property
     def unit(self) -> float:
         """What all costs are whole multiples of, in units of loss; 0 if that is very little or unknown."""
-        ranked, branch = self.ranked, Fraction(str(self.problem.params.lambda_))
+        ranked, branch = self.ranked, exact_share(self.problem.params.lambda_)
         _, unit, whole = whole_weights(ranked.loss.reshape(-1), float(ranked.most.sum()))
         loss = Fraction(unit) * (1 - branch)
         both = Fraction(

@@ -21,6 +21,7 @@ from odtc.formulations.dpflow.certificate_columns import CertificateColumns
 from odtc.formulations.dpflow.forms import form
 from odtc.formulations.dpflow.interval_states import interval_states
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
+from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -53,7 +54,7 @@ class Numbers:
     def __init__(self, problem: Problem):
         encoded = problem.encoded
         self.weight_scale = _weight_scale(encoded.weight if encoded.dataset is None else encoded.dataset.weight)
-        branch = Fraction(str(problem.params.lambda_))
+        branch = exact_share(problem.params.lambda_)
         costs, cost_scale = _whole_costs(encoded.cost)
         if encoded.task == median.NAME and 10**MOST_DIGITS % cost_scale:  # near a fraction by chance, as c in k · c
             raise ChoiceError(

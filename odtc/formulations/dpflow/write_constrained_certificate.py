@@ -4,7 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from math import lcm
 
 import numpy as np
@@ -18,6 +17,7 @@ from odtc.data.splits import Oblique
 from odtc.errors import CertificateError, ChoiceError, NotProvedError, TimeLimitReached
 from odtc.formulations.dpflow.threshold_search import ROWS, ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search, head, tree_facts, with_twins
+from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.search_terms import accepting, refined, search_problem, terms_of
 from odtc.problem.constraints.search_units import whole
 from odtc.problem.problem import Problem
@@ -321,7 +321,7 @@ def certify_found(
             read = read_problem(facts, encoded.dataset)
             arrays = _arrays(read, encoded.ones_left[order])
             scale = fixed_point(arrays)[0]
-        except (CertificateError, TooLarge) as refused:
+        except (CertificateError, TooLarge, ValueError) as refused:
             raise ChoiceError(str(refused)) from None
         mine, fine = search.problem, search.settled().scale
         stated = np.flatnonzero(_stated(problem))  # what a certificate asks of every tree the search may hold as sums
@@ -371,7 +371,7 @@ def _terms(problem: Problem, facts: dict, read: Read) -> dict:
 
 def _head(problem: Problem, order: np.ndarray) -> dict:
     """All that does not need the search."""
-    encoded, branch = problem.encoded, Fraction(str(problem.params.lambda_))
+    encoded, branch = problem.encoded, exact_share(problem.params.lambda_)
     try:
         weight_scale = whole(encoded.dataset.weight)[1]
         costs, cost_scale = whole(encoded.cost)

@@ -17,6 +17,7 @@ from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, 
 from odtc.data.encoding import Encoded
 from odtc.data.ranked_answers import rows_of
 from odtc.data.splits import Splits, TestList
+from odtc.problem.branch_penalty import MOST, exact_share
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import members, regrouped
 from odtc.problem.constraints.kind import BarsPaths, OnPredictions
@@ -26,6 +27,7 @@ from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
+LARGEST = 2.0**62  # of sums in whole numbers
 MOST_LINES = 60  # additive constraints; a kind with more (monotone) is checked at every tree
 MOST_SUBSETS = 20_000  # of columns
 MANY_TESTS = 600  # of more no subsets are made, but trees of few different ones are looked at
@@ -113,9 +115,11 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
     column, subsets, relaxed = subsets_of(found, encoded.n_tests, depth)
     relaxed += rounded
     checked = [given for given, terms in each if terms.checked or any(terms is one for one in relaxed)]
-    lam = Fraction(str(getattr(problem.params, "lambda_", 0.0)))
+    lam = _searched_share(getattr(problem.params, "lambda_", 0.0))
     loss, scale = whole(encoded.loss)
     price = 1 - lam
+    if float(np.abs(loss).astype(float).sum()) * lam.denominator >= LARGEST:
+        raise TooLarge("the weights, costs and lambda have too many digits for whole numbers")
     arrays = ConstrainedProblem(
         X=encoded.X,
         cost=loss * price.numerator * (lam.denominator // price.denominator),
@@ -135,6 +139,13 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
         most_tests=most_tests if most_tests is None or most_tests < 2**depth - 1 else None,
     )
     return SearchProblem(arrays, 1 / (scale * lam.denominator), problem, nested(encoded), encoded)
+
+
+def _searched_share(lambda_: float) -> Fraction:
+    """λ of the search: of one with many digits a fraction so near that no two costs are told apart by the rest."""
+    exact, near = exact_share(lambda_), Fraction(lambda_).limit_denominator(MOST)
+    apart = abs(near - exact) <= min(exact, 1 - exact) / 10**10
+    return near if exact.denominator > MOST and apart else exact
 
 
 def nested(encoded: Encoded) -> np.ndarray:

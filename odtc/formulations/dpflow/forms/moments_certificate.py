@@ -12,6 +12,7 @@ from odtc.errors import CertificateError, ChoiceError
 from odtc.formulations.dpflow.certificate_columns import CertificateColumns
 from odtc.formulations.dpflow.forms.moments_limits import by_limits
 from odtc.formulations.dpflow.write_certificate import head, require_tests_of_columns
+from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -43,7 +44,7 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     if "number_scale" in law.SHAPE:
         numbers = dataset.sums[:, 2] / dataset.sums[:, 1]
         scales_of["number_scale"] = _scale(numbers, f"numbers in {dataset.target!r}")
-    lam = Fraction(str(problem.params.lambda_))
+    lam = exact_share(problem.params.lambda_)
     try:
         measure = law.MEASURE(scales_of, dataset)
     except CertificateError as refused:
