@@ -10,7 +10,7 @@ import hashlib
 import importlib.util
 import os
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,27 @@ def keep_on_disk(function: Any, among: Iterable[types.FunctionType]) -> None:
     except (RuntimeError, OSError, AttributeError):  # no place can be written: it is compiled in each process
         return
     file._source_stamp = _stamp(frozenset(other.__code__.co_filename for other in among))
+    file._load_index = _whole_or(file._load_index, lambda: {})
+    file._load_data = _whole_or(file._load_data, _missing)
+
+
+def _whole_or(load: Callable[..., Any], otherwise: Callable[[], Any]) -> Callable[..., Any]:
+    """Loads what is on disk; a file that is cut short or damaged, as a crash of the machine leaves it, counts as
+    missing, so that numba writes it anew."""
+
+    def loaded(*given: Any) -> Any:
+        try:
+            return load(*given)
+        except OSError:
+            raise
+        except Exception:  # whatever the reader of pickled objects stumbles on
+            return otherwise()
+
+    return loaded
+
+
+def _missing() -> Any:
+    raise FileNotFoundError
 
 
 @functools.cache

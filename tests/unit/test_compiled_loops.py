@@ -30,6 +30,22 @@ def test_loops_are_compiled_anew_if_one_that_they_call_has_changed_in_another_fi
     assert compiled.stats.cache_hits  # what has not changed is taken from disk
 
 
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("size", [0, 20])
+def test_a_file_on_disk_that_is_cut_short_is_written_anew(suffix, size, tmp_path, monkeypatch):
+    """As a crash of the machine leaves it: each command ended with a fault until the file was taken away."""
+    numba = pytest.importorskip("numba", reason="numba is not installed")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")  # beside the file, in its own folder
+    loop = module(tmp_path / "loop.py", "def twice(x):\n    return x + x\n").twice
+    assert compiled_loops.compile_loops(("twice",), {"twice": loop})(4) == 8
+    (kept,) = tmp_path.rglob(f"*.{suffix}")
+    kept.write_bytes(kept.read_bytes()[:size])
+    assert compiled_loops.compile_loops(("twice",), {"twice": loop})(4) == 8
+    again = compiled_loops.compile_loops(("twice",), {"twice": loop})
+    assert again(4) == 8 and again.stats.cache_hits
+
+
 def test_ctrl_c_while_numba_is_at_work_leaves_nothing_half_done(tmp_path, monkeypatch):
     """numba was left with half of its tables, and whatever was compiled later ended in a KeyError."""
     numba = pytest.importorskip("numba", reason="numba is not installed")
