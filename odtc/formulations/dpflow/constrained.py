@@ -27,6 +27,7 @@ from odtc.formulations.dpflow.floors.priced_trees import priced_tree
 from odtc.formulations.dpflow.searched import Searched
 from odtc.problem.constraints.constraint import Constraint, least_rows, mended
 from odtc.problem.constraints.search_terms import SearchProblem, nested, refined, search_problem
+from odtc.problem.constraints.search_units import TOO_FINE
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -208,14 +209,14 @@ def search(
         cases = f"{found.open_cases:,} of {found.n_cases:,} cases (a root with a set of columns) are open"
         phases = "; ".join([*before[-1:], cases])
     heap = None if found.test is None else posed.tree(found.test, found.label)
-    make, why = None, ""
-    if (heap is not None or found.infeasible) and found.proved and not inherited:
+    make, why = None, TOO_FINE if posed.off else ""
+    if not posed.off and (heap is not None or found.infeasible) and found.proved and not inherited:
         from odtc.formulations.dpflow.write_constrained_certificate import certificate_of  # most runs never need it
 
         make, why = certificate_of(problem, engine, heap, posed.unit)
     return Searched(
         heap,
-        found.bound * posed.unit,
+        max(0.0, found.bound * posed.unit - posed.off),
         found.infeasible,
         found.open_cases,
         found.n_cases,
@@ -224,6 +225,7 @@ def search(
         certificate=make,
         proved=found.proved,
         uncertified=why,
+        off=posed.off,
     )
 
 
@@ -349,16 +351,17 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
         found, interrupted = targets.searched()
     except TooLarge:
         return None
-    unit = targets.each[0].unit
+    unit, off = targets.each[0].unit, targets.each[0].off
     return [
         Searched(
             None if one.test is None else each.tree(one.test, one.label),
-            one.bound * unit,
+            max(0.0, one.bound * unit - off),
             one.infeasible,
             one.open_cases,
             one.n_cases,
             proved=one.proved,
             interrupted=interrupted,
+            off=off,
         )
         for each, one in zip(targets.each, found)
     ]

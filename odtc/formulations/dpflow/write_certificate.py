@@ -23,6 +23,7 @@ from odtc.formulations.dpflow.interval_states import interval_states
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import least_rows
+from odtc.problem.constraints.search_units import TOO_FINE
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
@@ -65,10 +66,7 @@ class Numbers:
         self.scale = self.weight_scale * whole * cost_scale
         most = Fraction(float(encoded.loss.sum() + encoded.weight.sum()))  # a scale may be beyond all doubles
         if most * self.scale >= EXACT:
-            raise ChoiceError(
-                "a certificate counts in whole numbers below 2^53; the weights, costs and lambda have too many digits "
-                "for that"
-            )
+            raise ChoiceError(TOO_FINE)
         self.costs = [[int(whole * price) * cost for cost in line] for line in costs]
         self.price, self.unit = int(self.scale * branch), float(self.scale * price)
 

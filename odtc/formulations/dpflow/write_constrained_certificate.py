@@ -19,7 +19,7 @@ from odtc.formulations.dpflow.threshold_search import ROWS, ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search, head, tree_facts, with_twins
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.search_terms import accepting, refined, search_problem, terms_of
-from odtc.problem.constraints.search_units import whole
+from odtc.problem.constraints.search_units import TOO_FINE, WHOLE, whole
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.verification.claim import claim_of
@@ -321,7 +321,7 @@ def certify_found(
             read = read_problem(facts, encoded.dataset)
             arrays = _arrays(read, encoded.ones_left[order])
             scale = fixed_point(arrays)[0]
-        except (CertificateError, TooLarge, ValueError) as refused:
+        except (CertificateError, TooLarge) as refused:
             raise ChoiceError(str(refused)) from None
         mine, fine = search.problem, search.settled().scale
         stated = np.flatnonzero(_stated(problem))  # what a certificate asks of every tree the search may hold as sums
@@ -380,6 +380,8 @@ def _head(problem: Problem, order: np.ndarray) -> dict:
     price = 1 - branch
     unit = lcm(branch.denominator, price.denominator)
     scale = weight_scale * unit * cost_scale
+    if scale >= WHOLE:
+        raise ChoiceError(TOO_FINE)
     rises = any(given.name == "monotone" for given in problem.constraints)  # it asks which columns a test is of
     return head(problem, SCHEMA) | {
         "tests": [with_twins(encoded, f) if rises else encoded.tests[f].to_json(encoded.features) for f in order],

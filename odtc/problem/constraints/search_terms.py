@@ -7,7 +7,6 @@ relaxed, and its `value` is asked of every tree that the search would take.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import combinations
 from math import comb
 
@@ -17,17 +16,16 @@ from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, 
 from odtc.data.encoding import Encoded
 from odtc.data.ranked_answers import rows_of
 from odtc.data.splits import Splits, TestList
-from odtc.problem.branch_penalty import MOST, exact_share
+from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import members, regrouped
 from odtc.problem.constraints.kind import BarsPaths, OnPredictions
 from odtc.problem.constraints.on_predictions import lines
-from odtc.problem.constraints.search_units import rounded_down, whole
+from odtc.problem.constraints.search_units import rounded_down, settled_price, whole
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
-LARGEST = 2.0**62  # of sums in whole numbers
 MOST_LINES = 60  # additive constraints; a kind with more (monotone) is checked at every tree
 MOST_SUBSETS = 20_000  # of columns
 MANY_TESTS = 600  # of more no subsets are made, but trees of few different ones are looked at
@@ -64,6 +62,8 @@ class SearchProblem:
         Tests of one number are nested.
     encoded : Encoded
         Its rows are those of the arrays.
+    off : float
+        What the objective of a tree is off by at most, as the price of branch nodes has too many digits.
     """
 
     arrays: ConstrainedProblem
@@ -71,6 +71,7 @@ class SearchProblem:
     problem: Problem
     scale: np.ndarray
     encoded: Encoded
+    off: float = 0.0
 
     def tree(self, test: np.ndarray, label: np.ndarray) -> HeapTree:
         """The settled tree of a heap of tests and labels."""
@@ -115,11 +116,11 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
     column, subsets, relaxed = subsets_of(found, encoded.n_tests, depth)
     relaxed += rounded
     checked = [given for given, terms in each if terms.checked or any(terms is one for one in relaxed)]
-    lam = _searched_share(getattr(problem.params, "lambda_", 0.0))
+    meant = exact_share(getattr(problem.params, "lambda_", 0.0))
     loss, scale = whole(encoded.loss)
-    price = 1 - lam
-    if float(np.abs(loss).astype(float).sum()) * lam.denominator >= LARGEST:
-        raise TooLarge("the weights, costs and lambda have too many digits for whole numbers")
+    most = sum(np.abs(loss).max(axis=1, initial=0).tolist()) + scale * 2**depth
+    lam = settled_price(meant, most)
+    price, off = 1 - lam, float(abs(meant - lam) * most / scale)
     arrays = ConstrainedProblem(
         X=encoded.X,
         cost=loss * price.numerator * (lam.denominator // price.denominator),
@@ -138,14 +139,7 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
         accepts=accepting(problem, checked) if checked else None,
         most_tests=most_tests if most_tests is None or most_tests < 2**depth - 1 else None,
     )
-    return SearchProblem(arrays, 1 / (scale * lam.denominator), problem, nested(encoded), encoded)
-
-
-def _searched_share(lambda_: float) -> Fraction:
-    """λ of the search: of one with many digits a fraction so near that no two costs are told apart by the rest."""
-    exact, near = exact_share(lambda_), Fraction(lambda_).limit_denominator(MOST)
-    apart = abs(near - exact) <= min(exact, 1 - exact) / 10**10
-    return near if exact.denominator > MOST and apart else exact
+    return SearchProblem(arrays, 1 / (scale * lam.denominator), problem, nested(encoded), encoded, off)
 
 
 def nested(encoded: Encoded) -> np.ndarray:

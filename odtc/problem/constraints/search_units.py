@@ -9,6 +9,11 @@ from odtc.algorithms.constrained.constrained_problem import TooLarge
 
 WHOLE = 2.0**52  # whole numbers below are exact, and so are their differences
 MOST_DENOMINATOR = 10**6  # of weights and prices that are no whole numbers
+TOO_FINE = (
+    "a certificate counts in whole numbers below 2^53; the weights, costs and lambda have too many digits for that"
+)
+LEAST_DENOMINATOR = 1000  # of a price that is rounded
+ENOUGH = 10**7  # the largest of one
 ROUNDED = 2**24  # the largest coefficient of a sum that is rounded
 
 
@@ -30,6 +35,29 @@ def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
         if (np.abs(found - values * scale) <= 1e-9 * np.maximum(1, np.abs(found))).all():
             return found.astype(np.int64), scale
     raise TooLarge("weights or prices are no fractions of numbers up to a million; round them")
+
+
+def settled_price(exact: Fraction, most: int) -> Fraction:
+    """The price λ itself; or, if costs (1 - λ) errors + λ nodes of trees are then too large to be added
+    exactly, the nearest fraction of which they are not.
+
+    Parameters
+    ----------
+    exact : Fraction, from 0, below 1
+    most : int
+        No tree has more errors and branch nodes together, in whole units.
+
+    Raises
+    ------
+    TooLarge
+        If there is no such fraction near it.
+    """
+    most_denominator = int(WHOLE / 4) // max(1, most)
+    if exact.denominator <= most_denominator:
+        return exact
+    if most_denominator < LEAST_DENOMINATOR:
+        raise TooLarge("weights and prices have too many digits to be added exactly; round them")
+    return exact.limit_denominator(min(most_denominator, ENOUGH))  # off by less than 1 / ENOUGH²
 
 
 def rounded_down(coef: np.ndarray) -> tuple[np.ndarray, float]:

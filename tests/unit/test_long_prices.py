@@ -1,0 +1,66 @@
+"""A price of branch nodes with so many digits that costs under constraints are no whole numbers that can be added."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from odtc.algorithms.constrained.constrained_problem import TooLarge
+from odtc.data.reading import read_arrays
+from odtc.errors import ChoiceError
+from odtc.estimators.regressor import OptimalTreeRegressor
+from odtc.formulations.dpflow.write_constrained_certificate import certify_in_time
+from odtc.problem.constraints.search_units import settled_price
+from odtc.workflow import pipeline
+from odtc.workflow.searching import searched
+
+LONG, NEAR = 0.5652173913043479, 0.5652173913043478
+DIGITS = 0.0123456789012345678  # of no fraction of small numbers
+WRITTEN = Fraction(str(DIGITS))
+
+
+# Rows of three numbers, a weight and a target.
+ROWS = np.array(
+    [
+        [0.2, 0.1, 0.3, 0.5, -0.6],
+        [2.4, -1.2, 0.7, 0.5, 0.42],
+        [0.5, 0.6, 0.9, 2.0, -0.63],
+        [1.5, 1.7, -1.4, 1.0, 0.37],
+        [0.2, 0.0, 1.9, 0.5, -2.47],
+        [0.6, -0.3, -0.9, 0.5, 0.47],
+        [0.1, 1.3, 1.1, 1.0, -1.35],
+        [-0.9, -0.7, 1.3, 0.5, -1.2],
+    ]
+)
+X, WEIGHT, Y = ROWS[:, :3], ROWS[:, 3], ROWS[:, 4]
+
+
+@pytest.mark.parametrize("more", [{"min_samples_leaf": 2}, {"constraints": ["features <= 1"]}])
+def test_a_long_price_has_the_tree_of_its_neighbour(more):
+    """The sums overflowed: a leaf that was not even the median, "unknown" after 0.1 s."""
+    long, near = (
+        OptimalTreeRegressor(2, criterion="absolute_error", params={"lambda": price}, **more).fit(
+            X, Y, sample_weight=WEIGHT
+        )
+        for price in (LONG, NEAR)
+    )
+    assert long.status_ == near.status_ == "optimal"
+    assert long.objective_ == pytest.approx(near.objective_, rel=1e-9)
+
+
+def test_of_a_long_price_there_is_a_proof_and_a_sentence_in_place_of_a_certificate():
+    problem = pipeline.pose(
+        read_arrays(X, Y > 0), "dpflow", 2, constraints=("leaf_rows >= 2", "features <= 2"), params={"lambda": DIGITS}
+    )
+    done = searched(problem)
+    assert done.solution.termination == "optimal" and done.verified and done.certified is None
+    with pytest.raises(ChoiceError, match="too many digits"):
+        certify_in_time(problem)
+
+
+def test_a_price_is_rounded_only_if_it_has_to_be():
+    assert settled_price(Fraction(1, 80), 10**6) == Fraction(1, 80)
+    rounded = settled_price(WRITTEN, 10**8)
+    assert abs(rounded - WRITTEN) < Fraction(1, 10**13) and rounded.denominator * 10**8 < 2**52
+    with pytest.raises(TooLarge, match="round them"):
+        settled_price(WRITTEN, 10**15)
