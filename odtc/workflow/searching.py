@@ -131,7 +131,7 @@ def _ended(found, paid: float | None, limit_came: bool) -> tuple[Termination, fl
     """How a search has ended, and its bound."""
     if found.infeasible:
         return Termination.INFEASIBLE, None
-    if is_proved(paid, found.bound):
+    if is_proved(paid, found.bound) or (found.proved and paid is not None and paid <= found.bound + found.off):
         return Termination.OPTIMAL, paid
     if found.interrupted:
         return Termination.INTERRUPTED, found.bound

@@ -61,6 +61,6 @@ def test_of_a_long_price_there_is_a_proof_and_a_sentence_in_place_of_a_certifica
 def test_a_price_is_rounded_only_if_it_has_to_be():
     assert settled_price(Fraction(1, 80), 10**6) == Fraction(1, 80)
     rounded = settled_price(WRITTEN, 10**8)
-    assert abs(rounded - WRITTEN) < Fraction(1, 10**13) and rounded.denominator * 10**8 < 2**52
+    assert abs(rounded - WRITTEN) < Fraction(1, 10**8) and rounded.denominator * 10**8 < 2**52
     with pytest.raises(TooLarge, match="round them"):
         settled_price(WRITTEN, 10**15)

@@ -216,7 +216,7 @@ def search(
         make, why = certificate_of(problem, engine, heap, posed.unit)
     return Searched(
         heap,
-        max(0.0, found.bound * posed.unit - posed.off),
+        _bound(found, posed.unit, posed.off),
         found.infeasible,
         found.open_cases,
         found.n_cases,
@@ -227,6 +227,11 @@ def search(
         uncertified=why,
         off=posed.off,
     )
+
+
+def _bound(found: Found, unit: float, off: float) -> float:
+    """The bound in units of the objective; of a proof that of the sums themselves, beside which `off` is told."""
+    return found.bound * unit if found.proved else max(0.0, found.bound * unit - off)
 
 
 def _begin(
@@ -355,7 +360,7 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
     return [
         Searched(
             None if one.test is None else each.tree(one.test, one.label),
-            max(0.0, one.bound * unit - off),
+            _bound(one, unit, off),
             one.infeasible,
             one.open_cases,
             one.n_cases,

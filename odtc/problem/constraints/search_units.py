@@ -13,7 +13,7 @@ TOO_FINE = (
     "a certificate counts in whole numbers below 2^53; the weights, costs and lambda have too many digits for that"
 )
 LEAST_DENOMINATOR = 1000  # of a price that is rounded
-ENOUGH = 10**7  # the largest of one
+ENOUGH = 10**8  # the largest of one: multipliers need room, too
 ROUNDED = 2**24  # the largest coefficient of a sum that is rounded
 
 
@@ -57,7 +57,7 @@ def settled_price(exact: Fraction, most: int) -> Fraction:
         return exact
     if most_denominator < LEAST_DENOMINATOR:
         raise TooLarge("weights and prices have too many digits to be added exactly; round them")
-    return exact.limit_denominator(min(most_denominator, ENOUGH))  # off by less than 1 / ENOUGH²
+    return exact.limit_denominator(min(most_denominator, ENOUGH))
 
 
 def rounded_down(coef: np.ndarray) -> tuple[np.ndarray, float]:
