@@ -36,7 +36,7 @@ class Counts:
     columns, rows, nonzeros : int or None
         None if only the search that comes first can tell.
     exact : bool
-        Whether these are the numbers of the model; else it has at most so many.
+        Whether these are the numbers of the model, but for what `words` leave out; else it has at most so many.
     memory : int or None
         About the bytes that are held while it is built and written, beside the data and the libraries.
     seconds : float or None
@@ -117,6 +117,7 @@ def counts_of(
     ChoiceError
         If the formulation learns without a model; as of `counted`.
     """
+    from odtc.problem.cuts.cut import CUTS
     from odtc.problem.formulation import Compiled, Counted, Iterative
 
     module = problem.module
@@ -126,7 +127,10 @@ def counts_of(
         return found
     grows = module.can(Iterative) and module.loops(problem)
     model = counted(problem, cuts)
-    found = Counts.of_model(model, "`odtc fit` adds rows or columns to it" if grows else "")
+    words = ["`odtc fit` adds rows or columns to it"] if grows else []
+    if solved := [name for name in model.cuts if CUTS.get(name).SOLVES]:
+        words.append(f"without the rows of {', '.join(solved)}, which the compiler solves subtrees for")
+    found = Counts.of_model(model, "; ".join(words))
     return replace(found, file=measure(model) if measure else None)
 
 

@@ -56,6 +56,18 @@ def test_labels_that_are_not_looked_at_are_counted_all_the_same(name, monkeypatc
         assert (said.columns, said.rows, said.nonzeros) == (model.n_cols, model.n_rows, model.nnz)
 
 
+@pytest.mark.parametrize("name", ["flowoct", "bendersoct"])
+def test_rows_that_only_solved_subtrees_tell_are_said_to_be_left_out(name):
+    """They were left out of figures that were called exact."""
+    random = np.random.default_rng(7)
+    data = random.integers(0, 2, (30, 4)).astype(float), random.permutation(30) % 2
+    posed = pose(*pipeline.labelled(*data, name, 2, {}))
+    said, model = counts.counts_of(posed, ("subtree_value",)), compile_model(posed, ("subtree_value",))
+    assert said.rows < model.n_rows and "without the rows of subtree_value" in said.words
+    said, model = counts.counts_of(posed, ()), compile_model(posed, ())
+    assert said.rows == model.n_rows and "without" not in said.words
+
+
 def test_entries_of_a_counted_model_take_no_memory():
     mask = np.random.default_rng(3).random((50, 4)) < 0.3
     rows, columns = labels_where(mask)

@@ -30,6 +30,7 @@ SUMMARY = "flows below a branching are at most the exact value of the best subtr
 ASKS = Need(Statement.ASKS, "branch_nodes")
 NEEDS = ((ASKS, Need(Statement.PASSES)), (ASKS, Need(Statement.RIGHT)))
 VALID = EVERY_TREE
+SOLVES = True
 
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
