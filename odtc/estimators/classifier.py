@@ -22,6 +22,7 @@ from odtc.estimators.cost_complexity import Corner, envelope
 from odtc.estimators.least_weight import best_fitting, fits, least_rows
 from odtc.estimators.monotone import constraint_text, directions, keeps_order
 from odtc.estimators.tree_estimator import TreeEstimator
+from odtc.estimators.units import in_doubles
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.attack import is_robust
 from odtc.trees.boxes import Boxes
@@ -122,6 +123,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         self.monotonic_cst = monotonic_cst
         self.robust = robust
 
+    @in_doubles()
     def fit(self, X, y, sample_weight=None, aside=None):
         """Finds the best tree for these rows.
 

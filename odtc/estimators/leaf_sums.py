@@ -10,6 +10,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.task import TASKS
 from odtc.estimators import parameters
 from odtc.estimators.tree_estimator import TreeEstimator
+from odtc.estimators.units import in_doubles
 from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination
 from odtc.trees.tree import Leaf, Tree
@@ -74,6 +75,7 @@ class LeafSumsEstimator(TreeEstimator):
     def _measured(self, rows: Dataset, targets: np.ndarray) -> Dataset:
         """The data set of the rows with what they tell."""
 
+    @in_doubles()
     def fit(self, X, y, sample_weight=None):
         """Finds the best tree for these rows.
 

@@ -13,6 +13,7 @@ from odtc.data.tasks import policy
 from odtc.data.tasks.policy.causal_scores import design, expect_enough, scores_of
 from odtc.estimators import parameters
 from odtc.estimators.tree_estimator import TreeEstimator
+from odtc.estimators.units import in_doubles
 from odtc.model.feasibility import Check, is_close
 from odtc.model.solution import Solution, Termination
 from odtc.trees.tree import Leaf, Tree
@@ -77,6 +78,7 @@ class OptimalPolicyTree(TreeEstimator):
         self.random_state = random_state
         self.simplify = simplify
 
+    @in_doubles()
     def fit(self, X, y, outcome=None, propensity=None, sample_weight=None):
         """Finds the best policy for these rows.
 

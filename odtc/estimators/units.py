@@ -1,10 +1,13 @@
 """Numbers far from 1 in units that are powers of two: costs are told apart then, and nothing is rounded."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from odtc.base.text import show_number
 from odtc.data.tasks import median, regression
+from odtc.errors import DataError
 from odtc.trees.tree import Branch, Node, Tree
 
 SMALLEST, LARGEST = 2.0**-6, 2.0**40  # of a spread of numbers that stay as they are; solvers lose larger costs
@@ -46,3 +49,15 @@ def in_unit(tree: Tree, unit: float) -> Tree:
     numbers = tree.task == median.NAME
     classes = tuple(show_number(float(name) * unit) for name in tree.classes) if numbers else tree.classes
     return replace(tree, root=of(tree.root), classes=classes)
+
+
+@contextmanager
+def in_doubles() -> Iterator[None]:
+    """Around a `fit`. Raises DataError for numbers of which a sum, a square or a quotient is none that doubles hold."""
+    try:
+        yield
+    except OverflowError:
+        raise DataError(
+            "expected targets, costs and weights whose sums and squares doubles hold, of a size from about 1e-150 to "
+            "1e150, got some that are smaller or larger; scale them"
+        ) from None

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import odtc
+from odtc.errors import ChoiceError, DataError
 
 
 def least_costs(X, cost, depth, least=1):
@@ -210,3 +211,21 @@ def test_a_fitted_policy_tells_what_outcomes_bring_with_their_own_sign(goal, dep
     word = "cost" if goal == "min" else "value"
     assert str(tree.tree_).count(f"mean {word} 0 ") == 2**depth and "-" not in str(tree.tree_).replace("->", "")
     assert all(check.passed for check in tree.verify(X, taken, outcome=outcome))
+
+
+@pytest.mark.filterwarnings("ignore:overflow")  # numpy says so, too
+@pytest.mark.parametrize("scale", [1e153, 1e307, 1e-160, 5e-324])
+def test_numbers_that_doubles_cannot_add_up_are_refused_in_a_sentence(scale):
+    """They were a bare OverflowError."""
+    X, y = np.arange(12.0)[:, None], np.round(np.random.default_rng(0).normal(size=12), 3)
+    fits = {
+        "numbers": lambda: odtc.OptimalTreeRegressor(1).fit(X, y * scale),
+        "medians": lambda: odtc.OptimalTreeRegressor(1, criterion="absolute_error").fit(X, y * scale),
+        "costs": lambda: odtc.OptimalPolicyTree(1).fit(X, np.column_stack([y, -y]) * scale),
+        "weights": lambda: odtc.OptimalTreeClassifier(1).fit(X, y > 0, sample_weight=np.full(12, scale)),
+    }
+    for name, fit in fits.items():
+        try:
+            assert np.isfinite(fit().objective_), name
+        except (DataError, ChoiceError) as refused:
+            assert str(refused).startswith("expected "), name
