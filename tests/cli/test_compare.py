@@ -142,8 +142,8 @@ def test_policies_are_judged_by_one_score(tables):
         paid = [-row[3] / 0.5 if row[2] == action else 0.0 for row, action in zip(rows, advised)]
         assert tree["test_figure"] == pytest.approx(np.mean(paid))
     first = found["differing"][0]
-    drug, none = (
-        -rows[first["row"] - 1][3] / 0.5 if rows[first["row"] - 1][2] == one else 0 for one in ("drug", "none")
+    drug, none = (  # the outcome is to be large: it is told with its own sign
+        rows[first["row"] - 1][3] / 0.5 if rows[first["row"] - 1][2] == one else 0 for one in ("drug", "none")
     )
     assert first["label"] == f"drug {drug:.4g}, none {none:.4g}"
     said = odtc("compare", "P", "Q", "--data", "o.csv", folder=folder)
