@@ -20,16 +20,7 @@ from types import FrameType
 AGAIN = 0.05  # seconds between two looks whether what is not to be cut has ended
 LONGEST = 5.0  # seconds after which it is cut all the same
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-# What is not to be cut: the end of a file's name, and a function in it. Imports; and numba, which fills its tables when
-# it first compiles.
-WHOLE = {
-    ("importlib._bootstrap>", "_find_and_load"),
-    ("ufunc_db.py", "_lazy_init_db"),
-    ("base.py", "refresh"),
-    ("context.py", "refresh"),
-    ("cpu.py", "load_additional_registries"),
-}
-NAMES, ENDS = {name for _, name in WHOLE}, tuple(end for end, _ in WHOLE)
+IMPORT = "importlib._bootstrap>", "_find_and_load"  # the end of the file's name, and the function, that imports
 
 _holds: list[None] = []  # one for each block of `held` that is open
 _written: list[str] = []  # the files that have their names, in this order
@@ -129,7 +120,7 @@ def _heard(number: int, frame: FrameType | None) -> None:
     if _forgetting:
         return
     now = time.monotonic()
-    if (_holds or _in_one_piece(frame)) and now - (_since or [now])[0] < LONGEST:
+    if (_holds or _imports(frame)) and now - (_since or [now])[0] < LONGEST:
         if not _since:
             _since.append(now)
             _reminders.append(number)
@@ -154,10 +145,10 @@ def _remind(number: int) -> None:
     _reminders.clear()
 
 
-def _in_one_piece(frame: FrameType | None) -> bool:
+def _imports(frame: FrameType | None) -> bool:
     while frame is not None:
         code = frame.f_code
-        if code.co_name in NAMES and code.co_filename.endswith(ENDS):
+        if code.co_name == IMPORT[1] and code.co_filename.endswith(IMPORT[0]):
             return True
         frame = frame.f_back
     return False

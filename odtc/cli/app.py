@@ -186,7 +186,7 @@ def _exit_code() -> int:
         console.say(f"odtc: error: {NO_MEMORY}")
         return 1
     except Exception as problem:
-        if _came_of_ctrl_c(problem):  # numba says otherwise if it was compiling
+        if _came_of_ctrl_c(problem):  # a library says otherwise
             raise KeyboardInterrupt from None
         if isinstance(problem, OSError) and problem.errno in FULL and problem.filename is None:
             _silence_stdout()  # files of ours raise OutputError
