@@ -27,6 +27,7 @@ RATE = 1e10  # multiplications a second of one thread, about
 HOPELESS = 24 * 3600.0  # seconds of work that nobody waits for unknowingly
 
 GRACE = 2.0  # seconds in which what an interruption leaves is brought to its end
+IN_HAND = 0.5  # of them for a certificate of what is known, or for its check
 
 _until: ContextVar[float | None] = ContextVar("odtc deadline", default=None)
 _interrupted: ContextVar[bool | None] = ContextVar("odtc interrupted", default=None)  # None outside of any limit

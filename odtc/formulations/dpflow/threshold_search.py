@@ -48,7 +48,6 @@ COARSE = 0.5  # of the time, for this tree
 LOADED = 2.0  # seconds that must be left, for kernels to be loaded after it
 RATE = 5e5  # rows times columns in which numpy seeks a tree of depth 2 in a second, at most
 RANKED = 2e6  # rows times columns of a large table: to rank its rows for a search takes longer than a moment
-IN_HAND = 0.5  # seconds for the certificate of a tree that is proved, after an interruption
 
 
 def searches(problem: Problem) -> bool:
@@ -237,7 +236,7 @@ class ThresholdSearch:
             leaves = False
         except KeyboardInterrupt:
             leaves = False
-            deadline.end_soon(IN_HAND)
+            deadline.end_soon(deadline.IN_HAND)
         if search.known(depth).upper < need:
             found = tests.tree(search, problem.topology)
             if objective(problem, found) <= paid and found.n_branch_nodes < heap.n_branch_nodes:
@@ -254,7 +253,7 @@ class ThresholdSearch:
             except (TimeLimitReached, MemoryError, TooMany):
                 pass
             except KeyboardInterrupt:
-                deadline.end_soon(IN_HAND)
+                deadline.end_soon(deadline.IN_HAND)
         found = Searched(heap, paid, False, 0, 1, self.phase, fewest=Fewest(leaves, columns))
         return replace(found, written=written if columns else None)
 

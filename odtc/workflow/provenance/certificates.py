@@ -19,7 +19,6 @@ from odtc.problem.problem import Problem
 from odtc.verification.certificate import SCHEMAS, check
 from odtc.workflow.results import Fit
 
-IN_HAND = 0.5  # seconds for the certificate of a bound, after an interruption
 AT_LIMIT = 2.0  # seconds for it after a limit
 LEAST = 6.0  # seconds that the check has, however soon the search had ended
 TOLD = 1.0  # seconds, after which the states that were checked tell how long the others take
@@ -99,7 +98,7 @@ def certify_bound(done: Fit) -> tuple[dict | None, str]:
     if done.unproved is None:
         return None, done.uncertified or "the tree is not proved"
     try:
-        with deadline.within(IN_HAND if done.interrupted else AT_LIMIT):
+        with deadline.within(deadline.IN_HAND if done.interrupted else AT_LIMIT):
             facts = done.unproved()
             proof, _ = _checked(facts, done.problem.encoded.dataset)
     except (ChoiceError, CertificateError) as reason:

@@ -22,8 +22,6 @@ from odtc.workflow import artifacts
 from odtc.workflow.decoding import proved
 from odtc.workflow.results import Fit
 
-IN_HAND = 0.5  # seconds for the check of a certificate, after an interruption
-
 
 def checks() -> dict[str, Callable[[dict, Dataset], Any]]:
     """The check of each schema."""
@@ -166,7 +164,7 @@ def _proof(facts: dict, dataset: Dataset, interrupted: bool) -> tuple[Any, bool]
     if facts["schema"] != certificate.OF_THRESHOLDS:
         return checks()[facts["schema"]](facts, dataset), True
     try:
-        with deadline.within(IN_HAND if interrupted else None):
+        with deadline.within(deadline.IN_HAND if interrupted else None):
             return certificate.check(facts, dataset, deadline.check), True
     except (TimeLimitReached, KeyboardInterrupt):
         return certificate.stated(facts, dataset), False
