@@ -3,6 +3,7 @@
     python -m benchmarks.held_out_families -o families.jsonl --draw choose [--sets 48] [--noise 60] [--seconds 270]
     python -m benchmarks.held_out_families -o families.jsonl --draw confirm
     python -m benchmarks.held_out_families -o sparse.jsonl --draw sparse [--sets 40]
+    python -m benchmarks.held_out_families -o sparse.jsonl --draw noise --sets 0
 
 Fixed before the first run. Made sets alone, 60 to 400 rows to train, 2,000 to test, 4 to 30 columns, 2 to 7 classes,
 two thirds at depth 2 and one at depth 3: make_classification, whole numbers, trees of hyperplanes, Gaussians of unequal
@@ -28,6 +29,17 @@ standard errors on both may be taken for that.
 
 `sparse`: 40 sets, a third of them of noise; sparse nodes become the default if their mean gain is more than two paired
 standard errors and noise gets a tree no more often.
+
+Written after the run of `sparse` and before those that it speaks of (2026-11-24). The gain was there; of the sets that
+are called noise, half of which have a column that says something, 5 got a tree dense and 7 sparse, so that by the
+letter the second half was not met. What it was for is asked again, of new seeds: `noise` (from 70000), 60 sets whose
+classes are drawn without a look at the columns. Sparse nodes become the default if all of this holds, else not:
+
+    noise       on `noise` sparse nodes give a tree on no more sets than dense ones
+    the study   (benchmarks.generalisation, 19 sets, depth 2 and 3, ten splits, dense and sparse of one commit) at
+                neither depth is the mean gain over the sets below minus one paired standard error; over both depths
+                it is not below zero; and at neither depth are more sets below the majority by more than one standard
+                error
 """
 
 import argparse
@@ -45,7 +57,7 @@ from odtc.algorithms.hyperplanes import held_out
 from odtc.algorithms.hyperplanes.penalised import PENALTIES, Grower
 
 REPEATS, TEST, BELOW = 4, 2000, 0.005
-FIRST = {"choose": 40000, "confirm": 50000, "sparse": 60000}
+FIRST = {"choose": 40000, "confirm": 50000, "sparse": 60000, "noise": 70000}
 SHOWN = [
     ("best", 2.0),
     ("best", 1.5),
@@ -80,13 +92,14 @@ def main() -> None:
     warnings.simplefilter("ignore")
     found, began = had(asked.out), time.process_time()
     made = [("made", number) for number in range(asked.sets)]
-    for kind, number in [*made, *(("noise", number) for number in range(asked.noise))]:
+    noise = "noise alone" if asked.draw == "noise" else "noise"
+    for kind, number in [*made, *((noise, number) for number in range(asked.noise))]:
         key = {"draw": asked.draw, "kind": kind, "set": number}
         if any(key.items() <= record.items() for record in found):
             continue
         if time.process_time() - began > asked.seconds:
             break
-        run = sparse_beside if asked.draw == "sparse" else chosen_by_rules
+        run = sparse_beside if asked.draw in ("sparse", "noise") else chosen_by_rules
         found.append(key | run(kind, FIRST[asked.draw] + number))
         with asked.out.open("a") as stream:
             stream.write(json.dumps(found[-1]) + "\n")
@@ -97,10 +110,10 @@ def drawn(kind: str, seed: int) -> tuple[int, int, np.ndarray, np.ndarray]:
     """(depth, rows to train, X, y) of a made set; those to test come behind."""
     rng = np.random.default_rng(seed)
     depth = 3 if rng.random() < 1 / 3 else 2
-    if kind == "noise":
+    if kind.startswith("noise"):
         n, d, share = int(rng.choice([60, 120, 200, 300])), int(rng.integers(3, 11)), rng.uniform(0.5, 0.85)
         X = np.exp(rng.normal(size=(n + TEST, d))) if rng.random() < 0.5 else rng.normal(size=(n + TEST, d))
-        shift = rng.uniform(0.5, 1.0) if rng.random() < 0.5 else 0.0
+        shift = rng.uniform(0.5, 1.0) if rng.random() < 0.5 and kind == "noise" else 0.0
         score = shift * (np.argsort(np.argsort(X[:, 0])) / len(X) - 0.5) + rng.random(n + TEST)
         return depth, n, X, (score > np.quantile(score, share)).astype(int)
     n, d, rule = int(rng.choice([60, 100, 160, 260, 400])), int(rng.choice([4, 8, 15, 30])), int(rng.integers(8))
@@ -237,7 +250,8 @@ def told(rule: tuple) -> str:
 
 def table(found: list[dict]) -> str:
     """A line for each rule: mean accuracy, gain over the first, and on noise the trees below the majority."""
-    made, noise = ([one for one in found if one["kind"] == kind] for kind in ("made", "noise"))
+    made = [one for one in found if one["kind"] == "made"]
+    noise = [one for one in found if one["kind"] != "made"]
     names = list(found[0]["right"])
     first = told(TODAY) if told(TODAY) in names else names[0]
     lines = [f"{len(made)} sets and {len(noise)} of noise; CPU s {sum(sum(one['cpu'].values()) for one in found):.0f}"]
