@@ -62,6 +62,17 @@ def environment(**more) -> dict:
     return os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"} | more
 
 
+EXTRA = ("pandas", "matplotlib", "onnx", "dask")  # what no page takes for granted: the install line brings none of them
+
+
+def without(*packages, folder) -> dict:
+    """The environment of a process for which these packages are not installed: modules in `folder` stand before them."""
+    folder.mkdir()
+    for name in packages:
+        (folder / f"{name}.py").write_text(f'raise ModuleNotFoundError("No module named {name!r}", name={name!r})\n')
+    return environment(PYTHONPATH=os.pathsep.join([str(folder), environment()["PYTHONPATH"]]))
+
+
 def started(*words, folder=".", **options) -> Said:
     """`python -m odtc words…` as a process of its own."""
     options = {"env": environment(), "encoding": "utf-8", "timeout": 120, "stdin": subprocess.DEVNULL} | options

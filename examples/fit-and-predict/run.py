@@ -3,6 +3,7 @@
 python run.py
 """
 
+import polars as pl
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
@@ -11,8 +12,9 @@ import odtc
 
 
 def main() -> None:
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    X = X[["mean radius", "mean texture", "mean concave points", "worst perimeter"]]
+    tumours = load_breast_cancer()
+    X = pl.DataFrame(tumours.data, schema=list(tumours.feature_names))  # a frame of pandas does as well
+    X, y = X[["mean radius", "mean texture", "mean concave points", "worst perimeter"]], tumours.target
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
     tree = odtc.OptimalTreeClassifier(max_depth=2, encoding="auto:bins=12").fit(X_train, y_train)

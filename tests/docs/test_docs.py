@@ -11,6 +11,7 @@ import pytest
 
 from odtc.base.registry import Registry
 from tests.browser import CHROMIUM, Browser
+from tests.command_line import EXTRA, without
 from tests.docs.test_readme import PYTHON, ROOT, environment, folder  # noqa: F401
 
 PAGES = sorted((ROOT / "docs").glob("**/*.md"))
@@ -97,11 +98,12 @@ def test_every_command_of_the_documentation_is_one():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_of_the_documentation_runs(page, folder):  # noqa: F811
+    bare = without(*EXTRA, folder=folder / "absent")
     for block in PYTHON.findall(page.read_text(encoding="utf-8")):
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", block],
             cwd=folder,
-            env=environment(),
+            env=bare,
             capture_output=True,
             text=True,
             check=False,

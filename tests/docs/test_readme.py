@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import EXTRA, without
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = [page for page in sorted(ROOT.glob("docs/**/*.md")) if "```console" in page.read_text(encoding="utf-8")]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("examples/*/README.md")), *DOCS]
@@ -40,12 +42,17 @@ def test_commands_print_what_the_page_says(page, folder):
             assert re.fullmatch(pattern(expected), done.stdout), f"{command}\n{done.stdout}"
 
 
-def test_python_of_the_readme_runs(folder):
+def test_python_of_the_readme_runs_after_its_install_line(folder):
     blocks = PYTHON.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     first = "\nassert (tree.is_optimal_, tree.objective_, tree.bound_) == (True, 22.0, 22.0)\n"
     block = first.join(blocks)
     done = subprocess.run(
-        [sys.executable, "-c", block], cwd=folder, env=environment(), capture_output=True, text=True, check=False
+        [sys.executable, "-c", block],
+        cwd=folder,
+        env=without(*EXTRA, folder=folder / "absent"),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 
