@@ -66,7 +66,7 @@ EXTRA = ("pandas", "matplotlib", "onnx", "dask")  # what no page takes for grant
 
 
 def without(*packages, folder) -> dict:
-    """The environment of a process for which these packages are not installed: modules in `folder` stand before them."""
+    """The environment of a process that finds none of these packages: modules in `folder` stand before them."""
     folder.mkdir()
     for name in packages:
         (folder / f"{name}.py").write_text(f'raise ModuleNotFoundError("No module named {name!r}", name={name!r})\n')
