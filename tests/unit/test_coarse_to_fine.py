@@ -74,6 +74,22 @@ def test_rare_classes_and_few_rows_do_not_exceed_the_share():
     assert done.dataset.n_rows <= 0.03 * dataset.n_rows and set(done.dataset.y) == set(range(12))
 
 
+@pytest.mark.parametrize(("n", "least", "most"), [(400, 200, 400), (3000, 500, 1000), (30_000, 1500, 3000)])
+def test_without_a_share_the_last_round_may_have_a_tenth_or_a_thousand_rows(n, least, most):
+    dataset = made(5, n)
+    done = odtc.fit(dataset, "dpflow", 1, select="coarse_to_fine")
+    assert least <= done.rounds[-1].n_selected <= most
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_few_rows_are_enough_for_a_noisy_exclusive_or(seed):
+    """Of 400 rows a tenth would be 40, which noise of a fifth hides the classes in."""
+    dataset = made(seed, 400)
+    done = odtc.fit(dataset, "dpflow", 2, select="coarse_to_fine")
+    X = np.random.default_rng(seed + 100).integers(0, 9, (2000, 2)).astype(float)
+    assert (done.tree.predict(X) == ((X[:, 0] > 4) ^ (X[:, 1] > 3))).mean() > 0.9  # a cut off by a value costs .05
+
+
 def test_a_sample_of_a_higher_rate_has_that_of_a_lower_one():
     few, many = (
         set(select_rows(made(3, 400), f"coarse_to_fine:rounds=1,share={r}", 2, jobs=1).selected.rows)

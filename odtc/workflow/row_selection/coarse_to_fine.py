@@ -20,7 +20,7 @@ from odtc.workflow.row_selection.selection import Cluster, KeptRows
 NAME = "coarse_to_fine"
 SUMMARY = "a sample, then in rounds its tree's wrong rows and those near its splits, with a bound for all rows"
 OPTIONS = {
-    "share": (float, "of all rows, that the last round may have (default 0.1)"),
+    "share": (float, "of all rows, that the last round may have (default 0.1, and 1,000 rows in any case)"),
     "rounds": (
         int,
         "of `odtc fit` and `select`, at most (default 3), which share the time limit; each has up to twice the rows",
@@ -30,10 +30,12 @@ OPTIONS = {
 }
 GROWS = True
 SHARE, ROUNDS = 0.1, 3
+FEW = 1000  # rows that the last round may have whatever their share: of fewer a tree follows the noise
 LEAST = 5  # rows of a class to begin with
 
 
-def expect(dimensions: int, share: float = SHARE, rounds: int = ROUNDS, parts: int = 0, gap: float = 0.0) -> None:
+def expect(dimensions: int, share: float | None = None, rounds: int = ROUNDS, parts: int = 0, gap: float = 0.0) -> None:
+    share = SHARE if share is None else share
     if not 0 < share <= 1 or rounds < 1 or parts < 0 or parts == 1 or not 0 <= gap < 1:
         raise ChoiceError(
             "expected share in (0, 1], rounds of 1 or more, parts of 2 or more, or 0, and gap in [0, 1), got "
@@ -54,8 +56,12 @@ def enough(**options) -> float:
     return options.get("gap", 0.0)
 
 
-def select(cluster: Cluster, share: float = SHARE, rounds: int = ROUNDS, parts: int = 0, gap: float = 0.0) -> KeptRows:
+def select(
+    cluster: Cluster, share: float | None = None, rounds: int = ROUNDS, parts: int = 0, gap: float = 0.0
+) -> KeptRows:
     n, order = len(cluster.rows), np.argsort(_number(cluster.rows), kind="stable")
+    if share is None:
+        share = max(SHARE, min(1.0, FEW / cluster.n_all))
     rate, none = share / 2 ** max(0, rounds - cluster.round), np.zeros(0, np.int64)
     if cluster.right is None:
         return _kept(order[: min(n, max(LEAST, int(rate * n)))], none, n)
