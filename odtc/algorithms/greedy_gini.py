@@ -25,7 +25,7 @@ class Table:
 
     Parameters
     ----------
-    rank : int64 (rows, columns)
+    rank : integers (rows, columns)
         The rank of each row in each column.
     size : int64 (columns,)
         The number of cuts of each column; its ranks are 0 .. size.
@@ -159,7 +159,7 @@ def _many(table: Table, rows, y, n_classes: int, copies):
     """The same of the columns with more cuts, one after the other, by counting per rank. A cut between two ranks that
     occur lies midway between them, as a threshold lies between two numbers."""
     for column in table.many:
-        rank, size = table.rank[rows, column], int(table.size[column]) + 1
+        rank, size = table.rank[rows, column].astype(np.int64), int(table.size[column]) + 1
         code = rank * n_classes + y
         left = np.bincount(code, table.weight[rows], size * n_classes).reshape(size, n_classes)
         n = np.bincount(rank, copies, size)

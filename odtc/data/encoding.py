@@ -5,7 +5,7 @@ What an encoding module defines is said by the protocol `Encoding`.
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Protocol
@@ -247,13 +247,13 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False, radi
         # Boxes that leave no threshold between their ends: those between the numbers are as good as any.
         asked = moved if len(moved) else asked
     scales = asked.scales
-    of: Sequence[Hashable] = [split.features for split, _ in asked] if by_column else [()] * len(asked)
+    of: Sequence[Hashable] | None = [split.features for split, _ in asked] if by_column else None
     if radius:
         of = [
             place if any(radius[f] for f in split.features) else split.features
             for place, (split, _) in enumerate(asked)
         ]
-    if not radius and len(asked) >= MANY * (scales.max(initial=0) + 1) and len(asked) * dataset.n_rows >= LARGE:
+    if not radius and len(asked) >= MANY * (int(scales.max(initial=0)) + 1) and len(asked) * dataset.n_rows >= LARGE:
         X, row_of, first, kept, stands_for = _ranked(dataset, asked, scales, of)
         return _encoded(dataset, (scheme, by_column, radius), asked, X, row_of, first, kept, stands_for)
     _expect_levels(dataset, asked)
@@ -328,8 +328,9 @@ def answers_of(encoded: Encoded, dataset: Dataset) -> np.ndarray | RankedAnswers
     encoding holds its own."""
     asked = TestList(Splits.of(encoded.tests), encoded.ones_left)
     if isinstance(encoded.X, RankedAnswers):
-        lines, place = _scales(dataset, asked, asked.scales)
-        return RankedAnswers(_ranks(lines), asked.scales, place)
+        scales = asked.scales
+        lines, place = _scales(dataset, asked, _by_scale(scales))
+        return RankedAnswers(_ranks(lines), scales, place)
     return np.stack([test.left(dataset.X) == ones_left for test, ones_left in asked], axis=1)
 
 
@@ -570,9 +571,9 @@ def _answers(lines: list[Line], kept: np.ndarray) -> np.ndarray:
     return X
 
 
-def _merged_columns(asked, lines: list[Line], of: Sequence[Hashable]):
+def _merged_columns(asked, lines: list[Line], of: Sequence[Hashable] | None):
     """(places of the kept tests, what each stands for), the first of equals kept, constants left out; tests `of`
-    different columns are never equal."""
+    different columns are never equal (None: all are of one)."""
     T, n = len(asked), len(lines[0].code) if lines else 0
     found = Sums.of_rows(T, n)
     by_place: list[tuple[Line, int]] = [(None, 0)] * T  # type: ignore[list-item]
@@ -623,9 +624,10 @@ class Scale:
     code: np.ndarray  # integers (rows,), one array for all scales of a column
 
 
-def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[Hashable]):
+def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[Hashable] | None):
     """(X, row_of, first, kept, stands_for), as of the dense table, by the ranks of rows on scales."""
-    lines, place = _scales(dataset, asked, scales)
+    by_scale = _by_scale(scales)
+    lines, place = _scales(dataset, asked, by_scale)
     parts = [(dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1)]
     for mine in _by_code(lines):
         # Values of equal ranks on all scales are one kind.
@@ -636,14 +638,14 @@ def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[
         code = lines[mine[0]].code[first]
         for k in mine:
             lines[k] = Scale(lines[k].table, code)
-    kept, stands_for = _merged_nested(asked, lines, scales, place, of)
+    kept, stands_for = _merged_nested(asked, lines, (scales, by_scale, place), of)
     # Without the tests that went, a row lies above fewer of its scale.
     used: list[Scale] = []
     number = np.full(len(lines), -1)
-    new_place = np.zeros(len(asked), np.int64)
+    new_place = np.zeros(len(asked), np.int32)
     is_kept = np.zeros(len(asked), bool)
     is_kept[kept] = True
-    for scale, mine in enumerate(_by_scale(scales)):
+    for scale, mine in enumerate(by_scale):
         if not is_kept[mine].any():
             continue
         by_cut = mine[np.argsort(place[mine], kind="stable")]
@@ -658,8 +660,12 @@ def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[
 
 
 def _by_scale(scales: np.ndarray) -> list[np.ndarray]:
-    """The tests of each scale, int64, in their order."""
-    return np.split(np.argsort(scales, kind="stable"), np.cumsum(np.bincount(scales))[:-1])
+    """The tests of each scale, int32 or int64, in their order."""
+    if (scales[1:] >= scales[:-1]).all():
+        order = np.arange(len(scales), dtype=np.int32)
+    else:
+        order = np.argsort(scales, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(scales))[:-1])
 
 
 def _by_code(lines: list[Scale]) -> list[list[int]]:
@@ -670,13 +676,13 @@ def _by_code(lines: list[Scale]) -> list[list[int]]:
     return list(found.values())
 
 
-def _scales(dataset: Dataset, asked: TestList, scales: np.ndarray) -> tuple[list[Scale], np.ndarray]:
-    """(scales, place int64 (tests,)), as of RankedAnswers, of all rows of a data set.
+def _scales(dataset: Dataset, asked: TestList, by_scale: list[np.ndarray]) -> tuple[list[Scale], np.ndarray]:
+    """(scales, place int32 (tests,)), as of RankedAnswers, of all rows of a data set.
 
     A column has fewer different values than there are rows, so tests are asked of these (see `_by_feature`).
     """
-    lines, place, seen = [], np.zeros(len(asked), np.int64), {}
-    for mine in _by_scale(scales):
+    lines, place, seen = [], np.zeros(len(asked), np.int32), {}
+    for mine in by_scale:
         split, ones_left = asked[int(mine[0])]
         mine_alone = split.features if len(split.features) == 1 else ()
         if mine_alone not in seen:
@@ -708,10 +714,12 @@ def _ranks(lines: list[Scale]) -> np.ndarray:
     return ranks
 
 
-def _merged_nested(asked, lines: list[Scale], scales: np.ndarray, place: np.ndarray, of: Sequence[Hashable]):
-    """(places of the kept tests, what each stands for), as `_merged_columns` of the dense table."""
+def _merged_nested(asked, lines: list[Scale], tests_of: tuple, of: Sequence[Hashable] | None):
+    """(places of the kept tests, what each stands for), as `_merged_columns` of the dense table; `tests_of` are the
+    scale of each test, the tests of each scale, and the place of each test."""
+    scales, by_scale, place = tests_of
     n, T = len(lines[0].code), len(asked)
-    found, by_scale = Sums.of_rows(T, n), _by_scale(scales)
+    found = Sums.of_rows(T, n)
     total = found.mixed.sum(dtype=np.uint64)
     for mine in _by_code(lines):
         code = lines[mine[0]].code
@@ -771,34 +779,40 @@ class _TwoScales:
         return bool(left_most <= other < right_least)
 
 
-def _merged_equals(asked, found: Sums, alike: Callable[[int, int], bool], of: Sequence[Hashable]):
+def _merged_equals(asked, found: Sums, alike: Callable[[int, int], bool], of: Sequence[Hashable] | None):
     """As `_merged_columns`: `alike` tells of two tests whether they part the rows alike.
 
     Columns are compared by a sum of mixed numbers over the rows with a 1, and those of equal sums themselves.
     """
-    ones, flipped, n = found.ones.copy(), found.flipped, len(found.mixed)
-    key = np.where(flipped, found.mixed.sum(dtype=np.uint64) - found.sums, found.sums)
-    usable = np.flatnonzero((ones > 0) & (ones < n))
-    ordered = np.sort(key[usable])
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    shared = np.zeros(len(asked), bool)
-    if len(twice):
-        shared[usable] = np.isin(key[usable], twice)
+    key, flipped, n = found.sums, found.flipped, len(found.mixed)
+    np.subtract(found.mixed.sum(dtype=np.uint64), key, out=key, where=flipped)
+    usable = (found.ones > 0) & (found.ones < n)
+    ordered = key[usable]
+    ordered.sort()
+    twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    del ordered
     groups, stands = {}, {}
-    for j in usable[shared[usable]].tolist():
-        same = groups.setdefault((of[j], int(key[j])), [])
+    for j in _among(key, twice, usable):
+        same = groups.setdefault((() if of is None else of[j], int(key[j])), [])
         keeper = next((k for k in same if alike(j, k)), None)
         if keeper is None:
             same.append(j)
         else:
             stands.setdefault(keeper, []).append((asked[j][0], bool(flipped[keeper] == flipped[j])))
-            shared[j] = False
-            ones[j] = 0
-    kept = usable[ones[usable] > 0]
+            usable[j] = False
+    kept = np.flatnonzero(usable)
     stands_for: list[tuple] = [()] * len(kept)
     for j, others in stands.items():
         stands_for[int(np.searchsorted(kept, j))] = tuple(others)
     return kept, tuple(stands_for)
+
+
+def _among(keys: np.ndarray, some: np.ndarray, asked: np.ndarray) -> Iterator[int]:
+    """The places of the `asked` keys, bool (keys,), that are among some, sorted: in rising order, a piece at a time."""
+    for begin in range(0, len(keys) if len(some) else 0, BLOCK):
+        piece = keys[begin : begin + BLOCK]
+        found = some[np.searchsorted(some, piece).clip(max=len(some) - 1)] == piece
+        yield from (begin + np.flatnonzero(found & asked[begin : begin + BLOCK])).tolist()
 
 
 def gains_of(encoded: Encoded, worth: np.ndarray | None = None) -> np.ndarray:

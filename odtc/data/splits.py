@@ -371,12 +371,19 @@ class TestList(Sequence):
 
     @property
     def scales(self) -> np.ndarray:
-        """int64 (tests,): the scale of each test, numbered as they are met: thresholds of a feature are on one, any
+        """int32 (tests,): the scale of each test, numbered as they are met: thresholds of a feature are on one, any
         other test is alone on its own."""
         feature = self.splits.feature
         alone = (feature < 0) | self.ones_left
-        key = np.where(alone, feature.max(initial=0) + 1 + np.arange(len(feature)), feature)
-        _, first, number = np.unique(key, return_index=True, return_inverse=True)
-        place = np.empty_like(first)
-        place[np.argsort(first)] = np.arange(len(first))
-        return place[number.reshape(-1)]
+        first = alone.copy()  # whether a test is the first of its scale
+        first_of = np.full(int(feature.max(initial=0)) + 1, len(feature))
+        for at in range(0, len(feature), BLOCK):
+            here = np.flatnonzero(~alone[at : at + BLOCK]) + at
+            np.minimum.at(first_of, feature[here], here)
+        first[first_of[first_of < len(feature)]] = True
+        number = np.cumsum(first, dtype=np.int32)
+        number -= 1
+        if not alone.all():
+            of_feature = number[np.minimum(first_of, len(feature) - 1)]
+            np.copyto(number, of_feature[feature], where=~alone)
+        return number

@@ -23,12 +23,12 @@ MOST = 10**6  # units: a solver that knows whole numbers to 1e-6 can tell as man
 
 @dataclass(frozen=True)
 class Scales:
-    """`scale` and `place` are int64 of shape (tests,): test j is cut number place[j], from 0, of scale[j]."""
+    """`scale` and `place` are int32 or int64 of shape (tests,): test j is cut number place[j], from 0, of scale[j]."""
 
     scale: np.ndarray
     place: np.ndarray
     size: np.ndarray  # int64 (scales,): the number of cuts
-    rank: np.ndarray  # int64 (rows, scales): how many cuts of the scale the row lies above
+    rank: np.ndarray  # int32 or int64 (rows, scales): how many cuts of the scale the row lies above
 
     @property
     def n(self) -> int:
@@ -36,7 +36,14 @@ class Scales:
 
     def test(self, scale, place) -> np.ndarray:
         """The test that is this cut of this scale; arrays broadcast."""
-        return self._order[(np.cumsum(self.size) - self.size)[scale] + place]
+        at = (np.cumsum(self.size) - self.size)[scale] + place
+        return at if self._in_order else self._order[at]
+
+    @cached_property
+    def _in_order(self) -> bool:
+        """Whether the tests of a scale follow one another by place, and the scales by number."""
+        steps = np.diff(self.scale)
+        return bool(((steps > 0) | ((steps == 0) & (np.diff(self.place) > 0))).all())
 
     @cached_property
     def _order(self) -> np.ndarray:
@@ -45,7 +52,7 @@ class Scales:
     @classmethod
     def of(cls, encoded: Encoded) -> "Scales":
         if isinstance(X := encoded.X, RankedAnswers):
-            return cls(X.scale, X.place, np.bincount(X.scale), X.rank.astype(np.int64))
+            return cls(X.scale, X.place, np.bincount(X.scale), X.rank.view(np.int32))
         members: dict = {}
         for j, (split, ones_left) in enumerate(zip(encoded.tests, encoded.ones_left)):
             ordered = isinstance(split, Threshold | Oblique) and not ones_left

@@ -55,7 +55,7 @@ def _grown(
 def _tree_by_moments(encoded: Encoded, topology: CompleteTree, price: float, least_rows: int) -> HeapTree:
     """The greedy tree for leaves that cost a function of sums, whose tests each save more than `price`."""
     scales, (test, _), task = Scales.of(encoded), blank_arrays(topology), TASKS.get(encoded.task)
-    code, law = np.ascontiguousarray(scales.rank.T), laws.LAWS[task.LAW]
+    code, law = np.ascontiguousarray(scales.rank.T, np.int64), laws.LAWS[task.LAW]
     w, s, _ = task.moments(encoded.sums)
     moments, size = np.stack([w, s, encoded.copies.astype(float)]), scales.size + 1
     tiny = laws.smallest(law, moments)

@@ -28,6 +28,8 @@ from odtc.trees.heap_tree import HeapTree, blank_arrays
 from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.verification.known_trees import against_known, is_below, leaf_cost
 
+ROUTED = 2**14  # rows whose cells are laid out at once
+
 
 def verify(
     problem: Problem,
@@ -299,7 +301,9 @@ def raise_bound_to_floor(problem: Problem, solution: Solution) -> Solution:
 def _routed(encoded: Encoded, tree: Tree, dataset: Dataset) -> RowPredictions:
     # Rows that are alike in all columns that the tree tests are routed once.
     kind, first = alike_rows(dataset.X, sorted(tree.used))
-    labels = [_label(tree, cells) for cells in dataset.X[first].tolist()]
+    labels = []
+    for begin in range(0, len(first), ROUTED):
+        labels += [_label(tree, cells) for cells in dataset.X[first[begin : begin + ROUTED]].tolist()]
     return RowPredictions(encoded, dataset, [labels[k] for k in kind.tolist()])
 
 

@@ -6,6 +6,7 @@ import pytest
 from odtc.data.encoding import encode
 from odtc.data.reading import read_arrays
 from odtc.data.splits import Missing, Splits, Subset, TestList, Threshold
+from odtc.data.threshold_scales import Scales
 
 GIVEN = [Threshold(1, 0.5), Missing(0), Threshold(0, -1.0), Subset(2, (1.0,)), Threshold(1, 2.5), Threshold(2, 3.0)]
 LEFT = [False, True, False, True, False, True]
@@ -43,3 +44,30 @@ def test_an_encoding_of_many_numbers_makes_no_threshold(monkeypatch):
     encoded = encode(read_arrays(X, y))
     assert encoded.n_tests > 5_000 and len(made) <= 3  # one for each scale at most
     assert encoded.tests[7] == Threshold(0, float(encoded.tests.cut[7]))
+
+
+def test_scales_of_random_tests_are_those_of_a_list():
+    rng = np.random.default_rng(4)
+    for n in [0, 1, *rng.integers(2, 60, 30).tolist()]:
+        features, left = rng.integers(0, 4, n), rng.random(n) < 0.2
+        missing = rng.random(n) < 0.3
+        given = [
+            Missing(f) if absent else Threshold(f, 0.5 * at) for at, (f, absent) in enumerate(zip(features, missing))
+        ]
+        met: list = []
+        for at, (split, turned) in enumerate(zip(given, left)):
+            key = at if turned or isinstance(split, Missing) else ("thresholds of", split.feature)
+            met.append(key)
+        numbers = {key: number for number, key in enumerate(dict.fromkeys(met))}
+        found = TestList(Splits.of(given), left).scales
+        assert found.tolist() == [numbers[key] for key in met]
+
+
+def test_a_cut_of_a_scale_is_found_whatever_the_order_of_the_tests():
+    rng = np.random.default_rng(5)
+    for shuffled in (False, True):
+        scale = np.repeat([0, 1, 2], [4, 1, 7])
+        place = np.concatenate([np.arange(4), np.arange(1), np.arange(7)])
+        order = rng.permutation(12) if shuffled else np.arange(12)
+        scales = Scales(scale[order], place[order], np.array([4, 1, 7]), np.zeros((1, 3), np.int32))
+        assert scales.test(scale[order], place[order]).tolist() == list(range(12))

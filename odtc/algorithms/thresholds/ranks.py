@@ -109,7 +109,10 @@ class RankedRows:
         equal costs the tree with fewer branch nodes is cheaper."""
         most, price = self.most * scale, self.price * scale + 1
         gain = (self.gain.astype(np.int64) * scale).astype(_whole_type(most, price))
-        return replace(self, gain=gain, most=most, price=price, unit=self.unit / scale)
+        other = replace(self, gain=gain, most=most, price=price, unit=self.unit / scale)
+        if "order" in vars(self):  # which takes long, and is that of the same ranks
+            vars(other)["order"] = self.order
+        return other
 
     def cost(self, value: float) -> float:
         """A cost of the search in units of loss."""

@@ -158,7 +158,7 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched,
             tell(share * lower, share * upper, phase)
 
     price, least = branch_price(problem), least_rows(problem)
-    engine = _engine(encoded, scales.rank, (price, least, deadline.check, report, limits))
+    engine = _engine(encoded, scales.rank.astype(np.int64), (price, least, deadline.check, report, limits))
     proved = interrupted = False
     try:
         engine.solve(depth)
