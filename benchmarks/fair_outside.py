@@ -1,6 +1,7 @@
 """Fairness on rows that the search did not see: parity asked of the training rows, and assured for new ones.
 
     python -m benchmarks.fair_outside [-o fair_outside.jsonl] [--splits 10] [--sets compas_6172,adult] [--depth 2]
+    python -m benchmarks.fair_outside -o fair_outside.jsonl --sets made-few,made-many
     python -m benchmarks.fair_outside -o fair_outside.jsonl --table
 
 Fixed before the first run: 75 % of the complete rows train, drawn by class (scikit-learn train_test_split, the split's
@@ -11,6 +12,11 @@ sets a part of the training rows aside by itself. The gap is counted here from p
 One line of JSON a fit; what the file has already is not run again. The table: means over the splits with 95 % intervals
 (Student's t), the share of splits whose gap on the test rows is above the asked one, and how many were called assured.
 Splits of one file overlap, so the intervals are of this file and not of its source.
+
+Two made sets, fixed before their run, too: 4,000 (made-few) and 20,000 (made-many) rows train, 50,000 others of the same
+source test; each split is a draw of its own (its seed is 71000 + the split), so that here the intervals are of the
+source. Two groups of 40 and 60 %; five columns of noise with deviation 1, of which the first two are 0.8 higher in the
+second group; the answer is good if the first three columns and logistic noise add up to more than 0.5.
 """
 
 import argparse
@@ -36,7 +42,10 @@ SETS = {
     "compas_6172": ("race", "African-American", "0"),
     "german-credit": ("personal_status_sex", "A92", "1"),
     "adult": ("sex", "Female", ">50K"),
+    "made-few": ("group", "a", "good"),
+    "made-many": ("group", "a", "good"),
 }
+MADE, MADE_TEST, MADE_SEED = {"made-few": 4000, "made-many": 20_000}, 50_000, 71_000
 CONFIDENCE = 0.95
 WAYS = ("free", "asked", "assured")
 
@@ -44,7 +53,7 @@ WAYS = ("free", "asked", "assured")
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("-o", "--out", type=Path, default=Path("fair_outside.jsonl"))
-    words.add_argument("--sets", default=",".join(SETS))
+    words.add_argument("--sets", default=",".join(name for name in SETS if name not in MADE))
     words.add_argument("--splits", type=int, default=10)
     words.add_argument("--depth", type=int, default=2)
     words.add_argument("--most", type=float, default=0.05, help="the gap that is asked for")
@@ -53,7 +62,7 @@ def main() -> None:
     names = asked.sets.split(",")
     if unknown := sorted(set(names) - set(SETS)):
         words.error(f"expected --sets of {', '.join(SETS)}, got {', '.join(unknown)}")
-    if not data_folder().is_dir():
+    if not asked.table and not set(names) <= set(MADE) and not data_folder().is_dir():
         words.error(f"expected the data sets in {data_folder()}, which is no folder: set ODTC_DATA")
     warnings.simplefilter("ignore")
     found = had(asked.out)
@@ -71,11 +80,7 @@ def run(key: dict) -> dict:
     """Accuracy and gap on training and on test rows of one fit, and CPU seconds."""
     name, depth, split, way, most = key.values()
     group, level, positive = SETS[name]
-    frame = pl.read_csv(data_file(name), infer_schema_length=None, null_values=["", "?"]).drop_nulls()
-    inside, outside = train_test_split(
-        np.arange(frame.height), test_size=0.25, stratify=frame["class"].to_list(), random_state=split
-    )
-    train, test = frame[np.sort(inside)], frame[np.sort(outside)]
+    train, test = made(MADE[name], MADE_SEED + split) if name in MADE else parted(name, split)
     text = f"statistical_parity[group={group}:{level},positive={positive}] <= {most}"
     began, words = time.process_time(), {"encoding": "auto:bins=8", "time_limit": 60.0, "threads": 1}
     if way != "free":
@@ -97,6 +102,26 @@ def run(key: dict) -> dict:
     told = dict(zip(("train", "train_gap", "test", "test_gap"), (*figures(train), *figures(test))))
     assured = [one.holds for one in done.assured(CONFIDENCE)] if way == "assured" else [None]
     return told | {"assured": assured[0], "proved": done.proved, "cpu": round(time.process_time() - began, 2)}
+
+
+def parted(name: str, split: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of a file that train and that test."""
+    frame = pl.read_csv(data_file(name), infer_schema_length=None, null_values=["", "?"]).drop_nulls()
+    inside, outside = train_test_split(
+        np.arange(frame.height), test_size=0.25, stratify=frame["class"].to_list(), random_state=split
+    )
+    return frame[np.sort(inside)], frame[np.sort(outside)]
+
+
+def made(n: int, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A draw of the source: n rows that train, and others that test."""
+    rng, rows = np.random.default_rng(seed), n + MADE_TEST
+    second = rng.random(rows) < 0.6
+    X = rng.normal(size=(rows, 5)) + 0.8 * second[:, None] * (np.arange(5) < 2)
+    good = X[:, :3].sum(axis=1) + rng.logistic(size=rows) > 0.5
+    columns = {f"x{j}": X[:, j] for j in range(5)}
+    frame = pl.DataFrame(columns | {"group": np.where(second, "b", "a"), "class": np.where(good, "good", "bad")})
+    return frame[:n], frame[n:]
 
 
 def table(found: list[dict]) -> str:
