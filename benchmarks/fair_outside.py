@@ -13,8 +13,8 @@ One line of JSON a fit; what the file has already is not run again. The table: m
 (Student's t), the share of splits whose gap on the test rows is above the asked one, and how many were called assured.
 Splits of one file overlap, so the intervals are of this file and not of its source.
 
-Two made sets, fixed before their run, too: 4,000 (made-few) and 20,000 (made-many) rows train, 50,000 others of the same
-source test; each split is a draw of its own (its seed is 71000 + the split), so that here the intervals are of the
+Two made sets, fixed before their run, too: 4,000 (made-few) and 20,000 (made-many) rows train, 50,000 others of the
+same source test; each split is a draw of its own (its seed is 71000 + the split), so that here the intervals are of the
 source. Two groups of 40 and 60 %; five columns of noise with deviation 1, of which the first two are 0.8 higher in the
 second group; the answer is good if the first three columns and logistic noise add up to more than 0.5.
 """
