@@ -336,6 +336,39 @@ def _two_groups(Z, cheapest, weight, seed: int) -> np.ndarray:
 
 
 def _penalised(Z, right, weight, C: float, sparse: bool, start=None) -> tuple[np.ndarray, float]:
+    """(h, g) of the linear model above, without the columns with a number OUT or further that it does not need.
+
+    In such a row the number alone says where the row goes, however little its column weighs, so a column that says
+    little costs all the rows in which it is far out. Half of these columns go, those of least weight first, then half of
+    what is left, and fewer if more goes the wrong way without them.
+    """
+    plane = _of_near_rows(Z, right, weight, C, sparse, start)
+    far = (np.abs(Z - 0.5) >= OUT).any(axis=0)
+    if not far.any():
+        return plane
+    wrong, size = _wrong(plane, Z, right, weight), int((far & (plane[0] != 0)).sum())
+    while size:
+        h, g = plane
+        asked = np.flatnonzero(far & (h != 0))
+        kept = h != 0
+        kept[asked[np.argsort(np.abs(h[asked]), kind="stable")[:size]]] = False
+        if kept.any():
+            fewer = np.zeros_like(h)
+            fewer[kept], bound = _of_near_rows(Z[:, kept], right, weight, C, sparse, (h[kept], g))
+            if (less := _wrong((fewer, bound), Z, right, weight)) <= wrong + NEAR:
+                plane, wrong = (fewer, bound), less
+                size = min(size, int((far & (fewer != 0)).sum()))
+                continue
+        size //= 2
+    return plane
+
+
+def _wrong(plane: tuple[np.ndarray, float], Z, right, weight) -> float:
+    """The weight of the rows that go the wrong way."""
+    return float(weight[(Z @ plane[0] > plane[1]) != right].sum())
+
+
+def _of_near_rows(Z, right, weight, C: float, sparse: bool, start=None) -> tuple[np.ndarray, float]:
     """(h, g) of the linear model above, without the rows that have a number OUT or further unless what goes the wrong
     way then weighs more: such a number may be an error, or may be what tells the classes apart."""
     near = (np.abs(Z - 0.5) < OUT).all(axis=1)
@@ -343,8 +376,7 @@ def _penalised(Z, right, weight, C: float, sparse: bool, start=None) -> tuple[np
     if near.all() or 2 * near.sum() < len(Z) or len(np.unique(right[near])) < 2:
         return whole
     fewer = _linear(Z[near], right[near], weight[near], C, sparse, whole)
-    wrong = [float(weight[(Z @ h > g) != right].sum()) for h, g in (whole, fewer)]
-    return whole if wrong[0] < wrong[1] - NEAR else fewer
+    return whole if _wrong(whole, Z, right, weight) < _wrong(fewer, Z, right, weight) - NEAR else fewer
 
 
 def _linear(Z, right, weight, C: float, sparse: bool, start=None) -> tuple[np.ndarray, float]:
