@@ -137,6 +137,25 @@ def test_rows_with_a_number_far_out_turn_a_hyperplane_only_if_they_tell_the_clas
     assert plane_of(X, np.where(far, 1, y))[1][far].all()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_column_that_says_nothing_and_is_far_out_in_some_rows_is_not_weighed(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 8))
+    y = (X[:, 0] - X[:, 1] + rng.normal(size=300) * 0.5 > 0).astype(int)
+    far = rng.random(X.shape) < 0.04
+    far[:, :2] = False
+    tails = np.where(far, 1e4 * X, X)
+    h, right = plane_of(tails, y)
+    assert not h[2:].any() and h[:2].all()
+    assert right.mean() >= plane_of(X[:, :2], y)[1].mean() - 0.02
+    fresh = rng.normal(size=(2000, 8))
+    label = fresh[:, 0] > fresh[:, 1]
+    hit = np.where(rng.random(fresh.shape) < 0.04 * (np.arange(8) > 1), 1e4 * fresh, fresh)
+    clean = plane_of(X, y)[0]
+    share = lambda h, rows: max(np.mean((rows @ h > 0) == label), np.mean((rows @ h < 0) == label))
+    assert share(h, hit) > share(clean, hit) + 0.03
+
+
 def test_scaling_by_quantiles_leaves_the_numbers_what_they_are():
     X = np.array([[1.0, 5], [2, 5], [3, 5], [4, 5], [1e9, 7]] * 3)
     terms = LinearTerms.of(X, (Feature("a", "numeric"), Feature("b", "numeric")))

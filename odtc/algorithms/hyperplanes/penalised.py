@@ -6,7 +6,8 @@ that comes to a node loses l_i if it goes left and r_i if it goes right. Here th
     min_{h, g}  ½ |h|₂²  +  C Σ_i |l_i - r_i| log(1 + exp(-s_i (h·z_i - g))),    s_i = 1 if r_i < l_i, else -1
 
 in the first pass whatever it costs, in later ones if the loss does not grow; sparse nodes have |h|₁ for ½ |h|₂² and the
-squared hinge loss. Rows with a number far out are left out of this model if no more rows go the wrong way without them.
+squared hinge loss. Rows with a number far out are left out of this model if no more rows go the wrong way without them,
+and columns with such numbers if no more do without these.
 The tree is then cut back to 2^D, …, 2, 1 leaves along its cost-complexity path (Breiman et al. 1984, chapter 3), whose
 last tree is the prediction of the majority. What is left of a tree that was cut back is settled again, node by node:
 its hyperplanes had made room for nodes that are gone.
@@ -339,8 +340,8 @@ def _penalised(Z, right, weight, C: float, sparse: bool, start=None) -> tuple[np
     """(h, g) of the linear model above, without the columns with a number OUT or further that it does not need.
 
     In such a row the number alone says where the row goes, however little its column weighs, so a column that says
-    little costs all the rows in which it is far out. Half of these columns go, those of least weight first, then half of
-    what is left, and fewer if more goes the wrong way without them.
+    little costs all the rows in which it is far out. Half of these columns go, those of least weight first, then half
+    of what is left, and fewer if more goes the wrong way without them.
     """
     plane = _of_near_rows(Z, right, weight, C, sparse, start)
     far = (np.abs(Z - 0.5) >= OUT).any(axis=0)
