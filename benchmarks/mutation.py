@@ -8,6 +8,10 @@ own and put in the place of the function's code object, so that all who imported
 the changed expression run, likeliest and quickest first, until one fails. A change outside of functions that lives
 that way is tried once more in a process that imports the changed module. A change that no test sees survives and is
 printed, as a row for the lists of MUTATION.md, whose rows are left out.
+
+Threads do not survive a fork: if the module of a test has polars at work when it is collected, its tests wait for ever
+in a fork. A child that does nothing for IDLE seconds is ended; what fails or waits in a fork is run once in a process
+that imports odtc anew, and if it passes there it is tried in such processes on the changes that the others do not see.
 """
 
 import argparse
@@ -105,13 +109,14 @@ TESTS = {
 BUDGET = 10.0  # CPU seconds of tests for one change, quickest first
 PATIENCE = 8  # times the CPU seconds of a test unchanged, and two seconds more, after which it counts as failed
 MEMORY = 6 << 30  # bytes that a changed program may take
+IDLE = 60.0  # seconds of the clock without any work of a child and what it started, after which it is ended
 SEEN, LIVES, NO_PLACE = "seen", "lives", "no place"
 _at_work: set[int] = set()  # the groups of this process's children
 
 
-def in_child(work, wall: float):
-    """What `work(send)` sends from a process of its own, as a list; it ends when that returns, dies or takes longer
-    than `wall` seconds."""
+def in_child(work, wall: float, idle: float = IDLE):
+    """What `work(send)` sends from a process of its own, as a list; it ends when that returns, dies, takes longer
+    than `wall` seconds or does nothing for `idle` seconds."""
     reader, writer = os.pipe()
     folder = tempfile.mkdtemp(prefix="mutation")
     if not (pid := os.fork()):
@@ -128,17 +133,33 @@ def in_child(work, wall: float):
             os._exit(0)
     _at_work.add(pid)
     os.close(writer)
-    until, parts = time.monotonic() + wall, []
-    while (left := until - time.monotonic()) > 0 and select.select([reader], [], [], left)[0]:
-        if not (part := os.read(reader, 1 << 20)):
-            break
-        parts.append(part)
+    until, parts, worked, seen = time.monotonic() + wall, [], time.monotonic(), -1
+    while (now := time.monotonic()) < min(until, worked + idle):
+        if select.select([reader], [], [], min(until - now, idle / 4))[0]:
+            if not (part := os.read(reader, 1 << 20)):
+                break
+            parts.append(part)
+        if (ticks := _ticks(pid)) != seen:
+            worked, seen = time.monotonic(), ticks
     os.close(reader)
     _kill(pid)
     os.waitpid(pid, 0)
     _at_work.discard(pid)
     shutil.rmtree(folder, ignore_errors=True)
     return _received(b"".join(parts))
+
+
+def _ticks(session: int) -> int:
+    """The CPU time of all processes of a session, in ticks."""
+    total = 0
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = place.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        if int(fields[3]) == session:
+            total += sum(map(int, fields[11:15]))
+    return total
 
 
 def _kill(pid: int) -> None:
@@ -442,6 +463,32 @@ def warm(sources, asked, tests, wanted, told) -> None:
     os.waitpid(pid, 0)
 
 
+def run_apart(test: str, paths) -> tuple[float, dict[str, set[int]]] | None:
+    """Seconds and lines of a test in a process that imports odtc anew; None if it fails there, too."""
+
+    class Traced:
+        passed, seconds = True, 0.0
+
+        def pytest_runtest_protocol(self):
+            self.reached, self.began = Reached(set(paths)), time.process_time()
+            self.reached.start()
+
+        def pytest_runtest_logreport(self, report):
+            self.passed &= not report.failed
+            self.seconds = time.process_time() - self.began
+
+    def work(send):
+        import pytest
+
+        traced = Traced()
+        if not pytest.main(_options([test]), [traced]) and traced.passed:
+            sys.settrace(None)
+            send((traced.seconds, dict(traced.reached.lines)))
+
+    found = in_child(work, 300)
+    return found[0] if found else None
+
+
 def imported_changed(source: Source, number: int, chosen, seconds) -> tuple[str, str]:
     """The same for a change outside of functions: the tests run in a process that imports the changed module."""
 
@@ -539,7 +586,7 @@ def main() -> None:
         wanted = [(name, at) for name, at in wanted if (sources[name].changes[at].function or ("",))[0] in names]
     if asked.sample:
         wanted = random.Random(asked.seed).sample(wanted, min(asked.sample, len(wanted)))
-    found, later, state = {}, [], {}
+    found, later, state, failed = {}, [], {}, []
     known, began = listed(), time.monotonic()
     out = open(asked.out, "w") if asked.out else None
 
@@ -557,7 +604,7 @@ def main() -> None:
 
     def told(message):
         if message[0] == "failed":
-            print(f"  left out, it fails without a change: {message[1]}", flush=True)
+            failed.append(message[1])
         elif message[0] == "tests":
             state["seconds"] = message[1]
             print(f"  {len(message[1])} tests of {sum(message[1].values()):.0f} CPU s", flush=True)
@@ -565,15 +612,28 @@ def main() -> None:
         else:
             _, key, result, test, chosen, seconds = message
             outside = sources[key[0]].changes[key[1]].kind != "body"
-            if chosen and (result == NO_PLACE or (result == LIVES and outside)):
-                later.append((key, chosen))
+            if (chosen and (result == NO_PLACE or (result == LIVES and outside))) or (failed and result == LIVES):
+                later.append((key, chosen if result == NO_PLACE or outside else []))
             else:
                 note(key, result, test, seconds)
 
     warm(list(sources.values()), asked, tests_of(modules, asked.tests), set(wanted), told)
+    apart = {test: run_apart(test, {source.path for source in sources.values()}) for test in failed}
+    for test in (test for test, ran in apart.items() if ran is None):
+        print(f"  left out, it fails without a change: {test}", flush=True)
+    apart = {test: ran for test, ran in apart.items() if ran is not None}
+    seconds = state.get("seconds", {}) | {test: ran[0] for test, ran in apart.items()}
     for key, chosen in later:
-        start = time.monotonic()
-        result, test = imported_changed(Source(**_fresh(sources[key[0]])), key[1], chosen, state["seconds"])
+        start, change = time.monotonic(), sources[key[0]].changes[key[1]]
+        more = [
+            test
+            for test, (_, lines) in apart.items()
+            if lines.get(_path(key[0]), set()) & set(_span(change.reached_by))
+        ]
+        tests = [*chosen, *_within(sorted(more, key=seconds.get), seconds, asked.budget)]
+        result, test = LIVES, "" if tests else "not reached"
+        if tests:
+            result, test = imported_changed(Source(**_fresh(sources[key[0]])), key[1], tests, seconds)
         note(key, result, test, time.monotonic() - start)
     print("\n| module | seen | changes | share |\n|---|---|---|---|")
     for module in modules:
