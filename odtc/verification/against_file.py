@@ -86,7 +86,7 @@ def _rows(written: Written, values: np.ndarray, tolerance: Fraction) -> Check:
     clear = (total - off - near > low) & (total + off + near < high)
     # Whole numbers that meet a side which is a whole number, too: there is nothing to round.
     even = ~rounded & (total >= low) & (total <= high)
-    even &= (np.isinf(low) | (low == np.rint(low))) & (np.isinf(high) | (high == np.rint(high)))
+    even &= np.array([all(side is None or side.denominator == 1 for side in sides) for sides in written.sides], bool)
     left = np.flatnonzero(~(clear | even))
     worst, names = _Worst(), list(written.rows)
     order = np.argsort(rows, kind="stable")
