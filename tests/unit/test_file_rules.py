@@ -103,13 +103,21 @@ def test_what_mps_may_not_say(changes, words):
 
 
 def test_sections_and_comments_of_mps():
+    written = read_written(b"  \n" + mps(columns=b" x a 1\n* a comment\n\n y a 1\n"))
+    assert list(written.columns) == [b"x", b"y"] and written.numbers == [1] and len(entries(written)) == 2
     assert read_written(b"* made by hand\n\n" + mps(end=b"* done\n\nENDATA\nSOS\n nothing here\n")).columns == {b"x": 0}
     assert read_written(mps(head=b"ROWS\n")[5:].replace(b"ROWS\nROWS", b"ROWS")).rows == {b"a": 0}
 
 
 @pytest.mark.parametrize(
     ("head", "sign"),
-    [(b"NAME m\n", 1), (b"OBJSENSE MAX\n", -1), (b"OBJSENSE\n  MAXIMIZE\n", -1), (b"OBJSENSE\n max\n", -1)]
+    [
+        (b"NAME m\n", 1),
+        (b"NAME MAX\n", 1),
+        (b"OBJSENSE MAX\n", -1),
+        (b"OBJSENSE\n  MAXIMIZE\n", -1),
+        (b"OBJSENSE\n max\n", -1),
+    ]
     + [(b"NAME m\nOBJSENSE MIN\n", 1), (b"OBJSENSE\n MIN\n", 1)],
 )
 def test_the_sense_of_mps(head, sign):
@@ -132,6 +140,7 @@ def test_the_sense_of_mps(head, sign):
         (b"E", b"3", (4, 7)),
         (b"E", b"-3", (1, 4)),
         (b"E", b"0", (4, 4)),
+        (b"E", b"0.5", (4, Fraction(9, 2))),
     ],
 )
 def test_sides_of_mps(kind, range_, expected):
@@ -182,6 +191,7 @@ def test_whole_columns_of_mps():
         (b" - Infinity <= x <= + inf\n", (None, None)),
         (b" x <= 4\n x <= +infinity\n", (0, None)),
         (b" x >= - - 2\n", (2, None)),
+        (b" x <= + 4\n", (0, 4)),
         (b" x <= 1e20\n", (0, None)),
         (b" x <= 1e+2\n", (0, 100)),
     ],
@@ -208,6 +218,11 @@ def test_rows_of_lp(row, sides, numbers):
     written = read_written(lp(row))
     assert written.sides == [sides] and entries(written) == {(0, 0): numbers[0], (0, 1): numbers[1]}
     assert written.rows == {b"c": 0} and list(written.columns) == [b"x", b"y"]
+
+
+def test_blank_lines_and_comments_of_lp():
+    data = b"\n\\ by hand\n\n" + lp(b" c: x \\ + 9 z\n\n + y <= 3\n\\ d: x <= 0\n")
+    assert entries(read_written(data)) == {(0, 0): 1, (0, 1): 1} and read_written(data).sides == [(None, 3)]
 
 
 def test_rows_of_lp_without_names():
@@ -249,14 +264,16 @@ def test_whole_columns_of_lp():
 @pytest.mark.parametrize(
     ("data", "words"),
     [
+        (b"", "a part of one"),
         (lp(end=b""), "a part of one"),
         (lp()[9:], "Minimize or Maximize"),
         (b"Subject To\n c: x <= 1\nEnd\n", "a part of one"),
         (lp(b" c: x <= 1\n c: y <= 1\n"), "a row of a new name"),
         (lp(b" c: 1 <= x\n"), "a sum on the left"),
-        (lp(b" c: x y <= 1\n"), "a sign"),
+        (lp(b" c: x y <= 1\n"), "a sign or a side after a term"),
+        (lp(b" c: x + : <= 1\n"), "a linear sum"),
         (lp(b" c: x + <= 1\n"), "a sign before each term"),
-        (lp(b" c: 2 x 3 y <= 1\n"), "a sign"),
+        (lp(b" c: 2 x 3 y <= 1\n"), "a sign or a side after a term"),
         (lp(b" c: [ x ] <= 1\n"), "a linear sum"),
         (lp(b" c: x ^ 2 <= 1\n"), "a sign"),
         (lp(b" c: x * y <= 1\n"), "a sign"),
@@ -267,6 +284,9 @@ def test_whole_columns_of_lp():
         (lp(b" c: x <= 1.2.3\n"), "expected"),
         (lp(objective=b" obj: x <= 3"), "a sum as the objective"),
         (lp(bounds=b" x <= 4 5\n"), "a bound of one column a line"),
+        (lp(bounds=b" x free 3\n"), "stops making sense"),
+        (lp(bounds=b" x 4\n"), "stops making sense"),
+        (lp(bounds=b" x <=\n"), "stops making sense"),
         (lp(bounds=b" w <= 4\n"), "stops making sense"),
         (lp(bounds=b" 4 <= 5\n"), "stops making sense"),
         (lp(more=b"Generals\n w\n"), "stops making sense"),
@@ -341,6 +361,10 @@ def test_what_a_bound_may_be_broken_by(data, x, names, words):
         (b"x + y = 2", [1, 1], [], "1 kept exactly, 0 of them added"),
         (b"x + y = 2", [1, 2], ["file rows"], "broken by 1 at c"),
         (b"x + y <= 2", [1, 2], ["file rows"], "broken by 1 at c"),
+        (b"x + y <= 3", [1, 1], [], "1 kept exactly, 0 of them added"),
+        (b"x + y <= 2.5", [1, 1], [], "1 kept exactly, 0 of them added"),
+        # What is lost between large numbers, which float64 says to be 0.25.
+        (b"1e15 x + 0.3 y - 1e15 z <= 0.26", [1, 1, 1], [], "kept within 0.04 "),
         # A side that is no whole number, though float64 has none beside it.
         (b"x + y <= 1.99999999999999999999", [1, 1], [], "1 kept within 1e-20 (most at c), 1 of them added"),
         (b"x + y >= 2.00000000000000000001", [1, 1], [], "1 kept within 1e-20 (most at c), 1 of them added"),
@@ -355,6 +379,14 @@ def test_what_a_bound_may_be_broken_by(data, x, names, words):
 def test_what_a_row_may_be_broken_by(row, x, names, words):
     found, texts = failed(FREE.replace(b"x + y <= 1", row), x)
     assert found == names and words in texts["file rows"], texts["file rows"]
+
+
+def test_a_row_of_many_decimals_is_added_in_rationals():
+    """A tenth a hundred times is 10; float64 says 9.99999999999998."""
+    names = [f"x{at}" for at in range(100)]
+    row = f" c: {' + '.join(f'0.1 {name}' for name in names)} <= 9.99999999999999\n"
+    found, texts = failed(lp(row.encode(), b" obj: x0"), np.ones(100))
+    assert found == [] and texts["file rows"] == "1 kept within 1e-14 (most at c), 1 of them added in rationals"
 
 
 def test_rows_are_added_with_their_own_terms_alone():
@@ -378,6 +410,8 @@ def test_rows_are_added_with_their_own_terms_alone():
         (b" 0.1 x", [1, 0], 0.1 + 5e-10, [], "is 1/10, counted"),
         (b" 1000000 x", [1, 0], 1e6 + 5e-4, [], "is 1000000, counted"),
         (b" 1000000 x", [1, 0], 1e6 + 15e-4, ["file objective"], "is 1000000, counted"),
+        (b" 0.12345678 x", [1, 0], 0.12345678, [], "is 6172839/50000000, counted"),
+        (b" 0.61728395 x", [1, 0], 0.61728395, [], "is 0.61728395"),
         (b" 0.123456789012345678 x", [1, 0], 0.123456789012345678, [], "is 0.12345678901234568, counted"),
     ],
 )
