@@ -115,15 +115,16 @@ def test_the_check_has_as_long_as_the_search_and_some_seconds_at_least(monkeypat
         assert least < given.pop() <= most
 
 
-def paced(monkeypatch, n_states: int, left: float | None, took: float) -> int:
-    """After how many states the pace ends a check of so many, each of which takes so long; 0 if it lets it end."""
+def paced(monkeypatch, n_states: int, left: float | None, took) -> int:
+    """After how many states the pace ends a check of so many, of which each takes so long, or number k took(k); 0 if it
+    lets it end."""
     clock = [5.0]
     monkeypatch.setattr(certificates, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(deadline, "seconds_left", lambda: None if left is None else left + 5.0 - clock[0])
     texts = [";".join("0" for _ in range(n_states - 1)), "0", 7]
     look = certificates._pace({"states": texts} if n_states > 1 else {})
     for state in range(n_states):
-        clock[0] += took
+        clock[0] += took(state) if callable(took) else took
         try:
             look()
         except TimeLimitReached:
@@ -137,9 +138,12 @@ def paced(monkeypatch, n_states: int, left: float | None, took: float) -> int:
         (10, None, 50.0, 0),
         (10, 100.0, 9.0, 0),  # 90 s in all
         (10, 100.0, 10.0, 0),  # to the second
-        (10, 100.0, 11.0, 2),  # 110 s, of which the first one may be that of a kernel
-        (1000, 10.0, 0.1, 11),  # 100 s: known as soon as a second has passed
+        (10, 100.0, 11.0, 3),  # 110 s, of which the first one may be that of a kernel
+        (1000, 10.0, 0.1, 31),  # 100 s: known as soon as some of the time has passed
+        (1000, 2.0, 0.1, 11),
         (1000, 10.0, 0.009, 0),
+        (138, 6.0, lambda state: (1.3, 0.15, 0.15, 0.02)[min(state, 3)], 0),  # 4.3 s, by the first three states 22 s
+        (138, 6.0, lambda state: (0.02, 0.15, 1.3)[min(state // 40, 2)], 47),  # 87 s: known in the second part
     ],
 )
 def test_a_check_that_will_take_too_long_ends_early(n_states, left, took, ended, monkeypatch):

@@ -11,11 +11,12 @@ from odtc.algorithms.thresholds.common_rows import CommonRows
 from odtc.base import compiled_loops, deadline
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError, TimeLimitReached
+from odtc.formulations.dpflow import interval_states, threshold_search
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
-from odtc.formulations.dpflow.write_certificate import certify_search
+from odtc.formulations.dpflow.write_certificate import certify, certify_search
 from odtc.problem.branch_penalty import objective
 from odtc.verification import compiled_pairs, pair_kernel
-from odtc.verification.certificate import check
+from odtc.verification.certificate import OF_THRESHOLDS, SCHEMA, check
 from odtc.verification.compiled_pairs import PairCheck
 from odtc.workflow import pipeline
 from tests.command_line import odtc as command
@@ -86,6 +87,31 @@ def test_the_certificate_of_what_kernels_found(depth, values, monkeypatch):
     found = ended.run()
     proof = check(json.loads(json.dumps(found.certificate())), dataset)
     assert proof.bound == pytest.approx(found.bound)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not compiled.available(), reason="numba is not installed")
+def test_few_tests_have_the_certificate_of_the_search_if_its_states_are_few(monkeypatch):
+    """That of the dynamic program was taken whatever the search had found: 115 CPU s of check instead of 3."""
+    monkeypatch.setenv(compiled.VARIABLE, "always")
+    rng, n = np.random.default_rng(4), 120
+    X, y = rng.integers(0, 2, (n, 9)).astype(float), rng.integers(0, 2, n).astype(np.int32)
+    features = tuple(Feature(f"x{j}", "numeric") for j in range(9))
+    dataset = Dataset("drawn", X, y, features, ("p", "q"), np.ones(n), "y", "drop")
+    problem = pipeline.pose(dataset, "dpflow", 4)
+    assert not threshold_search.by_ranks(problem)
+    found, best, states = threshold_search.search(problem), optimum(problem), {}
+    for quick in (True, False):
+        monkeypatch.setattr(interval_states, "is_quick", lambda *size, quick=quick: quick)
+        for facts in (certify(problem), found.certificate()):
+            proof = check(json.loads(json.dumps(facts)), dataset)
+            assert proof.optimal and proof.objective == found.bound == best
+            assert facts["schema"] == (OF_THRESHOLDS if quick else SCHEMA)
+            states[quick] = proof.n_targets
+    assert states[True] < states[False]
+    with deadline.within(-1.0):  # the dynamic program has no certificate of a bound
+        facts = certify(problem)
+    assert facts["schema"] == OF_THRESHOLDS and 0 <= check(facts, dataset).bound <= found.bound
 
 
 @pytest.mark.parametrize("seed", range(100, 200))

@@ -62,7 +62,7 @@ def interval_states(
     levels = []
     for height in range(depth, min(depth, 2) - 1, -1):
         below, states = Named(), []
-        if height == 3 and _is_counted(search):
+        if height == 3 and is_counted(search):
             levels.append([(lower, free, []) for lower, free in zip(named.lower, named.free)])
             break
         if search.nodes.solves(height):  # first, as that finds more of the sides, whose bounds are named below
@@ -78,8 +78,8 @@ def interval_states(
     return levels
 
 
-def _is_counted(search: RankSearch) -> bool:
-    """Whether the check counts states of three levels from the data."""
+def is_counted(search: RankSearch) -> bool:
+    """Whether the check counts states of three levels from the data, so that they name no others: over few cuts."""
     ranked = search.ranked
     if not search.nodes.solves(3) or search.relaxed is not None:
         return False

@@ -366,17 +366,22 @@ def search_bound(problem: Problem) -> Searched:
     return ThresholdSearch(problem).run_for_bound()
 
 
-def _by_kernels(search: ThresholdSearch) -> Searched | None:
-    """What the search finds in place of the dynamic program, with a certificate of the latter; None if no kernel is
+def search_by_kernels(problem: Problem) -> Searched | None:
+    """What a search without a limit finds in place of the dynamic program; None if that is not meant, or no kernel is
     worth loading."""
-    problem = search.problem
+    return _by_kernels(ThresholdSearch(problem)) if searches(problem) and _by_program(problem) else None
+
+
+def _by_kernels(search: ThresholdSearch) -> Searched | None:
+    """What the search finds in place of the dynamic program; None if no kernel is worth loading. Its certificate is
+    that of the search if it is proved by few states, or not proved at all; else that of the dynamic program."""
     search.search.chosen.expect(max(0.0, search._expected() - SOON))
     if not search.search.nodes.solves(3):
         return None
     found = search.run()
-    from odtc.formulations.dpflow.write_certificate import certify_program  # it uses this module
+    from odtc.formulations.dpflow.write_certificate import certify_tests  # it uses this module
 
-    return replace(found, certificate=lambda: certify_program(problem, found.heap))
+    return replace(found, certificate=lambda: certify_tests(search, found, deadline.check))
 
 
 def search(

@@ -12,6 +12,7 @@ from math import lcm
 import numpy as np
 
 import odtc
+from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique
 from odtc.data.tasks import median
@@ -19,8 +20,10 @@ from odtc.errors import ChoiceError
 from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.certificate_columns import CertificateColumns
 from odtc.formulations.dpflow.forms import form
-from odtc.formulations.dpflow.interval_states import interval_states
+from odtc.formulations.dpflow.interval_states import interval_states, is_counted
+from odtc.formulations.dpflow.searched import Searched
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
+from odtc.model.solution import is_proved
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.constraints.search_units import TOO_FINE
@@ -92,7 +95,28 @@ def certify(problem: Problem) -> dict:
     if threshold_search.by_ranks(problem):
         proof = problem.derived(threshold_search.Proof)
         return certify_search(proof.search, proof.found.heap)
+    if (found := threshold_search.search_by_kernels(problem)) is not None:
+        with deadline.put_off():  # what it has found at the limit is to be written, too
+            return found.certificate()
     return certify_program(problem, problem.module.optimal(problem))
+
+
+def certify_tests(search: ThresholdSearch, found: Searched, look: Callable[[], None] = lambda: None) -> dict:
+    """The certificate of what a search has found that took the place of the dynamic program: its own one if that has
+    few states, or if it is of a bound, which the program has not; else that of the program.
+
+    Parameters
+    ----------
+    search : ThresholdSearch, ended or interrupted
+    found : Searched, what it has found
+    look : called now and then; raises to end the writing
+    """
+    problem = search.problem
+    if problem.encoded.dataset is not None and search.search.tallest_dropped <= 2:
+        proved = is_proved(problem.module.objective(problem, found.heap), found.bound)
+        if not proved or is_counted(search.search):
+            return certify_search(search, found.heap, look)
+    return certify_program(problem, found.heap)
 
 
 def certify_program(problem: Problem, heap: HeapTree) -> dict:
