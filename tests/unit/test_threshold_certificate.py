@@ -100,6 +100,8 @@ def test_few_tests_have_the_certificate_of_the_search_if_its_states_are_few(monk
     dataset = Dataset("drawn", X, y, features, ("p", "q"), np.ones(n), "y", "drop")
     problem = pipeline.pose(dataset, "dpflow", 4)
     assert not threshold_search.by_ranks(problem)
+    assert certify(problem)["schema"] == SCHEMA  # it is a small one
+    monkeypatch.setattr(threshold_search, "LONG", 0.0)
     found, best, states = threshold_search.search(problem), optimum(problem), {}
     for quick in (True, False):
         monkeypatch.setattr(interval_states, "is_quick", lambda *size, quick=quick: quick)

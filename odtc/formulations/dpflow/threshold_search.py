@@ -41,6 +41,7 @@ PROGRAM = 60.0  # seconds for the dynamic program at most
 SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
 LOOKS = 1e7  # entries of evaluated tests for the fewest columns, at least
 SOON = 5.0  # CPU seconds of work that is expected, at most, for the choice of kernels at the beginning
+LONG = 0.5  # CPU seconds of work that is expected, from which the search has a certificate of its own
 OFTEN = 0.05  # seconds between two reports
 LARGE = 1e5  # rows times columns, from which a tree over PARTS sets of the rows of each column is sought first
 PARTS = 16
@@ -257,6 +258,11 @@ class ThresholdSearch:
         found = Searched(heap, paid, False, 0, 1, self.phase, fewest=Fewest(leaves, columns))
         return replace(found, written=written if columns else None)
 
+    @property
+    def expects_long(self) -> bool:
+        """Whether the dynamic program would take so long that kernels are worth loading."""
+        return self._expected() > LONG
+
     def _expected(self) -> float:
         """CPU seconds of work over tests of two answers, about."""
         depth = self.problem.topology.depth
@@ -367,9 +373,12 @@ def search_bound(problem: Problem) -> Searched:
 
 
 def search_by_kernels(problem: Problem) -> Searched | None:
-    """What a search without a limit finds in place of the dynamic program; None if that is not meant, or no kernel is
-    worth loading."""
-    return _by_kernels(ThresholdSearch(problem)) if searches(problem) and _by_program(problem) else None
+    """What a search finds in place of a dynamic program that takes long; None if that is not meant, or no kernel is
+    worth loading. What is small has the certificate of the program whatever this process has loaded before."""
+    if not (searches(problem) and _by_program(problem)):
+        return None
+    search = ThresholdSearch(problem)
+    return _by_kernels(search) if search.expects_long else None
 
 
 def _by_kernels(search: ThresholdSearch) -> Searched | None:

@@ -103,7 +103,8 @@ def certify(problem: Problem) -> dict:
 
 def certify_tests(search: ThresholdSearch, found: Searched, look: Callable[[], None] = lambda: None) -> dict:
     """The certificate of what a search has found that took the place of the dynamic program: its own one if that has
-    few states, or if it is of a bound, which the program has not; else that of the program.
+    few states and the program would take long, or if it is of a bound, which the program has not; else that of the
+    program.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ def certify_tests(search: ThresholdSearch, found: Searched, look: Callable[[], N
     problem = search.problem
     if problem.encoded.dataset is not None and search.search.tallest_dropped <= 2:
         proved = is_proved(problem.module.objective(problem, found.heap), found.bound)
-        if not proved or is_counted(search.search):
+        if not proved or (search.expects_long and is_counted(search.search)):
             return certify_search(search, found.heap, look)
     return certify_program(problem, found.heap)
 
