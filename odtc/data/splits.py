@@ -299,6 +299,14 @@ class Splits(Sequence):
         others = {new: self.others[old] for old, new in number.items()}
         return Splits(self.feature[places], self.cut[places], others)
 
+    @property
+    def first_feature(self) -> np.ndarray:
+        """int64 (splits,): the feature that each split asks, the first of several."""
+        found = self.feature.copy()
+        for place, split in self.others.items():
+            found[place] = split.features[0]
+        return found
+
     def per_threshold(self, features: int) -> np.ndarray:
         """int64 (features,): how many thresholds each feature has."""
         return np.bincount(self.feature[self.feature >= 0], minlength=features)

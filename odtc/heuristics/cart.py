@@ -38,18 +38,33 @@ def _grown(
     if TASKS.get(encoded.task).LAW and most_leaves is None:
         heap = _tree_by_moments(encoded, topology, 0.0, least_rows)
         return prune(heap, encoded, price) if price else heap
+    heap = settle(grown_tests(encoded, topology, least_rows, most_leaves), encoded)
+    return prune(heap, encoded, price) if price else heap
+
+
+def grown_tests(
+    encoded: Encoded, topology: CompleteTree, least_rows: int = 1, most_leaves: int | None = None
+) -> np.ndarray:
+    """int32 (2^(depth + 1),): the tests of the greedy tree of a classification before any of its nodes is dropped, -1
+    if a node predicts; siblings may predict the same. Arguments as of `tree`; grown once for these rows."""
+    asked = ("cart tests", topology.depth, least_rows, most_leaves)
+    found: np.ndarray = encoded.derived(asked, lambda: _grown_tests(encoded, topology, least_rows, most_leaves))
+    return found
+
+
+def _grown_tests(encoded: Encoded, topology: CompleteTree, least_rows: int, most_leaves: int | None) -> np.ndarray:
     test, _ = blank_arrays(topology)
     scales = Scales.of(encoded)  # a feature with a thousand thresholds is one column to it
     weight = encoded.loss.sum(axis=1) / max(1, len(encoded.classes) - 1)
     rows = np.flatnonzero(weight > 0)
     if not len(rows) or most_leaves == 1:
-        return settle(test, encoded)
+        return test
     rank = scales.rank if len(rows) == len(scales.rank) else scales.rank[rows]  # a copy is as large as all else
     table = Table(rank, scales.size, encoded.y[rows].astype(np.int64), weight[rows], encoded.copies[rows])
     for node, (column, place) in grow(table, topology.depth, least_rows, most_leaves).items():
         test[node] = scales.test(column, place)
-    heap = settle(test, encoded)
-    return prune(heap, encoded, price) if price else heap
+    test.setflags(write=False)
+    return test
 
 
 def _tree_by_moments(encoded: Encoded, topology: CompleteTree, price: float, least_rows: int) -> HeapTree:

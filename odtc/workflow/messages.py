@@ -184,6 +184,8 @@ def no_solution_text(
             f"--depth or more tests, "
             "or look at the rows that were added to the file, if any were (docs/files.md)"
         )
+    if solution.solver == COMPILER and constraints and solution.message:  # of a search (kept_constraints.unmet_text)
+        return solution.message
     if solution.solver == COMPILER and solution.termination != Termination.UNKNOWN:
         return (
             "the time limit came in the compile, before there was a model, and there is no start; allow more time "

@@ -15,6 +15,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.verify import proves, raise_bound_to_floor
 from odtc.workflow.compiling import Prepared, is_tree_file, known_tree
+from odtc.workflow.constrained.kept_constraints import no_worse_than_cart, open_text, unmet_text
 from odtc.workflow.decoding import no_solution, without_model
 from odtc.workflow.messages import COMPILER
 from odtc.workflow.provenance.certificates import Certified, certify_run
@@ -64,6 +65,8 @@ def searched(
         found = problem.module.search(problem, known, tell)
         heap = found.heap if found.heap is not None else known
         with deadline.put_off():
+            if problem.constraints and not found.proved:
+                heap = no_worse_than_cart(problem, heap)
             paid = None if heap is None else problem.module.objective(problem, heap)
         seconds = time.monotonic() - began
         ended, bound = _ended(found, paid, time_limit is not None and seconds >= time_limit)
@@ -85,12 +88,16 @@ def searched(
     solution = Solution(None, ended, paid, bound, seconds, COMPILER, message=certified.why, history=told)
     if ended == Termination.INFEASIBLE:
         solution = explained(problem, solution, time_limit)
+    if heap is None and not found.infeasible:
+        how = "Ctrl-C" if interrupted else "the time limit" if ended == Termination.TIME_LIMIT else "the search ended"
+        solution = replace(solution, message=unmet_text(problem, how) if problem.constraints else solution.message)
     if found.infeasible or heap is None:
         why = certified.why if found.infeasible and certified.accepted is None else ""
         raise no_solution(Unsolved(problem, None, solution, certified.accepted, why))
-    if found.phases and certified.accepted is None and ended != Termination.OPTIMAL:
+    told_open = open_text(paid, bound) if problem.constraints else ""
+    if (found.phases or told_open) and certified.accepted is None and ended != Termination.OPTIMAL:
         more = _easier(problem, ended != Termination.UNKNOWN)  # else it has ended before the limit
-        solution = replace(solution, message=f"{found.phases}; {more}")
+        solution = replace(solution, message="; ".join(filter(None, [told_open, found.phases, more])))
     solution = replace(solution, message=rounded or solution.message)
     written = found.written if found.written is not None and heap is found.heap else heap
     done = without_model(problem, written, raise_bound_to_floor(problem, solution), labelled, simplify)

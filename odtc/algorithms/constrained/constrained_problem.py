@@ -31,6 +31,41 @@ class TooLarge(Exception):
 
 
 @dataclass(frozen=True)
+class Below:
+    """Which tests may be asked below which, of so many tests that no table of their pairs is made.
+
+    Attributes
+    ----------
+    once, under : bool (bars, tests)
+        Below a test of once[i] no test of under[i] is asked.
+    """
+
+    once: np.ndarray
+    under: np.ndarray
+
+    def __getitem__(self, at: Any) -> np.ndarray:
+        """bool: whether the second may be asked below the first, as of a table of the pairs: at a test or some tests
+        for every other, or at pairs of broadcast arrays."""
+        if isinstance(at, tuple):
+            barred: np.ndarray = (self.once[:, at[0]] & self.under[:, at[1]]).any(axis=0)
+        else:
+            barred = np.tensordot(self.once[:, at].T.astype(np.uint8), self.under.astype(np.uint8), 1) > 0
+        return ~barred
+
+    def __and__(self, other: "Below") -> "Below":
+        return Below(np.concatenate([self.once, other.once]), np.concatenate([self.under, other.under]))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Below)
+            and np.array_equal(self.once, other.once)
+            and np.array_equal(self.under, other.under)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
 class ConstrainedProblem:
     """Rows and tests, what leaves and branch nodes cost and use, and what is allowed.
 
@@ -59,7 +94,7 @@ class ConstrainedProblem:
         The number of the column of each test, from 0; only `subsets` speaks of it.
     allowed : bool (depth, tests)
         Whether a test may be asked at this level; the root is level 0. Tests that part no rows do not count as levels.
-    below : bool (tests, tests)
+    below : bool (tests, tests), Below or None
         below[f, g]: g may be asked somewhere below f.
     subsets : bool (subsets, columns)
         The columns of a tree lie in one of these.
@@ -81,7 +116,7 @@ class ConstrainedProblem:
     least: np.ndarray | None = None
     column: np.ndarray | None = None
     allowed: np.ndarray | None = None
-    below: np.ndarray | None = None
+    below: np.ndarray | Below | None = None
     subsets: np.ndarray | None = None
     most_tests: int | None = None
     accepts: Callable[[np.ndarray, np.ndarray], bool] | None = field(default=None, compare=False)

@@ -155,9 +155,9 @@ def cheapest(cost: np.ndarray, uses: np.ndarray, bound: np.ndarray, below: float
     return int(places[cost[places].argmin()]) if len(places) else None
 
 
-def labellings(tables: Pass, structure: Structure, below: float) -> Labellings:
+def labellings(tables: Pass, structure: Structure, below: float, most: int = MOST_LABELLINGS) -> Labellings:
     """All labels that keep the constraints with which the tree costs less than `below`; of many that use the same the
-    cheapest.
+    cheapest. At most so many (`most`) are held.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def labellings(tables: Pass, structure: Structure, below: float) -> Labellings:
                 np.append(True, (np.diff(used[order], axis=0) != 0).any(axis=1)) if R else np.arange(len(order)) == 0
             )
             kept = order[first]
-        if len(kept) > MOST_LABELLINGS:
+        if len(kept) > most:
             raise TooLarge("too many labellings of one tree")
         total, used, choice = total[kept], used[kept], choice[kept]
     return Labellings(total, used, choice)

@@ -177,6 +177,7 @@ def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.
     if _under_constraints(problem) and not threshold_search.by_ranks(problem):
         from odtc.formulations.dpflow import constrained
 
+        start = constrained.at_once(problem, start)
         start, multipliers = constrained.first(problem, start)
         if constrained.needs_floor(problem):
             part = FREE[problem.topology.depth <= constrained.SOON]

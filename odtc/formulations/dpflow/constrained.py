@@ -13,7 +13,7 @@ import numpy as np
 
 from odtc.algorithms.constrained import engines
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch, named, only, takes
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, with_tests
+from odtc.algorithms.constrained.constrained_problem import Below, ConstrainedProblem, TooLarge, with_tests
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.engines import DEEP, Engine, engine_of, over_all_tests
 from odtc.algorithms.constrained.first_trees import first_tree, some_of_each
@@ -24,6 +24,7 @@ from odtc.data.encoding import Encoded
 from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.floors.priced import priced_bound
 from odtc.formulations.dpflow.floors.priced_trees import priced_tree
+from odtc.formulations.dpflow.floors.pruned_trees import pruned_tree
 from odtc.formulations.dpflow.searched import Searched
 from odtc.problem.constraints.constraint import Constraint, least_rows, mended
 from odtc.problem.constraints.search_terms import SearchProblem, nested, refined, search_problem
@@ -125,6 +126,11 @@ def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np
         with deadline.within(deadline.time_share(np.inf, PRICED)):
             start = cheaper(problem, priced_tree(posed, multipliers, least_rows(problem)), start)
     return start, multipliers
+
+
+def at_once(problem: Problem, start: HeapTree | None) -> HeapTree | None:
+    """The tree of CART's tests that keeps the constraints, pruned and labelled anew; `start` if that costs no more."""
+    return cheaper(problem, pruned_tree(problem.derived(Posed).problem), start)
 
 
 def cheaper(problem: Problem, heap: HeapTree | None, known: HeapTree | None) -> HeapTree | None:
@@ -418,5 +424,7 @@ def _alike(one: ConstrainedProblem, other: ConstrainedProblem) -> bool:
     )
 
 
-def _same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+def _same(one: np.ndarray | Below | None, other: np.ndarray | Below | None) -> bool:
+    if isinstance(one, Below) or isinstance(other, Below):
+        return one == other
     return one is other or np.array_equal(one, other)

@@ -7,6 +7,7 @@ import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.data.encoding import Encoded
+from odtc.data.splits import Splits
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError
 from odtc.model.builder import ModelBuilder
@@ -16,11 +17,13 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
 NEEDS = ASKING
+MOST_TRIED = 2_000_000  # rows times tests that are tried at the root of a tree that has to have another
+FEWEST_TRIED = 8
 
 
 def single(encoded: Encoded, given: Constraint) -> None:
     """Raises ChoiceError for an encoding with tests of several columns."""
-    if any(len(test.features) > 1 for test in encoded.tests):
+    if any(len(test.features) > 1 for test in Splits.of(encoded.tests).others.values()):
         raise ChoiceError(
             f"constraint {str(given)!r} speaks of the columns of the data that tests ask, one a test; the encoding "
             f"{encoded.scheme!r} has tests that weigh several: leave out one of the two"
@@ -58,7 +61,7 @@ def asked(encoded: Encoded, heap: HeapTree) -> np.ndarray:
 
 def of_columns(encoded: Encoded, features: list[int]) -> np.ndarray:
     """bool (tests,): those of these columns."""
-    return np.isin([test.features[0] for test in encoded.tests], features)
+    return np.isin(Splits.of(encoded.tests).first_feature, features)
 
 
 def depths(encoded: Encoded, given: Constraint, heap: HeapTree) -> list[int]:
@@ -93,7 +96,7 @@ def two_columns(encoded: Encoded, given: Constraint) -> list[int]:
 
 def of_label(problem: Problem, model: Model) -> np.ndarray:
     """int64 (tests,) or (scales,): the feature of each label that a node may ask, of `asking`."""
-    feature = np.array([test.features[0] for test in problem.encoded.tests])
+    feature = Splits.of(problem.encoded.tests).first_feature
     if any(axis.name == "scale" for axis in asking(problem, model).axes):
         feature = feature[np.unique(Scales.of(problem.encoded).scale, return_index=True)[1]]
     return feature
@@ -106,9 +109,13 @@ def bar(problem: Problem, model: Model, m: ModelBuilder, name: str, labels: np.n
 
 def with_root(encoded: Encoded, heap: HeapTree, allowed: np.ndarray) -> HeapTree:
     """The tree with another test at the root, of those that are allowed (bool (tests,)) the one that costs least, or
-    of one leaf if that does not cost more."""
+    of one leaf if that does not cost more. Of very many tests some are tried, evenly spaced."""
 
     def rooted(test: int) -> HeapTree:
         return settle(np.append([-1, test], heap.test[2:]).astype(np.int32), encoded, None, heap.beyond)
 
-    return min(map(rooted, [-1, *np.flatnonzero(allowed)]), key=lambda tree: tree.loss(encoded))
+    may = np.flatnonzero(allowed)
+    most = max(FEWEST_TRIED, MOST_TRIED // encoded.n_rows)
+    if len(may) > most:
+        may = may[np.linspace(0, len(may) - 1, most).astype(int)]
+    return min(map(rooted, [-1, *may]), key=lambda tree: tree.loss(encoded))

@@ -7,12 +7,14 @@ relaxed, and its `value` is asked of every tree that the search would take.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import combinations
 from math import comb
+from operator import and_
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
+from odtc.algorithms.constrained.constrained_problem import Below, ConstrainedProblem, TooLarge
 from odtc.data.encoding import Encoded
 from odtc.data.ranked_answers import rows_of
 from odtc.data.splits import Splits, TestList
@@ -43,7 +45,7 @@ def terms_of(encoded: Encoded, given: Constraint) -> Terms:
         root, once, under = module.bars(encoded, given)
         return Terms(
             levels=lambda depth: np.vstack([~root, *[np.ones((1, len(root)), bool)] * (depth - 1)]),
-            below=~(once[:, None] & under[None, :]) if once.any() else None,
+            below=Below(once[None, :], under[None, :]) if once.any() else None,
         )
     return Terms(checked=True)
 
@@ -134,7 +136,7 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
         least=np.array([least for _, least in measures], float).reshape(len(measures), K),
         column=column,
         allowed=np.logical_and.reduce(levels) if levels else None,
-        below=np.logical_and.reduce(below) if below else None,
+        below=reduce(and_, below) if below else None,
         subsets=subsets,
         accepts=accepting(problem, checked) if checked else None,
         most_tests=most_tests if most_tests is None or most_tests < 2**depth - 1 else None,

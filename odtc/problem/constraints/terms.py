@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from odtc.algorithms.constrained.constrained_problem import Below
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -29,7 +31,7 @@ class Terms:
         The measure of each row, and what a leaf that predicts a class needs at least; -inf for nothing.
     levels : Callable[[int], bool (depth, tests)] or None
         Of a depth, the tests that may be asked at each level.
-    below : bool (tests, tests) or None
+    below : Below or None
     groups : (int (tests,), most) or None
     apart : tuple of (bool (tests,), bool (tests,))
         Tests of the one kind are never asked in a tree that asks those of the other.
@@ -42,7 +44,7 @@ class Terms:
     leaves: tuple[Any, ...] = ()
     measures: tuple[Any, ...] = ()
     levels: Callable[[int], np.ndarray] | None = None
-    below: np.ndarray | None = None
+    below: Below | None = None
     groups: tuple[Any, ...] | None = None
     apart: tuple[Any, ...] = ()
     checked: bool = False

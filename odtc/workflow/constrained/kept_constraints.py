@@ -2,7 +2,8 @@
 
 from odtc.data.dataset import Dataset
 from odtc.errors import OdtcError
-from odtc.problem.constraints.constraint import Constraint
+from odtc.heuristics.heuristic import HEURISTICS
+from odtc.problem.constraints.constraint import Constraint, broken
 from odtc.problem.constraints.kind import OnPredictions
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -64,3 +65,38 @@ def kept_text(entry: dict) -> str:
     if entry["test"] is None:
         return figure
     return f"{figure}, {entry['test']:.4g} on test rows" + ("" if entry["kept_on_test"] else ", not satisfied there")
+
+
+def no_worse_than_cart(problem: Problem, heap: HeapTree | None) -> HeapTree | None:
+    """The tree, or that of CART which stands beside it on the screen, if that keeps the constraints and costs less."""
+    cart = _cart_of(problem)
+    if broken(problem, cart):
+        return heap
+    if heap is None or problem.module.objective(problem, cart) < problem.module.objective(problem, heap):
+        return cart
+    return heap
+
+
+def open_text(paid: float, bound: float | None) -> str:
+    """That nothing better than a tree is known, and what is known of better ones, of a search without a proof."""
+    least = (
+        "no bound excludes one" if bound is None or bound <= 0 else f"none can cost less than its bound, {bound:.10g}"
+    )
+    return f"it is open whether a better tree keeps the constraints: none below {paid:.10g} was met, and {least}"
+
+
+def unmet_text(problem: Problem, ended: str) -> str:
+    """That a search which has `ended` so met no tree that keeps the constraints, and what CART's tree comes to."""
+    cart = _cart_of(problem)
+    reached = ", ".join(f"{given} ({value:.4g})" for given, value in broken(problem, cart))
+    which = "the constraint" if len(problem.constraints) == 1 else "one of them"
+    return (
+        f"no tree that keeps {'; '.join(map(str, problem.constraints))} was met before {ended}, and it is open whether "
+        f"there is one; CART breaks {reached}: allow more time (--time-limit) or a greater --depth, or relax {which}"
+    )
+
+
+def _cart_of(problem: Problem) -> HeapTree:
+    """CART's tree as it stands beside every result, without any limit."""
+    found: HeapTree = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
+    return found

@@ -1,6 +1,9 @@
 """Constraints on the tree that the search over sums heeds (odtc.algorithms.moments.tree_limits), of what each kind says
 of itself to a search (odtc.problem.constraints.terms)."""
 
+from functools import reduce
+from operator import and_
+
 import numpy as np
 
 from odtc.algorithms.moments.tree_limits import TreeLimits
@@ -51,7 +54,7 @@ def limits_of(problem: Problem, scales: Scales) -> TreeLimits:
     return TreeLimits(
         leaves=min(nodes) + 1 if nodes else None,
         levels=np.logical_and.reduce(levels)[:, first] if levels else None,
-        below=np.logical_and.reduce(below)[np.ix_(first, first)] if below else None,
+        below=reduce(and_, below)[np.ix_(first, first)] if below else None,
         subsets=None if column is None else subsets[:, column[first]],
     )
 

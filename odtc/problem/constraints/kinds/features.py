@@ -6,6 +6,7 @@ Of tests of two columns that part the rows alike the encoding keeps both, if a c
 import numpy as np
 
 from odtc.data.encoding import Encoded
+from odtc.data.splits import Splits
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Judge, feature_name, tried_counts
@@ -30,7 +31,7 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
 
 
 def groups(encoded: Encoded) -> np.ndarray:
-    return np.unique([test.features[0] for test in encoded.tests], return_inverse=True)[1]
+    return np.unique(Splits.of(encoded.tests).first_feature, return_inverse=True)[1].reshape(-1)
 
 
 def early(given: Constraint) -> bool:

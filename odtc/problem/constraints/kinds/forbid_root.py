@@ -46,7 +46,7 @@ def bars(encoded: Encoded, given: Constraint) -> tuple[np.ndarray, np.ndarray, n
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """With the best other test at the root."""
-    return with_root(encoded, heap, ~np.isin([test.features[0] for test in encoded.tests], named(encoded, given)))
+    return with_root(encoded, heap, ~of_columns(encoded, named(encoded, given)))
 
 
 def tries(encoded: Encoded) -> list[str]:

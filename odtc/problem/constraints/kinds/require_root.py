@@ -25,7 +25,7 @@ KNOWS = Knows.TESTS
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
-    if not np.isin([test.features[0] for test in encoded.tests], named(encoded, given)).any():
+    if not of_columns(encoded, named(encoded, given)).any():
         raise ChoiceError(
             f"expected {str(given)!r} to name a column that can be asked, got only columns without a test in the "
             f"encoding {encoded.scheme!r} (they are constant, or part the rows as others do)"
@@ -52,7 +52,7 @@ def bars(encoded: Encoded, given: Constraint) -> tuple[np.ndarray, np.ndarray, n
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """With the best test of these columns at the root."""
-    return with_root(encoded, heap, np.isin([test.features[0] for test in encoded.tests], named(encoded, given)))
+    return with_root(encoded, heap, of_columns(encoded, named(encoded, given)))
 
 
 def tries(encoded: Encoded) -> list[str]:

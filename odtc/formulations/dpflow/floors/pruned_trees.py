@@ -1,0 +1,85 @@
+"""A tree under constraints at once: that of the tests of CART, pruned and labelled so that it keeps them.
+
+The greedy tests (odtc.heuristics.cart) are cut off below some of their nodes in every way, and the leaves get the
+cheapest labels that keep the constraints. A way costs at least what its leaves cost with any labels, so the ways are
+tried in this order, and those that cannot cost less than the best so far are left out. This takes a moment whatever
+the number of tests, so that a search that is ended early has a tree, and none worse than these.
+"""
+
+import numpy as np
+
+from odtc.algorithms.constrained.all_thresholds import named, only
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point, keeps, leaves_of
+from odtc.algorithms.constrained.count_tensors import Counts
+from odtc.algorithms.constrained.lagrangian_pass import Pass
+from odtc.algorithms.constrained.trace_tree import Structure, labelled, labellings
+from odtc.heuristics.cart import grown_tests
+from odtc.problem.constraints.constraint import least_rows
+from odtc.problem.constraints.search_terms import SearchProblem
+from odtc.trees.heap_tree import HeapTree
+
+LEVELS = 4  # of a greedy tree that is pruned in every way; a deeper one is cut off here first
+MOST_WAYS = 100  # of pruning, with labels that are looked for
+MOST_LABELLINGS = 2_000  # of one way
+MOST_CHECKED = 200  # trees that are looked at in full
+
+
+def pruned_tree(posed: SearchProblem) -> HeapTree | None:
+    """The cheapest of these trees that keeps the constraints; None if none was met.
+
+    Parameters
+    ----------
+    posed : SearchProblem
+    """
+    arrays, problem = posed.arrays, posed.problem
+    least = max(1, least_rows(problem))
+    found: tuple[np.ndarray, np.ndarray] | None = None
+    upper, checked = arrays.most_cost + 1, 0
+    for rows in dict.fromkeys((1, least)):  # leaves of so many rows; the better tree may have others
+        test = np.full(2 ** (arrays.depth + 1), -1, np.int32)
+        inner = min(len(test) // 2, 2**LEVELS)
+        test[:inner] = grown_tests(problem.encoded, problem.topology, rows)[:inner]
+        asked = np.unique(test[test >= 0])
+        tables = Pass(Counts(only(arrays, asked)), fixed_point(arrays)[0])
+        for structure in _ways(tables, arrays, test, asked)[:MOST_WAYS]:
+            try:
+                ways = labellings(tables, structure, upper, MOST_LABELLINGS)
+            except TooLarge:
+                continue
+            for place in np.argsort(ways.cost, kind="stable"):
+                if checked >= MOST_CHECKED:
+                    break
+                tree = labelled(tables, structure, ways.choice[place])
+                own, checked = (named(tree.test, asked), tree.label), checked + 1
+                if tree.cost < upper and keeps(arrays, *own):
+                    found, upper = own, tree.cost
+                    break
+    return None if found is None else posed.tree(*found)
+
+
+def _ways(tables: Pass, arrays: ConstrainedProblem, test: np.ndarray, asked: np.ndarray) -> list[Structure]:
+    """The tree of these tests pruned in every way, the one first whose leaves cost least with any labels."""
+    own = np.where(test >= 0, np.searchsorted(asked, test), -1).astype(np.int32)
+    count = np.zeros((len(test), arrays.kinds[0].shape[1]))
+    np.add.at(count, leaves_of(arrays, test), arrays.kinds[0])
+    for node in range(len(test) // 2 - 1, 0, -1):
+        count[node] += count[2 * node] + count[2 * node + 1]
+    may = np.array([tables.labels_of(one) for one in count])
+    cost = np.where(may, count @ tables.counts.cost, np.inf).min(axis=1)
+
+    def below(node: int) -> list[tuple[float, tuple[int, ...], tuple[int, ...]]]:
+        """(least cost, nodes that ask, leaves) of each way below a node."""
+        found = [(float(cost[node]), (), (node,))]
+        if 2 * node < len(test) and test[node] >= 0:
+            pairs = [(zero, one) for zero in below(2 * node) for one in below(2 * node + 1)]
+            price = arrays.branch_cost
+            found += [(price + z[0] + o[0], (node, *z[1], *o[1]), (*z[2], *o[2])) for z, o in pairs]
+        return found
+
+    structures = []
+    for least, asking, leaves in sorted(below(1), key=lambda way: (way[0], len(way[1]))):
+        if np.isfinite(least):
+            heap = np.full_like(own, -1)
+            heap[list(asking)] = own[list(asking)]
+            structures.append(Structure(heap, tuple(sorted(leaves)), count[sorted(leaves)]))
+    return structures
