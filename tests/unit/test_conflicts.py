@@ -23,6 +23,8 @@ SETS = (
     ("statistical_parity[group=side:p,positive=yes] <= 0.05", "accuracy >= 0.85"),
     ("leaf_precision >= 0.95", "leaf_rows >= 3", "branch_nodes <= 2"),
     ("monotone[f0,positive=no]", "recall[yes] >= 0.9", "accuracy >= 0.8"),
+    ("branch_nodes <= 1", "false_positive_rate[yes] <= 0.1", "false_negative_rate[yes] <= 0.1", "leaf_rows >= 4"),
+    ("monotone[f0,positive=yes]", "false_positive_rate[no] <= 0.1", "false_negative_rate[no] <= 0.1", "leaves <= 2"),
 )
 
 
@@ -46,7 +48,7 @@ def test_the_conflict_is_smallest_and_its_nearest_values_are_kept_and_nearest(te
         others = [one for one in told.constraints if one is not given]
         assert not others or satisfied(problem, others)
     for given, value in told.nearest:
-        others = [one for one in told.constraints if one is not given]
+        others = [one for one in problem.constraints if one is not given]  # those outside of the conflict, too
         down = -1 if given.op == ">=" else 1  # the way in which it is easier
         safe = round(value + down * 1e-6, 6) if value % 1 else value  # within rounding
         kept = given.module.read(problem.encoded, replace(given, bound=safe))

@@ -2,8 +2,8 @@
 
 Constraints are left out one after another; one without which there is still no tree is not needed for the conflict.
 What is left conflicts, and without any one of it there is a tree. Of each that has a number, the nearest number is
-sought between the one asked and one that a tree keeps, while all others stay: every tree met moves it to the figure it
-reaches.
+sought between the one asked and one that a tree keeps, while all others that were asked stay, those outside of the
+conflict, too: every tree met moves it to the figure it reaches.
 """
 
 from collections.abc import Callable
@@ -35,12 +35,15 @@ class Conflict:
     smallest : bool
         Whether every one of them was proved to be needed.
     nearest : tuple of (Constraint, float)
-        A number that a tree keeps together with the others.
+        A number that a tree keeps together with all others that were asked.
+    alone : bool
+        Whether no other constraint was asked.
     """
 
     constraints: tuple[Constraint, ...]
     smallest: bool
     nearest: tuple[tuple[Constraint, float], ...]
+    alone: bool = False
 
     @property
     def text(self) -> str:
@@ -52,7 +55,7 @@ class Conflict:
             said = f"no tree of this depth over these tests keeps together: {names}"
             said += " (without any one of them there is a tree)" if self.smallest else ""
         for given, value in self.nearest:
-            with_others = "" if len(self.constraints) == 1 else ", with the others as asked"
+            with_others = "" if self.alone else ", with the others as asked"
             safe = (floor(value * 1e4) if given.op == ">=" else ceil(value * 1e4)) / 1e4
             said += f"; {replace(given, bound=safe)} can be kept{with_others}"
         return said
@@ -69,9 +72,9 @@ def conflict(problem: Problem, tick: Callable[[], bool]) -> Conflict:
         elif rest and found is None:
             sure = False
     nearest = [
-        (given, value) for given in needed if given.op and (value := _nearest(problem, given, needed, tick)) is not None
+        (given, value) for given in needed if given.op and (value := _nearest(problem, given, tick)) is not None
     ]
-    return Conflict(tuple(needed), sure, tuple(nearest))
+    return Conflict(tuple(needed), sure, tuple(nearest), len(problem.constraints) == 1)
 
 
 def a_tree(problem: Problem, tick: Callable[[], bool]) -> HeapTree | bool | None:
@@ -92,9 +95,10 @@ def a_tree(problem: Problem, tick: Callable[[], bool]) -> HeapTree | bool | None
     return False if found.infeasible else None
 
 
-def _nearest(problem: Problem, given: Constraint, needed: list[Constraint], tick: Callable[[], bool]) -> float | None:
-    """The nearest number to the one asked that a tree keeps with the others; None if that was not settled."""
-    others = tuple(one for one in needed if one is not given)
+def _nearest(problem: Problem, given: Constraint, tick: Callable[[], bool]) -> float | None:
+    """The nearest number to the one asked that a tree keeps with all others that were asked; None if that was not
+    settled, or if they conflict without it, too."""
+    others = tuple(one for one in problem.constraints if one is not given)
     free = a_tree(replace(problem, constraints=others), tick)
     if not isinstance(free, HeapTree):
         return None
