@@ -71,9 +71,7 @@ def conflict(problem: Problem, tick: Callable[[], bool]) -> Conflict:
             needed = rest
         elif rest and found is None:
             sure = False
-    nearest = [
-        (given, value) for given in needed if given.op and (value := _nearest(problem, given, tick)) is not None
-    ]
+    nearest = [(given, value) for given in needed if given.op and (value := _nearest(problem, given, tick)) is not None]
     return Conflict(tuple(needed), sure, tuple(nearest), len(problem.constraints) == 1)
 
 
