@@ -16,7 +16,7 @@ import numpy as np
 from odtc.base.contract import Member
 from odtc.base.text import show_number
 from odtc.data.encoding import Encoded
-from odtc.data.splits import Threshold
+from odtc.data.splits import Splits
 from odtc.data.task import expect_classes
 from odtc.errors import ChoiceError, SaysNothingError, TreeError
 from odtc.model.blocks import Axis
@@ -104,6 +104,7 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     if not found:
         raise ChoiceError(
             f"expected a constraint NAME OP NUMBER, as in 'leaf_rows >= 5', with OP <= or >=, got {text!r}"
+            f"{_meant(text, encoded)}"
         )
     name, args = found["name"], found["args"]
     module = CONSTRAINTS.get(name)
@@ -119,7 +120,8 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     if not math.isfinite(bound):
         share = "; write 5% as 0.05" if found["bound"].endswith("%") else ""
         raise ChoiceError(
-            f"expected a finite number to the right of {found['op']}, got {found['bound']!r} in {text!r}{share}"
+            f"expected a finite number to the right of {found['op']}, got {found['bound']!r} in {text!r}"
+            f"{share or '; ' + example_text(name, encoded)}"
         )
     refusals, nothing = [], None
     try:
@@ -134,18 +136,27 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     if nothing is not None:
         raise nothing
     # Of arguments in quotes the second reading is the one that heeds them.
-    said = refusals[1] if args and set(args) & set("\"'") and len(refusals) > 1 else refusals[0]
-    unfit = not args or f"expected {name}[" in said or "to name a feature" in said
-    raise ChoiceError(f"{said}; {example_text(name, encoded)}" if unfit and "for example" not in said else said)
+    shape = f"expected {name}["
+    quoted = args and set(args) & set("\"'") and len(refusals) > 1
+    said = refusals[1] if quoted and (shape not in refusals[1] or shape in refusals[0]) else refusals[0]
+    raise ChoiceError(said if "for example" in said or "; write " in said else f"{said}; {example_text(name, encoded)}")
+
+
+def _meant(text: str, encoded: Encoded) -> str:
+    """An example of the first kind that a text names which is no constraint; "" if it names none."""
+    known = set(CONSTRAINTS.names())
+    name = next((word for word in re.findall(r"\w+", text) if word in known), None)
+    classes = name is not None and CONSTRAINTS.get(name).SUBJECT in OF_CLASSES
+    return "" if name is None or (classes and not encoded.classes) else f"; {example_text(name, encoded)}"
 
 
 def example_text(name: str, encoded: Encoded) -> str:
     """An example of a kind in the columns and levels of the data, by the first words of its summary: one that is not
-    refused itself."""
+    refused itself, if there is one."""
     shape = GRAMMAR.fullmatch(CONSTRAINTS.get(name).SUMMARY.split(": ")[0])
     if not shape:
         return f"see `odtc info {name}`"
-    numbers = {test.features[0] for test in encoded.tests if isinstance(test, Threshold) and len(test.features) == 1}
+    numbers = set(np.unique(Splits.of(encoded.tests).feature).tolist())
     order = sorted(range(len(encoded.features)), key=lambda feature: feature not in numbers)
     columns = iter([encoded.features[feature].name for feature in order] * 2)
     args = []
@@ -154,12 +165,18 @@ def example_text(name: str, encoded: Encoded) -> str:
         own = {"CLASS": lambda: rarest(encoded), "G": lambda: example_of(encoded)}
         value = own[value]() if value in own and (key or value == "CLASS") else next(columns, "COLUMN")
         args.append(f"{key}={value}" if key else value)
+    said = f"see `odtc info {name}`"
     for number in (EXAMPLES.get(shape["bound"] or "", 0.0), 1.0, 0.0):
         example = Constraint(name, tuple(args), shape["op"] or "", number)
-        with contextlib.suppress(ChoiceError):
+        try:
             example.module.read(encoded, example)
+        except SaysNothingError:
+            said = f"write for example {str(example)!r}"
+        except ChoiceError:
+            continue
+        else:
             return f"write for example {str(example)!r}"
-    return f"see `odtc info {name}`"
+    return said
 
 
 def expect_no_arguments(given: Constraint) -> None:

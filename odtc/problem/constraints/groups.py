@@ -20,6 +20,7 @@ from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 
 MANY = 50  # groups: of more, each pair of which is compared, a person has not thought
+LISTED = 20  # levels of a column that a message names
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ def _chosen(feature: Feature, cells: np.ndarray, text: str) -> tuple[np.ndarray,
         if level not in known:
             raise ChoiceError(
                 f"expected levels of the column {feature.name!r}, got {level!r}{did_you_mean(level, known)}; known: "
-                f"{', '.join(known)}"
+                f"{', '.join(list(known)[:LISTED])}{', …' if len(known) > LISTED else ''}"
             )
     inside = np.isin(cells, [known[level] for level in levels])
     return np.where(np.isnan(cells), 2, ~inside).astype(int), ["|".join(levels), "the others", "missing"]
