@@ -427,7 +427,7 @@ function termsOf(facts, data) {
     `target '${data.target}' (${facts.classes.join(", ")})`,
     facts.data.weights == null ? "every row counts 1" : `weights in column '${facts.data.weights}'`,
     ...read("categorical", "a category"), ...read("numeric", "numbers"),
-    ...((facts.data.ignore || []).length ? [`not read are ${facts.data.ignore.join(", ")}`] : []),
+    ...((facts.data.ignore || []).length ? [`not read are ${facts.data.ignore.map((name) => name || "column 1 (no name)").join(", ")}`] : []),
     ...(data.aside.length ? [`no test asks ${data.aside.join(", ")}`] : []),
     `rows left out: ${left.filter(([n]) => n).map(([n, why]) => `${n} ${why}`).join(", ") || "none"}`,
     ...(data.missing === "separate" ? ["missing cells are tested for"] : []),

@@ -38,7 +38,7 @@ function readTable(file) {
   const sign = /\.(tsv|tab)(\.gz)?$/i.test(file) ? "\t" : [",", ";", "\t"].find((s) => header.includes(s)) || ",";
   const [first, ...rows] = records(text, sign);
   const names = first.map(trimName);
-  expect(new Set(names).size === names.length && names.every(Boolean), "the data has blank or repeated columns");
+  expect(new Set(names).size === names.length && names.slice(1).every(Boolean), "the data has blank or repeated columns");
   rows.forEach((row, i) => expect(row.length === names.length, `row ${i + 1} of the data has ${row.length} cells`));
   const cells = rows.map((row) => row.map((cell) => (MISSING.has(trim(cell)) ? null : trim(cell))));
   return { names, cells };
@@ -52,6 +52,7 @@ function readData(file, source) {
   const task = taskOf(source), targets = task.columns(source, names).map(at), weights = source.weights == null ? -1 : at(source.weights);
   const aside = new Set((source.aside || []).map(at));
   const ignored = new Set((source.ignore || []).map(at));
+  expect(names[0] || ignored.has(0), "column 1 of the data has no name, and is read");
   const used = names.map((_, j) => j).filter((j) => !targets.includes(j) && j !== weights && !ignored.has(j));
   const bare = (row) => targets.some((j) => row[j] === null) || (weights >= 0 && row[weights] === null);
   const gap = (row) => used.some((j) => row[j] === null);

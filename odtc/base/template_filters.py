@@ -185,10 +185,18 @@ def percent(part: float, whole: float) -> str:
     return f"{min(max(100 * part / whole, 0.1), 99.9):.1f}%"
 
 
+LISTED = 10  # classes of a leaf that are named
+
+
 def tally(amounts: Iterable[float], classes: Iterable[str]) -> str:
-    """ "versicolor: 49, virginica: 5": the classes that are there at all, on one line."""
-    pairs = zip(classes, amounts)
-    return ", ".join(f"{one_line(name)}: {show_number(round(n, 3))}" for name, n in pairs if n)
+    """ "versicolor: 49, virginica: 5": the classes that are there at all, on one line; of many those of most rows."""
+    pairs = [(name, n) for name, n in zip(classes, amounts) if n]
+    least = sorted((n for _, n in pairs), reverse=True)[LISTED - 1] if len(pairs) > LISTED else 0
+    shown = [(name, n) for name, n in pairs if n >= least][:LISTED]
+    words = [f"{one_line(name)}: {show_number(round(n, 3))}" for name, n in shown]
+    if left := len(pairs) - len(shown):
+        words.append(f"{left} more: {show_number(round(sum(n for _, n in pairs) - sum(n for _, n in shown), 3))}")
+    return ", ".join(words)
 
 
 def aligned(text: str, sides: str = "", widest: int = 72) -> str:

@@ -18,6 +18,7 @@ from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import TimeLimitReached
 
+GRADES, CODES = 10, 20  # classes that are numbers, and whole numbers, up to which there is no remark
 FEW = 3  # rows of a class from which on there is no remark on it
 # What a column of categories is told that should be none, without anything that differs from one part of the rows to
 # the next: Python shows a warning of one text once.
@@ -274,9 +275,17 @@ def _telling(dataset: Dataset) -> Iterator[Note]:
 
 
 def _rare_classes(dataset: Dataset) -> Iterator[Note]:
-    rows = np.bincount(dataset.y, minlength=len(dataset.classes))
-    for name, count in zip(dataset.classes, rows.tolist()):
-        if 0 < count < FEW and dataset.n_rows >= IDENTIFIER:
+    rows = np.bincount(dataset.y, minlength=len(dataset.classes)).tolist()
+    rare = [(name, count) for name, count in zip(dataset.classes, rows) if 0 < count < FEW]
+    if len(rare) > 3 and dataset.n_rows >= IDENTIFIER:
+        yield Note(
+            dataset.target,
+            "rare class",
+            f"{len(rare)} of the {len(rows)} classes have fewer than {FEW} rows of {dataset.n_rows:,} each "
+            f"({', '.join(repr(name) for name, _ in rare[:3])}, …), too few to learn or to test",
+        )
+    elif dataset.n_rows >= IDENTIFIER:
+        for name, count in rare:
             yield Note(
                 dataset.target,
                 "rare class",
@@ -293,11 +302,33 @@ def _rare_classes(dataset: Dataset) -> Iterator[Note]:
         )
 
 
+def _many_numbers(dataset: Dataset) -> Iterator[Note]:
+    """A target of many different numbers, which are classes without an order here."""
+    numbers = numbers_of(dataset.classes) if len(dataset.classes) > GRADES else None
+    if numbers and (len(numbers) > CODES or any(value != int(value) for value in numbers)):
+        yield Note(
+            dataset.target,
+            "numbers as classes",
+            f"the target {dataset.target!r} has {len(numbers):,} different numbers, and each is a class of its own; "
+            "predict the number (--task regression), put them into ranges, or name another column with --target",
+        )
+
+
+def _index(dataset: Dataset) -> Iterator[Note]:
+    if not all(name.strip() for name in dataset.source.get("ignore", ())):
+        yield Note(
+            "",
+            "row index",
+            "column 1 has no name and is not read: it looks like the names of the rows, as R and pandas write them; "
+            "if it is a feature, give it a name",
+        )
+
+
 def _columns(dataset: Dataset) -> Iterator[tuple[Feature, np.ndarray]]:
     for at, feature in enumerate(dataset.features):
         deadline.check()
         yield feature, dataset.X[:, at]
 
 
-REMARKS = (_header, _identifiers, _levels, _constants, _telling, _rare_classes)
-OF_CLASSES = (_telling, _rare_classes)  # that count the rows of classes
+REMARKS = (_header, _index, _many_numbers, _identifiers, _levels, _constants, _telling, _rare_classes)
+OF_CLASSES = (_many_numbers, _telling, _rare_classes)  # that count the rows of classes

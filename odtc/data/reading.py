@@ -149,16 +149,16 @@ def read(
     if how.hold_out:  # the rows that are set aside are kept as they stand in the file
         frame = _load(path)
         return from_frame(frame, name or _stem(path), how, {"path": str(path), "sha256": fingerprint(path)})
-    columns = _columns_of(path, repr(str(path)), how)
+    columns, how = _columns_of(path, repr(str(path)), how)
     source = {"path": str(path), "sha256": fingerprint(path)}
     return _dataset_of(columns, name or _stem(path), how, source)
 
 
-def _columns_of(path: Path, place: str, how: ReadingSpec) -> list[Column]:
-    """The columns of a file, read frame by frame; by the workers of a cluster, if the run has one."""
+def _columns_of(path: Path, place: str, how: ReadingSpec) -> tuple[list[Column], ReadingSpec]:
+    """The columns of a file, read frame by frame (by the workers of a cluster, if the run has one), and how."""
     frames = frames_of(path)
     first = next(frames)
-    check_names(first.columns, place)
+    how = _without_index(first.columns, place, how)
     read_ones = _read_ones(first.columns, place, how)
     words = {*_checked_columns(read_ones, place, how), *_listed(how.categorical)}
     cluster = clusters.present()
@@ -166,10 +166,10 @@ def _columns_of(path: Path, place: str, how: ReadingSpec) -> list[Column]:
         try:
             if cluster is not None:
                 try:
-                    return partitions.columns_of(cluster, path, _reader_of(path), words, BATCH, read_ones)
+                    return partitions.columns_of(cluster, path, _reader_of(path), words, BATCH, read_ones), how
                 except partitions.Unread:
                     cluster = None
-            return code_columns((frame.select(read_ones) for frame in chain([first], frames)), place, words)
+            return code_columns((frame.select(read_ones) for frame in chain([first], frames)), place, words), how
         except WordsNeeded as needed:  # once a column at most
             words.add(needed.name)
             frames = frames_of(path)
@@ -229,10 +229,18 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     _check_policy(how.missing)
     source = source or {"path": None, "sha256": None}
     place = repr(source["path"] or name)
-    check_names(frame.columns, place)
+    how = _without_index(frame.columns, place, how)
     read_ones = _read_ones(frame.columns, place, how)
     _checked_columns(read_ones, place, how)
     return _dataset_of(code_columns([frame.select(read_ones)], place, read_ones), name, how, source)
+
+
+def _without_index(names: Sequence[str], place: str, how: ReadingSpec) -> ReadingSpec:
+    """How columns of these names are read: one without a name is the index of the rows, and not read."""
+    check_names(names, place)
+    if names and not names[0].strip() and names[0] not in how.ignore:
+        how = replace(how, ignore=(*how.ignore, names[0]))
+    return how
 
 
 def _read_ones(names: Sequence[str], place: str, how: ReadingSpec) -> list[str]:
@@ -469,13 +477,14 @@ def read_text(path) -> str:
 
 
 def check_names(names, place: str) -> None:
-    """Raises DataError for a blank or repeated column name; `place` is the file, quoted."""
+    """Raises DataError for a blank or repeated column name; `place` is the file, quoted. Column 1 may be without one:
+    `write.csv` of R and `to_csv` of pandas write the names of the rows so."""
     first = {}
     for number, name in enumerate(names):
-        if not name.strip():
+        if number and not name.strip():
             raise DataError(
                 f"expected a name for every column in {place}, got a blank one for column {number + 1}; name it, "
-                "or remove the column (a saved row index looks like this)"
+                "or remove the column"
             )
         if first.setdefault(name, number) != number:
             raise DataError(

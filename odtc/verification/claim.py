@@ -229,7 +229,7 @@ def words(terms: dict) -> str:
     said.append(f"weights in column {terms['weights']!r}" if terms["weights"] is not None else "every row counts 1")
     said += [f"{name} is read as {kind}" for key, kind in READ_AS.items() for name in terms.get(key, ())]
     if terms.get("ignore"):
-        said.append(f"not read are {', '.join(terms['ignore'])}")
+        said.append(f"not read are {', '.join(name or 'column 1 (no name)' for name in terms['ignore'])}")
     if terms["aside"]:
         said.append(f"no test asks {', '.join(terms['aside'])}")
     left = [f"{terms['n_dropped_missing']:,} with missing cells"] if terms["n_dropped_missing"] else []

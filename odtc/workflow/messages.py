@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 
 from odtc.base.text import some
-from odtc.data.column_types import numbers_of
 from odtc.data.dataset import Dataset
 from odtc.data.notes import notes_on
-from odtc.data.task import TASKS
 from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
 from odtc.problem.simplifying import simplified
@@ -75,20 +73,13 @@ def why_dropped(dataset: Dataset) -> str:
 
 def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
     """What is to be known of a problem before it is solved: which formulation "auto" chose, what its parameters are no
-    good for, a target of many numbers; and with `read_here` which rows of the data file are not in it."""
+    good for; and with `read_here` which rows of the data file are not in it."""
     notes = []
     if problem.choice is not None and (problem.constraints or not spec.searching):  # a search is what fit does anyway
         notes.append(f"--model auto: {problem.choice.why}")
     notes += problem.module.advice(problem)
-    dataset = problem.encoded.dataset
-    classes = TASKS.get(dataset.task).CLASSES
-    measured = numbers_of(dataset.classes) if classes and len(dataset.classes) > 10 else None
-    if measured and any(value != int(value) for value in measured):
-        notes.append(
-            f"the target {dataset.target!r} has {len(measured)} different numbers, and each is a class of its own; "
-            "for few classes put them into ranges, or name another column with --target"
-        )
     if read_here:
+        dataset = problem.encoded.dataset
         whole = dataset if dataset.selected is None else dataset.selected.whole
         notes.append(dropped_text(whole))
         notes.append(held_out_text(dataset))

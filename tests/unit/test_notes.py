@@ -70,6 +70,22 @@ def test_columns_that_are_constant_are_one_remark():
     assert kinds(one=[1] * N, two=["x"] * N) == {("", "constant")}
 
 
+def test_the_names_of_rows_are_remarked_on_once():
+    dataset = from_frame(pl.DataFrame({"": [f"row {at}" for at in range(N)], **table()}), "table")
+    assert [(note.column, note.kind) for note in notes_on(dataset)] == [("", "row index")]
+
+
+def test_many_numbers_as_classes_and_many_rare_classes_are_one_remark_each():
+    heights = from_frame(pl.DataFrame(table() | {"y": [15 + at // 3 / 10 for at in range(N)]}), "table")
+    assert [note.kind for note in notes_on(heights)] == ["numbers as classes", "rare class"]
+    assert "--task regression" in notes_on(heights)[0].text
+    towns = from_frame(pl.DataFrame(table() | {"y": [f"town {at // 2}" for at in range(N)]}), "table")
+    (note,) = notes_on(towns)
+    assert note.kind == "rare class" and note.text.startswith("20 of the 20 classes have fewer than 3 rows of 40")
+    grades = from_frame(pl.DataFrame(table() | {"y": [at % 10 for at in range(N)]}), "table")
+    assert notes_on(grades) == []
+
+
 def test_a_header_that_is_a_row_and_a_class_of_two_rows(tmp_path):
     rows = (
         ["5.1,3.5,1.4,0"]

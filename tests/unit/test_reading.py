@@ -76,6 +76,24 @@ def test_writing_styles_read_the_same(name, tmp_path):
     same(read(written(tmp_path, VARIANTS[name], name)), read(written(tmp_path, PLAIN, "plain.csv")))
 
 
+@pytest.mark.parametrize("style", ["plain.csv", "quoted.csv", "d.tsv", "frame", "held out"])
+def test_the_names_of_rows_that_r_and_pandas_write_are_not_read(style, tmp_path):
+    """`write.csv` and `to_csv` leave the first cell of the header empty."""
+    header, *rows = PLAIN.splitlines()
+    rows *= 5
+    text = "\n".join(["," + header] + [f"row {at},{line}" for at, line in enumerate(rows)]) + "\n"
+    if style == "quoted.csv":
+        text = text.replace("row 0", '"row 0"').replace(",a,", '"",a,', 1)
+    if style == "d.tsv":
+        text = text.replace(",", "\t")
+    share = {"hold_out": 0.3} if style == "held out" else {}
+    path = written(tmp_path, text, style if "." in style else "plain.csv")
+    data = read(pl.read_csv(path).rename({"": " "}) if style == "frame" else path, **share)
+    plain = read(written(tmp_path, "\n".join([header, *rows]), "without.csv"), **share)
+    same(data, plain)
+    assert [name.strip() for name in data.source["ignore"]] == [""] and "ignore" not in plain.source
+
+
 def test_quoted_cells_may_hold_commas_quotes_and_lines(tmp_path):
     data = read(written(tmp_path, 'a,y\n"p,q","one\nline"\n"r ""s""",two\n'))
     assert data.features[0].levels == ("p,q", 'r "s"')

@@ -252,3 +252,13 @@ def test_a_deep_tree_needs_no_recursion():
     finally:
         sys.setrecursionlimit(limit)
     assert "301 leaves, depth 300" in texts[0]
+
+
+def test_a_leaf_of_many_classes_names_those_of_most_rows():
+    names = [f"c{at}" for at in range(14)]
+    few = template_filters.tally([0, 3, *[0] * 11, 1], names)
+    assert few == "c1: 3, c13: 1"
+    rows = [1, 9, 1, 8, 7, 2, 6, 5, 2, 4, 3, 2, 1, 0]
+    assert template_filters.tally(rows, names) == (
+        "c1: 9, c3: 8, c4: 7, c5: 2, c6: 6, c7: 5, c8: 2, c9: 4, c10: 3, c11: 2, 3 more: 3"
+    )

@@ -230,8 +230,12 @@ def test_both_refuse_a_tree_that_tells_other_things_of_the_data(case):
         assert "tree" in first and "tree" in second, (first, second)
 
 
-def test_it_reads_a_file_as_a_user_calls_it(tmp_path):
-    shutil.copy(CHECKOUT / "examples/monks/monks-1.csv", tmp_path / "d.csv")
+@pytest.mark.parametrize("indexed", [False, True], ids=["plain", "names of rows"])
+def test_it_reads_a_file_as_a_user_calls_it(indexed, tmp_path):
+    lines = (CHECKOUT / "examples/monks/monks-1.csv").read_text().splitlines(keepends=True)
+    if indexed:  # as R and pandas write them, in a column without a name
+        lines = ["," + lines[0]] + [f"row {at},{line}" for at, line in enumerate(lines[1:])]
+    (tmp_path / "d.csv").write_text("".join(lines))
     dataset = odtc.read(tmp_path / "d.csv")
     facts = certify(pipeline.pose(dataset, "dpflow", 2, encoding="onehot"))
     facts["data"]["path"] = "d.csv"

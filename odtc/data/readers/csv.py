@@ -210,7 +210,7 @@ def _records(path, lines, delimiter: str, header: str | None = None, above: int 
 
 def _frame(names: list[str], rows: list[list[str]]) -> pl.DataFrame:
     columns = list(zip(*rows)) or [()] * len(names)
-    frame = pl.DataFrame([pl.Series(n, c, dtype=pl.String) for n, c in zip(names, columns)])
+    frame = pl.DataFrame({n: pl.Series(c, dtype=pl.String) for n, c in zip(names, columns)})  # a name may be blank
     return frame.with_columns(pl.when(pl.all() != "").then(pl.all()).name.keep())
 
 
