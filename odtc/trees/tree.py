@@ -204,7 +204,8 @@ class Tree:
         return DataError(
             f"row {numbers[np.isnan(X[:, feature])][0]} has no value for {self.features[feature].name!r}, which this "
             f"tree {'compares with a threshold' if len(split.features) == 1 else 'weighs'}; "
-            "fill it in, or train with --missing separate"
+            "fill it in, let `odtc predict --on-missing blank` (or majority) answer without it, or train with "
+            "--missing separate"
         )
 
     def answer(self, leaf: Leaf) -> str | float:

@@ -95,8 +95,8 @@ def words(total: int, lacking: dict[str, tuple[int, int]]) -> str:
     """What the tests of a proof are, in words."""
     if not lacking:
         return (
-            f"these are all: thresholds between neighbouring values, and single levels, part the rows of the data "
-            f"in {total:,} ways, those of each column counted by themselves"
+            f"these are all: each of the {total:,} thresholds between neighbouring values and single levels of a "
+            "column parts the rows as one of these tests does"
         )
     missing = sum(absent for absent, _ in lacking.values())
     most = sorted(lacking.items(), key=lambda item: -item[1][0])[:3]
@@ -104,7 +104,6 @@ def words(total: int, lacking: dict[str, tuple[int, int]]) -> str:
         ", …" if len(lacking) > 3 else ""
     )
     return (
-        f"not among them are {missing:,} of the {total:,} ways in which thresholds between neighbouring values, and "
-        f"single levels, "
-        f"part the rows of the data ({named}), so a tree that asks these may cost less"
+        f"not among them are {missing:,} of the {total:,} thresholds between neighbouring values and single levels of "
+        f"a column ({named}), so a tree that asks these may cost less"
     )

@@ -67,7 +67,11 @@ def why_dropped(dataset: Dataset) -> str:
     """Why rows were left out; which of them --missing separate would keep."""
     incomplete = dataset.n_dropped - dataset.n_unlabelled
     words = [f"{incomplete} with missing cells (--missing separate keeps them)"] if incomplete else []
-    words += [f"{dataset.n_unlabelled} without a label or a weight"] if dataset.n_unlabelled else []
+    words += (
+        [f"{dataset.n_unlabelled} without a label{' or a weight' if dataset.source.get('weights') else ''}"]
+        if dataset.n_unlabelled
+        else []
+    )
     return ", ".join(words)
 
 

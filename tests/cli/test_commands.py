@@ -464,10 +464,9 @@ def test_a_row_without_a_label_is_kept_by_no_policy(tmp_path):
         for policy in ("drop", "separate")
     )
     assert (
-        dropped.err
-        == "dropped 3 rows of 6: 1 with missing cells (--missing separate keeps them), 2 without a label or a weight\n"
+        dropped.err == "dropped 3 rows of 6: 1 with missing cells (--missing separate keeps them), 2 without a label\n"
     )
-    assert kept.err == "dropped 2 rows of 6: 2 without a label or a weight\n"
+    assert kept.err == "dropped 2 rows of 6: 2 without a label\n"
 
 
 def test_predict_asks_only_for_the_columns_that_the_tree_uses(tmp_path):
