@@ -25,6 +25,29 @@ def test_the_tree_of_a_run(folder):
     ]
 
 
+def test_the_stem_of_a_run(folder):
+    """Without a solver there is no solution file: the stem stands for the tree then."""
+    said = odtc("verify", "m", "--json", folder=folder)
+    assert said.code == 0 and said.facts["verified"] and said.facts["objective"] == 34
+    assert "certificate" not in said.facts
+
+
+def test_the_stem_of_a_run_with_a_certificate(tmp_path):
+    assert odtc("fit", MONKS / "monks-1.csv", "--certificate", "--depth", 1, "-o", "m", folder=tmp_path).code == 0
+    said = odtc("verify", "m", "--json", folder=tmp_path)
+    assert said.code == 0 and said.facts["verified"] and said.facts["certificate"]["optimal"]
+    assert said.facts["certificate"]["objective"] == said.facts["objective"]
+    words = odtc("verify", "m", folder=tmp_path)
+    assert words.code == 0 and "tree file" in words.out and "proved: no tree of depth 1" in words.out
+    (tmp_path / "m.tree.json").unlink()
+    assert "--certificate m.certificate.json" in refused(odtc("verify", "m", folder=tmp_path))
+
+
+def test_no_file_of_a_stem(tmp_path):
+    said = refused(odtc("verify", "m", folder=tmp_path))
+    assert "neither m.sol nor m.tree.json" in said
+
+
 def _swapped(tree):
     left, right = tree["root"]["left"], tree["root"]["right"]
     left["label"], right["label"] = right["label"], left["label"]

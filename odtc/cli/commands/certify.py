@@ -82,8 +82,9 @@ def certify(
     )
 
 
-def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
-    """The check of a certificate against its data file, read anew."""
+def verify_certificate(path: Path, data: Path | None, as_json: bool) -> dict:
+    """What the check of a certificate against its data file, read anew, has proved, as JSON; it is printed in words
+    unless `as_json`."""
     from odtc.data.reading import fingerprint, read
     from odtc.data.reading_spec import ReadingSpec
     from odtc.errors import CertificateError, ChoiceError, DataError
@@ -120,12 +121,12 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
             f"proves its tree here too"
         )
     none = getattr(proof, "infeasible", False)
+    paid = {"infeasible": True} if none else {"objective": proof.objective, "bound": proof.bound}
+    head = {"verified": True, "optimal": proof.optimal and not none} | paid
+    sizes = {"same_file": same, "depth": proof.depth, "n_rows": proof.n_rows}
+    told = head | sizes | _scope(proof) | {"of": proof.of}
     if as_json:
-        paid = {"infeasible": True} if none else {"objective": proof.objective, "bound": proof.bound}
-        head = {"verified": True, "optimal": proof.optimal and not none} | paid
-        sizes = {"same_file": same, "depth": proof.depth, "n_rows": proof.n_rows}
-        console.print_json(head | sizes | _scope(proof) | {"of": proof.of})
-        return
+        return told
     if none:
         none_of = certifying.none_satisfies(proof)
         print(f"proved: {none_of} on {proof.n_rows} rows; {_steps(proof)} checked in whole numbers")

@@ -1,5 +1,6 @@
 """`odtc decode` and `odtc verify`: a solution file to its tree, and everything computed anew."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -63,7 +64,7 @@ def decode(
 
 
 def verify(
-    solution_file: Annotated[Path | None, typer.Argument(metavar="FILE.sol|TREE.json")] = None,
+    solution_file: Annotated[Path | None, typer.Argument(metavar="FILE.sol|TREE.json|STEM")] = None,
     manifest: ManifestFile = None,
     log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="The solver's log.")] = None,
     solver_template: RawOf = None,
@@ -83,7 +84,8 @@ def verify(
 ) -> None:
     """Compute everything anew: point against model, tree against data and model file. Exit 1 if anything disagrees.
 
-    Of a TREE.json: that it is the tree of the run beside it, with the counts of the data.
+    Of a TREE.json: that it is the tree of the run beside it, with the counts of the data. Of a STEM: its solution file
+    or, where no solver wrote one, its tree; and its certificate, if it has one.
     """
     from odtc.workflow.provenance.tree_file import recheck_tree
 
@@ -93,8 +95,11 @@ def verify(
             + ("got neither" if certificate is None else "not both")
         )
     if certificate is not None:
-        certify.verify_certificate(certificate, data, as_json)
+        proved = certify.verify_certificate(certificate, data, as_json)
+        if as_json:
+            console.print_json(proved)
         return
+    solution_file, certificate = _of_stem(solution_file)
     if solution_file.suffix == ".json":
         given = {"--manifest": manifest, "--log": log, "--solver-template": solver_template, "--confirm": confirm}
         if needless := [name for name, value in given.items() if value is not None]:
@@ -107,9 +112,13 @@ def verify(
             solution_file, (manifest, log, solver_template), data, (solvers, time_limit), as_json
         )
     decoded = done.decoded
+    if not as_json:
+        console.print_checks(decoded.checks)
+    proof = {} if certificate is None else {"certificate": certify.verify_certificate(certificate, data, as_json)}
     if as_json:
         console.print_json(
             done.facts
+            | proof
             | {
                 "n_rows_dropped": dropped,
                 "tree": None,
@@ -118,11 +127,32 @@ def verify(
                 "verified": decoded.verified,
             }
         )
-    else:
-        console.print_checks(decoded.checks)
     for words in filter(None, remarks):
         console.say(words)
     console.refuse_failed(decoded)
+
+
+def _of_stem(given: Path) -> tuple[Path, Path | None]:
+    """(the solution file or the tree to verify, the certificate beside it or None) of what was named: a file is meant
+    alone, and a stem with all that was written of it."""
+    from odtc.base.commit import settle
+    from odtc.verification.certificate import SUFFIX
+
+    settle(given)
+    if os.path.exists(given):
+        return given, None
+    solution, tree, certificate = names = [Path(f"{given}{ending}") for ending in (".sol", ".tree.json", SUFFIX)]
+    there = [os.path.isfile(path) for path in names]
+    if there == [False, False, True]:
+        raise ChoiceError(f"of {str(given)!r} there is a certificate alone; check it with --certificate {certificate}")
+    if not any(there):
+        if given.suffix:  # a file was meant, whose reader says what is wrong
+            return given, None
+        raise ChoiceError(
+            f"expected a solution or tree file, or the stem of one, got {str(given)!r}, and there is neither "
+            f"{solution} nor {tree}; name the file, or the STEM of the run"
+        )
+    return solution if there[0] else tree, certificate if there[2] else None
 
 
 def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, as_json: bool) -> tuple:
