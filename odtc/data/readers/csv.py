@@ -17,6 +17,7 @@ from odtc.data.text_pieces import text_pieces
 from odtc.errors import DataError
 
 HEADER = 1 << 16  # bytes in which the header of a file ends that is read in parts
+MOST_SIGNS = 2**31 - 1  # of a quoted cell: Python's own limit is 131,072
 NAME = "csv"
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".tab.gz")
 SUMMARY = "comma, semicolon (.csv) or tab (.tsv, .tab) separated text with a header, also .gz"
@@ -192,6 +193,7 @@ def _records(path, lines, delimiter: str, header: str | None = None, above: int 
     if first is not None:
         number = above + 1
         yield first
+    before = csv.field_size_limit(MOST_SIGNS)
     try:
         for row in csv.reader(lines, delimiter=delimiter, strict=True):
             if not row:
@@ -206,6 +208,8 @@ def _records(path, lines, delimiter: str, header: str | None = None, above: int 
             f"expected quoted cells that open and close with '\"' in {str(path)!r}, but row {number} "
             f"does not ({problem}); double the quotes inside a cell"
         ) from None
+    finally:
+        csv.field_size_limit(before)
 
 
 def _frame(names: list[str], rows: list[list[str]]) -> pl.DataFrame:
@@ -215,6 +219,10 @@ def _frame(names: list[str], rows: list[list[str]]) -> pl.DataFrame:
 
 
 def _names(path, header: list[str]) -> list[str]:
+    if any("\0" in name for name in header):
+        raise DataError(
+            f"expected UTF-8 text in {str(path)!r}, got bytes of zero in its header, as UTF-16 has; save it as UTF-8"
+        )
     names = [name.strip() for name in header]
     check_names(names, repr(str(path)))
     return names
