@@ -1,5 +1,6 @@
 """Reading: types, levels, classes, weights, missing cells, file formats, and every error once."""
 
+import csv
 import datetime
 import gzip
 import hashlib
@@ -94,10 +95,38 @@ def test_the_names_of_rows_that_r_and_pandas_write_are_not_read(style, tmp_path)
     assert [name.strip() for name in data.source["ignore"]] == [""] and "ignore" not in plain.source
 
 
+def test_a_quoted_cell_may_be_as_long_as_a_plain_one(tmp_path):
+    """Python's csv refuses cells of more than 131,072 signs."""
+    before, long = csv.field_size_limit(), "x" * 200_000
+    for name, cell in (("plain", long), ("quoted", f'"{long}, {long}"')):
+        path = tmp_path / f"{name}.csv"
+        path.write_text(f"a,b,y\n1,{cell},p\n2,z,q\n")
+        assert read(path).features[1].levels == (cell.strip('"'), "z")
+    assert csv.field_size_limit() == before
+
+
+def test_utf_16_without_a_mark_is_named(tmp_path):
+    (tmp_path / "d.csv").write_bytes("a,y\n1,p\n2,q\n".encode("utf-16-le"))
+    with pytest.raises(DataError, match="bytes of zero in its header, as UTF-16 has; save it as UTF-8"):
+        read(tmp_path / "d.csv")
+
+
 def test_quoted_cells_may_hold_commas_quotes_and_lines(tmp_path):
     data = read(written(tmp_path, 'a,y\n"p,q","one\nline"\n"r ""s""",two\n'))
     assert data.features[0].levels == ("p,q", 'r "s"')
     assert data.classes == ("one\nline", "two")
+
+
+def test_frames_of_parquet_are_whole_row_groups(tmp_path):
+    """A slice of a row group decodes all of it."""
+    rows, path = np.arange(600_000), tmp_path / "d.parquet"
+    pl.DataFrame({"a": rows, "y": rows % 2}).write_parquet(path, row_group_size=2**18)
+    reader = READERS.get("parquet")
+    for size in (16 * 80_000, 16 * 300_000):
+        parts = reader.parts(path, size)
+        assert [begin for begin, _ in parts] == [0, 2**18, 2**19]
+        frames = [frame for part in parts for frame in reader.part(path, part)]
+        assert np.array_equal(pl.concat(frames)["a"].to_numpy(), rows)
 
 
 def test_parquet(tmp_path):

@@ -11,11 +11,13 @@ from odtc.errors import DataError
 NAME = "parquet"
 SUFFIXES = (".parquet", ".pq")
 FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
+GROUP = 2**18  # rows of a row group, as polars writes them: a slice of some of them decodes the others, too
 SUMMARY = "Apache Parquet, with its own column types; category columns are categorical"
 
 
 def batches(path, size: int) -> Iterator[pl.DataFrame]:
-    """The frames of `read`, of so many rows that they take about `size` bytes each if a cell takes 8."""
+    """The frames of `read`, of so many rows that they take about `size` bytes each if a cell takes 8, or whole row
+    groups."""
     for begin_and_rows in parts(path, size):
         yield from part(path, begin_and_rows)
 
@@ -26,10 +28,17 @@ def parts(path, size: int) -> list[tuple[int, int]]:
         table = pl.scan_parquet(path, glob=False)
         with without_stacks():
             n_rows = table.select(pl.len()).collect().item()
-            rows = max(1, size // (8 * max(1, len(table.collect_schema()))))
+            rows = _rows_of_frame(max(1, size // (8 * max(1, len(table.collect_schema())))))
     except FAULTS as problem:
         raise _broken(path, problem) from None
     return [(begin, rows) for begin in range(0, max(n_rows, 1), rows)]
+
+
+def _rows_of_frame(rows: int) -> int:
+    """About so many rows, that a frame begins and ends with a row group."""
+    if rows >= GROUP:
+        return rows - rows % GROUP
+    return GROUP if 4 * rows >= GROUP else rows
 
 
 def part(path, part: tuple[int, int]) -> Iterator[pl.DataFrame]:
