@@ -40,10 +40,19 @@ class Column:
         0 for a missing cell, else one more than the place in `cells`.
     values : float64 (rows,) or None
         If the column is held as numbers: these, NaN if missing; `cells` and `code` are then empty.
+    held_padded : str or None
+        If it is held as numbers: a cell with zeros before its number, of those that were looked at as words.
     """
+
+    held_padded: str | None = None
 
     def __init__(self, name: str, dtype, cells: pl.Series, code: np.ndarray, values: np.ndarray | None, place: str):
         self.name, self.dtype, self.cells, self.code, self.values, self.place = name, dtype, cells, code, values, place
+
+    @property
+    def padded(self) -> str | None:
+        """A cell that is written as a code is, with zeros before its number; None if there is none."""
+        return self.held_padded if self.values is not None else column_types.padded_cell(self.cells)
 
     @property
     def missing(self) -> np.ndarray:
@@ -163,6 +172,7 @@ class ColumnCoder:
         self._known = Known((series if self._native else empty).head(0), np.zeros(1, np.uint32))
         self._clean_type, self._place_of, self._codes = empty.dtype, {}, []
         self._values: list[np.ndarray] | None = None
+        self._padded: str | None = None
         declared = isinstance(series.dtype, (pl.Categorical, pl.Enum))
         self._keep_words = keep_words or declared
 
@@ -187,7 +197,9 @@ class ColumnCoder:
         code = np.zeros(0, np.uint8) if empty else np.concatenate(self._codes)
         values = None if self._values is None else np.concatenate(self._values)
         self._codes, self._values = [], None
-        return Column(self.name, self.dtype, self._cells, code, values, self.place)
+        column = Column(self.name, self.dtype, self._cells, code, values, self.place)
+        column.held_padded = self._padded
+        return column
 
     @property
     def _cells(self) -> pl.Series:
@@ -211,6 +223,7 @@ class ColumnCoder:
         except WordsNeeded:
             self._keep_words = True
             return
+        self._padded = column_types.padded_cell(self._cells)
         self._values = [table[code] for code in self._codes]
         self._codes, self._place_of = [], {}
         self._known = Known(self._known.cells.head(0), self._known.number[:1])

@@ -136,6 +136,14 @@ def all_finite(column: pl.Series) -> np.ndarray | None:
     return None if found.null_count() > column.null_count() else found.to_numpy() + 0.0  # 0 of -0, as `numbers`
 
 
+def padded_cell(cells: pl.Series) -> str | None:
+    """The first cell that is written as a code is, with zeros before its number (PADDED); None if there is none."""
+    if cells.dtype != pl.String:
+        return None
+    found = cells.filter(cells.str.contains(f"^(?:{PADDED.pattern})"))
+    return found[0] if len(found) else None
+
+
 def _as_numbers(column: pl.Series) -> pl.Series:
     text = column.cast(pl.String) if column.dtype == pl.Boolean else column
     return text.cast(pl.Float64, strict=False)

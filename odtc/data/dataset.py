@@ -80,6 +80,8 @@ class Dataset:
     # float64 (rows, sums): what the task adds up over the rows of a leaf (odtc.data.task).
     sums: np.ndarray | None = None
     copies: np.ndarray | None = None  # int64 (rows,): rows of the file that each is; 1 by default
+    # (column, cell) of columns of numbers with a cell that is written as a code is, such as 00123.
+    padded: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self):
         if self.aside_X is None:

@@ -216,6 +216,17 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 break
 
 
+def _codes(dataset: Dataset) -> Iterator[Note]:
+    """Columns of numbers that are written as codes are."""
+    for name, cell in dataset.padded:
+        yield Note(
+            name,
+            "code",
+            f"column {name!r} has cells with zeros before the number ({cell!r}) and is taken as numbers; if they are "
+            f"codes, keep them as they are written with --categorical {name}",
+        )
+
+
 def _most(levels, looks) -> bool:
     """Whether most of the levels look like something."""
     return bool(levels) and sum(map(bool, map(looks, levels))) >= SHARE * len(levels)
@@ -330,5 +341,5 @@ def _columns(dataset: Dataset) -> Iterator[tuple[Feature, np.ndarray]]:
         yield feature, dataset.X[:, at]
 
 
-REMARKS = (_header, _index, _many_numbers, _identifiers, _levels, _constants, _telling, _rare_classes)
+REMARKS = (_header, _index, _many_numbers, _identifiers, _codes, _levels, _constants, _telling, _rare_classes)
 OF_CLASSES = (_many_numbers, _telling, _rare_classes)  # that count the rows of classes

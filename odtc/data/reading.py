@@ -282,6 +282,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) 
     kinds = [columns[n].kind(n in categorical, n in numeric) for n in names]
     advice = "correct it, or name the column in --categorical"
     numbers = {n: columns[n].numbers(advice) for n, kind in zip(names, kinds) if kind == NUMERIC}
+    padded = [(n, cell) for n in numbers if n not in numeric and (cell := columns[n].padded)]
     weight = np.ones(n_rows)
     if weights:
         weight = column_types.expect_weights(columns[weights].numbers().cells(), weights, place)
@@ -326,6 +327,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) 
         aside=tuple(feature for feature in features if feature.name in aside),
         aside_X=aside_X,
         task=how.task,
+        padded=tuple(padded),
     )
     return task.labelled(rows, asked, how, place)
 

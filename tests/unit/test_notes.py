@@ -12,7 +12,8 @@ from odtc import OptimalTreeClassifier
 from odtc.base import deadline
 from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
-from odtc.data.reading import from_frame
+from odtc.data.reading import from_frame, read
+from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import DataWarning
 from tests.command_line import MONKS, odtc
 
@@ -56,6 +57,8 @@ def test_an_ordinary_table_has_no_remark():
         ("number", ["n/a" if at % 8 == 0 else str(at % 9) for at in range(N)]),
         ("missing mark", [["red", "blue", "unknown"][at % 3] for at in range(N)]),
         ("spelling", [["red", "blue", "Red"][at % 3] for at in range(N)]),
+        ("code", [f"{at % 7:05}" for at in range(N)]),
+        ("code", ["00123" if at % 5 == 0 else f"{at % 7}" for at in range(N)]),
         ("levels", [f"street {at % 30}" for at in range(N)]),
         ("constant", [3] * N),
         ("leak", table()["y"]),
@@ -207,3 +210,18 @@ def test_every_command_that_reads_says_what_it_leaves_out_and_what_is_odd(tmp_pa
     said = odtc(*words, folder=tmp_path)
     assert said.code == 0, said.err
     assert "dropped 2 rows of 40" in said.err and "'when' looks like dates" in said.err
+
+
+def test_codes_that_their_user_calls_numbers_are_no_remark(tmp_path):
+    codes = pl.DataFrame(table(zip=[f"{at % 7:05}" for at in range(N)]))
+    for how in ({"numeric": ("zip",)}, {"categorical": ("zip",)}):
+        assert not [note for note in notes_on(from_frame(codes, "codes", ReadingSpec(**how))) if note.kind == "code"]
+    codes.write_csv(tmp_path / "codes.csv")
+    (note,) = [note for note in notes_on(read(tmp_path / "codes.csv")) if note.kind == "code"]
+    assert "'00000'" in note.text and "--categorical zip" in note.text
+
+
+def test_codes_of_a_column_that_is_held_as_numbers_are_remarked_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("odtc.data.column_coding.MOST_WORDS", 5)
+    pl.DataFrame(table(zip=[f"{at:05}" for at in range(N)])).write_csv(tmp_path / "codes.csv")
+    assert ("zip", "code") in {(note.column, note.kind) for note in notes_on(read(tmp_path / "codes.csv"))}
