@@ -107,7 +107,8 @@ def predict_file(
     done, table, unlabelled = Predicted(policy, predictions=[] if keep else None), np.zeros((K, K), int), 0
     labels = np.array([leaf.label for leaf in tree.leaves()] + [-1], dtype=np.int64)
     answers = [tree.answer(leaf) for leaf in tree.leaves()]
-    words = np.array([*(repr(one) if isinstance(one, float) else one for one in answers), ""], dtype=object)
+    words = [*(repr(one) if isinstance(one, float) else one for one in answers), ""]
+    lines = np.array([_line(word) for word in words], dtype=object)  # each is written for many rows
     if stream is not None:
         stream.write(b"prediction\n")
     frames = frames_of(path, size)
@@ -118,7 +119,7 @@ def predict_file(
         done.unknown += rows.unknown
         done.n_missing += _count_missing(tree, rows.X, leaf, policy)
         if stream is not None:
-            stream.write(_column(words[leaf]))
+            stream.write(b"".join(lines[leaf].tolist()))
         if keep:
             done.predictions += [None if k < 0 else answers[k] for k in leaf]
         if score:
@@ -169,8 +170,8 @@ def _count_missing(tree: Tree, X: np.ndarray, leaf: np.ndarray, policy: str) -> 
     return int((leaf < 0).sum())
 
 
-def _column(cells) -> bytes:
-    """Cells as lines of CSV; an empty one is an empty line in quotes, which readers do not skip."""
+def _line(cell: str) -> bytes:
+    """A cell as a line of CSV; an empty one is an empty line in quotes, which readers do not skip."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([cell] for cell in cells)
+    csv.writer(text, lineterminator="\n").writerow([cell])
     return text.getvalue().encode("utf-8", "backslashreplace")
