@@ -6,7 +6,7 @@ but their values matters. If a later cell shows that its words matter after all,
 read again with all the words of this column.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import polars as pl
@@ -240,6 +240,11 @@ def exact_numbers(cells: pl.Series, name: str) -> np.ndarray:
         raise WordsNeeded(name)
     # Adding zero makes 0 of -0, so that both are one value wherever bytes are compared.
     return numbers.to_numpy() + 0.0
+
+
+def named_columns(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """The columns of exactly these names: `select` takes `*` for all columns, and `^b.*$` for a pattern."""
+    return pl.DataFrame([frame.get_column(name) for name in names])
 
 
 def code_columns(frames: Iterable[pl.DataFrame], place: str, keep_words: Collection[str] = ()) -> list[Column]:

@@ -27,7 +27,7 @@ from odtc.base.registry import Registry, did_you_mean
 from odtc.base.text import some
 from odtc.data import column_types
 from odtc.data.coded_columns import table_of_columns
-from odtc.data.column_coding import Column, WordsNeeded, code_columns
+from odtc.data.column_coding import Column, WordsNeeded, code_columns, named_columns
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.frames import table_of, table_of_arrays
 from odtc.data.partitions import columns as partitions
@@ -169,7 +169,8 @@ def _columns_of(path: Path, place: str, how: ReadingSpec) -> tuple[list[Column],
                     return partitions.columns_of(cluster, path, _reader_of(path), words, BATCH, read_ones), how
                 except partitions.Unread:
                     cluster = None
-            return code_columns((frame.select(read_ones) for frame in chain([first], frames)), place, words), how
+            read_frames = (named_columns(frame, read_ones) for frame in chain([first], frames))
+            return code_columns(read_frames, place, words), how
         except WordsNeeded as needed:  # once a column at most
             words.add(needed.name)
             frames = frames_of(path)
@@ -232,7 +233,7 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     how = _without_index(frame.columns, place, how)
     read_ones = _read_ones(frame.columns, place, how)
     _checked_columns(read_ones, place, how)
-    return _dataset_of(code_columns([frame.select(read_ones)], place, read_ones), name, how, source)
+    return _dataset_of(code_columns([named_columns(frame, read_ones)], place, read_ones), name, how, source)
 
 
 def _without_index(names: Sequence[str], place: str, how: ReadingSpec) -> ReadingSpec:
@@ -420,7 +421,7 @@ def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
         raise DataError(str(problem)) from None
     needed = [*targets, *([how.weights] if how.weights else [])]
     expect_columns(frame.columns, place, {"feature": [one.name for one in features], "weight": needed[len(targets) :]})
-    columns = {column.name: column for column in code_columns([frame.select(needed)], place, needed)}
+    columns = {column.name: column for column in code_columns([named_columns(frame, needed)], place, needed)}
     keep = ~_incomplete(columns, needed)
     if not keep.any():
         raise DataError(f"expected a row of {place} with a target, got missing cells in all {frame.height} rows")
@@ -479,8 +480,8 @@ def read_text(path) -> str:
 
 
 def check_names(names, place: str) -> None:
-    """Raises DataError for a blank or repeated column name; `place` is the file, quoted. Column 1 may be without one:
-    `write.csv` of R and `to_csv` of pandas write the names of the rows so."""
+    """Raises DataError for a column name that is blank, repeated, or a pattern of polars; `place` is the file, quoted.
+    Column 1 may be without one: `write.csv` of R and `to_csv` of pandas write the names of the rows so."""
     first = {}
     for number, name in enumerate(names):
         if number and not name.strip():
@@ -492,6 +493,11 @@ def check_names(names, place: str) -> None:
             raise DataError(
                 f"expected different column names in {place}, got {name!r} for column {first[name] + 1} and "
                 f"for column {number + 1}; rename one"
+            )
+        if name.startswith("^") and name.endswith("$"):  # its functions on a series match this with the series' name
+            raise DataError(
+                f"expected column names in {place} that are no patterns between ^ and $, got {name!r} for column "
+                f"{number + 1}; rename it"
             )
 
 

@@ -553,3 +553,37 @@ def test_columns_of_lists_and_structs_are_refused(tmp_path, cells):
     pl.DataFrame({"n": [0.5, 1.5], "cell": cells, "y": [0, 1]}).write_parquet(tmp_path / "data.parquet")
     with pytest.raises(DataError, match="expected numbers, words, booleans or dates in column 'cell'"):
         read(tmp_path / "data.parquet")
+
+
+@pytest.mark.parametrize("name", ["*", "^b.*", "$1", "b*", "[a]", "(.*)$"])
+@pytest.mark.parametrize("suffix", ["csv", "arff"])
+def test_a_column_called_by_a_pattern_is_that_column_alone(name, suffix, tmp_path):
+    """polars takes `*` for all columns: such a column ended in its exception."""
+    cells = [[0.5, 9, 0, 1], [2.5, 7, 1, 0], [4.5, 9, 0, 1]]
+    lines = "".join(f"{one},{b},{y},{z}\n" for one, b, y, z in cells)
+    head = f"{name},b1,y,z\n" if suffix == "csv" else "@relation r\n"
+    if suffix == "arff":
+        head += "".join(f"@attribute '{one}' numeric\n" for one in (name, "b1"))
+        head += "@attribute y {0,1}\n@attribute z {0,1}\n@data\n"
+    path = written(tmp_path, head + lines, f"d.{suffix}")
+    for more in ({}, {"ignore": ["b1", "z"]}, {"weights": name, "ignore": ["z"]}, {"aside": ["b1"]}):
+        data = read(path, target="y", **more)
+        found = dict(zip((feature.name for feature in data.features), data.X.T.tolist()))
+        if "weights" in more:
+            assert set(found) == {"b1"} and data.weight.tolist() == [0.5, 2.5, 4.5]
+        else:
+            assert found[name] == [0.5, 2.5, 4.5] and data.y.tolist() == [0, 1, 0]
+            assert set(found) == {name, "b1", "z"} - {*more.get("ignore", ()), *more.get("aside", ())}
+            again = read_rows(path, data.features, data.classes, data.target)
+            np.testing.assert_array_equal(again.X, data.X)
+
+
+@pytest.mark.parametrize("name", ["^b.*$", "^.*$", "^y$", "^$"])
+def test_a_column_called_by_a_pattern_of_polars_is_refused(name, tmp_path):
+    """Such a column was once read as those whose names it matches, without a word."""
+    path = written(tmp_path, f"{name},b1,b2,y\n5,9,1,0\n6,8,2,1\n")
+    for more in ({}, {"ignore": ["b1", "b2"]}):
+        with pytest.raises(DataError, match="no patterns between .* for column 1; rename it"):
+            read(path, **more)
+    with pytest.raises(DataError, match="no patterns between"):
+        from_frame(pl.DataFrame({name: [1.0, 2.0], "y": ["a", "b"]}), "d")

@@ -19,7 +19,7 @@ import polars as pl
 
 from odtc.base.cluster import Cluster, lost
 from odtc.data.coded_columns import kind_for
-from odtc.data.column_coding import MOST_WORDS, Column, WordsNeeded, code_columns, exact_numbers
+from odtc.data.column_coding import MOST_WORDS, Column, WordsNeeded, code_columns, exact_numbers, named_columns
 from odtc.errors import OdtcError
 
 RETRIES = 3  # of a part whose worker was lost
@@ -137,7 +137,7 @@ def coded(
     try:
         read = READERS.get(reader).part
         frames = chain.from_iterable(read(path, part) for part in parts)
-        return code_columns((frame if names is None else frame.select(names) for frame in frames), place, words)
+        return code_columns((frame if names is None else named_columns(frame, names) for frame in frames), place, words)
     except WordsNeeded as needed:
         return needed.name
     except (OdtcError, OSError, UnicodeDecodeError):
