@@ -247,7 +247,7 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False, radi
         # Boxes that leave no threshold between their ends: those between the numbers are as good as any.
         asked = moved if len(moved) else asked
     scales = asked.scales
-    of: Sequence[Hashable] | None = [split.features for split, _ in asked] if by_column else None
+    of: Sequence[Hashable] | None = asked.splits.features if by_column else None
     if radius:
         of = [
             place if any(radius[f] for f in split.features) else split.features

@@ -307,6 +307,13 @@ class Splits(Sequence):
             found[place] = split.features[0]
         return found
 
+    @property
+    def features(self) -> list[tuple[int, ...]]:
+        """What each split asks, as its own `features`."""
+        own = [(feature,) for feature in range(int(self.feature.max(initial=-1)) + 1)]
+        each = self.feature.tolist()
+        return [own[feature] if feature >= 0 else self.others[place].features for place, feature in enumerate(each)]
+
     def per_threshold(self, features: int) -> np.ndarray:
         """int64 (features,): how many thresholds each feature has."""
         return np.bincount(self.feature[self.feature >= 0], minlength=features)

@@ -24,6 +24,8 @@ def test_it_is_a_sequence_of_the_splits():
 
 def test_the_kept_ones_keep_their_places():
     kept = np.array([0, 3, 4])
+    assert Splits.of(GIVEN).features == [split.features for split in GIVEN]
+    assert Splits.of(GIVEN).first_feature.tolist() == [split.features[0] for split in GIVEN]
     assert list(Splits.of(GIVEN).taken(kept)) == [GIVEN[at] for at in kept]
     assert Splits.of(GIVEN).per_feature(4).tolist() == [2, 2, 2, 0]
 

@@ -246,23 +246,32 @@ def cost_of(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) ->
 
 def keeps(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) -> bool:
     """Whether a tree is feasible, by sending every row down."""
+    if not placed(problem, test):
+        return False
     node, asking = leaves_of(problem, test), np.flatnonzero(test >= 0)
     at, rows = label[node], np.arange(len(node))
     places = np.unique(node)
     uses = problem.uses[:, rows, at].sum(axis=1) + problem.leaf_uses[:, label[places]].sum(axis=1)
     uses = uses + problem.branch_uses * len(asking)
     held = np.array([problem.measures[:, node == place].sum(axis=1) for place in places])
-    columns = np.isin(np.arange(problem.subsets.shape[1]), problem.column[test[asking]])
     return bool(
         (uses <= problem.bound).all()
         and (held >= problem.least[:, label[places]].T).all()
-        and (problem.subsets | ~columns).all(axis=1).any()
+        and (problem.accepts is None or problem.accepts(test, label))
+    )
+
+
+def placed(problem: ConstrainedProblem, test: np.ndarray) -> bool:
+    """Whether the tests of a tree stand where they may, whatever its leaves predict."""
+    asking = np.flatnonzero(test >= 0)
+    columns = np.isin(np.arange(problem.subsets.shape[1]), problem.column[test[asking]])
+    return bool(
+        (problem.subsets | ~columns).all(axis=1).any()
         and all(problem.allowed[int(t).bit_length() - 1, test[t]] for t in asking)
         and (
             problem.below is None
             or all(problem.below[test[t >> up], test[t]] for t in asking.tolist() for up in range(1, t.bit_length()))
         )
-        and (problem.accepts is None or problem.accepts(test, label))
     )
 
 

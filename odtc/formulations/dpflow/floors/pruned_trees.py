@@ -6,13 +6,23 @@ tried in this order, and those that cannot cost less than the best so far are le
 the number of tests, so that a search that is ended early has a tree, and none worse than these.
 """
 
+from itertools import islice
+
 import numpy as np
 
 from odtc.algorithms.constrained.all_thresholds import named, only
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point, keeps, leaves_of
+from odtc.algorithms.constrained.constrained_problem import (
+    ConstrainedProblem,
+    TooLarge,
+    fixed_point,
+    keeps,
+    leaves_of,
+    placed,
+)
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass
 from odtc.algorithms.constrained.trace_tree import Structure, labelled, labellings
+from odtc.base import deadline
 from odtc.heuristics.cart import grown_tests
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.constraints.search_terms import SearchProblem
@@ -22,6 +32,7 @@ LEVELS = 4  # of a greedy tree that is pruned in every way; a deeper one is cut 
 MOST_WAYS = 100  # of pruning, with labels that are looked for
 MOST_LABELLINGS = 2_000  # of one way
 MOST_CHECKED = 200  # trees that are looked at in full
+FEW_CHECKED = 30  # of them after the deadline
 
 
 def pruned_tree(posed: SearchProblem) -> HeapTree | None:
@@ -41,15 +52,16 @@ def pruned_tree(posed: SearchProblem) -> HeapTree | None:
         test[:inner] = grown_tests(problem.encoded, problem.topology, rows)[:inner]
         asked = np.unique(test[test >= 0])
         tables = Pass(Counts(only(arrays, asked)), fixed_point(arrays)[0])
-        for structure in _ways(tables, arrays, test, asked)[:MOST_WAYS]:
+        ways = (way for way in _ways(tables, arrays, test, asked) if placed(arrays, named(way.test, asked)))
+        for structure in islice(ways, MOST_WAYS):
             try:
-                ways = labellings(tables, structure, upper, MOST_LABELLINGS)
+                labels = labellings(tables, structure, upper, MOST_LABELLINGS)
             except TooLarge:
                 continue
-            for place in np.argsort(ways.cost, kind="stable"):
-                if checked >= MOST_CHECKED:
+            for place in np.argsort(labels.cost, kind="stable"):
+                if checked >= (MOST_CHECKED if not deadline.is_over() else FEW_CHECKED):
                     break
-                tree = labelled(tables, structure, ways.choice[place])
+                tree = labelled(tables, structure, labels.choice[place])
                 own, checked = (named(tree.test, asked), tree.label), checked + 1
                 if tree.cost < upper and keeps(arrays, *own):
                     found, upper = own, tree.cost
