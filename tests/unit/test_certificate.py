@@ -14,7 +14,7 @@ import odtc
 from odtc.cli.commands.certify import _steps
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
-from odtc.errors import CertificateError
+from odtc.errors import CertificateError, ChoiceError
 from odtc.formulations.dpflow.write_certificate import certify
 from odtc.problem.formulation import FORMULATIONS
 from odtc.testing.exhaustive import cheapest
@@ -216,6 +216,26 @@ def test_balanced_classes_are_certified():
         odtc.fit(problem.encoded.dataset, "flowoct", 2, encoding="onehot", class_weight="balanced").facts["objective"]
     )
     assert facts["loss"][0][1] != facts["loss"][1][0]
+
+
+@pytest.mark.parametrize("seed", [498, *range(3000, 3012)])
+def test_weights_of_all_sizes_are_certified(seed):
+    """Of weights from 1e-6 to 1e6 the rounding that sums were allowed was more than a unit: 498 was refused by two."""
+    rng = np.random.default_rng(seed)
+    n, n_classes = int(rng.integers(20, 80)), int(rng.integers(2, 4))
+    X = rng.integers(0, int(rng.integers(2, 12)), (n, int(rng.integers(1, 3)))).astype(float)
+    y = rng.integers(0, n_classes, n).astype(np.int32)
+    y[:n_classes] = range(n_classes)
+    weight = np.array([float(f"1e{digits}") for digits in rng.integers(-6, 7, n)]) * rng.integers(1, 10, n)
+    features = tuple(Feature(f"x{j}", "numeric") for j in range(X.shape[1]))
+    dataset = Dataset("drawn", X, y, features, tuple("pqr"[:n_classes]), np.round(weight, 6), "y")
+    problem = pipeline.pose(dataset, "dpflow", 3, encoding="thresholds", cost="p:q=3,q:p=0.5")
+    try:
+        facts = json.loads(json.dumps(certify(problem)))
+    except ChoiceError as reason:  # the sums are beyond what whole numbers hold
+        assert "counts in whole numbers" in str(reason) and seed != 498
+    else:
+        assert check(facts, dataset).optimal
 
 
 FORGERIES = [

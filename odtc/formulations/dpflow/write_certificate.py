@@ -132,7 +132,7 @@ def certify_program(problem: Problem, heap: HeapTree) -> dict:
         "tests": [with_twins(encoded, f) for f in range(encoded.n_tests)],
         **_claim(problem, numbers, heap),
         "targets": [
-            _entries(wanted, paths, numbers.unit, encoded.ones_left) for wanted, paths in form(problem).targets(problem)
+            _entries(wanted, paths, encoded.ones_left) for wanted, paths in form(problem).targets(problem, numbers.unit)
         ],
     }
     if encoded.dataset is not None:
@@ -250,8 +250,8 @@ def _claim(problem: Problem, numbers: Numbers, heap: HeapTree) -> dict:
     }
 
 
-def _entries(wanted, path, unit, ones_left) -> str:
-    target = np.rint(wanted * unit).astype(np.int64)
+def _entries(wanted, path, ones_left) -> str:
+    target = wanted.astype(np.int64)
     # A literal of a column's 1 is one of the split's left side if the column is 1 there.
     literals = path ^ ~ones_left[path >> 1]
     return ";".join(map(",".join, np.column_stack([target, literals]).astype(str).tolist()))

@@ -57,9 +57,10 @@ class Proves(Form, Protocol):
         """The best tree, which the compiler finds."""
         ...
 
-    def targets(self, problem: Problem):
-        """Per level (bounds, paths): what trees cost at least at some states, float64 (states,) in units of loss, and
-        their literals, int64 (states, level): 2f for the rows whose column f is 0, 2f + 1 for the others."""
+    def targets(self, problem: Problem, unit: float):
+        """Per level (bounds, paths): what trees cost at least at some states, float64 (states,) of whole numbers, of
+        which a loss of 1 is `unit`, and their literals, int64 (states, level): 2f for the rows whose column f is 0,
+        2f + 1 for the others."""
         ...
 
 

@@ -36,9 +36,9 @@ def notes(problem: Problem) -> dict:
     return {}
 
 
-def targets(problem: Problem):
+def targets(problem: Problem, unit: float):
     for j, states in enumerate(interval_model.targets(problem)):
         yield (
-            np.array([bound for bound, _ in states]),
+            np.rint(np.array([bound for bound, _ in states]) * unit),
             np.array([path for _, path in states], np.int64).reshape(len(states), j),
         )

@@ -51,12 +51,12 @@ def optimal(problem: Problem) -> HeapTree:
     return problem.derived(Program).optimal()
 
 
-def targets(problem: Problem):
+def targets(problem: Problem, unit: float):
     program = problem.derived(Program)
     if program.attained is not None:  # what no tree can avoid is a bound that needs no target
         yield np.zeros(0), np.zeros((0, 0), np.int64)
         return
     graph = program.known
-    for level, wanted in zip(graph.levels, dual_targets(graph)):
+    for level, wanted in zip(graph.levels, dual_targets(graph, unit)):
         kept = np.flatnonzero(wanted > -np.inf)
         yield wanted[kept], level.path[kept]
