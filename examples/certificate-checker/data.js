@@ -55,9 +55,10 @@ function readData(file, source) {
   expect(names[0] || ignored.has(0), "column 1 of the data has no name, and is read");
   const used = names.map((_, j) => j).filter((j) => !targets.includes(j) && j !== weights && !ignored.has(j));
   const bare = (row) => targets.some((j) => row[j] === null) || (weights >= 0 && row[weights] === null);
+  const without = (row) => bare(row) || (task.weighs && weights >= 0 && Number(row[weights]) === 0);
   const gap = (row) => used.some((j) => row[j] === null);
   const separate = source.missing === "separate";
-  const kept = cells.filter((row) => !bare(row) && (separate || !gap(row)));
+  const kept = cells.filter((row) => !without(row) && (separate || !gap(row)));
   expect(source.missing !== "error" || every.every((row) => !bare(row) && !gap(row)), "the data has missing cells, and the policy is error");
   // The type of a column is told by all rows, those set aside among them, its levels by those that are kept.
   const featureOf = (j) => {
@@ -86,7 +87,7 @@ function readData(file, source) {
     weight,
     columns: used.filter((j) => !aside.has(j)).map((j) => names[j]),
     aside: used.filter((j) => aside.has(j)).map((j) => names[j]),
-    nUnlabelled: cells.filter(bare).length,
+    nUnlabelled: cells.filter(without).length,
     nDropped: cells.length - kept.length,
     missing: source.missing,
     n: kept.length,

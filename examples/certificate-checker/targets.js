@@ -14,9 +14,6 @@ function taken(data, rows, lines) {
   return { ...data, ...more, weight, features: features(data.features), asideFeatures: features(data.asideFeatures), n: rows.length, fileRows: rows.length };
 }
 
-// The rows of a weight above 0.
-const weighty = (data, lines) => taken(data, data.weight.map((_, i) => i).filter((i) => data.weight[i] > 0), lines);
-
 function numbersOf(cells, what) {
   expect(cells.every(isNumber), `the data has no finite numbers as ${what}`);
   return cells.map((cell) => Number(cell) + 0);
@@ -40,11 +37,12 @@ const classification = {
 const one = (name) => ({ classes: [name], classKey: String });
 
 const regression = {
+  weighs: true, // a row of weight 0 is one without a weight
   columns: (source) => [source.target],
   targeted: (cells, source, data) => {
     const numbers = numbersOf(cells.map(([cell]) => cell), "its target"), { weight } = data, middle = medianOf(numbers, weight);
     const sums = numbers.map((v, i) => [1, weight[i], weight[i] * v, weight[i] * (v - middle), weight[i] * (v - middle) ** 2]);
-    return { ...weighty(data, { numbers, sums, y: numbers.map(() => 0) }), ...one("mean") };
+    return { ...data, numbers, sums, y: numbers.map(() => 0), ...one("mean") };
   },
 };
 
@@ -55,6 +53,7 @@ function eventOf({ event }, names) {
 }
 
 const survival = {
+  weighs: true, // a row of weight 0 is one without a weight
   columns: (source, names) => [source.time, eventOf(source, names)[0]],
   targeted: (cells, source, data) => {
     const times = numbersOf(cells.map(([cell]) => cell), "its times"), { weight } = data;
@@ -75,15 +74,16 @@ const survival = {
       for (const i of tied) { hazard[i] = sum; atRisk -= weight[i]; }
     }
     const sums = times.map((time, i) => [1, weight[i], weight[i] * hazard[i], events[i] ? weight[i] : 0, time]);
-    return { ...weighty(data, { times, events, sums, y: times.map(() => 0) }), ...one("risk") };
+    return { ...data, times, events, sums, y: times.map(() => 0), ...one("risk") };
   },
 };
 
 // Each number is a class of its own, and to answer one for another costs how far they are apart (`price`).
 const median = {
+  weighs: true, // a row of weight 0 is one without a weight
   columns: (source) => [source.target],
   targeted: (cells, source, data) => {
-    const kept = weighty(data, { numbers: numbersOf(cells.map(([cell]) => cell), "its target") });
+    const kept = { ...data, numbers: numbersOf(cells.map(([cell]) => cell), "its target") };
     const values = [...new Set(kept.numbers)].sort((a, b) => a - b);
     const price = (k, c) => Math.abs(values[k] - values[c]);
     const sums = kept.numbers.map((v, i) => [1, kept.weight[i], kept.weight[i] * v]);

@@ -290,11 +290,15 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) 
     keep = _kept_rows(columns, names, targets, weights, missing, place)
     if weights:
         column_types.expect_weight_left(weight[keep], weights, place)
-    n_unlabelled = int(_incomplete(columns, [*targets, *([weights] if weights else [])]).sum())
+    # A leaf of numbers says nothing of rows of weight 0, so that these are rows without a weight.
+    task = task_of(how)
+    weightless = (weight == 0) & task.NUMBERS
+    keep &= ~weightless
+    n_unlabelled = int((_incomplete(columns, [*targets, *([weights] if weights else [])]) | weightless).sum())
     all_kept = bool(keep.all())
     n_kept = int(keep.sum())
 
-    task, asked = task_of(how), {n: columns[n] if all_kept else columns[n].kept(keep) for n in targets}
+    asked = {n: columns[n] if all_kept else columns[n].kept(keep) for n in targets}
     task.expect(asked, how, place)
     coded, features = [], []
     for n, kind in zip(names, kinds):

@@ -193,6 +193,21 @@ def test_both_leave_out_columns_that_are_ignored(tmp_path):
     assert said == ["proved", "refused", "refused"]
 
 
+@pytest.mark.parametrize("task", ["regression", "median", "survival"])
+def test_rows_of_weight_0_are_said_to_be_left_out(tmp_path, task):
+    """No leaf counts them; they vanished, and the claim said that no rows were left out."""
+    file = tmp_path / "d.csv"
+    file.write_text("x,w,e,y\n1,1,1,1\n1,0,0,1\n2,1,1,2\n3,0,1,3\n3,1,0,3\n,0,1,4\n2,2,1,\n")
+    words = {"time": "y", "event": "e"} if task == "survival" else {"target": "y", "ignore": ["e"]}
+    data = read(file, task=task, weights="w", **words)
+    assert (data.n_rows, data.n_dropped, data.n_unlabelled) == (3, 4, 4)
+    facts = certificate(data, 2)
+    assert (facts["of"]["n_rows"], facts["of"]["n_dropped_missing"], facts["of"]["n_dropped_unlabelled"]) == (3, 0, 4)
+    untold = facts | {"of": facts["of"] | {"n_dropped_unlabelled": 1}}
+    said = expect_same([(facts, file), (untold, file)])
+    assert said[0].startswith("proved") and said[1].startswith("refused")
+
+
 def _twice(entry: str) -> str:
     target, *rest = entry.split(",")
     return ",".join([str(2 * int(target)) if target else "", *rest])

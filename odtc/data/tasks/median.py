@@ -27,7 +27,7 @@ MOST = 2e7  # prices of pairs of numbers, or of rows and numbers, that are held
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
-    """The rows with their numbers as classes; rows of weight 0 are left out."""
+    """The rows with their numbers as classes."""
     return measured(rows, cells[rows.target].numbers().cells(), f"column {rows.target!r} of {place}")
 
 

@@ -31,7 +31,7 @@ CONFIDENCE = 0.95  # of the interval of a leaf's mean
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
-    """The rows with their numbers as sums; rows of weight 0 are left out."""
+    """The rows with their numbers as sums."""
     return measured(rows, cells[rows.target].numbers().cells(), f"column {rows.target!r} of {place}")
 
 

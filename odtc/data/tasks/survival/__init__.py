@@ -78,7 +78,7 @@ def expect_event(event: np.ndarray, place: str) -> None:
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
-    """The rows with their times and events as sums; rows of weight 0 are left out."""
+    """The rows with their times and events as sums."""
     (time, at), (_, ended) = cells.items()
     where = f"columns {time!r} and {ended.name!r} of {place}"
     return timed(rows, at.numbers().cells(), _events(ended, how.event, place), where)
