@@ -622,7 +622,7 @@ def test_ctrl_c_before_there_is_a_result_is_a_sentence(monkeypatch):
         (["predict", "m.tree.json", "other.csv", "--score"], 1, ["other.csv", "'YES'", "no, yes"]),
         (["show", "m"], 1, ["'m'", "m.tree.json"]),
         (["explain", "m", "a.csv"], 1, ["'m'", "m.tree.json"]),
-        (["verify", "m"], 1, ["'m'", "m.sol"]),
+        (["verify", "k"], 1, ["neither k.sol nor k.tree.json"]),
         (["solve", "m"], 1, ["'m'", "m.mps"]),
     ],
 )

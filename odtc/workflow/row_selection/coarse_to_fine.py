@@ -61,7 +61,7 @@ def select(
 ) -> KeptRows:
     n, order = len(cluster.rows), np.argsort(_number(cluster.rows), kind="stable")
     if share is None:
-        share = max(SHARE, min(1.0, FEW / cluster.n_all))
+        share = max(SHARE, min(1.0, FEW / max(1, n, cluster.n_all)))  # 0: the cluster is all that is known
     rate, none = share / 2 ** max(0, rounds - cluster.round), np.zeros(0, np.int64)
     if cluster.right is None:
         return _kept(order[: min(n, max(LEAST, int(rate * n)))], none, n)
