@@ -26,7 +26,7 @@ import numpy as np
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.data.dataset import Dataset
-from odtc.data.encoding import sums_over
+from odtc.data.encoding import Encoded, sums_over
 from odtc.data.reading_spec import TASK_FIELDS, ReadingSpec
 from odtc.errors import ChoiceError, DataError
 
@@ -97,9 +97,10 @@ class Task(Protocol):
         """float64 (…,): what leaves cost whose rows have these sums, float64 (…, sums); of a task with MOMENTS."""
         raise NotImplementedError
 
-    def part_costs(self, sums: np.ndarray, part: np.ndarray, n_parts: int) -> np.ndarray:
+    def part_costs(self, sums: np.ndarray, part: np.ndarray, n_parts: int, own: np.ndarray | None = None) -> np.ndarray:
         """float64 (n_parts,): what leaves cost that hold the rows of a part each, of the sums of the rows, float64
-        (rows, sums), and their parts, int64 (rows,); of a task with MOMENTS."""
+        (rows, sums), and their parts, int64 (rows,); of a task with MOMENTS. `own` is float64 (rows,), what each row
+        costs alone, if it is known with more digits than the sums have."""
         return self.leaf_costs(sums_over(part, sums, n_parts))
 
     def answer(self, sums: Sequence[float]) -> float:
@@ -173,6 +174,22 @@ TASKS = Registry(
     Contract(always=(Task,)),
     "odtc.tasks",
 )
+
+
+def own_costs(encoded: Encoded) -> np.ndarray | None:
+    """float64 (rows,): what each encoded row costs alone, with the digits that its sums lose where rows of the data
+    with large numbers became one; None if no data are beside it. Of a task with MOMENTS."""
+    task, dataset = TASKS.get(encoded.task), encoded.dataset
+    if dataset is None or dataset.n_rows != len(encoded.row_of):
+        return None
+    make = lambda: task.part_costs(dataset.sums, encoded.row_of, encoded.n_rows)  # noqa: E731
+    return encoded.derived("own costs", make)
+
+
+def part_costs(encoded: Encoded, part: np.ndarray, n_parts: int) -> np.ndarray:
+    """float64 (n_parts,): what leaves cost that hold the encoded rows of a part each, int64 (rows,); of a task with
+    MOMENTS."""
+    return TASKS.get(encoded.task).part_costs(encoded.sums, part, n_parts, own_costs(encoded))
 
 
 def expect_told_apart(cost: float, what: str, place: str, power: int = 1) -> None:

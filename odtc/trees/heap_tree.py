@@ -14,7 +14,7 @@ import numpy as np
 
 from odtc.data.encoding import Encoded, sums_over
 from odtc.data.splits import Split
-from odtc.data.task import TASKS
+from odtc.data.task import TASKS, part_costs
 from odtc.errors import TreeError
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.tree import Branch, Leaf, Tree
@@ -98,9 +98,9 @@ class HeapTree:
 
     def loss(self, encoded: Encoded) -> float:
         """What the wrong predictions cost (`Encoded.cost`): the weight of the errors, if every error costs 1."""
-        if (task := TASKS.get(encoded.task)).MOMENTS:
+        if TASKS.get(encoded.task).MOMENTS:
             end = self.reach(encoded.X)
-            return float(task.part_costs(encoded.sums, end, len(self.test)).sum())
+            return float(part_costs(encoded, end, len(self.test)).sum())
         predicted = self.label[self.reach(encoded.X)]
         return float((encoded.weight * encoded.cost[encoded.y, predicted]).sum())
 

@@ -14,7 +14,7 @@ import numpy as np
 from odtc.data.coded_columns import alike_rows
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, answers_of
-from odtc.data.task import TASKS
+from odtc.data.task import TASKS, part_costs
 from odtc.errors import TreeError
 from odtc.model.feasibility import TOLERANCE, Check, check_claim, check_point, is_close
 from odtc.model.milp import Model
@@ -257,8 +257,8 @@ def equivalent_points(encoded) -> float:
     """What every tree over these tests loses at least: rows that agree on every test are predicted
     alike, so each such group costs what its cheapest class does."""
     group = encoded.alike
-    if (task := TASKS.get(encoded.task)).MOMENTS:
-        return float(task.part_costs(encoded.sums, group, int(group.max()) + 1).sum())
+    if TASKS.get(encoded.task).MOMENTS:
+        return float(part_costs(encoded, group, int(group.max()) + 1).sum())
     K = len(encoded.classes)
     weights = np.bincount(group * K + encoded.y, encoded.weight, (group.max() + 1) * K).reshape(-1, K)
     return float((weights @ encoded.cost).min(axis=1).sum())

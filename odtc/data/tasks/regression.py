@@ -28,6 +28,7 @@ NUMBERS = True
 LAW = "square"
 LABEL = "mean"  # the one class of its leaves
 CONFIDENCE = 0.95  # of the interval of a leaf's mean
+ROUNDED = 2.0**-52  # a part of Σ w (y - m)² that sums of doubles do not tell from nothing
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
@@ -78,14 +79,18 @@ def leaf_costs(sums: np.ndarray) -> np.ndarray:
     return np.maximum(laws.leaf_costs(laws.SQUARE, moments(sums)), 0.0)
 
 
-def part_costs(sums: np.ndarray, part: np.ndarray, n_parts: int) -> np.ndarray:
+def part_costs(sums: np.ndarray, part: np.ndarray, n_parts: int, own: np.ndarray | None = None) -> np.ndarray:
     """The squared error of each part around its own mean: what its rows miss their own means by, and what these miss
-    the mean of the part by. No digits are lost to rows of other parts."""
+    the mean of the part by. No digits are lost to rows of other parts; nor to the size of the numbers, if what the rows
+    miss their own means by is given, or each is one row of the data."""
     n, w, _, s, q = sums.T
-    own = np.where(n > 1, np.maximum(q - s * s / w, 0.0), 0.0)
-    held = np.bincount(part, w, n_parts)
-    mean = np.divide(np.bincount(part, s, n_parts), held, out=np.zeros(n_parts), where=held > 0)
-    return np.bincount(part, own + w * (s / w - mean[part]) ** 2, n_parts)
+    own = np.where(n > 1, np.maximum(q - s * s / w, 0.0), 0.0) if own is None else own
+    held, y, mean = np.bincount(part, w, n_parts), s / w, np.zeros(n_parts)
+    for _ in range(2):  # the second time only the rounding of the first is left
+        mean += np.divide(np.bincount(part, w * (y - mean[part]), n_parts), held, out=np.zeros(n_parts), where=held > 0)
+    apart = y - mean[part]
+    apart[np.abs(apart) <= 4 * ROUNDED * np.abs(y)] = 0.0  # w y / w may not be y: rows of one number cost nothing
+    return np.bincount(part, own + w * apart**2, n_parts)
 
 
 def answer(sums) -> float:
@@ -98,7 +103,7 @@ def leaf_words(sums, classes, curve=(), goal="") -> str:
     from scipy.special import stdtrit
 
     n, variance = sums[0], float(leaf_costs(np.array(sums))) / sums[1]
-    if n < 2:
+    if n < 2 or variance <= n * ROUNDED * sums[4] / sums[1]:
         return "sd 0"
     deviation = float(np.sqrt(variance * n / (n - 1)))
     half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * deviation / np.sqrt(n)

@@ -15,7 +15,7 @@ from odtc.algorithms.moments.medians import MedianSearch
 from odtc.algorithms.moments.search import MomentSearch
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
-from odtc.data.task import TASKS
+from odtc.data.task import TASKS, own_costs
 from odtc.data.tasks import median
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, TimeLimitReached
@@ -103,7 +103,10 @@ def _engine(encoded: Encoded, rank: np.ndarray, terms: tuple) -> MomentSearch:
     task, count = TASKS.get(encoded.task), encoded.copies.astype(float)
     if task.MOMENTS:
         moments = np.stack([*task.moments(encoded.sums), count])
-        return MomentSearch(rank, moments, LAWS[task.LAW], *terms)
+        engine, own = MomentSearch(rank, moments, LAWS[task.LAW], *terms), own_costs(encoded)
+        if own is not None:
+            engine.base = float(own.sum())
+        return engine
     y = median.values_of(encoded.classes)[encoded.y]
     order = np.argsort(y, kind="stable")
     return MedianSearch(rank[order], np.stack([y, encoded.weight, count])[:, order], *terms)
@@ -183,7 +186,7 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched,
     paid = objective(problem, heap)
     if known is not None and objective(problem, known) < paid:
         heap, paid = known, objective(problem, known)
-    lower = share * engine.bound
+    lower = share * max(engine.base, engine.bound - engine.off)  # sums are rounded
     bound = paid if proved else min(paid, lower)
     phase = f"{f'depth {engine.height} proved, ' if engine.height else ''}{phase}: {paid:.6g}, bound {bound:.6g}"
     ended = Searched(heap, bound, False, 0 if proved else 1, 1, phase, interrupted, off=share * engine.off)
