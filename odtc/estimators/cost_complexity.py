@@ -45,7 +45,8 @@ def envelope(solve: Callable[[float], Corner], most: float) -> list[tuple[float,
     Returns
     -------
     list of (float, Corner)
-        The first from α = 0 on. Between two neighbours α is the slope from one to the other, which is exact.
+        The first from α = 0 on; no α twice. Between two neighbours α is the slope from one to the other, which is
+        exact.
     """
     first, last = solve(0.0), solve(most)
 
@@ -59,8 +60,13 @@ def envelope(solve: Callable[[float], Corner], most: float) -> list[tuple[float,
             return between(more, found) + between(found, less)
         return [(alpha, less)]
 
-    corners = [(0.0, first), *between(first, last)]
-    # A tree that is as good with fewer leaves stands in for one that is best at α = 0 alone.
-    return [(0.0, corner) if alpha <= SAME else (alpha, corner) for alpha, corner in corners][
-        max(at for at, (alpha, _) in enumerate(corners) if alpha <= SAME) :
-    ]
+    found: list[tuple[float, Corner]] = []
+    for alpha, corner in [(0.0, first), *between(first, last)]:
+        at = 0.0 if alpha <= SAME else alpha
+        # Of corners on one line only the ends are best at some interval; of trees that are as good at α = 0, the one
+        # with the fewest leaves.
+        if found and at - found[-1][0] <= SAME:
+            found[-1] = found[-1][0], corner
+        else:
+            found.append((at, corner))
+    return found

@@ -1,7 +1,8 @@
 """What the estimator says of its tree, and its parameters on scikit-learn's scale."""
 
 import warnings
-from itertools import product
+from fractions import Fraction
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -184,3 +185,30 @@ def test_classifiers_side_by_side():
     assert table.accuracy.tolist() == [tree.score(X, y), other.score(X, y)]
     assert table.agreement[0, 1] == (tree.predict(X) == other.predict(X)).mean() and table.agreement[0, 0] == 1
     assert tree.compare([other, other], X).names == ["this", "DecisionTreeClassifier 1", "DecisionTreeClassifier 2"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_each_price_of_the_envelope_is_listed_once(seed):
+    """Corners on one line: whichever of the best trees a solver hands in, the middle one is best at no interval."""
+    rng = np.random.default_rng(seed)
+    lost = {k: Fraction(int(rng.integers(0, 9 - k)), 19) for k in range(1, 8)}
+    alphas = {Fraction(0)}
+    for i, j in combinations(lost, 2):
+        if lost[i] > lost[j]:
+            alphas.add((lost[i] - lost[j]) / (j - i))
+    ordered, expected = sorted(alphas), []
+    for at, later in zip(ordered, [*ordered[1:], ordered[-1] + 1]):
+        inside = (at + later) / 2  # one corner is the best between two candidates
+        best = min(lost, key=lambda k: lost[k] + inside * k)
+        if not expected or expected[-1][1] != best:
+            expected.append((at, best))
+
+    def solve(alpha: float) -> Corner:
+        worth = {k: float(wrong) + alpha * k for k, wrong in lost.items()}
+        ties = [k for k in worth if worth[k] <= min(worth.values()) + 1e-12]
+        k = int(rng.choice(ties))
+        return Corner(k, float(lost[k]))
+
+    found = envelope(solve, 2.0)
+    assert [corner.leaves for _, corner in found] == [k for _, k in expected]
+    assert [alpha for alpha, _ in found] == pytest.approx([float(alpha) for alpha, _ in expected])
