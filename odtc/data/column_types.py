@@ -12,6 +12,7 @@ import polars as pl
 
 from odtc.base.text import show_number
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC
+from odtc.data.task import expect_addable
 from odtc.errors import DataError
 
 MISSING_CELLS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
@@ -172,7 +173,8 @@ def expect_apart(cells, values: np.ndarray, where: str, rows: Iterable[int], adv
 
 
 def expect_weights(values: np.ndarray, name: str, place: str) -> np.ndarray:
-    """The weights, float64 of shape (rows,), NaN if missing; raises DataError below 0 and if all are 0."""
+    """The weights, float64 of shape (rows,), NaN if missing; raises DataError below 0, if all are 0, and if they add up
+    to too much."""
     if (values < 0).any():
         row = (values < 0).argmax()
         raise DataError(
@@ -181,6 +183,7 @@ def expect_weights(values: np.ndarray, name: str, place: str) -> np.ndarray:
         )
     if not (values > 0).any():
         raise DataError(f"expected a weight above 0 in column {name!r} of {place}, got none; name another column")
+    expect_addable(values, "weights", f"column {name!r} of {place}")
     return values
 
 

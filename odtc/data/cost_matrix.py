@@ -21,6 +21,7 @@ from odtc.base.registry import did_you_mean
 from odtc.errors import ChoiceError, OdtcError
 
 Names = tuple[str, ...]
+MOST = 1e150  # of sums of weights and costs, whose squares are doubles
 
 
 def unit_cost(K: int) -> np.ndarray:
@@ -64,7 +65,8 @@ def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, co
 
 
 def expect_telling_prices(weight: np.ndarray, cost: np.ndarray, least: float) -> None:
-    """Raises ChoiceError if no error costs so much that trees which make it are told from those that do not.
+    """Raises ChoiceError if no error costs so much that trees which make it are told from those that do not, or if
+    errors cost more in all than doubles hold the squares of.
 
     Parameters
     ----------
@@ -73,7 +75,14 @@ def expect_telling_prices(weight: np.ndarray, cost: np.ndarray, least: float) ->
     least : float
         What the dearest error has to cost.
     """
-    most = float(weight.max(initial=0.0) * cost.max(initial=0.0))
+    with np.errstate(over="ignore"):
+        most = float(weight.max(initial=0.0) * cost.max(initial=0.0))
+        total = float(weight.sum() * cost.max(initial=0.0))
+    if total >= MOST:
+        raise ChoiceError(
+            f"expected errors that cost less than {MOST:g} in all, weights times prices, got up to {total:.4g}: "
+            "doubles have to hold the squares of sums; divide the weights or prices by a power of ten"
+        )
     if 0 < most < least:
         raise ChoiceError(
             f"expected an error that costs {least:g} or more, its weight times price, got {most:.4g} at most: what "

@@ -25,6 +25,7 @@ import numpy as np
 
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
+from odtc.data.cost_matrix import MOST
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, sums_over
 from odtc.data.reading_spec import TASK_FIELDS, ReadingSpec
@@ -200,6 +201,28 @@ def expect_told_apart(cost: float, what: str, place: str, power: int = 1) -> Non
         raise DataError(
             f"expected {what} {LEAST:g} or more in all in {place}, got {cost:.4g}: costs that differ by 1e-9 count as "
             f"equal; multiply them by {factor:g}, say"
+        )
+
+
+def expect_addable(numbers: np.ndarray, what: str, place: str) -> None:
+    """Raises DataError if numbers of 0 or more add up to more than doubles hold the squares of.
+
+    Parameters
+    ----------
+    numbers : float64 (numbers,)
+        NaN counts as 0.
+    what, place : str
+        What they are and where they come from, in words.
+    """
+    most = float(np.nanmax(numbers, initial=0.0))
+    if most < MOST / max(1, len(numbers)):
+        return
+    total = float(np.nansum(numbers / most))
+    if most >= MOST or total * most >= MOST:
+        size = math.log10(most) + math.log10(total)
+        raise DataError(
+            f"expected {what} that add up to less than {MOST:g} in {place}, got about 1e{size:.0f}: doubles have to "
+            f"hold the squares of sums; multiply all by {10.0 ** -math.ceil(math.log10(most)):g}, say"
         )
 
 

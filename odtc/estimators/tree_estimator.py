@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from odtc.base.memory import require_memory
 from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.data.task import expect_addable
 from odtc.errors import ChoiceError, DataWarning, NoSolutionError, SolverError
 from odtc.estimators.cost_complexity import price_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
@@ -111,7 +112,9 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
     def _weights(self, X, sample_weight) -> np.ndarray:
         if sample_weight is None:
             return np.ones(len(X))
-        return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+        expect_addable(weight, "weights", "sample_weight")
+        return weight
 
     def _seed(self) -> int:
         return 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))

@@ -13,6 +13,7 @@ import numpy as np
 
 from odtc.algorithms.weighted_quantiles import places_of, weighted_median
 from odtc.base.text import show_number
+from odtc.data.cost_matrix import MOST as MOST_COST
 from odtc.data.dataset import Dataset
 from odtc.data.task import expect_told_apart
 from odtc.data.tasks import regression
@@ -62,7 +63,7 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
         )
     with np.errstate(over="ignore", invalid="ignore"):
         spread = float(kept.weight.sum()) * (values[-1] - values[0])
-        if not np.isfinite(spread) or not np.isfinite(kept.sums.sum(axis=0)).all():
+        if not spread < MOST_COST or not np.isfinite(kept.sums.sum(axis=0)).all():
             raise DataError(f"expected numbers whose differences can be added up in {place}; scale them down")
     expect_told_apart(spread, "numbers of which the range times the weight of the rows is", place)
     return kept

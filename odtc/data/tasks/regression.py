@@ -51,7 +51,8 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
     with np.errstate(over="ignore", invalid="ignore"):
         sums = sums_of(y, weight)
         one = float(leaf_costs(sums.sum(axis=0)))
-    if not np.isfinite(sums).all() or not np.isfinite(sums.sum(axis=0)).all():
+        square = float(sums[:, 3].sum() ** 2)
+    if not np.isfinite(sums).all() or not np.isfinite([*sums.sum(axis=0), square]).all():
         raise DataError(f"expected numbers whose squares can be added up in {place}; scale them down")
     if (y == y[0]).all():
         raise DataError(f"expected numbers that differ in {place}, got {y[0]:.10g} in all {len(y)} rows")

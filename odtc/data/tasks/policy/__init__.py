@@ -23,7 +23,7 @@ from odtc.base.registry import did_you_mean
 from odtc.base.text import some
 from odtc.data.dataset import Dataset
 from odtc.data.reading_spec import GOALS, SCORES
-from odtc.data.task import expect_told_apart
+from odtc.data.task import expect_addable, expect_told_apart
 from odtc.data.tasks.policy.causal_scores import estimated
 from odtc.errors import ChoiceError, DataError
 
@@ -149,6 +149,7 @@ def _finite_votes(costs: np.ndarray, weight: np.ndarray, place: str) -> np.ndarr
         votes = _votes(costs, weight)
     if not np.isfinite(votes).all():
         raise DataError(f"expected costs whose differences are finite numbers in {place}; scale them down")
+    expect_addable(votes.max(axis=1), "votes (differences of costs, times weights)", place)
     return votes
 
 

@@ -1,0 +1,72 @@
+"""Weights and costs whose sums or squares no double holds are refused in a sentence by every task; nothing warns of an
+overflow on the way."""
+
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+
+import odtc
+from odtc.errors import ChoiceError, DataError
+from tests.command_line import odtc as run
+
+W = np.array([1e300, 1e300, 1e308, 1.0])
+X = np.arange(4.0)[:, None]
+ROWS = {"x": [1, 2, 3, 4], "y": list("abab"), "n": [1.0, 2, 3, 5], "t": [3.0, 1, 2, 5], "e": [1, 1, 0, 1], "c": [1, 2, 1, 4]}
+TASKS = {
+    "classification": (["x", "y"], {"target": "y"}),
+    "regression": (["x", "n"], {"target": "n", "task": "regression"}),
+    "median": (["x", "n"], {"target": "n", "task": "median"}),
+    "survival": (["x", "t", "e"], {"time": "t", "event": "e", "task": "survival"}),
+    "policy": (["x", "n", "c"], {"actions": ("n", "c"), "task": "policy"}),
+}
+FITS = {
+    "classes": lambda w: odtc.OptimalTreeClassifier(1).fit(X, [0, 1, 0, 1], sample_weight=w),
+    "numbers": lambda w: odtc.OptimalTreeRegressor(1).fit(X, ROWS["n"], sample_weight=w),
+    "medians": lambda w: odtc.OptimalTreeRegressor(1, criterion="absolute_error").fit(X, ROWS["n"], sample_weight=w),
+    "actions": lambda w: odtc.OptimalPolicyTree(1).fit(X, np.array([ROWS["n"], ROWS["c"]]).T, sample_weight=w),
+    "risks": lambda w: odtc.OptimalSurvivalTree(1).fit(
+        X, np.array(list(zip([True, True, False, True], ROWS["t"])), dtype=[("e", bool), ("t", float)]), sample_weight=w
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        yield
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-150])
+@pytest.mark.parametrize("task", TASKS)
+def test_of_a_frame(task, scale):
+    names, how = TASKS[task]
+    frame = pl.DataFrame({name: ROWS[name] for name in names} | {"w": W * scale})
+    with pytest.raises(DataError, match=r"^expected weights that add up to less than 1e\+150 in column 'w' of "):
+        odtc.fit(frame, depth=1, weights="w", **how)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-150])
+@pytest.mark.parametrize("kind", FITS)
+def test_of_an_estimator(kind, scale):
+    with pytest.raises(DataError, match=r"^expected weights that add up to less than 1e\+150 in sample_weight"):
+        FITS[kind](W * scale)
+
+
+def test_weights_below_are_taken():
+    assert all(np.isfinite(fit(W * 1e-160).objective_) for name, fit in FITS.items() if name != "risks")
+
+
+@pytest.mark.parametrize("price", [1e155, 1e300, 1e308])
+def test_of_a_cost(price):
+    frame = pl.DataFrame({name: ROWS[name] for name in ("x", "y")})
+    with pytest.raises(ChoiceError, match="^expected errors that cost less than"):
+        odtc.fit(frame, depth=1, target="y", cost={("a", "b"): price})
+
+
+def test_of_a_command(tmp_path):
+    (tmp_path / "huge.csv").write_text("x,w,y\n1,1e300,a\n2,1e300,b\n3,1e308,a\n4,1,b\n")
+    said = run("fit", "huge.csv", "--weights", "w", folder=tmp_path)
+    assert said.code == 1 and "expected weights that add up to less than 1e+150 in column 'w'" in said.err
