@@ -187,13 +187,14 @@ def test_classifiers_side_by_side():
     assert tree.compare([other, other], X).names == ["this", "DecisionTreeClassifier 1", "DecisionTreeClassifier 2"]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [0, 1, 2, 58, 66, 121, 138, 223])
 def test_each_price_of_the_envelope_is_listed_once(seed):
     """Corners on one line: whichever of the best trees a solver hands in, the middle one is best at no interval."""
     rng = np.random.default_rng(seed)
-    lost = {k: Fraction(int(rng.integers(0, 9 - k)), 19) for k in range(1, 8)}
+    falls = np.sort(rng.integers(0, 4, 8)) + rng.integers(0, 2, 8) * (seed % 2)  # on a convex line, or near one
+    lost = {8 - k: Fraction(int(falls[:k].sum()), 40) for k in range(8)}
     alphas = {Fraction(0)}
-    for i, j in combinations(lost, 2):
+    for i, j in combinations(sorted(lost), 2):
         if lost[i] > lost[j]:
             alphas.add((lost[i] - lost[j]) / (j - i))
     ordered, expected = sorted(alphas), []

@@ -13,7 +13,8 @@ from tests.command_line import odtc as run
 
 W = np.array([1e300, 1e300, 1e308, 1.0])
 X = np.arange(4.0)[:, None]
-ROWS = {"x": [1, 2, 3, 4], "y": list("abab"), "n": [1.0, 2, 3, 5], "t": [3.0, 1, 2, 5], "e": [1, 1, 0, 1], "c": [1, 2, 1, 4]}
+ROWS = {"x": [1, 2, 3, 4], "y": list("abab"), "n": [1.0, 2, 3, 5], "c": [1, 2, 1, 4]}
+ROWS |= {"t": [3.0, 1, 2, 5], "e": [1, 1, 0, 1]}
 TASKS = {
     "classification": (["x", "y"], {"target": "y"}),
     "regression": (["x", "n"], {"target": "n", "task": "regression"}),
