@@ -270,11 +270,16 @@ def objective_floor(problem: Problem) -> float:
     An objective is a factor times the loss, and on top what only branch nodes or predictions that
     differ can cost; a tree of one leaf has neither, so it tells the factor.
     """
-    test, label = blank_arrays(problem.topology)
-    label[1] = 0 if len(problem.encoded.classes) == 1 else int(problem.encoded.loss.sum(axis=0).argmax())
-    leaf = HeapTree(test, label)
+    leaf = one_leaf(problem)
     loss = leaf.loss(problem.encoded)
     return problem.module.objective(problem, leaf) / loss * equivalent_points(problem.encoded) if loss else 0.0
+
+
+def one_leaf(problem: Problem) -> HeapTree:
+    """The tree of one leaf that loses most, and something unless nothing can be lost."""
+    test, label = blank_arrays(problem.topology)
+    label[1] = 0 if len(problem.encoded.classes) == 1 else int(problem.encoded.loss.sum(axis=0).argmax())
+    return HeapTree(test, label)
 
 
 def proves(problem: Problem, paid: float) -> bool:

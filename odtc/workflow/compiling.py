@@ -28,6 +28,7 @@ from odtc.problem.problem import Problem
 from odtc.problem.projection import project_tree
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
+from odtc.verification.verify import one_leaf
 from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import relaxations
 
@@ -351,6 +352,23 @@ def quickly_searched(problem: Problem, bound: float) -> list[tuple[str, HeapTree
     except (ChoiceError, TreeError):
         return []
     return [("the tree of a short search", heap)] if less else []
+
+
+def quick_floor(problem: Problem) -> float | None:
+    """The least objective that the best of all trees over the tests leaves to any tree of the formulation, by a search
+    of a moment; None if the search would be longer, or if the trees ask more than tests.
+
+    As in odtc.verification.verify.objective_floor, an objective is a factor times the loss, and on top what branch
+    nodes and the like cost.
+    """
+    encoded, module = problem.encoded, problem.module
+    small = encoded.n_rows * encoded.n_tests**problem.topology.depth <= MOMENT
+    if not small or module.WEIGHS or module.BEYOND or encoded.task != CLASSIFICATION:
+        return None
+    leaf = one_leaf(problem)
+    loss = leaf.loss(encoded)
+    best = grow("optimal", encoded, problem.topology).loss(encoded)
+    return module.objective(problem, leaf) / loss * best if loss else None
 
 
 def _kept(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:

@@ -22,11 +22,12 @@ from odtc.problem.simplifying import simplified, simplified_check
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
 from odtc.verification.verify import proves, raise_bound_to_floor, verify_filled, verify_point, verify_tree
-from odtc.workflow.compiling import Prepared, greedy, quickly_searched
+from odtc.workflow.compiling import Prepared, greedy, quick_floor, quickly_searched
 from odtc.workflow.messages import (
     COMPILER,
     INTERRUPTED_FIRST,
     NO_SOLVER_RAN,
+    SEARCH_AGREES,
     SEARCH_INSTEAD,
     SEARCH_PROVED,
     START_INSTEAD,
@@ -115,7 +116,20 @@ def decode(
     if paid is not None and proves(problem, paid):  # whatever the solver says of its end
         ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid)
         solution = replace(ended, scope="", overall=None, scope_objective=None)
+    elif paid is not None and solution.termination == Termination.UNKNOWN and solution.bound is None:
+        solution = _searched(problem, solution, paid)
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
+
+
+def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:
+    """A solution that nothing is known of but its tree, which costs `paid`, with what a search of a moment proves."""
+    other = solution.model or solution.scope or solution.overall is not None  # something is known of it
+    least = None if other else quick_floor(problem)
+    if least is None:
+        return solution
+    if not is_proved(paid, least):
+        return replace(solution, bound=min(least, paid))
+    return replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, message=SEARCH_AGREES)
 
 
 def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = None) -> Solution:

@@ -113,9 +113,10 @@ def test_the_optimum_of_an_edited_model_by_another_program_is_not_that_of_the_da
     assert said.code == 0, said.err
     assert "proved optimal" not in said.out
     facts = odtc("decode", "m.sol", "--json", folder=edited).facts
-    assert facts["termination"] == "unknown" and facts["bound"] == 0  # what equivalent points leave
+    # A search of the compiler's own, whose bound is of the data: what the file claims is not taken for one.
+    assert facts["termination"] == "unknown" and facts["bound"] < facts["objective"]
     honest = odtc("fit", MONKS_1, "--encoding", "onehot", "-o", "h", "--json", folder=edited).facts
-    assert honest["objective"] < facts["objective"]
+    assert facts["bound"] <= honest["objective"] < facts["objective"]
 
 
 def test_the_optimum_of_an_edited_model_is_called_one_of_the_edited_model(edited):

@@ -53,7 +53,8 @@ def built(tmp_path):
     return tmp_path
 
 
-def test_the_raw_file_of_a_described_solver_is_decoded(built):
+def test_the_raw_file_of_a_described_solver_is_decoded(built, monkeypatch):
+    monkeypatch.setattr("odtc.workflow.compiling.MOMENT", 0)
     solved = odtc("solve", "m.lp", "--solver-template", TOML, "-o", "m.sol", folder=built)
     assert solved.code == 0, solved.err
     best = odtc("decode", "m.sol", "--json", folder=built).facts

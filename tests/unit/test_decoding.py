@@ -5,14 +5,19 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
+from hypothesis import given as drawn
+from hypothesis import settings
+from hypothesis import strategies as st
 
 import odtc
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import ChoiceError, ManifestError, NoSolutionError, SolutionError, TreeError
 from odtc.model.solution import EDITED, Racer, Round, Solution, Termination, gap, is_proved, proof
-from odtc.trees.heap_tree import HeapTree, settle
-from odtc.workflow import decoding, pipeline
+from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+from odtc.verification.verify import one_leaf
+from odtc.workflow import compiling, decoding, pipeline
 from odtc.workflow.compiling import Prepared
 from odtc.workflow.decoding import decode, learn, no_solution, out_of_time, proved, unfinished, without_model
 from odtc.workflow.results import Unsolved, tree_cost
@@ -122,7 +127,8 @@ def test_a_tree_at_the_floor_is_optimal_and_nothing_else_is_claimed(xor):
         assert (said.scope, said.overall, said.scope_objective) == ("", None, None)
 
 
-def test_a_tree_above_the_floor_is_what_the_solver_says(model, found):
+def test_a_tree_above_the_floor_is_what_the_solver_says(model, found, monkeypatch):
+    monkeypatch.setattr(compiling, "MOMENT", 0)
     for end in (TIME_LIMIT, Termination.UNKNOWN, Termination.INTERRUPTED):
         said = decode(model, replace(found, termination=end)).solution
         assert (
@@ -261,8 +267,9 @@ def test_a_file_read_anew_keeps_the_rows_that_were_selected():
     assert not decode(chosen, given, few).verified
 
 
-def test_a_point_and_an_edited_model_are_decoded_as_what_they_are(model, found):
+def test_a_point_and_an_edited_model_are_decoded_as_what_they_are(model, found, monkeypatch):
     """A vector is a point without a claim; with rows of its user the tree is one of the edited model."""
+    monkeypatch.setattr(compiling, "MOMENT", 0)
     best = tree_cost(model.problem, decode(model, found).heap)
     plain = decode(model, np.asarray(found.x))
     assert plain.verified and plain.solution.termination == Termination.UNKNOWN and plain.solution.bound <= best
@@ -347,7 +354,8 @@ def test_optimal_is_worth_the_bound_that_comes_with_it(within_gap):
     assert (ended, bound, bool(doubt)) == (("unknown", None, True) if within_gap else ("optimal", 5.0, False))
 
 
-def test_a_solution_without_a_name_proves_nothing_of_a_named_model(model, found):
+def test_a_solution_without_a_name_proves_nothing_of_a_named_model(model, found, monkeypatch):
+    monkeypatch.setattr(compiling, "MOMENT", 0)
     claim = replace(found, termination=OPTIMAL, bound=found.objective)
     known = decode(model, claim).solution
     assert (known.termination, known.bound) == (OPTIMAL, claim.bound)
@@ -357,6 +365,41 @@ def test_a_solution_without_a_name_proves_nothing_of_a_named_model(model, found)
     assert decode(plain, replace(claim, model="")).solution.termination == OPTIMAL
     edited = replace(model, edited=replace(model, name="e"))  # its claim is of the edited model, and told as that
     assert "which model" not in decode(edited, replace(claim, model="", scope=EDITED)).solution.message
+
+
+def test_what_a_file_does_not_prove_a_search_of_a_moment_does(model, found, monkeypatch):
+    """The tree of a solver's own file, which says nothing of its model; not what a solver did not end with."""
+    silent = replace(found, termination=Termination.UNKNOWN, bound=None, model="", claimed=None)
+    said = decode(model, silent).solution
+    assert (said.termination, said.bound) == (OPTIMAL, found.objective) and "own search" in said.message
+    assert decode(model, replace(silent, model=model.identity)).solution.termination == Termination.UNKNOWN
+    worse = model.join(model.problem.module.start(model.problem, one_leaf(model.problem)))
+    said = decode(model, replace(silent, x=worse, objective=model.objective(worse))).solution
+    assert said.termination == Termination.UNKNOWN and said.bound == found.objective < said.objective
+    assert decode(model, replace(silent, termination=TIME_LIMIT)).solution.termination == TIME_LIMIT
+    monkeypatch.setattr(compiling, "MOMENT", 0)
+    assert decode(model, silent).solution.termination == Termination.UNKNOWN
+
+
+@settings(max_examples=15)
+@drawn(seed=st.integers(0, 10**6), name=st.sampled_from(["flowoct", "oct", "binoct", "dpflow", "fair", "bendersoct"]))
+def test_no_tree_costs_less_than_the_floor_of_a_search(seed, name):
+    rng = np.random.default_rng(seed)
+    table = pl.DataFrame(rng.integers(0, 3, (14, 3)), schema=["a", "b", "c"]).with_columns(
+        y=pl.Series(rng.choice(["u", "v", "w"], 14)), weight=pl.Series(rng.choice([0.5, 1.0, 3.0], 14))
+    )
+    params = {"params": {"lambda": "0.1"}} if name == "flowoct" else {}
+    problem = odtc.build(table, model=name, depth=1, target="y", weights="weight", encoding="onehot", **params).problem
+    least = compiling.quick_floor(problem)
+    if least is None:
+        return
+    module, encoded = problem.module, problem.encoded
+    costs = []
+    for test in range(-1, encoded.n_tests):
+        asked, _ = blank_arrays(problem.topology)
+        asked[1] = test
+        costs.append(module.objective(problem, settle(asked, encoded)))
+    assert least <= min(costs) + 1e-9
 
 
 def test_only_a_solvers_own_word_is_searched_against(model, found, monkeypatch):

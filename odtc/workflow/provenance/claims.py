@@ -46,7 +46,8 @@ def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Pa
         return model, unproved(
             solution,
             f"the file does not say {told}, so what it claims{_claimed(solution)} is not taken for proved; "
-            "`odtc solve` on the model file writes one that does",
+            "`odtc solve` on the model file writes one that does, and "
+            f"`odtc verify {path} --confirm SOLVER` has it solved again",
         )
     if model.rowless:
         return model, unproved(solution, f"{model.recorded}, so nothing is proved")
