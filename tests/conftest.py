@@ -1,6 +1,9 @@
-"""Fixtures shared by the tests, the marker `slow`, and how many examples hypothesis draws.
+"""Fixtures shared by the tests, the markers `slow` and `long`, and how many examples hypothesis draws.
 
-`pytest -m "not slow"` is the quick subset: no test that is marked slow, and at most QUICK_EXAMPLES examples a law.
+`pytest` runs at most EXAMPLES examples of a law or property, and the first of many seeds, so that it ends in minutes:
+every law on every member, but not each a thousand times. `ODTC_ALL_CELLS=1 pytest` runs all seeds, and as many
+examples as the tests ask for. `pytest -m "not slow"` is the quick subset: no test that is marked slow, and at most
+QUICK_EXAMPLES examples.
 """
 
 import os
@@ -17,7 +20,7 @@ settings.register_profile("odtc", deadline=None)
 settings.register_profile("odtc-ci", settings.get_profile("odtc"), derandomize=True, database=None)
 settings.load_profile("odtc-ci" if os.environ.get("ODTC_REQUIRE_SOLVERS") else "odtc")
 
-QUICK_EXAMPLES = 5
+QUICK_EXAMPLES, EXAMPLES = 5, 20
 HERE = Path(__file__).parent
 # Folders and modules whose tests start solvers, a browser, compilers or peers, or that search long. Single tests
 # bear the marker themselves.
@@ -38,9 +41,26 @@ def is_quick(config) -> bool:
     return "not slow" in (config.option.markexpr or "")
 
 
+def is_long() -> bool:
+    """Whether all seeds were asked for."""
+    return bool(os.environ.get("ODTC_ALL_CELLS"))
+
+
+def most_examples(config) -> int | None:
+    """How many examples a law or a property has at most; None for as many as it asks for."""
+    if is_quick(config):
+        return QUICK_EXAMPLES
+    return None if is_long() else EXAMPLES
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    limit_examples(QUICK_EXAMPLES if is_quick(config) else None)
+    most = most_examples(config)
+    limit_examples(most)
+    if not is_long():
+        left_out = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     for item in items:
         place = item.path.relative_to(HERE).as_posix()
         if any(place == slow or place.startswith(slow + "/") for slow in SLOW):
@@ -48,10 +68,8 @@ def pytest_collection_modifyitems(config, items):
         # A profile cannot lower the number of examples that a test states itself, so its own settings are lowered.
         test = getattr(item, "obj", None)
         own = getattr(test, "_hypothesis_internal_use_settings", None)
-        if own is not None and is_quick(config) and own.max_examples > QUICK_EXAMPLES:
-            getattr(test, "__func__", test)._hypothesis_internal_use_settings = settings(
-                own, max_examples=QUICK_EXAMPLES
-            )
+        if own is not None and most is not None and own.max_examples > most:
+            getattr(test, "__func__", test)._hypothesis_internal_use_settings = settings(own, max_examples=most)
 
 
 @pytest.fixture(scope="session")

@@ -43,8 +43,8 @@ MODES = ["never", "always"] if compiled.available() else ["never"]
 
 
 def seeds(quick, all):
-    """`all` seeds from 0, of which the quick subset has the first `quick`."""
-    return [*range(quick), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(quick, all))]
+    """`all` seeds from 0, of which a run without ODTC_ALL_CELLS has the first `quick`."""
+    return [*range(quick), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(quick, all))]
 
 
 # The compiled kernels take half a minute to compile, so the quick subset leaves them out.
