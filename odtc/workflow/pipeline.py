@@ -1,9 +1,11 @@
 """The steps of a run by their names, and the functions of `odtc` that run them: `build` and `fit`."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from odtc.base import deadline
 from odtc.base.registry import did_you_mean
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read, read_arrays
@@ -259,11 +261,11 @@ def frontier(
     ------
     DataError, ChoiceError
     """
+    began, texts = time.monotonic(), varied(vary)
     data, model, depth = labelled(data, y, FORMULATIONS.able(SearchesItself)[0], depth, keywords)
-    texts = varied(vary)
     spec = replace(RunSpec.from_keywords(model, depth, {**keywords, "time_limit": time_limit}), fitting=True)
     problem = pose_run(spec, data, later=texts[:1])
-    return Frontier(problem, vary, points_of(problem, texts, time_limit))
+    return Frontier(problem, vary, points_of(problem, texts, deadline.limit_left(began, time_limit)))
 
 
 def certify(
@@ -286,7 +288,7 @@ def certify(
     lambda_ : float
         Price of a branch node: (1-λ) errors + λ branch nodes.
     time_limit : float or None
-        Wall seconds for the search; then the certificate is of the bound reached.
+        Wall seconds to read, search and make the certificate; then it is of the bound reached. Its check follows.
     **keywords
         Those of `build` but `model`, such as `constraints` and `encoding`.
 
@@ -302,8 +304,9 @@ def certify(
     """
     from odtc.workflow.provenance import certifying  # with the checkers, which other runs do not need
 
-    source = Path(data) if isinstance(data, str | Path) else None
+    began, source = time.monotonic(), Path(data) if isinstance(data, str | Path) else None
     data, model, depth = labelled(data, y, FORMULATIONS.able(Certifies)[0], depth, keywords)
     given = {**keywords, "params": {**(keywords.get("params") or {}), "lambda": lambda_}}
-    spec = replace(RunSpec.from_keywords(model, depth, given), fitting=False)
-    return certifying.certify(pose_run(spec, data), time_limit, source)
+    spec = replace(RunSpec.from_keywords(model, depth, {**given, "time_limit": time_limit}), fitting=False)
+    problem = pose_run(spec, data)
+    return certifying.certify(problem, deadline.limit_left(began, time_limit), source)

@@ -74,6 +74,36 @@ def test_one_search_finds_what_a_search_for_each_number_finds(text, monkeypatch)
     ]
 
 
+def test_no_number_is_begun_after_the_limit(monkeypatch):
+    """Numbers between the ends have the tree of a tighter one; on a large table each took a second after the limit."""
+    problem = pipeline.pose(MONKS_1, "dpflow", 2, encoding="onehot", constraints=("leaf_rows >= 20",), fitting=True)
+    begun, search = [], dpflow.search
+
+    def counted(posed, *given):
+        begun.append(posed)
+        return search(posed, *given)
+
+    monkeypatch.setattr(dpflow, "frontier", lambda *of: None)
+    monkeypatch.setattr(dpflow, "search", counted)
+    points = frontier(problem, varied("recall[1] >= 0.5:0.9:0.05"), 1e-9)
+    assert len(begun) <= 3  # without the constraint, and the two ends
+    for point in points:
+        given = point.constraint
+        assert point.heap is not None and given.holds(given.module.value(problem.encoded, given, point.heap))
+
+
+def test_the_limit_of_a_frontier_holds_for_reading_too(monkeypatch):
+    given = []
+
+    def noted(problem, texts, time_limit, *others):
+        given.append(time_limit)
+        return frontier(problem, texts, time_limit, *others)
+
+    monkeypatch.setattr(pipeline, "points_of", noted)
+    odtc.frontier(MONKS_1, "recall[1] >= 0.5:0.6:0.05", 1, time_limit=20)
+    assert given[0] < 20
+
+
 @pytest.mark.parametrize("text", ["leaf_precision >= 0.5:0.95:0.05", "leaf_rows >= 10:100:15"])
 def test_numbers_of_leaves_have_the_optima_of_their_own_searches(text):
     """Some are told by the tree of a looser number, the others by searches that share their bounds."""

@@ -31,8 +31,9 @@ def takes_stumps(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
     """Whether this search is one for a problem with these scales, int (tests,)."""
     if problem.depth != 2 or (scale.max(initial=0) + 1) * len(problem.X) > MOST_CELLS:
         return False
-    pairs = np.unique(np.stack([scale, problem.column]), axis=1)
-    return bool(len(np.unique(pairs[0])) == pairs.shape[1])  # the tests of a scale are of one column
+    of = np.zeros(int(scale.max(initial=0)) + 1, problem.column.dtype)
+    of[scale] = problem.column
+    return bool((of[scale] == problem.column).all())  # the tests of a scale are of one column
 
 
 class StumpSearch(ThresholdSearch):

@@ -1,5 +1,6 @@
 """`odtc certify`: the best tree with few numbers by which anyone can check it; `verify --certificate` does."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -22,7 +23,10 @@ def certify(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            "--time-limit", min=0.0, help="Seconds for the search; then the certificate is of the bound reached."
+            "--time-limit",
+            min=0.0,
+            help="Seconds to read, search and write the certificate; then it is of the bound reached. "
+            "Its check follows.",
         ),
     ] = None,
     o: Annotated[
@@ -32,14 +36,16 @@ def certify(
 ) -> None:
     """Find the best tree by dynamic programming, and write a proof that `odtc verify --certificate` checks."""
     from odtc.base.atomic_write import require_beside, require_writable
+    from odtc.base.deadline import limit_left
     from odtc.problem.formulation import FORMULATIONS, Certifies
     from odtc.verification.certificate import SUFFIX
     from odtc.workflow.messages import read_notes
     from odtc.workflow.posing import pose_run
     from odtc.workflow.provenance import certifying
 
+    began = time.monotonic()
     spec = replace(spec.with_model(model=FORMULATIONS.able(Certifies)[0], params={"lambda": lambda_}), fitting=False)
-    problem = pose_run(spec, data)
+    problem = pose_run(spec.with_solving(time_limit=time_limit), data)
     for note in read_notes(problem.encoded.dataset):
         console.say(note)
     path = o or Path(f"{problem.encoded.name}_d{spec.model.depth}{SUFFIX}")
@@ -47,7 +53,7 @@ def certify(
     tree = certifying.tree_beside(path)
     for file in (path, tree):
         require_writable(file, data)
-    found = certifying.certify(problem, time_limit, data)
+    found = certifying.certify(problem, limit_left(began, time_limit), data)
     proof, done = found.proof, found.fit
     if done is None:
         found.write_to(path)

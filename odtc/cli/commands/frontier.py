@@ -1,5 +1,6 @@
 """`odtc frontier`: what a constraint costs, as the best tree for each of its numbers."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -36,20 +37,22 @@ def frontier(
     as_json: Json = False,
 ) -> None:
     """Find the best tree for each number of a constraint, each with its proof."""
+    from odtc.base.deadline import limit_left
     from odtc.workflow.constrained.exact_frontier import Frontier
     from odtc.workflow.constrained.frontier import SUFFIX, varied
     from odtc.workflow.constrained.frontier import frontier as points_of
     from odtc.workflow.messages import read_notes
     from odtc.workflow.posing import pose_run
 
-    texts = varied(vary)
+    began, texts = time.monotonic(), varied(vary)
     if o is not None:
         o = _expect_writable(o)
     spec = replace(spec.with_model(model="dpflow"), fitting=True)
     problem = pose_run(spec, data, later=texts[:1])
     for note in read_notes(problem.encoded.dataset):
         console.say(note)
-    curve = Frontier(problem, vary, points_of(problem, texts, spec.solving.time_limit, console.say))
+    left = limit_left(began, spec.solving.time_limit)
+    curve = Frontier(problem, vary, points_of(problem, texts, left, console.say))
     files, refused = [], None
     try:
         if o is not None and o.name.endswith(SUFFIX):

@@ -97,7 +97,7 @@ def frontier(
     problem: Problem, texts: list[str], time_limit: float | None = None, say: Callable[[str], None] = lambda text: None
 ) -> list[Point]:
     """The points of a frontier, in the order of the texts; after Ctrl-C or SIGTERM, and at the time limit, what is then
-    known of each.
+    known of each: no number is begun after the limit but the two at the ends, if no tree is known that keeps them.
 
     Parameters
     ----------
@@ -119,6 +119,9 @@ def frontier(
 
     def left() -> float | None:
         return None if until is None else max(deadline.MOMENT, until - time.monotonic())
+
+    def is_over() -> bool:
+        return until is not None and time.monotonic() > until
 
     starts: list[HeapTree | None] = [None] * len(given)
     if until is not None and not TASKS.get(task).MOMENTS:
@@ -179,7 +182,7 @@ def frontier(
 
     def between(low: int, high: int) -> None:
         """Fills the places between two that are known, the looser first."""
-        if high - low < 2 or stopped:
+        if high - low < 2 or stopped or is_over():
             return
         loose, tight = points[low], points[high]
         same = loose.ended == tight.ended == "infeasible"
@@ -199,10 +202,12 @@ def frontier(
         if not stopped:
             tighter(last, points[0], None)
     else:
-        search(last, 0.0, None)
-        if last and not stopped:
-            search(0, 0.0, points[last].heap)
-    if not stopped:
+        for place in (last, 0) if last else (0,):
+            start = points[last].heap if last in points else None
+            known = start is not None or starts[place] is not None or free.point(loose_first[place]) is not None
+            if not stopped and not (known and is_over()):
+                search(place, 0.0, start)
+    if not stopped and 0 in points and last in points:
         between(0, last)
     if stopped:
         say("interrupted: the numbers that were not searched have what their neighbours tell")
