@@ -42,9 +42,12 @@ class Column:
         If the column is held as numbers: these, NaN if missing; `cells` and `code` are then empty.
     held_padded : str or None
         If it is held as numbers: a cell with zeros before its number, of those that were looked at as words.
+    held_merged : (str, str) or None
+        The same of two cells whose numbers are one double.
     """
 
     held_padded: str | None = None
+    held_merged: tuple[str, str] | None = None
 
     def __init__(self, name: str, dtype, cells: pl.Series, code: np.ndarray, values: np.ndarray | None, place: str):
         self.name, self.dtype, self.cells, self.code, self.values, self.place = name, dtype, cells, code, values, place
@@ -53,6 +56,11 @@ class Column:
     def padded(self) -> str | None:
         """A cell that is written as a code is, with zeros before its number; None if there is none."""
         return self.held_padded if self.values is not None else column_types.padded_cell(self.cells)
+
+    @property
+    def merged(self) -> tuple[str, str] | None:
+        """Two cells whose numbers differ and are one double; None if there are none."""
+        return self.held_merged if self.values is not None else column_types.merged_cells(self.cells)
 
     @property
     def missing(self) -> np.ndarray:
@@ -173,6 +181,7 @@ class ColumnCoder:
         self._clean_type, self._place_of, self._codes = empty.dtype, {}, []
         self._values: list[np.ndarray] | None = None
         self._padded: str | None = None
+        self._merged: tuple[str, str] | None = None
         declared = isinstance(series.dtype, (pl.Categorical, pl.Enum))
         self._keep_words = keep_words or declared
 
@@ -198,7 +207,7 @@ class ColumnCoder:
         values = None if self._values is None else np.concatenate(self._values)
         self._codes, self._values = [], None
         column = Column(self.name, self.dtype, self._cells, code, values, self.place)
-        column.held_padded = self._padded
+        column.held_padded, column.held_merged = self._padded, self._merged
         return column
 
     @property
@@ -224,6 +233,7 @@ class ColumnCoder:
             self._keep_words = True
             return
         self._padded = column_types.padded_cell(self._cells)
+        self._merged = column_types.merged_cells(self._cells)
         self._values = [table[code] for code in self._codes]
         self._codes, self._place_of = [], {}
         self._known = Known(self._known.cells.head(0), self._known.number[:1])

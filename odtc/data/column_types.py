@@ -4,7 +4,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ PADDED = re.compile(r"[+-]?0[0-9]")
 # From here on neighbouring integers are the same double, so names are kept as they are written.
 AS_NAMES = "name the column in --categorical, or leave it out"
 EXACT = 2.0**53
+TOLD_DIGITS = 15  # of decimals, which doubles tell apart
 MOSTLY = 20  # times as many numbers as words in a column, and words are remarked on
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+(e[-+]?\d+)?\s*", re.IGNORECASE)
 
@@ -143,6 +144,28 @@ def padded_cell(cells: pl.Series) -> str | None:
         return None
     found = cells.filter(cells.str.contains(f"^(?:{PADDED.pattern})"))
     return found[0] if len(found) else None
+
+
+def merged_cells(cells: pl.Series) -> tuple[str, str] | None:
+    """Two of some different cells whose numbers differ and are one double, as 0.12345678901234567 and …68; None if
+    there are none. Whole numbers from 2^53 on are the concern of `expect_apart`."""
+    if cells.dtype != pl.String:
+        return None
+    long = cells.str.len_bytes() > TOLD_DIGITS
+    if not (long | cells.str.contains("[eE]-[0-9]{3}")).any():
+        return None
+    values = finite_numbers(cells)
+    twice = cells.filter(values.is_duplicated() & values.is_not_null() & (values.abs() < EXACT))
+    first: dict[float, tuple[Decimal, str]] = {}
+    for cell, value in zip(twice.to_list(), finite_numbers(twice).to_list()):
+        try:
+            exact = Decimal(cell.strip())
+        except InvalidOperation:
+            continue
+        other, text = first.setdefault(value + 0.0, (exact, cell))
+        if other != exact:
+            return text, cell
+    return None
 
 
 def _as_numbers(column: pl.Series) -> pl.Series:

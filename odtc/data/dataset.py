@@ -82,6 +82,7 @@ class Dataset:
     copies: np.ndarray | None = None  # int64 (rows,): rows of the file that each is; 1 by default
     # (column, cell) of columns of numbers with a cell that is written as a code is, such as 00123.
     padded: tuple[tuple[str, str], ...] = ()
+    merged: tuple[tuple[str, str, str], ...] = ()  # (column, cell, cell) whose numbers differ and are one double
 
     def __post_init__(self):
         if self.aside_X is None:

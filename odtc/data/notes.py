@@ -227,6 +227,17 @@ def _codes(dataset: Dataset) -> Iterator[Note]:
         )
 
 
+def _merged(dataset: Dataset) -> Iterator[Note]:
+    """Columns of numbers of more digits than doubles hold."""
+    for name, cell, other in dataset.merged:
+        yield Note(
+            name,
+            "digits",
+            f"column {name!r} has numbers that a double does not tell apart ({cell} and {other}), so that no test does; "
+            "subtract a number that they have in common, or round them",
+        )
+
+
 def _most(levels, looks) -> bool:
     """Whether most of the levels look like something."""
     return bool(levels) and sum(map(bool, map(looks, levels))) >= SHARE * len(levels)
@@ -341,5 +352,5 @@ def _columns(dataset: Dataset) -> Iterator[tuple[Feature, np.ndarray]]:
         yield feature, dataset.X[:, at]
 
 
-REMARKS = (_header, _index, _many_numbers, _identifiers, _codes, _levels, _constants, _telling, _rare_classes)
+REMARKS = (_header, _index, _many_numbers, _identifiers, _codes, _merged, _levels, _constants, _telling, _rare_classes)
 OF_CLASSES = (_many_numbers, _telling, _rare_classes)  # that count the rows of classes

@@ -284,6 +284,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) 
     advice = "correct it, or name the column in --categorical"
     numbers = {n: columns[n].numbers(advice) for n, kind in zip(names, kinds) if kind == NUMERIC}
     padded = [(n, cell) for n in numbers if n not in numeric and (cell := columns[n].padded)]
+    merged = [(n, *cells) for n in numbers if (cells := columns[n].merged)]
     weight = np.ones(n_rows)
     if weights:
         weight = column_types.expect_weights(columns[weights].numbers().cells(), weights, place)
@@ -333,6 +334,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) 
         aside_X=aside_X,
         task=how.task,
         padded=tuple(padded),
+        merged=tuple(merged),
     )
     return task.labelled(rows, asked, how, place)
 

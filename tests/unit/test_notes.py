@@ -59,6 +59,9 @@ def test_an_ordinary_table_has_no_remark():
         ("spelling", [["red", "blue", "Red"][at % 3] for at in range(N)]),
         ("code", [f"{at % 7:05}" for at in range(N)]),
         ("code", ["00123" if at % 5 == 0 else f"{at % 7}" for at in range(N)]),
+        ("digits", [f"{at % 2}.1111111111111111111{at % 7}" for at in range(N)]),
+        ("digits", [f"1700000000.{at % 2}2345678{at % 9}" for at in range(N)]),
+        ("digits", [("0", "2e-400", "1")[at % 3] for at in range(N)]),
         ("levels", [f"street {at % 30}" for at in range(N)]),
         ("constant", [3] * N),
         ("leak", table()["y"]),
@@ -225,3 +228,17 @@ def test_codes_of_a_column_that_is_held_as_numbers_are_remarked_on(tmp_path, mon
     monkeypatch.setattr("odtc.data.column_coding.MOST_WORDS", 5)
     pl.DataFrame(table(zip=[f"{at:05}" for at in range(N)])).write_csv(tmp_path / "codes.csv")
     assert ("zip", "code") in {(note.column, note.kind) for note in notes_on(read(tmp_path / "codes.csv"))}
+
+
+def test_long_decimals_that_doubles_tell_apart_are_no_remark(tmp_path):
+    cells = [f"{at % 7}.{at % 2}00000000000000000" for at in range(N)]
+    cells = ["0.10" if at % 4 == 0 else cell for at, cell in enumerate(cells)]
+    pl.DataFrame(table(long=cells)).write_csv(tmp_path / "long.csv")
+    assert not [note for note in notes_on(read(tmp_path / "long.csv")) if note.kind == "digits"]
+
+
+def test_decimals_of_a_column_that_is_held_as_numbers_are_remarked_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("odtc.data.column_coding.MOST_WORDS", 5)
+    pl.DataFrame(table(at=[f"0.1111111111111111111{at}" for at in range(N)])).write_csv(tmp_path / "digits.csv")
+    (note,) = [note for note in notes_on(read(tmp_path / "digits.csv")) if note.kind == "digits"]
+    assert "0.11111111111111111110 and 0.11111111111111111111" in note.text

@@ -194,7 +194,7 @@ def together(found: list[Cells], parts: Iterable[list[Column]], place: str) -> l
     """The columns of parts that follow one another; `found` are the cells of all of them."""
     numbers = [{cell: k for k, cell in enumerate(one.cells.to_list(), 1)} for one in found]
     arrays = [np.empty(one.rows, float if one.held else kind_for(len(one.cells) + 1)) for one in found]
-    begin, padded = 0, [None] * len(found)
+    begin, padded, merged = 0, [None] * len(found), [None] * len(found)
     for part in filter(None, parts):
         end = begin
         for one, array, number, column in zip(found, arrays, numbers, part, strict=True):
@@ -202,14 +202,15 @@ def together(found: list[Cells], parts: Iterable[list[Column]], place: str) -> l
             end = begin + len(rows)
             array[begin:end] = rows
         padded = [before or column.padded for before, column in zip(padded, part, strict=True)]
+        merged = [before or column.merged for before, column in zip(merged, part, strict=True)]
         begin = end
     none = np.zeros(0, np.uint8)
     columns = [
         Column(one.name, one.dtype, one.cells, none if one.held else array, array if one.held else None, place)
         for one, array in zip(found, arrays)
     ]
-    for column, cell in zip(columns, padded):
-        column.held_padded = cell
+    for column, cell, cells in zip(columns, padded, merged):
+        column.held_padded, column.held_merged = cell, cells
     return columns
 
 
