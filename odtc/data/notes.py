@@ -233,7 +233,7 @@ def _merged(dataset: Dataset) -> Iterator[Note]:
         yield Note(
             name,
             "digits",
-            f"column {name!r} has numbers that a double does not tell apart ({cell} and {other}), so that no test does; "
+            f"column {name!r} has numbers that a double does not tell apart ({cell} and {other}), so no test does; "
             "subtract a number that they have in common, or round them",
         )
 

@@ -300,7 +300,7 @@ def test_a_regression_from_data_to_numbers_in_sql_and_python(tmp_path):
     assert facts["judged"]["training"]["squared_error"] == pytest.approx(facts["objective"])
     numbers = [float(word) for word in said(tmp_path, "predict", "m.tree.json", "r.csv").split()[1:]]
     assert ((y - numbers) ** 2).sum() == pytest.approx(facts["objective"])
-    assert "95 % of the mean" in said(tmp_path, "show", "m.tree.json")
+    assert "(95 %)" in said(tmp_path, "show", "m.tree.json")
     (tmp_path / "m.py").write_text(said(tmp_path, "export", "m.tree.json", "--to", "python"))
     with (tmp_path / "r.csv").open() as stream:
         done = subprocess.run([sys.executable, "m.py"], cwd=tmp_path, stdin=stream, capture_output=True, check=True)
@@ -895,7 +895,7 @@ def test_a_table_of_a_task_is_inspected_and_refitted_near_its_old_tree(fitted_ta
     assert refused.code == 1 and f"the task of the old tree, {name}" in refused.err
 
 
-@pytest.mark.parametrize(("name", "words"), [("regression", "95 % of the mean"), ("median", "half of them")])
+@pytest.mark.parametrize(("name", "words"), [("regression", "(95 %)"), ("median", "half of them")])
 def test_a_number_is_explained_by_how_many_rows_came_there(fitted_tasks, name, words):
     told = said(fitted_tasks, "explain", f"{name}1.tree.json", "r.csv", "--row", 1)
     first, step, last = told.splitlines()[:3]

@@ -47,7 +47,7 @@ def test_without_a_certificate_or_its_rows_nothing_is_checked():
     [
         (ChoiceError("no such certificate"), None, Termination.OPTIMAL, "no such certificate"),
         (CertificateError("it lies"), False, Termination.UNKNOWN, "the certificate of the search was refused: it lies"),
-        (TimeLimitReached("late"), None, Termination.OPTIMAL, "its certificate was not checked, for want of time"),
+        (TimeLimitReached("late"), None, Termination.OPTIMAL, "no time was left to check the proof by its certificate"),
         (KeyboardInterrupt(), None, Termination.OPTIMAL, "an interruption ended the check"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",

@@ -161,6 +161,8 @@ def _scope(proof) -> dict:
 
 
 def _steps(proof) -> str:
+    if proof.steps == {"n_targets": 0}:
+        return "no targets, as rows alike in every test cost as much"
     named = {name.removeprefix("n_").replace("_", " "): count for name, count in proof.steps.items()}
     return ", ".join(f"{count:,} {name.removesuffix('s') if count == 1 else name}" for name, count in named.items())
 

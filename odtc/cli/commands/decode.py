@@ -26,7 +26,8 @@ def decode(
     solver_template: RawOf = None,
     data: MovedData = None,
     o: Annotated[
-        Path | None, typer.Option("-o", metavar="TREE.json", help="By default STEM.tree.json beside the solution.")
+        Path | None,
+        typer.Option("-o", metavar="TREE.json", help="Or a STEM, for STEM.tree.json; by default that of the solution."),
     ] = None,
     simplify: Annotated[
         bool, typer.Option("--simplify", help="Write the tree without the branch nodes that no row needs.")
@@ -40,7 +41,9 @@ def decode(
     from odtc.workflow.messages import needless_text
 
     model, solution, opened = artifacts.open_solution(solution_file, manifest, log, solver_template)
-    target = o or Path(f"{artifacts.stem_of(solution_file)}.tree.json")
+    target = Path(f"{artifacts.stem_of(solution_file)}.tree.json") if o is None else o
+    if not target.suffix and not target.is_file():
+        target = Path(f"{target}.tree.json")
     require_writable(target, solution_file, opened.path, log)
     _expect_solution(model, solution, as_json)
     dataset, note = artifacts.selected_data(opened, data)

@@ -107,9 +107,11 @@ def leaf_words(sums, classes, curve=(), goal="") -> str:
     if n < 2 or variance <= n * ROUNDED * sums[4] / sums[1]:
         return "sd 0"
     deviation = float(np.sqrt(variance * n / (n - 1)))
+    if not deviation:  # equal numbers tell nothing of how far their mean is off
+        return "sd 0"
     half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * deviation / np.sqrt(n)
     mean = answer(sums)
-    return f"sd {deviation:.4g}, {100 * CONFIDENCE:.0f} % of the mean {mean - half:.6g} to {mean + half:.6g}"
+    return f"sd {deviation:.4g}, mean {mean - half:.6g} to {mean + half:.6g} ({100 * CONFIDENCE:.0f} %)"
 
 
 def numbers(sums: np.ndarray) -> np.ndarray:

@@ -142,11 +142,14 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
         return Certified(False, Termination.UNKNOWN, f"the certificate of the search was refused: {reason}")
     except TimeLimitReached:
         return Certified(
-            None, why=f"the proof is that of the search; its certificate was not checked, for want of time, {CERTIFY}"
+            None,
+            why=f"the search has proved the tree; no time was left to check the proof by its certificate: {CERTIFY}",
         )
     except KeyboardInterrupt:
         deadline.end_soon()
-        return Certified(None, why=f"the proof is that of the search; an interruption ended the check, {CERTIFY}")
+        return Certified(
+            None, why=f"the search has proved the tree; an interruption ended the check by its certificate: {CERTIFY}"
+        )
     # Sums that are no whole numbers of a unit may have trees that differ by less than any proof tells apart.
     near = sums and is_proved(proof.objective, proof.bound)
     same = paid == proof.objective or abs(paid - proof.objective) <= getattr(proof, "off", 0.0)
