@@ -1,4 +1,4 @@
-"""Words that a stranger stumbled over: the name of a decoded tree, a proof that needs no targets, intervals of means."""
+"""Words that a stranger stumbled over: the name of a decoded tree, a proof without targets, intervals of means."""
 
 import pytest
 
