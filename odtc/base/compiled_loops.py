@@ -9,14 +9,17 @@ import functools
 import hashlib
 import importlib.util
 import os
+import time
 import types
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from odtc.base import threads
+from odtc.base import deadline, threads
 
 VARIABLE = "ODTC_COMPILED"  # of the environment: "never" or "always" settles what is compiled
+LOADING = 0.4  # CPU seconds without compiled loops, after which they are loaded if they are on disk
+AGAIN = 0.5  # seconds until loops are looked for again on disk: another process may have compiled them
 
 
 def wish() -> str:
@@ -27,6 +30,64 @@ def wish() -> str:
 def may_compile() -> bool:
     """Whether numba is installed, and the environment does not say never."""
     return wish() != "never" and importlib.util.find_spec("numba") is not None
+
+
+class Repaid:
+    """Loops that can be done without, taken compiled once that pays: if they are on disk, after a moment of work, else
+    once this process has spent as long without them as numba takes to compile them.
+
+    Parameters
+    ----------
+    load : called for the compiled loops
+    seconds : CPU seconds that numba compiles them in, about
+    apart : called, with CPU seconds spent that pay for a process apart, to have them compiled there; tells whether that
+        goes on
+    """
+
+    def __init__(self, load: Callable[[], Any], seconds: float, apart: Callable[[float], bool] = lambda spent: False):
+        self._load, self._seconds, self._apart = load, seconds, apart
+        self._spent, self._early = 0.0, 0.0
+        self._made: Any = None
+        self._lacking = False
+
+    def loops(self, ahead: float) -> Any:
+        """The compiled loops; None if as many CPU seconds as lie `ahead` are to be spent without."""
+        if (wished := wish()) == "never":
+            return None
+        matters = wished == "always" or self._spent + ahead > LOADING
+        if self._made is None and matters and not self._lacking and may_compile():
+            try:
+                self._made = self._load() if wished == "always" or self._pays(self._spent + ahead) else None
+            except ImportError:  # a numba that this numpy is too new for
+                self._lacking = True
+        return self._made
+
+    def spend(self, seconds: float) -> None:
+        """So many CPU seconds were spent without compiled loops."""
+        self._spent += seconds
+
+    def _pays(self, spent: float) -> bool:
+        if time.monotonic() < self._early:
+            return False
+        if is_on_disk(self._load()):
+            return True
+        self._early = time.monotonic() + AGAIN
+        left = deadline.seconds_left()
+        return not self._apart(spent) and spent > self._seconds and (left is None or left > 2 * self._seconds)
+
+
+def is_on_disk(function: Any) -> bool:
+    """Whether a function of `compile_loops` was compiled before, so that loading it takes a moment."""
+    try:
+        return bool(function._cache._cache_file._load_index())
+    except (OSError, AttributeError):  # numba shows this in no other way; not knowing costs a few seconds
+        return False
+
+
+def place(function: Any) -> Path | None:
+    """The folder in which a function of `compile_loops` stays on disk; None if no folder can be written."""
+    cache = function._cache
+    return Path(cache.cache_path) if hasattr(cache, "_cache_file") else None
 
 
 def compile_loops(names: Sequence[str], among: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from odtc.base.compiled_loops import compile_loops, may_compile, wish
+from odtc.base.compiled_loops import compile_loops, is_on_disk, may_compile, wish
 from odtc.errors import CertificateError
 from odtc.verification import pair_kernel
 from odtc.verification.node_cuts import Rows
@@ -79,6 +79,6 @@ def _compiled():
 def on_disk() -> bool:
     """Whether the kernel was compiled before, so that loading it takes a moment."""
     try:
-        return bool(_compiled()._cache._cache_file._load_index())
-    except (ImportError, OSError, AttributeError):  # numba shows this in no other way; not knowing costs a few seconds
+        return is_on_disk(_compiled())
+    except ImportError:  # a numba that this numpy is too new for
         return False

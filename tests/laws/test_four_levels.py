@@ -81,9 +81,9 @@ def test_a_checker_bounds_all_trees_at_once_as_one_after_the_other(monkeypatch, 
     rows, price = np.flatnonzero(rank[:, 0] <= 1 + seed % 2), Fraction(seed % 3, 4) * measure.unit
     every = leaf_sums.LeafSumsBound(rank, measure, price, law == "likelihood")
     bounds = []
-    for gains in (every_tree.side_gains, lambda *_: None):
-        monkeypatch.setattr(leaf_sums, "side_gains", gains)
-        monkeypatch.setattr(every, "_kernel", lambda n_rows, gains=gains: gains is every_tree.side_gains or None)
+    monkeypatch.setattr(every_tree.COMPILED, "_made", None)
+    for wished in ("always", "never"):
+        monkeypatch.setenv("ODTC_COMPILED", wished)
         monkeypatch.setattr(every, "_sides", lambda *_: None)
         bounds.append(every.least(rows, depth, leaf_sums.ALL, Fraction(0), exact=False))
     assert bounds[0] > 0 and bounds[0] == pytest.approx(bounds[1], rel=1e-9, abs=1e3 * measure.near)

@@ -531,6 +531,28 @@ def test_what_roots_of_two_levels_cost_is_the_same_in_numpy_and_in_loops(law, li
     assert stumps[2] == pytest.approx([cost for _, costs in plain for cost in costs], rel=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_two_levels_in_numpy_have_the_numbers_of_the_loops(seed, monkeypatch):
+    """To the last digit, or the tree would depend on what is on disk; so blocks of any size."""
+    from odtc.algorithms.moments import depth_two_numpy, kernels, laws
+
+    rng = np.random.default_rng(seed)
+    monkeypatch.setattr(depth_two_numpy, "CELLS", (1, 20, 1 << 16)[seed % 3])
+    n, law = int(rng.integers(1, 40)), seed // 3 % 2
+    code = rng.integers(0, rng.integers(1, 15), (int(rng.integers(1, 5)), n)).astype(np.int32)
+    w, s = rng.choice([1.0, 0.5, 1.3], n), np.round(rng.normal(size=n), 2)
+    if law == laws.LIKELIHOOD:
+        w, s = rng.random(n) + 0.01, rng.integers(0, 2, n).astype(float)
+    moments = np.stack([w, s * w if law == laws.SQUARE else s, rng.integers(1, 3, n).astype(float)])
+    rows = np.sort(rng.choice(n, rng.integers(1, n + 1), replace=False))
+    ends = float(rng.choice([1, 1, 2, 4])), float(rng.choice([3, 4]))
+    given = code, code.max(axis=1).astype(np.int64) + 1, moments, rows, ends, float(rng.choice([0.0, 0.1])), law
+    given = *given, laws.smallest(law, moments)
+    found = depth_two_numpy.depth_two(*given[:5], given[5:])
+    assert found[1:] == kernels.depth_two(*given)[1:]
+    assert found[0] == pytest.approx(kernels.depth_two(*given)[0], rel=0 if law == laws.SQUARE else 1e-12, abs=0)
+
+
 def tried_at_random(rng: np.random.Generator, rank: np.ndarray) -> list:
     """Cuts that a certificate could have tried on some rows, of which some sides are not bounded."""
     cuts = [(g, int(cut)) for g, column in enumerate(rank.T) for cut in np.unique(column)[:-1]]

@@ -1,12 +1,13 @@
 """Compiled loops that numba keeps on disk."""
 
 import _thread
+import importlib
 import importlib.util
 import threading
 
 import pytest
 
-from odtc.base import compiled_loops, threads
+from odtc.base import compiled_loops, deadline, threads
 
 
 def module(path, text: str):
@@ -28,6 +29,50 @@ def test_loops_are_compiled_anew_if_one_that_they_call_has_changed_in_another_fi
         compiled = compiled_loops.compile_loops(("inner", "outer"), {"inner": inner, "outer": outer})
         assert compiled(5) == told
     assert compiled.stats.cache_hits  # what has not changed is taken from disk
+
+
+def of_loops(monkeypatch, on_disk=False, seconds=8.0, apart=lambda spent: False, wished=""):
+    """Loops that compiling would take so many seconds for."""
+    monkeypatch.setattr(compiled_loops, "is_on_disk", lambda function: on_disk)
+    monkeypatch.setattr(compiled_loops, "may_compile", lambda: True)
+    monkeypatch.setenv(compiled_loops.VARIABLE, wished)
+    monkeypatch.setattr(compiled_loops, "AGAIN", 0.0)
+    return compiled_loops.Repaid(lambda: "compiled", seconds, apart)
+
+
+def test_loops_are_compiled_once_as_long_was_spent_without(monkeypatch):
+    loops = of_loops(monkeypatch)
+    assert loops.loops(7.0) is None
+    loops.spend(3.0)
+    assert loops.loops(4.0) is None and loops.loops(6.0) == "compiled"
+    assert loops.loops(0.0) == "compiled"  # they cost nothing more
+
+
+def test_loops_on_disk_are_loaded_for_less(monkeypatch):
+    loops = of_loops(monkeypatch, on_disk=True)
+    assert loops.loops(0.1) is None and loops.loops(1.0) == "compiled"
+
+
+def test_no_loops_are_compiled_that_a_limit_leaves_no_time_for_or_a_process_apart_compiles(monkeypatch):
+    assert of_loops(monkeypatch, apart=lambda spent: spent > 5).loops(9.0) is None
+    with deadline.within(10.0):
+        assert of_loops(monkeypatch).loops(9.0) is None
+    with deadline.within(100.0):
+        assert of_loops(monkeypatch).loops(9.0) == "compiled"
+
+
+def test_the_environment_settles_what_is_compiled(monkeypatch):
+    assert of_loops(monkeypatch, wished="never").loops(99.0) is None
+    assert of_loops(monkeypatch, wished="always").loops(0.0) == "compiled"
+    loops = of_loops(monkeypatch)
+    monkeypatch.setattr(compiled_loops, "may_compile", lambda: False)
+    assert loops.loops(99.0) is None
+
+
+def test_a_numba_that_cannot_be_imported_is_done_without(monkeypatch):
+    loops = of_loops(monkeypatch)
+    monkeypatch.setattr(loops, "_load", lambda: importlib.import_module("odtc.no_such_module"))
+    assert loops.loops(99.0) is None and loops.loops(99.0) is None
 
 
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])

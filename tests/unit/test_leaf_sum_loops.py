@@ -9,7 +9,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from odtc.verification.leaf_sums import ALL, LeafSumsBound, Limit, check_leaf_sums, kernel, tried_cuts, two_levels
+from odtc.base.compiled_loops import VARIABLE
+from odtc.verification.leaf_sums import ALL, LeafSumsBound, Limit, check_leaf_sums, tried_cuts, two_levels
 from odtc.verification.leaf_sums.likelihood import Likelihood
 from odtc.verification.leaf_sums.squares import Squares
 from tests.unit.test_forged_leaf_sums import CELLS, numbers, times, true
@@ -69,6 +70,16 @@ def test_every_root_of_two_levels_has_its_best_tree(law, least, leaves):
         assert found[2] == pytest.approx(list(wanted.values()), rel=1e-12, abs=1e-9)
 
 
+def take_loops(patch, plain):
+    """Lets the checker take the loops as plain Python, or numpy alone."""
+    patch.setenv(VARIABLE, "always" if plain else "never")
+    patch.setattr(two_levels.COMPILED, "_load", lambda: two_levels.root_costs)
+    patch.setattr(tried_cuts.COMPILED, "_load", lambda: tried_cuts.side_costs)
+    for loops in (two_levels.COMPILED, tried_cuts.COMPILED):
+        patch.setattr(loops, "_made", None)
+    patch.setattr(tried_cuts, "_compiled", lambda: (tried_cuts.side_costs, tried_cuts.least_of_cuts))
+
+
 @pytest.fixture(autouse=True)
 def hashes_overflow():
     """As compiled loops do it, without a warning."""
@@ -99,11 +110,8 @@ def test_tried_cuts_give_the_same_bound_at_once_and_one_by_one(task, monkeypatch
         found = []
         for plain in (False, True):
             with monkeypatch.context() as patch:
-                patch.setattr("odtc.verification.leaf_sums.kernel", lambda _, own=plain: own and two_levels.root_costs)
-                patch.setattr(tried_cuts, "_compiled", lambda: (tried_cuts.side_costs, tried_cuts.least_of_cuts))
+                take_loops(patch, plain)
                 bound, rows = bounds(task, seed=seed)
-                bound.compiled = two_levels.root_costs if plain else None
-                patch.setattr(LeafSumsBound, "_kernel", lambda self, n: self.compiled)
                 part = rows if seed % 2 else rows[3:]
                 found.append(bound.least(part, 3, listed(bound.rank[part], seed), Fraction(0), exact=False))
                 near = 8 * bound.near
@@ -146,17 +154,6 @@ def test_a_cut_that_is_tried_twice_or_parts_no_rows_is_left_to_others(monkeypatc
     assert own.bound(rows, [[0, 0, 0, 0], [0, 0, 0, 0]]) is None
     assert own.bound(rows, [[0, 99, 0, 0]]) is None and own.bound(rows, [[0, -1, 0, 0]]) is None
     assert own.bound(rows[:0], [[0, 0, 0, 0]]) is None and own.bound(rows, [[0, 0, 0]]) is None
-
-
-def test_the_loops_are_compiled_for_much_work_or_if_that_is_asked_for(monkeypatch):
-    monkeypatch.setattr(two_levels, "compiled_roots", lambda: "compiled")
-    monkeypatch.delitem(two_levels.sys.modules, "numba", raising=False)
-    monkeypatch.setattr(two_levels, "may_compile", lambda: True)
-    for wished, work, wanted in (("", 1.0, None), ("", 1e9, "compiled"), ("always", 1.0, "compiled")):
-        monkeypatch.setattr(two_levels, "wish", lambda wished=wished: wished)
-        assert kernel(work) == wanted
-    monkeypatch.setattr(two_levels, "may_compile", lambda: False)
-    assert kernel(1e9) is None
 
 
 @pytest.mark.parametrize("depth", [3, 4])
@@ -209,14 +206,13 @@ def test_a_side_of_three_levels_of_which_nothing_was_tried_is_bounded_by_nothing
 
 def test_cuts_that_part_some_rows_alike_are_one_cut_among_the_rows_that_there_are(monkeypatch):
     """At the rank below the cut that some row has; none if all rows lie on one side."""
-    monkeypatch.setattr(tried_cuts, "_compiled", lambda: (tried_cuts.side_costs, tried_cuts.least_of_cuts))
     pairs = np.array([[0, 4], [1, 3], [2, 2], [3, 1], [4, 0], [4, 0]] * 2)
     rank = np.column_stack([pairs, np.arange(12) * 5 % 12])  # the second column mirrors the first, the third differs
     for kept in ([0, 1, 2, 6], [1, 2, 3, 7], [2, 3, 4, 5], [3, 4, 5, 9], [4, 5, 10, 11], [0, 3, 6, 9], list(range(12))):
         found = []
-        for plain in (None, two_levels.root_costs):
+        for plain in (False, True):
+            take_loops(monkeypatch, plain)
             bound = LeafSumsBound(rank, Squares(true(), numbers()), Fraction(1, 3), False)
-            monkeypatch.setattr(LeafSumsBound, "_kernel", lambda self, n, plain=plain: plain)
             rows = np.array(kept)
             cuts = [(g, int(cut)) for g in range(3) for cut in np.unique(rank[rows, g])[:-1]]
             for number in range(len(cuts) + 1):

@@ -6,7 +6,8 @@ branch nodes.
     depth two: for each pair of columns f < g, rows are added in the order of f; at each cut of f one look at the ranks
     of g gives the sums of the four parts that a cut of either makes, and so the best test below each side of both
 
-Two levels are plain loops, compiled by numba if it is installed (`compiled`): the same numbers with and without.
+Two levels are plain loops for numba, taken once they pay (`COMPILED`): in numpy they are found by
+odtc.algorithms.moments.depth_two_numpy, with the same numbers.
 """
 
 from functools import cache
@@ -15,7 +16,8 @@ import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.laws import gain, gains
-from odtc.base.compiled_loops import compile_loops, may_compile
+from odtc.algorithms.thresholds import compile_apart
+from odtc.base.compiled_loops import Repaid, compile_loops, place
 
 AT_ONCE = 1_000_000  # ranks of columns whose sums are made at once
 
@@ -222,8 +224,16 @@ def sums_below(dense, begin, moments, rows):
 
 @cache
 def compiled():
-    """`depth_two` by numba, which keeps what it has compiled; the plain one if it is not installed."""
-    if not may_compile():
-        return depth_two
+    """`depth_two` by numba, which keeps what it has compiled. Raises ImportError if it is not installed."""
     names = ("gain", "dense_ranks", "by_rank", "of_pairs", "sums_below", "depth_two")
     return compile_loops(names, vars(laws) | globals())
+
+
+def _apart(spent: float) -> bool:
+    """Has `compiled` compiled by a process apart, if so many CPU seconds in numpy pay for it; whether that goes on."""
+    if spent > compile_apart.PAYS and place(compiled()) is not None:
+        compile_apart.begin(compile_apart.MOMENTS)
+    return compile_apart.goes_on()
+
+
+COMPILED = Repaid(compiled, 8.0, _apart)

@@ -28,12 +28,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.algorithms.moments import four_levels, kernels, laws
+from odtc.algorithms.moments import depth_two_numpy, four_levels, kernels, laws
 from odtc.algorithms.moments.partition_bound import partition_costs
 from odtc.algorithms.moments.tree_limits import Place, TreeLimits, fitted, shares
 
 NO_LIMITS = TreeLimits()
-SMALL = 3e5  # sums of a search that is made without compiling
 NEAR = 1e-13  # of the error of one leaf: trees nearer than that are equally good
 OFF = 16  # times that by which no tree is better than the one that is found
 KEPT = 200_000  # subtrees that are remembered
@@ -105,9 +104,7 @@ class MomentSearch:
         self.price, self.least, self.check, self.told = float(price), float(max(1, least)), check, told
         self.near = NEAR * max(self._leaf(np.arange(len(w))), 1e-300)
         self.known: dict[tuple, Known] = {}
-        n, p = rank.shape
-        self.narrow = self._pairs(n) <= WIDEST
-        self.depth_two = kernels.depth_two if n * p * n * p < SMALL else kernels.compiled()
+        self.narrow = self._pairs(len(rank)) <= WIDEST
         self.root: Known | None = None
         self.parts: dict[tuple, tuple[np.ndarray, np.ndarray]] = {}  # by columns: their ranks and sizes
         # By depth, place and rows of three levels or more: the cuts that were tried, and which of their sides were
@@ -266,7 +263,12 @@ class MomentSearch:
         if not len(size):
             return self._depth_one(rows, place.columns)
         ends = self.least, float(place.leaves or 4)
-        found = self.depth_two(code, size, self.moments, rows, ends, *self._terms)
+        terms = code, size, self.moments, rows, ends
+        ahead = depth_two_numpy.seconds_of(size, len(rows))
+        if (loops := kernels.COMPILED.loops(ahead)) is not None:
+            return self._named(loops(*terms, *self._terms), place.columns)
+        kernels.COMPILED.spend(ahead)
+        found = depth_two_numpy.depth_two(*terms, self._terms, self.check)
         return self._named(found, place.columns)
 
     @property

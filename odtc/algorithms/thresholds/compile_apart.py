@@ -1,4 +1,4 @@
-"""The kernels, compiled by a process apart while the search goes on in numpy: `python -m` this module does it.
+"""Kernels, compiled by a process apart while the search goes on in numpy: `python -m` this module does it.
 
 numba needs some twelve CPU seconds for them, once on a machine. A search with a short limit would never wait for that;
 a second processor, if there is one, has them on disk before the limit, or for the next command. One process compiles
@@ -13,14 +13,17 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
-from odtc.base import system
+from odtc.base import compiled_loops, system
 
+MOMENTS = "moments"  # the name of the kernel of odtc.algorithms.moments
 LOCK = "compiling.lock"  # beside what is compiled; held by the process that compiles
 ENDED = 5.0  # seconds that the process has to end in
 ALONE = 120.0  # seconds that it goes on once the process that has started it has ended
 NICE = 10  # its priority then, as `nice` counts it
 MOST = 60  # CPU seconds of it
+PAYS = 2.0  # CPU seconds in numpy, after which it begins
 
 _process: subprocess.Popen | None = None
 
@@ -75,23 +78,37 @@ def _compile(name: str) -> None:
     """Calls the kernels on little data, which compiles them for the types that searches have."""
     import numpy as np
 
-    from odtc.algorithms.thresholds import compiled  # it uses this module
+    # They use this module.
+    from odtc.algorithms.moments import laws
+    from odtc.algorithms.moments import search as moments
     from odtc.algorithms.thresholds.rank_search import RankSearch
     from odtc.algorithms.thresholds.ranks import rank_rows
 
-    os.environ[compiled.VARIABLE] = "always"
+    os.environ[compiled_loops.VARIABLE] = "always"
     random = np.random.default_rng(0)
+    if name == MOMENTS:
+        rank, numbers = random.integers(0, 40, (200, 3)), random.random(200)
+        moments.MomentSearch(rank, np.stack([numbers**0, numbers, numbers**2, numbers**0]), laws.SQUARE).solve(2)
+        return
     rank = random.integers(0, 40 if name == "depth_two" else 2, (200, 8))
     search = RankSearch(rank_rows(rank, np.eye(2)[random.integers(0, 2, 200)]))
     search.dive(4)
     search.solve(3)
 
 
+def _place(name: str) -> Path:
+    """The folder in which the kernels stay."""
+    from odtc.algorithms.moments import kernels  # they use this module
+    from odtc.algorithms.thresholds import compiled
+
+    folder = compiled_loops.place(kernels.compiled()) if name == MOMENTS else compiled.place(name)
+    assert folder is not None
+    return folder
+
+
 def main() -> None:
     """Compiles the kernels around the one that is named, unless another process does."""
-    from odtc.algorithms.thresholds import compiled  # it uses this module
-
-    with open(compiled.place(sys.argv[1]) / LOCK, "wb") as held:
+    with open(_place(sys.argv[1]) / LOCK, "wb") as held:
         if system.hold(held.fileno()):
             system.limit_cpu(MOST)
             threading.Thread(target=_end_after_parent, args=(float(sys.argv[2]),), daemon=True).start()

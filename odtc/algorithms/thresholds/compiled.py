@@ -25,8 +25,8 @@ from odtc.algorithms.thresholds import (
     depth_two,
     depth_two_numpy,
 )
-from odtc.base import deadline, threads
-from odtc.base.compiled_loops import VARIABLE, for_numba, keep_on_disk, wish  # noqa: F401
+from odtc.base import compiled_loops, deadline, threads
+from odtc.base.compiled_loops import AGAIN, VARIABLE, for_numba, is_on_disk, keep_on_disk, wish  # noqa: F401
 
 NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called from Python
 BINARY = ("pair_sums", "best_pair")  # which numpy code does without (odtc.algorithms.thresholds.binary_nodes)
@@ -34,11 +34,9 @@ COUNTING = ("pair_counts", "add_products")  # of trees near the best (odtc.algor
 TALL = ("height_three", "height_four")  # which nothing in numpy replaces: the search goes test by test without them
 STATES = "two_levels"  # of the states of a small dynamic program (odtc.algorithms.dp.side_costs)
 LOADING = 0.6  # CPU seconds in numpy, after which kernels are loaded that are on disk
-APART = 2.0  # CPU seconds in numpy, after which a process apart begins to compile them
 COMPILING = 6.0  # CPU seconds in numpy, after which they are compiled
 # CPU seconds, about
 COMPILED_IN = {"best_pair": 2.0, "depth_two": 11.0, "height_three": 5.0, "height_four": 8.0, "pair_counts": 5.0}
-AGAIN = 0.5  # seconds until a kernel is looked for again on disk
 REPAID = 2.3  # times that must be left: for the search as long as for compiling, and somewhat more
 
 
@@ -66,7 +64,7 @@ class Kernels:
             self.early = time.monotonic() + (LOADING - spent) / 2
             return
         ready = on_disk(self.first)
-        if not ready and spent > APART and place(self.first):
+        if not ready and spent > compile_apart.PAYS and place(self.first):
             compile_apart.begin(self.first)
         if not ready:
             ready = spent > COMPILING and _time_to_compile(self.first)
@@ -123,16 +121,12 @@ def on_disk(name: str = "depth_two") -> bool:
     after a while, as another process may have compiled it."""
     found, until = _looked.get(name, (False, 0.0))
     if not found and time.monotonic() >= until:
-        found = _is_on_disk(name)
+        try:
+            found = is_on_disk(_dispatchers()[name])
+        except ImportError:  # a numba that this numpy is too new for
+            found = False
         _looked[name] = found, time.monotonic() + AGAIN
     return found
-
-
-def _is_on_disk(name: str) -> bool:
-    try:
-        return bool(_dispatchers()[name]._cache._cache_file._load_index())
-    except (ImportError, OSError, AttributeError):  # numba shows this in no other way; not knowing costs a few seconds
-        return False
 
 
 @cache
@@ -177,5 +171,4 @@ def _made() -> dict:
 
 def place(name: str) -> Path | None:
     """The folder in which a kernel stays that is compiled; None if no folder can be written."""
-    cache = _dispatchers()[name]._cache
-    return Path(cache.cache_path) if hasattr(cache, "_cache_file") else None
+    return compiled_loops.place(_dispatchers()[name])

@@ -37,16 +37,16 @@ from odtc.errors import CertificateError, OdtcError, TimeLimitReached
 from odtc.verification.certificate import Proof, left_of
 from odtc.verification.claim import OF_TREE, claim_of, expect, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
-from odtc.verification.leaf_sums import likelihood, squares
-from odtc.verification.leaf_sums.every_tree import side_gains
+from odtc.verification.leaf_sums import every_tree, likelihood, squares, tried_cuts, two_levels
 from odtc.verification.leaf_sums.tried_cuts import Sides, TriedCuts
-from odtc.verification.leaf_sums.two_levels import kernel
 from odtc.verification.threshold_columns import count_left_out, cut_groups, rank_columns
 
 DEEPEST = 8
 ALL = "all"  # of a state of which all cuts are tried
 OFF = 0.01  # of what rounded sums of a check may be off by: what those of one tree are
 SMALL = 10_000  # sums of ranks that are told in one table, at any number of rows
+CELLS = 1 << 16  # pairs of cuts that are looked at together: their arrays stay near the processor
+COLUMNS, PAIR = 3e-4, 8e-8  # CPU seconds of a pair of columns in numpy, and of a pair of their cuts, about
 WIDTH = 1e-10  # of the ends of a cost that is rounded: trees nearer than that are not told apart
 SHAPE = {
     "classes": [TEXT],
@@ -252,7 +252,7 @@ class LeafSumsBound:
         self.near = 2 * measure.near  # of rounded numbers: what they and a few sums of them are off by, and more
         self.slack = 64 * self.near  # no bound of rounded numbers misses the exact one by more
         self.floors = self._floors(single)
-        self.some_floor, self.compiled = bool(self.floors.any()), None
+        self.some_floor = bool(self.floors.any())
         dense = np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in rank.T], axis=1)
         groups = cut_groups(dense, np.argsort(dense, axis=0, kind="stable").T)
         twice = np.bincount(np.abs(np.concatenate(groups))) > 1
@@ -367,13 +367,15 @@ class LeafSumsBound:
 
     def _all_sides(self, rows: np.ndarray, tried: list, levels: int) -> Sides | None:
         """The sides of two or three levels of all cuts at once, None if they are found one by one."""
-        if not tried or self._kernel(len(rows)) is None:
+        ahead = len(tried) ** (levels - 1) * 2 * self._seconds(len(rows))
+        if not tried or every_tree.COMPILED.loops(ahead) is None:
+            every_tree.COMPILED.spend(ahead)
             return None
         left = np.stack([self.rank[rows, column] <= cut for column, cut, *_ in tried])
         alike = left != left[:, :1]  # which side is the left one tells no tests apart
         first, kind = np.unique(np.packbits(alike, axis=1), axis=0, return_index=True, return_inverse=True)[1:]
         laws = self.measure.LAW, self.measure.root_unit
-        gains = side_gains(alike[first], self.moments[:2, rows], laws, float(self.price), levels)
+        gains = every_tree.side_gains(alike[first], self.moments[:2, rows], laws, float(self.price), levels)
         if gains is None:
             return None
         gains = gains[kind.reshape(-1)]
@@ -387,7 +389,11 @@ class LeafSumsBound:
 
     def _sides(self, rows: np.ndarray, depth: int, tried: list, limit: Limit) -> Sides | None:
         """The sides of two levels of all tried cuts at once, None if they are found one by one."""
-        if depth != 3 or limit != NO_LIMIT or type(tried) is not list or self._kernel(len(rows)) is None:
+        if depth != 3 or limit != NO_LIMIT or type(tried) is not list:
+            return None
+        ahead = len(tried) * 2 * self._seconds(len(rows) / 2)
+        if tried_cuts.COMPILED.loops(ahead) is None:
+            tried_cuts.COMPILED.spend(ahead)
             return None
         if self._at_once is None:
             marks = [(column, cut, abs(group)) for column, own in enumerate(self.alike) for cut, group in own.items()]
@@ -396,10 +402,10 @@ class LeafSumsBound:
             self._at_once = TriedCuts(self.rank, self.measure, floors, price, self.near, np.ascontiguousarray(shared))
         return self._at_once.bound(rows, tried)
 
-    def _kernel(self, n_rows: int):
-        if self.compiled is None:
-            self.compiled = kernel(float(n_rows * self.rank.shape[1]) ** 2)
-        return self.compiled
+    def _seconds(self, n_rows: float) -> float:
+        """CPU seconds, about, of the trees of two levels on so many rows in numpy."""
+        columns = self.rank.shape[1]
+        return columns**2 * (COLUMNS + PAIR * min(n_rows, self.widest) ** 2)
 
     def _cut(self, rows: np.ndarray, column: int, cut: int, below: list, depth: int, limits, known) -> "_Cut":
         """What the sides of a tried cut cost at least, of which rounded numbers may be known."""
@@ -516,10 +522,12 @@ class LeafSumsBound:
     def _roots(self, rows: np.ndarray, depth: int, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(column, cut, cost as a float) of each cut of these rows, with the best tree of depth - 1 on either side."""
         measure = self.measure
-        if depth == 2 and (compiled := self._kernel(len(rows))) is not None:
+        ahead = self._seconds(len(rows)) if depth == 2 else 0.0
+        if depth == 2 and (compiled := two_levels.COMPILED.loops(ahead)) is not None:
             law, unit = measure.LAW, measure.root_unit
             told = float(measure.rounded[measure.TOLD, rows].sum())
             return compiled(self.rank, self.moments, rows, told, (law, unit), float(self.price), *limit)
+        two_levels.COMPILED.spend(ahead)
         if depth == 1 and self.rank.shape[1] * self.widest <= max(SMALL, self.rank.shape[1] * len(rows)):
             return self._stump_costs(rows, limit)
         found = [self._root_costs(rows, column, depth, limit) for column in range(self.rank.shape[1])]
@@ -559,18 +567,30 @@ class LeafSumsBound:
         fits = np.minimum(sides[0][3], sides[1][3]) >= least
         alone = [costs(*sums) for sums in sides]
         best = [one.copy() for one in alone]
+        if least <= 1:  # a test that leaves a side without rows costs more than the leaf that it stands on
+            moments, costs = moments[:3], self.measure.costs
+        order = np.argsort(at, kind="stable")
         for other in range(self.rank.shape[1]) if depth == 2 else ():
             own, place = np.unique(self.rank[rows, other], return_inverse=True)
             if len(own) < 2:
                 continue
-            table = np.zeros((4, len(ranks), len(own)))
-            for k in range(4):
-                np.add.at(table[k], (at, place), moments[k])
-            below = table.cumsum(axis=1).cumsum(axis=2)
-            whole = below[:, -1:, :]
-            for side, sums in zip(best, (below[:, :-1], whole - below[:, :-1])):
-                one, two = sums[:, :, :-1], sums[:, :, -1:] - sums[:, :, :-1]
-                np.minimum(side, price + (costs(*one) + costs(*two)).min(axis=1), out=side)
+            before = np.zeros((len(moments), len(own)))
+            whole = np.stack([np.bincount(place, told, len(own)).cumsum() for told in moments])[:, None]
+            step = max(1, CELLS // len(own))
+            for first in range(0, len(ranks) - 1, step):
+                deadline.check()
+                many = min(step, len(ranks) - 1 - first)
+                some = order[slice(*np.searchsorted(at, (first, first + many), sorter=order))]
+                cell, shape = (at[some] - first) * len(own) + place[some], (many, len(own))
+                table = np.stack([np.bincount(cell, told, math.prod(shape)) for told in moments[:, some]])
+                table = table.reshape(-1, *shape)
+                table[:, 0] += before
+                before = table.cumsum(axis=1, out=table)[:, -1].copy()
+                table.cumsum(axis=2, out=table)
+                for side, sums in zip(best, (table, whole - table)):
+                    one, two = sums[:, :, :-1], sums[:, :, -1:] - sums[:, :, :-1]
+                    cheapest = price + (costs(*one) + costs(*two)).min(axis=1)
+                    np.minimum(side[first : first + many], cheapest, out=side[first : first + many])
         total = best[0] + best[1]
         if limit.leaves:
             total = np.minimum(best[0] + alone[1], alone[0] + best[1])

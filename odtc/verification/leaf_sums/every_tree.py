@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from odtc.base import deadline
-from odtc.base.compiled_loops import compile_loops, may_compile, wish
+from odtc.base.compiled_loops import Repaid, compile_loops, may_compile, wish
 from odtc.verification.leaf_sums.two_levels import CHEAPEST, part_gain  # noqa: F401
 
 MOST = 5_000_000  # sets of four tests
@@ -203,6 +203,9 @@ def _compiled():
     shared = "part_gain", "start", "without", "fill", "take", "join_pairs"
     names = "count_sets", "split_parts", "join_parts", "join_leaves"
     return tuple(compile_loops((*shared, name), dict(globals())) for name in names)
+
+
+COMPILED = Repaid(lambda: _compiled()[1], 6.0)  # for regression and the like
 
 
 def repays(work: float) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from odtc.base import deadline
-from odtc.base.compiled_loops import compile_loops
+from odtc.base.compiled_loops import Repaid, compile_loops
 from odtc.verification.leaf_sums import two_levels
 from odtc.verification.leaf_sums.two_levels import part_gain, root_costs
 
@@ -165,6 +165,9 @@ def _compiled():
     among = vars(two_levels) | globals() | {"root_costs": two_levels.compiled_roots()}
     sides = compile_loops(("part_gain", "best_gain", "place_of", "side_costs"), among)
     return sides, compile_loops(("least_of_cuts",), dict(globals()))
+
+
+COMPILED = Repaid(lambda: _compiled()[0], 8.0)
 
 
 class TriedCuts:

@@ -1,4 +1,4 @@
-"""What every root of a tree of two levels costs on some rows, as plain loops that numba compiles (`kernel`).
+"""What every root of a tree of two levels costs on some rows, as plain loops that numba compiles (`COMPILED`).
 
 For each pair of columns the rows are added by rising rank of the first, and at each of its cuts the sums of the four
 parts are told that a cut of either makes. Sums are whole numbers, so that only what a part costs is rounded. Nothing of
@@ -6,15 +6,13 @@ the search is used.
 """
 
 import math
-import sys
 from functools import cache
 
 import numpy as np
 
-from odtc.base.compiled_loops import compile_loops, may_compile, wish
+from odtc.base.compiled_loops import Repaid, compile_loops
 
 SQUARE, LIKELIHOOD, CHEAPEST = 0, 1, 2
-SOON = 2e7  # sums of a check that is made in numpy, unless numba is loaded anyway
 
 
 def part_gain(law, unit, a, b):
@@ -154,14 +152,10 @@ def dense_ranks(rank, rows):
     return dense, begin, given
 
 
-def kernel(work: float):
-    """`root_costs` compiled, or None if numpy is to do this much work (sums)."""
-    if not may_compile():
-        return None
-    return compiled_roots() if wish() == "always" or work > SOON or "numba" in sys.modules else None
-
-
 @cache
 def compiled_roots():
     """`root_costs` compiled."""
     return compile_loops(("part_gain", "dense_ranks", "root_costs"), dict(globals()))
+
+
+COMPILED = Repaid(compiled_roots, 4.0)

@@ -1,0 +1,121 @@
+"""`depth_two` of odtc.algorithms.moments.kernels in numpy, for a search that is over before that one is compiled.
+
+Sums are added in the same order, so that the numbers are the same to the last digit (where numpy has logarithms of its
+own, to the last but one).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from odtc.algorithms.moments.laws import gain, gains
+
+CELLS = 1 << 16  # pairs of cuts that are looked at together: their arrays stay near the processor
+CUT, PAIR = 2e-5, 4e-8  # CPU seconds of a cut, and of a pair of cuts, about
+
+
+def seconds_of(size: np.ndarray, n_rows: int) -> float:
+    """CPU seconds of `depth_two` on so many rows, about, of columns with so many ranks."""
+    many = np.minimum(size, n_rows).astype(float).sum()
+    return CUT * many + PAIR * many**2 / 2
+
+
+def depth_two(
+    code: np.ndarray,
+    size: np.ndarray,
+    moments: np.ndarray,
+    rows: np.ndarray,
+    ends: tuple[float, float],
+    terms: tuple[float, int, float],
+    check: Callable[[], None] = lambda: None,
+) -> tuple[float, int, int]:
+    """(gain, column, cut) of the root of the best tree of two levels, column -1 for a leaf; of the arguments of
+    `kernels.depth_two`, but terms : (price, law, tiny), and check : called often; what it raises ends the search."""
+    (least, leaves), (price, law, tiny) = ends, terms
+    counted, own = least > 1.0, moments[:, rows]
+    given, dense = zip(*(np.unique(line, return_inverse=True) for line in code[:, rows]))
+    begin = np.cumsum([0, *map(len, given)])
+    whole = np.concatenate(
+        [[np.bincount(at, told, len(some)).cumsum() for told in own] for at, some in zip(dense, given)], axis=1
+    )
+    every = whole[:, begin[1] - 1]
+    w, s, c = every.tolist()
+    inner = counted, least, price, law, tiny
+    one, two = gains(law, whole[1], whole[0], tiny), gains(law, s - whole[1], w - whole[0], tiny)
+    left, right = one.copy(), two.copy()  # of one leaf on either side
+    for f in range(len(size)):
+        cuts = slice(begin[f], begin[f + 1] - 1)
+        _same_column(whole[:, cuts], c, (left[cuts], right[cuts]), (one[cuts], two[cuts]), inner, check)
+    for f in range(len(size) - 1):
+        if len(given[f]) > 1:
+            places = np.stack([dense[g] + (begin[g] - begin[f + 1]) for g in range(f + 1, len(size))], axis=1)
+            _two_columns(f, (dense[f], places, own), begin, (whole, every), (one, two), inner, check)
+    is_cut = np.ones(begin[-1], bool)
+    is_cut[begin[1:] - 1] = False
+    total = one + two - price if leaves >= 4.0 else np.maximum(one + right, left + two) - price
+    total[~is_cut | (whole[2] < least) | (c - whole[2] < least)] = -np.inf
+    best = int(total.argmax())
+    if not total[best] > (alone := gain(law, s, w, tiny)):
+        return alone, -1, -1
+    f = int(np.searchsorted(begin, best, side="right")) - 1
+    return float(total[best]), f, int(given[f][best - begin[f]])
+
+
+def _same_column(below, c, alone, found, terms, check) -> None:
+    """Both tests on one column: what its cuts gain below the left and the right side goes to `found`."""
+    counted, least, price, law, tiny = terms
+    (left, right), (one, two), m = alone, found, below.shape[1]
+    step = max(1, CELLS // max(1, m))
+    for first in range(0, m - 1, step):
+        check()
+        i, j = slice(first, first + step), slice(first + 1, m)  # the left cuts, and those right of the first of them
+        w, s, count = below[:, None, j] - below[:, i, None]
+        middle = gains(law, s, w, tiny)
+        middle[np.arange(first, m)[:step, None] >= np.arange(first + 1, m)] = -np.inf
+        of_one, of_two = left[i, None] + middle - price, middle + right[j] - price
+        if counted:
+            few = count < least
+            of_one[few | (below[2, i, None] < least)] = -np.inf
+            of_two[few | (c - below[2, j] < least)] = -np.inf
+        np.maximum(one[j], of_one.max(axis=0), out=one[j])
+        np.maximum(two[i], of_two.max(axis=1), out=two[i])
+
+
+def _two_columns(f, of_rows, begin, sums_of_all, found, terms, check) -> None:
+    """The tests of column f beside those of all columns after it; `of_rows`: their ranks in f, their ranks in those,
+    int64 (rows, columns), counted from the first of them, and what they add."""
+    counted, least, price, law, tiny = terms
+    (dense, places, own), (one, two), (whole, every), after = of_rows, found, sums_of_all, int(begin[f + 1])
+    order, sums = np.argsort(dense, kind="stable"), slice(0, 3 if counted else 2)
+    places, own = places[order], own[sums, order]
+    ends = np.bincount(dense).cumsum()
+    every, side, rest = every[sums, None, None], whole[sums, after:], range(f + 1, len(begin) - 1)
+    added, at = np.zeros(side.shape), 0
+    last = begin[f + 1] - 1
+    step = max(1, CELLS // side.shape[1])
+    for first in range(begin[f], last, step):
+        check()
+        to = min(first + step, last)
+        within = np.empty((len(side), to - first, side.shape[1]))
+        for i in range(first, to):
+            until = int(ends[i - begin[f]])
+            for sum_of, told in zip(added, own[:, at:until]):
+                np.add.at(sum_of, places[at:until], told[:, None])
+            within[:, i - first], at = added, until
+        for g in rest:
+            some = slice(begin[g] - after, begin[g + 1] - after)
+            np.cumsum(within[:, :, some], axis=2, out=within[:, :, some])
+        low = whole[sums, first:to, None]
+        beside, high = low - within, every - low
+        second = side[:, None] - within
+        none = high - second
+        both_gain, first_gain = gains(law, within[1], within[0], tiny), gains(law, beside[1], beside[0], tiny)
+        second_gain, none_gain = gains(law, second[1], second[0], tiny), gains(law, none[1], none[0], tiny)
+        if counted:
+            parts = (within, both_gain), (beside, first_gain), (second, second_gain), (none, none_gain)
+            for part, gained in parts:
+                gained[part[2] < least] = -np.inf
+        np.maximum(one[first:to], (both_gain + first_gain - price).max(axis=1), out=one[first:to])
+        np.maximum(two[first:to], (second_gain + none_gain - price).max(axis=1), out=two[first:to])
+        np.maximum(one[after:], (both_gain + second_gain - price).max(axis=0), out=one[after:])
+        np.maximum(two[after:], (first_gain + none_gain - price).max(axis=0), out=two[after:])
