@@ -161,6 +161,27 @@ def test_a_deep_tree_begins_with_the_best_of_depth_three(monkeypatch):
     assert found.bound <= best.bound <= problem.module.objective(problem, found.heap)
 
 
+def test_a_tree_of_depth_three_over_hundreds_of_columns_begins_with_the_best_of_depth_two(monkeypatch):
+    """2,000 rows x 400 columns were left to flowoct at depth 3, which made no model of them: a frontier was refused."""
+    rng = np.random.default_rng(26)
+    X = rng.normal(size=(90, 4)).round(1)
+    y = ((X[:, 0] > 0) ^ (X[:, 1] > 0.3) ^ (rng.random(90) < 0.1)).astype(np.int32)
+    data = Dataset("many", X, y, tuple(Feature(name, NUMERIC) for name in "abcd"), ("no", "yes"), np.ones(90))
+    given = {"encoding": "auto:bins=4", "constraints": ("recall[yes] >= 0.9", "leaf_rows >= 3")}
+    two, three = (odtc.fit(data, "dpflow", depth, **given).facts for depth in (2, 3))
+    assert two["termination"] == three["termination"] == "optimal"
+    for name, value in (("FEW_TESTS", 1), ("MOST_SUMS", 1.0), ("few_of_each", lambda scale, depth: int(depth < 3))):
+        monkeypatch.setattr(engines, name, value)
+    problem = pipeline.pose(data, "dpflow", 3, **given)
+    assert constrained.searches(problem) and constrained.by_some_tests(problem)
+    found = constrained.search(problem)
+    paid = problem.module.objective(problem, found.heap)
+    assert found.bound <= three["objective"] <= paid <= two["objective"]
+    assert all(one.holds(one.module.value(problem.encoded, one, found.heap)) for one in problem.constraints)
+    curve = odtc.frontier(data, "recall[yes] >= 0.8:0.9:0.05", 3, constraints=("leaf_rows >= 3",), time_limit=1)
+    assert all(point.tree is not None and point.bound <= point.objective for point in curve)
+
+
 def test_a_search_of_depth_four_that_is_cut_short_keeps_what_depth_three_had(monkeypatch):
     """compas under recall and equal opportunity had 2,253 errors at depth 4 and 25 seconds, and 2,193 at depth 3."""
     rng = np.random.default_rng(6)

@@ -13,6 +13,7 @@ MOST_SUMS = 4e11  # of one pass over all roots: some minutes
 MOST_FIRST = 1e9  # the same of the tests that are searched first: less than a second
 MOST_TESTS = 3000  # pairs of them are counted
 DEEP = 3  # a deeper search starts with the best trees of this depth, and of each between
+SHALLOW = 2  # a search over more scales than DEEP takes starts with the best tree of this depth
 FEW_TESTS = 600  # more are searched after some of them
 
 Engine = ConstrainedSearch | CoarseSearch
@@ -35,7 +36,7 @@ def engine_of(arrays: ConstrainedProblem, scale: np.ndarray) -> Engine:
     n_tests, depth = len(scale), arrays.depth
     if arrays.most_tests == 2 and takes_stumps(arrays, scale):
         return TwoTestSearch(arrays, scale, max(1, few_of_each(scale, depth)))
-    if depth > DEEP and not few_of_each(scale, depth) and sums(n_tests, depth) > MOST_SUMS:
+    if depth > SHALLOW and not few_of_each(scale, depth) and sums(n_tests, depth) > MOST_SUMS:
         return ShallowSearch(arrays, scale, _near(depth), _inside(depth))
     few = max(1, few_of_each(scale, depth))
     if takes(arrays, scale):

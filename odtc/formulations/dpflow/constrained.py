@@ -12,7 +12,7 @@ from math import ceil
 import numpy as np
 
 from odtc.algorithms.constrained import engines
-from odtc.algorithms.constrained.all_thresholds import CoarseSearch, named, only, takes
+from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ShallowSearch, named, only, takes
 from odtc.algorithms.constrained.constrained_problem import Below, ConstrainedProblem, TooLarge, with_tests
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.engines import DEEP, Engine, engine_of, over_all_tests
@@ -59,11 +59,14 @@ class Posed:
             self.search = None
 
     def shallower(self, timed: bool) -> list[Engine]:
-        """The searches of less depth that come first: from depth DEEP on, and over very many tests with a limit
-        (`timed`) from depth 1 on."""
+        """The searches of less depth that come first: from depth DEEP on, from SHALLOW on over so many scales that DEEP
+        is too much for them, and over very many tests with a limit (`timed`) from depth 1 on."""
         arrays = self.problem.arrays
         every = timed and isinstance(self.search, CoarseSearch) and self.search.long
-        depths = range(1 if every else DEEP, arrays.depth)
+        least = DEEP
+        if isinstance(self.search, ShallowSearch) and not engines.few_of_each(self.search.scale, DEEP):
+            least = engines.SHALLOW
+        depths = range(1 if every else least, arrays.depth)
         for less in depths:
             if less not in self._shallower:
                 lower = with_tests(arrays, depth=less, allowed=arrays.allowed[:less], accepts=None)
@@ -74,7 +77,7 @@ class Posed:
 def can_search(encoded: Encoded, depth: int) -> bool:
     """Whether the search takes tests of so many scales: all of them, or some of each."""
     return engines.sums(encoded.n_tests, depth) <= engines.MOST_SUMS or (
-        encoded.n_tests > engines.FEW_TESTS and engines.few_of_each(nested(encoded), min(depth, DEEP)) > 0
+        encoded.n_tests > engines.FEW_TESTS and engines.few_of_each(nested(encoded), min(depth, engines.SHALLOW)) > 0
     )
 
 
