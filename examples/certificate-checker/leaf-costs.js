@@ -6,7 +6,7 @@
 const { expect } = require("./values.js");
 const { Fraction, ZERO } = require("./fractions.js");
 
-const LARGEST = 2 ** 40; // of scales
+const LARGEST = 2 ** 40, MOST_BITS = 1000; // of scales
 const bitsOf = (whole) => BigInt(whole.toString(2).length);
 const upward = (a, b) => a / b + (a % b ? 1n : 0n); // of a >= 0, b > 0
 
@@ -26,11 +26,15 @@ function weightsOf(data, scale) {
 const sum = (rows, line) => rows.reduce((total, i) => total + line[i], 0n);
 
 // Σ w y² - (Σ w y)² / Σ w, of numbers and weights that are whole at the scales of the certificate. The numbers are
-// counted from one in their middle, which changes no cost and keeps the doubles near.
+// counted from one in their middle, which changes no cost and keeps the doubles near. At a scale of 2^number_bits they
+// are rounded down, which moves the square root of a tree's cost by sqrt(Σ w / 4) at most: `ends` widens by that.
 function squares(facts, data) {
-  const scale = facts.number_scale;
-  expect(Number.isSafeInteger(scale) && scale > 0 && scale < LARGEST, "its scale of numbers is no whole number above 0");
-  const w = weightsOf(data, facts.weight_scale), y = data.numbers.map((v) => wholeOf(v * scale, "the numbers"));
+  const binary = "number_bits" in facts, scale = binary ? 2 ** facts.number_bits : facts.number_scale;
+  if (binary) expect(Number.isSafeInteger(facts.number_bits) && facts.number_bits >= 0 && facts.number_bits <= MOST_BITS && !("number_scale" in facts), "its numbers are counted in no power of two");
+  else expect(Number.isSafeInteger(scale) && scale > 0 && scale < LARGEST, "its scale of numbers is no whole number above 0");
+  expect(!binary || data.weight.every((v) => 2 ** Math.round(Math.log2(v)) === v), "the weights of the data are no powers of two, so that its numbers are not exact");
+  const w = weightsOf(data, facts.weight_scale), y = data.numbers.map((v) => wholeOf(binary ? Math.floor(v * scale) : v * scale, "the numbers"));
+  const rounded = binary && data.numbers.some((v) => Math.floor(v * scale) !== v * scale), all = new Fraction(sum(y.map((_, i) => i), w));
   const middle = [...y].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))[y.length >> 1], t = y.map((v) => v - middle);
   const s = t.map((v, i) => w[i] * v), q = t.map((v, i) => w[i] * v * v);
   const low = (rows) => {
@@ -39,10 +43,29 @@ function squares(facts, data) {
   };
   return {
     unit: new Fraction(BigInt(facts.weight_scale) * BigInt(scale) ** 2n), low, high: low, alone: false,
+    ends: (...costs) => (rounded ? widened(all, ...costs) : costs),
     rows: [w, s, q].map((line) => line.map(Number)),
     near: (a, b, c) => (a > 0 ? c - (b * b) / a : 0),
     off: 1e-12 * Number(sum(y.map((_, i) => i), q)),
   };
+}
+
+// The least root of whole numbers whose square is more.
+function rootAbove(square) {
+  if (!square) return 1n;
+  let root = 1n << BigInt(square.toString(2).length / 2 + 1 | 0);
+  for (let next = (root + square / root) >> 1n; next < root; next = (root + square / root) >> 1n) root = next;
+  return root + 1n;
+}
+
+// C - 2 E sqrt(C) + E² and C + 2 E sqrt(C) + E² with E² = Σ w / 4: what a tree costs at least and at most, and all trees.
+function widened(all, low, high, bound) {
+  const quarter = all.over(new Fraction(4n)), root = (cost) => new Fraction(rootAbove(-new Fraction(-cost.above * all.above, cost.below * all.below).floor(1n << 64n)), 1n << 32n);
+  const least = (cost) => {
+    const found = cost.minus(root(cost)).plus(quarter);
+    return cost.less(quarter) || found.less(ZERO) ? ZERO : found;
+  };
+  return [least(low), high.plus(root(high)).plus(quarter), least(bound)];
 }
 
 // D - D log(D/H), of D events and the hazard H. Hazards are rounded down and up to whole numbers of 2^-128, those of
@@ -75,7 +98,7 @@ function likelihood(facts, data) {
   };
   const root = 2 ** Number(bits);
   return {
-    unit: new Fraction(BigInt(facts.weight_scale)), alone: true,
+    unit: new Fraction(BigInt(facts.weight_scale)), alone: true, ends: (...costs) => costs,
     low: (rows) => { const events = sum(rows, d); return cost(events, sum(rows, h)).minus(new Fraction(events, SLACK)); },
     high: (rows) => { const events = sum(rows, d); return cost(events, sum(rows, h) + BETWEEN * BigInt(rows.length)).plus(new Fraction(events, SLACK)); },
     rows: [h.map(Number), d.map(Number), d.map(() => 0)],

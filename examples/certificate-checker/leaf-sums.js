@@ -206,6 +206,6 @@ module.exports = ({ expectTerms, expectTree }) => function check(facts, data) {
   const every = data.y.map((_, i) => i), { least, floor } = bounds(columns.ranks, measure, price);
   expect("tried" in facts, "it does not say what was tried");
   const listed = facts.tried === "all" || (Array.isArray(facts.tried) && facts.tried.length > 0), tried = at(limit, depth)[1] > 2 || listed ? facts.tried : 0;
-  const bound = floor(every).plus(least(every, depth, tried, limit).value), reached = !bound.less(low);
-  return { objective: of(high), bound: of(reached ? low : bound), tests: columns.tests, splits, absent, between: low.less(high), lambda: of(price) };
+  const [cheapest, dearest, bound] = measure.ends(low, high, floor(every).plus(least(every, depth, tried, limit).value)), reached = !bound.less(cheapest);
+  return { objective: of(dearest), bound: of(reached ? cheapest : bound), tests: columns.tests, splits, absent, between: cheapest.less(dearest), lambda: of(price) };
 };

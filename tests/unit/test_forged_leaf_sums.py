@@ -132,6 +132,14 @@ def shifted(offset: float, scale: float = 1.0, labels=NUMBERS, **changed) -> Cal
     return forged(retold(true(labels=labels), data) | changed, data)
 
 
+def of_weights_of_three():
+    """Rows that weigh 3 each, whose numbers are counted in powers of two."""
+    data, facts = numbers(weight=3.0), true()
+    facts |= {"number_bits": 0, "claim": str(3 * Fraction(facts["claim"]))}
+    del facts["number_scale"]
+    return forged(retold(facts, data), data)
+
+
 def far_apart():
     """The one number that is not 0 costs more than is added up as whole numbers."""
     claim = Fraction(true(labels=SMALL)["claim"]) * FAR**2
@@ -195,6 +203,7 @@ FORGERIES = {
     "leaf_sums._cut: a cut that it tries has": lambda: tried([0, 0, 0, 0, 0]),
     "leaf_sums._stands_for: it tries a cut that separates": lambda: tried([0, 99, 0, 0]),
     "squares.__init__: its scales are no whole numbers": lambda: forged(true(), number_scale=-1),
+    "squares.__init__: the weights of the data are": of_weights_of_three,
     "squares.__init__: the numbers of the data are": lambda: shifted(0.25),
     "squares.__init__: the numbers of the data have": lambda: shifted(2.0**53, 2, claim=_of_twice()),
     "squares.__init__: the numbers of the data are (again)": far_apart,

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from odtc.data.reading import read
+from odtc.verification.leaf_sums import check_leaf_sums
 from odtc.verification.leaf_sums.likelihood import _log
 from odtc.workflow import pipeline
 from tests.laws.test_tasks import corruptions
@@ -206,6 +207,66 @@ def test_rows_of_weight_0_are_said_to_be_left_out(tmp_path, task):
     untold = facts | {"of": facts["of"] | {"n_dropped_unlabelled": 1}}
     said = expect_same([(facts, file), (untold, file)])
     assert said[0].startswith("proved") and said[1].startswith("refused")
+
+
+def exact_costs(rows, numbers: list, weights: list, depth: int) -> Fraction:
+    """The least cost of all trees of a depth, of doubles as the fractions that they are, by trying each test."""
+
+    def leaf(part):
+        total = sum((weights[i] for i in part), Fraction(0))
+        mean = sum((weights[i] * numbers[i] for i in part), Fraction(0)) / total
+        return sum((weights[i] * (numbers[i] - mean) ** 2 for i in part), Fraction(0))
+
+    def best(part, levels):
+        found = [leaf(part)]
+        for column in range(rows.shape[1]) if levels else ():
+            for cut in sorted({int(rows[i, column]) for i in part})[:-1]:
+                left, right = ([i for i in part if (rows[i, column] <= cut) == side] for side in (True, False))
+                found.append(best(left, levels - 1) + best(right, levels - 1))
+        return min(found)
+
+    return best(list(range(len(rows))), depth)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rounded"), [("normal", True), ("logs", True), ("single", False), ("twelve", False), ("weights", True)]
+)
+def test_numbers_of_all_digits_are_proved_between_exact_ends(tmp_path, kind, rounded):
+    """Both checkers bound what the best tree costs of the doubles as they are; of numbers that a power of ten or two
+    makes whole they say just that."""
+    rng, n = np.random.default_rng(7), 14
+    x, drawn_numbers = rng.integers(0, 4, (n, 2)), rng.normal(size=n)
+    y = {
+        "logs": np.log(1000 + 500 * drawn_numbers**2),
+        "single": drawn_numbers.astype(np.float32).astype(float),
+        "twelve": np.round(drawn_numbers, 12),
+    }.get(kind, drawn_numbers)
+    weights = np.where(kind == "weights", rng.choice([0.25, 1, 2], n), 1.0)
+    file = tmp_path / "d.csv"
+    lines = zip(*x.T.tolist(), weights.tolist(), y.tolist())
+    file.write_text("a,b,w,y\n" + "".join(f"{a},{b},{w!r},{v!r}\n" for a, b, w, v in lines))
+    data = read(file, target="y", task="regression", weights="w")
+    facts = certificate(data, 2)
+    assert ("number_bits" in facts) == (kind != "twelve")
+    proof = check_leaf_sums(facts, data)
+    digits = [Fraction(f"{v:.12f}") if kind == "twelve" else Fraction(v) for v in y.tolist()]
+    least = exact_costs(x, digits, list(map(Fraction, weights.tolist())), 2)
+    assert proof.optimal and Fraction(proof.bound) <= least * (1 + Fraction(1, 2**52)) and least > 1
+    assert Fraction(proof.objective) >= least * (1 - Fraction(1, 2**52))
+    assert proof.exact != rounded and proof.objective - proof.bound <= (1e-10 if rounded else 0.0)
+    key = "number_scale" if kind == "twelve" else "number_bits"
+    forged = [
+        facts | {key: facts[key] - 1},
+        facts | {key: facts[key] + 1},
+        facts | {"number_scale": 10**12, "number_bits": 3},
+        {name: told for name, told in facts.items() if name != key},
+        facts | {key: -1},
+        facts | {key: 1.5},
+        facts | {key: 2**41},
+        facts | {"claim": str(Fraction(facts["claim"]) + 1)},
+    ]
+    said = expect_same([(one, file) for one in (facts, *forged)])
+    assert said[0].startswith("proved") and all(line.startswith("refused") for line in said[1:])
 
 
 def _twice(entry: str) -> str:

@@ -3,6 +3,8 @@
     {"schema": "odtc.certificate/regression", "data": {...}, "classes": ["mean"], "columns": [...], "depth": D,
      "number_scale": Y, "weight_scale": W, "price": "p/q", "claim": "p/q", "tree": {...}, "tried": [...], "of": {...}}
 
+Numbers of many digits have "number_bits" instead of "number_scale" (odtc.verification.leaf_sums.squares).
+
 Costs are in whole units (odtc.verification.leaf_sums.squares, likelihood), a branch node costs `price` of them. The
 tree costs `claim`, or of survival between two ends, ["p/q", "p/q"]; it is counted row by row. Columns are
 those of a certificate over thresholds.
@@ -167,6 +169,7 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
     floor = found.floor(every)
     tried = facts["tried"] if limit.at(depth)[1] > 2 or facts["tried"] else 0
     bound = floor + Fraction(found.least(every, depth, tried, low - floor, limit))
+    low, high, bound = measure.ends(low, high, bound)
     said, exact = [f"lambda {float(price / unit):.10g}"] if price else [], low == high
     if not exact:
         ends = _less(low / unit), -_less(-high / unit)

@@ -66,6 +66,10 @@ class Likelihood:
         hazard, events, rows = map(int, sums)
         return self._cost(events, hazard + ROUNDED * rows) + events * SLACK
 
+    def ends(self, low: Fraction, high: Fraction, bound: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+        """The ends of what a tree costs and a bound of all trees, as they are."""
+        return low, high, bound
+
     def _cost(self, events: int, hazard: int) -> Fraction:
         if not events:
             return Fraction(0)

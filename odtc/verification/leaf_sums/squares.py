@@ -3,8 +3,15 @@
 Numbers times `number_scale` and weights times `weight_scale` are whole; costs are in these units. What a leaf costs
 does not change if all numbers move by the same, so that they are counted from one in their middle, t = y - m. The whole
 number Σ w t² is held in two parts, Σ w t² = low + 2^LOW high.
+
+Numbers of more digits are counted in 2^-`number_bits` instead, rounded down: t = floor(2^bits y). That rounds each by
+half a unit at most, around one number for all, so that the square root of what a tree costs is off by at most
+E = sqrt(Σ w / 4), whatever its leaves. If the tree costs C by these, its branch nodes included, it costs between
+C - 2 E sqrt(C) + E² (0 if C < E²) and C + 2 E sqrt(C) + E², so that claim and bound are widened (`ends`). If no number
+had to be rounded, E = 0. Products with powers of two are exact, and so is (w y) / w of weights that are such powers.
 """
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +22,8 @@ from odtc.errors import CertificateError
 from odtc.verification.leaf_sums.two_levels import SQUARE
 
 SCHEMA, TASK = "odtc.certificate/regression", "regression"
-SHAPE = {"number_scale": WHOLE, "weight_scale": WHOLE, "claim": TEXT}
+SHAPE = {"number_scale?": WHOLE, "number_bits?": WHOLE, "weight_scale": WHOLE, "claim": TEXT}
+MOST_BITS = 1000
 ROUNDS = False  # whether a cost is known between two ends
 NEAR = 1e-12  # of the squares of all rows: what floats are off by, and more; what is nearer is compared in rationals
 EXACT = 2.0**53  # floats below hold whole numbers exactly
@@ -30,12 +38,19 @@ class Squares:
     holds w, w t and w t² in floats, `told_parts` the last two."""
 
     def __init__(self, facts: dict, dataset: Dataset):
-        scale, number = facts["weight_scale"], facts["number_scale"]
-        if not (0 < number < 2**40 and 0 < scale < 2**40):
+        scale, number, bits = facts["weight_scale"], facts.get("number_scale"), facts.get("number_bits")
+        of_two = number is None and bits is not None and 0 <= bits <= MOST_BITS
+        of_ten = bits is None and number is not None and 0 < number < 2**40
+        if not ((of_two or of_ten) and 0 < scale < 2**40):
             raise ValueError("its scales are no whole numbers above 0")
-        weight, y = dataset.weight * scale, dataset.sums[:, 2] / dataset.sums[:, 1] * number
-        w, t = np.rint(weight), np.rint(y)
-        if max(np.abs(weight - w).max(), np.abs(y - t).max()) > 1e-4 or (w <= 0).any():
+        if bits is not None and (np.frexp(dataset.weight)[0] != 0.5).any():
+            raise CertificateError("the weights of the data are no powers of two, so that its numbers are not exact")
+        number = 2**bits if number is None else number
+        with np.errstate(over="ignore"):
+            weight, y = dataset.weight * scale, dataset.sums[:, 2] / dataset.sums[:, 1] * float(number)
+        w, t = np.rint(weight), np.rint(y) if bits is None else np.floor(y)
+        self.rounds = bits is not None and bool((t != y).any())
+        if max(np.abs(weight - w).max(), 0.0 if self.rounds else np.abs(y - t).max()) > 1e-4 or (w <= 0).any():
             raise CertificateError("the numbers of the data are no whole numbers at the scales of the certificate")
         if np.abs(t).max() >= EXACT:
             raise CertificateError("the numbers of the data have too many digits to be whole numbers at these scales")
@@ -58,12 +73,30 @@ class Squares:
         q = low + (high << LOW)
         return q - Fraction(s * s, w) if w else Fraction(0)
 
+    def ends(self, low: Fraction, high: Fraction, bound: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+        """The ends of what a tree costs and a bound of all trees, from these of the numbers that are counted."""
+        if not self.rounds:
+            return low, high, bound
+        weight = Fraction(int(self.moments[0].sum()))
+
+        def least(cost: Fraction) -> Fraction:
+            return (
+                max(Fraction(0), cost - _root_above(weight * cost) + weight / 4) if 4 * cost > weight else Fraction(0)
+            )
+
+        return least(low), high + _root_above(weight * high) + weight / 4, least(bound)
+
     LAW, TOLD, root_unit = SQUARE, 2, 1.0
     high = low
 
     def costs(self, w, s, q) -> np.ndarray:
         """The same of arrays, as floats."""
         return q - np.divide(s * s, w, out=np.zeros_like(s), where=w > 0)
+
+
+def _root_above(square: Fraction) -> Fraction:
+    """No less than the square root, by 2^-32 at most."""
+    return Fraction(math.isqrt(math.ceil(square * 2**64)) + 1, 2**32)
 
 
 MEASURE = Squares

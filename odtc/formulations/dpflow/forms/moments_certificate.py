@@ -1,13 +1,18 @@
 """The certificate of a tree whose leaves cost sums (odtc.verification.leaf_sums), of what its search has tried."""
 
+import contextlib
+import math
 from fractions import Fraction
 from functools import cache
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from odtc.algorithms.moments.search import MomentSearch
 from odtc.algorithms.moments.tree_limits import Place, fitted
+from odtc.data.dataset import Dataset
+from odtc.data.tasks import regression
 from odtc.errors import CertificateError, ChoiceError
 from odtc.formulations.dpflow.certificate_columns import CertificateColumns
 from odtc.formulations.dpflow.forms.moments_limits import by_limits
@@ -19,9 +24,12 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.verification.certificate import left_of
 from odtc.verification.claim import claim_of
 from odtc.verification.leaf_sums import ALL, Limit, measure_of
+from odtc.verification.leaf_sums.squares import MOST_BITS
 from odtc.verification.threshold_columns import count_left_out, rank_columns
 
-MOST_DIGITS = 6
+MOST_DIGITS = 12
+LARGEST = 2.0**52  # of numbers that are counted in powers of two
+MOST_SUM, MOST_SQUARES = 2.0**60, 2.0**96  # of these
 
 
 def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: HeapTree) -> dict:
@@ -30,7 +38,8 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     Raises
     ------
     ChoiceError
-        For numbers and weights of more than six digits behind the point, constraints and hyperplanes.
+        For weights of more than twelve digits behind the point, for numbers of more if weights are no powers of two,
+        for constraints and hyperplanes.
     """
     require_tests_of_columns(problem.encoded)
     dataset = problem.encoded.dataset
@@ -40,15 +49,8 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
             "its columns; leave the others out, or let `odtc fit` prove the tree by its search alone"
         )
     limit = Limit(least_rows(problem), engine.limits.leaves or 0)
-    law, scales_of = measure_of(dataset.task), {"weight_scale": _scale(dataset.weight, "weights")}
-    if "number_scale" in law.SHAPE:
-        numbers = dataset.sums[:, 2] / dataset.sums[:, 1]
-        scales_of["number_scale"] = _scale(numbers, f"numbers in {dataset.target!r}")
-    lam = exact_share(problem.params.lambda_)
-    try:
-        measure = law.MEASURE(scales_of, dataset)
-    except CertificateError as refused:
-        raise ChoiceError(f"{refused}: the proof is that of the search") from None
+    law, lam = measure_of(dataset.task), exact_share(problem.params.lambda_)
+    scales_of, measure = _measured(law, dataset)
     price, moments = lam / (1 - lam) * measure.unit, measure.moments
     columns = CertificateColumns(
         SimpleNamespace(problem=problem, scales=scales, ranked=SimpleNamespace(columns=np.arange(scales.n)))
@@ -113,11 +115,43 @@ def _without_curves(facts: dict) -> dict:
     return {key: _without_curves(value) if isinstance(value, dict) else value for key, value in kept.items()}
 
 
+def _measured(law, dataset: Dataset) -> tuple[dict, Any]:
+    """The scales at which weights and numbers are whole, and what leaves cost at these. Numbers are counted in a power
+    of ten if that makes them whole, else in one of two."""
+    weights = {"weight_scale": _scale(dataset.weight, "weights")}
+    tries = [weights]
+    if law.TASK == regression.NAME:
+        numbers, tries = dataset.sums[:, 2] / dataset.sums[:, 1], []
+        with contextlib.suppress(ChoiceError):
+            tries.append(weights | {"number_scale": _scale(numbers, "numbers")})
+        tries.append(weights | {"number_bits": _bits(numbers, dataset.weight * weights["weight_scale"])})
+    for at, scales in enumerate(tries, 1):
+        try:
+            return scales, law.MEASURE(scales, dataset)
+        except CertificateError as refused:
+            if at == len(tries):
+                raise ChoiceError(f"{refused}: the proof is that of the search") from None
+    raise AssertionError("a task has scales")
+
+
+def _bits(numbers: np.ndarray, weight: np.ndarray) -> int:
+    """The power of two by which numbers can be taken at most, so that they are whole numbers of doubles below LARGEST
+    and can be added up with their squares; 0 at least, and no more than makes them whole."""
+    apart = np.abs(numbers - np.median(numbers))
+    room = (
+        LARGEST / np.abs(numbers).max(),
+        MOST_SUM / (weight * apart).sum(),
+        (MOST_SQUARES / (weight * apart**2).sum()) ** 0.5,
+    )
+    most = max(0, min(MOST_BITS, *(math.floor(math.log2(share)) for share in room)))
+    return next((bits for bits in range(most) if not np.mod(numbers * 2.0**bits, 1).any()), most)
+
+
 def _scale(numbers: np.ndarray, what: str) -> int:
     """The least power of ten that makes all numbers whole."""
     for digits in range(MOST_DIGITS + 1):
         scaled = numbers * 10**digits
-        if np.abs(scaled - np.rint(scaled)).max() < 1e-6:
+        if np.abs(scaled).max() < LARGEST and np.abs(scaled - np.rint(scaled)).max() < 1e-6:
             return 10**digits
     raise ChoiceError(
         f"a certificate counts in whole numbers: expected {what} of at most {MOST_DIGITS} decimals; round them"
