@@ -54,7 +54,12 @@ FORMS = ({}, {"bottom": "flow"}, {"lambda": 0.25}, {"lambda": 0.25, "bottom": "f
 
 @dataclass(frozen=True)
 class Params:
-    lambda_: float = parameter(0.0, "price of a branch node: min (1-λ) errors + λ branch nodes", least=0, below=1)
+    lambda_: float = parameter(
+        0.0,
+        "price of a branch node: min (1-λ) loss + λ branch nodes; one has to save λ/(1-λ) of the loss",
+        least=0,
+        below=1,
+    )
     cuts: str = parameter(
         "path",
         "the rows (8.2): all walks from the root, or none (for `odtc fit`, which adds what it needs)",

@@ -18,7 +18,11 @@ def certify(
     data: DataFile,
     spec,
     lambda_: Annotated[
-        float, typer.Option("--lambda", help="Price of a branch node: (1-λ) errors + λ branch nodes.")
+        float,
+        typer.Option(
+            "--lambda",
+            help="Price of a branch node: min (1-λ) loss + λ branch nodes; one has to save λ/(1-λ) of the loss.",
+        ),
     ] = 0.0,
     time_limit: Annotated[
         float | None,

@@ -71,7 +71,12 @@ FORMS = (
 
 @dataclass(frozen=True)
 class Params:
-    lambda_: float = parameter(0.0, "price of a branch node: min (1-λ) errors + λ branch nodes", least=0, below=1)
+    lambda_: float = parameter(
+        0.0,
+        "price of a branch node: min (1-λ) loss + λ branch nodes; one has to save λ/(1-λ) of the loss",
+        least=0,
+        below=1,
+    )
     tail: str = parameter(
         "auto",
         "levels above the leaves that the compiler solves (auto: 0 to depth 2, 1 at depth 3, else 2; more if it is "

@@ -71,7 +71,12 @@ FORMS = (
 
 @dataclass(frozen=True)
 class Params:
-    lambda_: float = parameter(0.0, "price of a branch node: min (1-λ) errors + λ branch nodes", least=0, below=1)
+    lambda_: float = parameter(
+        0.0,
+        "price of a branch node: min (1-λ) loss + λ branch nodes; one has to save λ/(1-λ) of the loss",
+        least=0,
+        below=1,
+    )
     literal: bool = parameter(False, "the printed model (1.1)-(1.13), term by term, with continuous flows")
     bottom: str = parameter("stump", "how the last branch level is written", choices=("stump", "flow"))
     rows: str = parameter(
