@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from odtc.model.milp import Model
 
 TOLERANCE = 1e-6  # what solvers promise for rows, bounds and integrality
+# What a point may cost less than its tree, as each row and column is off by a tolerance: below any price of an error
+# that a model is written of (odtc.workflow.compiling).
+OFF = 10 * TOLERANCE
 # Beyond any solver's tolerances (integrality 1e-5) and the six digits that some print: no solution.
 BROKEN = 1e-4
 

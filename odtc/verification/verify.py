@@ -16,7 +16,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, answers_of
 from odtc.data.task import TASKS, part_costs
 from odtc.errors import TreeError
-from odtc.model.feasibility import TOLERANCE, Check, check_claim, check_point, is_close
+from odtc.model.feasibility import OFF, TOLERANCE, Check, check_claim, check_point, is_close
 from odtc.model.milp import Model
 from odtc.model.solution import EDITED, NO_POINT, Solution, Termination
 from odtc.problem.constraints.constraint import Constraint, complete, on_answers
@@ -79,7 +79,7 @@ def verify_point(
         )
     )
     # docs/background/laws.md: better than the solver's objective is a note, worse is an error.
-    worse = paid > objective and not is_close(paid, objective)
+    worse = paid > objective and not is_close(paid, objective, OFF)
     note = (
         " (better: the incumbent withheld flow, or the model that was solved has rows of its own)"
         if paid < objective and not is_close(paid, objective)
@@ -115,7 +115,7 @@ def _against_recorded(
     checks.append(Check("formulation", True, model.recorded))
     if not model.rowless:
         objective = model.objective(solution.x[: model.n_cols])
-        same = paid <= objective or is_close(paid, objective)
+        same = paid <= objective or is_close(paid, objective, OFF)
         checks.append(Check("tree objective", same, f"the tree costs {paid:.10g}, the point {objective:.10g}"))
     if solution.bound is not None:
         # No tree is made a point of it: all that the problem allows count, if the file has no rows of its own.

@@ -16,6 +16,7 @@ from odtc.data.cost_matrix import expect_telling_prices
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.heuristics.heuristic import grow
+from odtc.model.feasibility import OFF
 from odtc.model.milp import Model
 from odtc.model.own_parts import broken_rows, completed
 from odtc.problem.constraints import constraint
@@ -32,7 +33,6 @@ from odtc.verification.verify import one_leaf
 from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import relaxations
 
-TOLD = 1e-5  # ten times what solvers take for equal
 MOMENT = 20_000_000  # rows x tests^depth: a tenth of a second
 LEFT_OUT = "cases", "columns", "arcs"  # what notes of a model count
 
@@ -47,7 +47,7 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
             f"{problem.formulation!r} learns its tree without a model: use `odtc fit`, or another --model"
         )
     if problem.encoded.task == CLASSIFICATION:
-        expect_telling_prices(problem.encoded.weight, problem.encoded.cost, TOLD)
+        expect_telling_prices(problem.encoded.weight, problem.encoded.cost, OFF)
     problem, _ = problem.module.limited(problem)
     names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
     require_room(problem, names)

@@ -10,7 +10,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.task import TASKS
 from odtc.errors import TreeError
 from odtc.heuristics.heuristic import HEURISTICS
-from odtc.model.feasibility import Check, is_close
+from odtc.model.feasibility import OFF, Check, is_close
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, is_proved
 from odtc.problem.constraints import constraint
@@ -428,7 +428,7 @@ def settled(model: Model, decoded: Decoded) -> Solution:
     paid, solution = tree_cost(model.problem, decoded.heap), decoded.solution
     if paid is None:
         return solution
-    near = solution.objective is not None and is_close(solution.objective, paid)
+    near = solution.objective is not None and is_close(solution.objective, paid, OFF)
     before = decoded.point_heap
     smaller = before is not None and before is not decoded.heap and paid < tree_cost(model.problem, before)
     if not near and not (smaller and paid < solution.objective):
