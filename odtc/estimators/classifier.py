@@ -161,6 +161,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         y = column_or_1d(y, warn=True)
         if len(y) != len(X):
             raise ValueError(f"expected one label for each row, got {len(y)} labels and {len(X)} rows")
+        expect_labels(y)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -437,7 +438,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
     def _alone(self, dataset: Dataset) -> tuple[Tree, Solution]:
         """The cheapest leaf that satisfies the constraints, and what is proved; raises NoSolutionError if none."""
         cost = self._cost(dataset)
-        tree, solution = _leaf_alone(dataset, cost, self._labels_alone(dataset, self.min_samples_leaf, cost))
+        tree, solution = _leaf_alone(dataset, cost, self._labels_alone(dataset, self._fewest(dataset.n_rows), cost))
         return tree, self._loss_counts(solution, self._weight_of_all(dataset))
 
     def _weight_of_all(self, dataset: Dataset) -> float:
@@ -468,7 +469,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
     def _model_spec(self, cost: np.ndarray, dataset: Dataset) -> ModelSpec:
         weight = dataset.weight * self._class_weights(dataset)[dataset.y]
         least = least_rows(weight, self.min_weight_fraction_leaf)
-        given = self._limits(max(self.min_samples_leaf, least))
+        given = self._limits(max(self._fewest(dataset.n_rows), least))
         for name, sign in directions(self.monotonic_cst, self._names()):
             if name not in getattr(self, "_empty_orders", ()):
                 given += (constraint_text(name, dataset.classes[1 if sign > 0 else 0]),)
@@ -485,6 +486,13 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             cost=cost,
             constraints=given,
         )
+
+
+def expect_labels(y: np.ndarray) -> None:
+    """Raises ValueError for a row without a label among labels of any type."""
+    if y.dtype == object and (absent := [at for at, label in enumerate(y) if label is None or label != label]):
+        more = f", and {len(absent) - 1} more rows have none" if len(absent) > 1 else ""
+        raise ValueError(f"expected a label for each row, got {y[absent[0]]} in row {absent[0]}{more}; drop these rows")
 
 
 def _impurity(weights: np.ndarray) -> float:

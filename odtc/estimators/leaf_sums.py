@@ -180,8 +180,9 @@ class LeafSumsEstimator(TreeEstimator):
 
     def _alone(self, rows: Dataset, targets: np.ndarray, unit: float) -> tuple[Tree, Solution]:
         """The leaf alone, and what is proved of it; raises NoSolutionError if it breaks the constraints."""
-        if self.constraints or self.min_samples_leaf > 1:
-            self._labels_alone(replace(rows, classes=("y",)), self.min_samples_leaf)  # whatever its numbers are
+        least = self._fewest(rows.n_rows)
+        if self.constraints or least > 1:
+            self._labels_alone(replace(rows, classes=("y",)), least)  # whatever its numbers are
         tree, solution = self._leaf_alone(rows, self._sums(targets, rows.weight))
         return tree, self._loss_counts(solution, float(rows.weight.sum()) / unit**self._power)
 

@@ -33,7 +33,11 @@ def _of_field(spec, name: str, of_its_type) -> tuple:
 # (name, whether a value fits, what was expected); what only the data can tell is said where it is met.
 PARAMETERS = (
     ("max_depth", _whole(0), "an integer of at least 0"),
-    ("min_samples_leaf", _whole(1), "an integer of at least 1"),
+    (
+        "min_samples_leaf",
+        lambda value: _whole(1)(value) or (isinstance(value, float) and 0 < value < 1),
+        "an integer of at least 1, or a share of the rows, above 0 and below 1",
+    ),
     ("min_weight_fraction_leaf", lambda value: _number(value) and 0 <= value <= 0.5, "a number from 0 to 0.5"),
     (
         "max_leaf_nodes",
@@ -99,6 +103,7 @@ TYPES = {
     "params": "dict or None",
     "cuts": "str, tuple of str or None",
     "class_weight": 'dict {label: weight}, "balanced" or None',
+    "min_samples_leaf": "int or float",
     "cost": "mapping {(true label, predicted label): price}, matrix in the order of `classes_`, or None",
     "constraints": "str or sequence of str",
     "categorical_features": '"from_dtype" or sequence of names or places',
@@ -110,7 +115,8 @@ TYPES = {
 }
 # What is to be said beside the help of a field, or without one.
 TEXTS = {
-    "min_samples_leaf": 'Fewest training rows in a leaf; above 1 it is the constraint "leaf_rows >= N".',
+    "min_samples_leaf": "Fewest training rows in a leaf, or a float, the share of the rows that they are, rounded up; "
+    'above 1 it is the constraint "leaf_rows >= N". Rows of weight 0 are none.',
     "min_weight_fraction_leaf": "Least share of the weight (sample and class weights) in a leaf. If all rows have one "
     "weight it is a constraint on their number. Else a classifier takes the best tree with as many rows in each leaf "
     "as can hold this weight, cut back until it satisfies the limit, or CART's under the limit if that is better: "
@@ -133,6 +139,8 @@ TEXTS = {
     "robust": "How far the numbers of rows may be moved: the tree loses a row if it is wrong anywhere in its box. One "
     'radius for all numbers, or a radius of each column, as {"age": 2, "income": "5%", "colour": "free"} '
     "(odtc.trees.boxes); it is the parameter `robust` of flowoct.",
+    "class_weight": '"balanced" gives all classes the same weight in all, sample weights included; trees of '
+    "scikit-learn count rows there, whatever they weigh.",
     "criterion": "squared_error, whose leaves answer means, or absolute_error, whose leaves answer medians.",
     "scores": "How costs are estimated from treatments and outcomes: doubly-robust, direct or ips.",
     "goal": "Whether less (min) or more (max) is better; by default min for costs, max for outcomes.",

@@ -166,7 +166,7 @@ class OptimalPolicyTree(TreeEstimator):
 
     def _alone(self, votes: Dataset, unit: float) -> tuple[Tree, Solution]:
         """The leaf alone, and what is proved of it; raises NoSolutionError if it breaks the constraints."""
-        self._labels_alone(votes, self.min_samples_leaf)
+        self._labels_alone(votes, self._fewest(votes.n_rows))
         tree, solution = _leaf_alone(votes)
         return tree, self._loss_counts(solution, float(votes.sums[:, 1].sum()) / unit)
 
@@ -215,10 +215,10 @@ class OptimalPolicyTree(TreeEstimator):
         """
         check_is_fitted(self)
         X = self._coded(X)
-        weight = self._weights(X, sample_weight)
         if outcome is None:
-            table, _ = _table(costs, len(X))
-        else:
+            table, _ = _table(costs, len(X))  # before the weights, which outcomes without a name are taken for
+        weight = self._weights(X, sample_weight)
+        if outcome is not None:
             table, actions = self._estimated(self._rows(X, weight), costs, outcome, propensity)
             if actions.tolist() != self.actions_.tolist():
                 raise ValueError(f"expected the actions of fit, {self.actions_.tolist()}, got {actions.tolist()}")
@@ -324,13 +324,19 @@ def _leaf_alone(votes: Dataset) -> tuple[Tree, Solution]:
 def _table(costs, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     """(costs float64 (rows, actions), the names of the actions). Raises ValueError for another shape."""
     names = np.array([str(name) for name in costs.columns]) if hasattr(costs, "columns") else None
-    table = np.asarray(costs, float)
+    try:
+        table = np.asarray(costs, float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"expected costs of shape ({n_rows}, actions), numbers, got {str(np.asarray(costs).ravel()[0])!r}; give "
+            "outcome=…, too, if these are treatments"
+        ) from None
     if table.ndim == 2 and not np.isfinite(table).all():
         row, action = np.argwhere(~np.isfinite(table))[0].tolist()
         raise ValueError(f"expected finite costs, got {table[row, action]} in row {row} of the action {action}")
     if table.ndim != 2 or table.shape[0] != n_rows or table.shape[1] < 2:
         raise ValueError(
             f"expected costs of shape ({n_rows}, actions) with two actions or more, got shape {table.shape}; "
-            "give outcomes, too, if these are treatments"
+            "give outcome=…, too, if these are treatments"
         )
     return table, np.arange(table.shape[1]) if names is None else names

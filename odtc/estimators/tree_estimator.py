@@ -1,5 +1,6 @@
 """What all estimators of trees have in common: how rows are coded, where they end, and how a run is made."""
 
+import math
 import warnings
 from dataclasses import replace
 from numbers import Integral
@@ -199,6 +200,11 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         given = {"lambda", "lambda_"} & set(self.params or {})
         return 1.0 if given else unit_of(spread, power, float(self.ccp_alpha) * float(weight.sum()))
 
+    def _fewest(self, n_rows: int) -> int:
+        """The fewest rows of a leaf that `min_samples_leaf` allows, of so many in all."""
+        given = self.min_samples_leaf
+        return int(given) if isinstance(given, Integral) else max(1, math.ceil(given * n_rows))
+
     def _limits(self, least: int) -> tuple[str, ...]:
         """The constraints of the parameters, and those of `max_leaf_nodes` and of so many rows in a leaf."""
         given = self._given + ((short_constraint("min_leaf_rows", least),) if least > 1 else ())
@@ -239,8 +245,8 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         cost of a row."""
         if not self.ccp_alpha:
             return self.params
-        if "lambda_" in (self.params or {}):
-            raise ValueError("expected ccp_alpha or the parameter lambda_, which both price branch nodes, got both")
+        if {"lambda", "lambda_"} & set(self.params or {}):
+            raise ValueError("expected ccp_alpha or the parameter lambda, which both price branch nodes, got both")
         return {**(self.params or {}), "lambda_": price_of_branch_node(float(self.ccp_alpha), weight)}
 
     def _asked_model(self, weight: np.ndarray, unit: float = 1.0) -> ModelSpec:
@@ -251,7 +257,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
                 "expected min_weight_fraction_leaf with rows of one weight, which it counts, got weights from "
                 f"{weight.min():g} to {weight.max():g}; use min_samples_leaf"
             )
-        least = max(self.min_samples_leaf, least_rows(weight, share))
+        least = max(self._fewest(len(weight)), least_rows(weight, share))
         params = self._priced(float(weight.sum()) / unit)
         return ModelSpec(self.model, int(self.max_depth), params, self.encoding, constraints=self._limits(least))
 

@@ -404,6 +404,8 @@ def tree_of(given) -> Tree:
         hint = (
             "`odtc.import_tree` makes a tree of scikit-learn one of ours"
             if tree is not None
+            else "give its last step, as in pipeline[-1]"
+            if hasattr(given, "steps")
             else "call fit first"
             if hasattr(given, "fit")
             else "read one with odtc.read_tree"

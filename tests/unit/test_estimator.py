@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -19,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import odtc
 from odtc.data.splits import Missing, Subset
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, TreeError
 from odtc.trees.tree import Branch, Tree
 from tests.command_line import environment
 
@@ -290,3 +291,38 @@ def test_an_estimator_is_imported_without_what_only_a_fit_needs():
     code += "print([n for n in ('polars', 'numba', 'highspy', 'odtc.workflow.run') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_share_of_the_rows_is_the_least_of_a_leaf():
+    X, y = load_iris(return_X_y=True)
+    share, rows = (odtc.OptimalTreeClassifier(2, min_samples_leaf=least).fit(X, y) for least in (0.29, 44))
+    assert share.objective_ == rows.objective_ and share.leaf_rows_.sum(axis=1).min() >= 44
+    with pytest.raises(ValueError, match="a share of the rows, above 0 and below 1, got 1.0"):
+        odtc.OptimalTreeClassifier(min_samples_leaf=1.0).fit(X, y)
+
+
+@pytest.mark.parametrize("absent", [None, float("nan")])
+def test_a_row_without_a_label_among_words_is_named(absent):
+    with pytest.raises(ValueError, match="got (None|nan) in row 1, and 1 more rows have none; drop these rows"):
+        odtc.OptimalTreeClassifier().fit(np.eye(4), np.array(["a", absent, "b", absent], object))
+
+
+@pytest.mark.parametrize("name", ["lambda", "lambda_"])
+def test_two_prices_of_a_branch_node_are_refused(name):
+    with pytest.raises(ValueError, match="ccp_alpha or the parameter lambda, which both price"):
+        odtc.OptimalTreeClassifier(params={name: 0.5}, ccp_alpha=0.02).fit(np.eye(4), [0, 1, 0, 1])
+
+
+def test_treatments_in_the_place_of_costs_are_told_so():
+    treated, X = np.array(["yes", "no"] * 12), np.arange(24.0)[:, None]
+    with pytest.raises(ValueError, match="numbers, got 'yes'; give outcome=…, too"):
+        odtc.OptimalPolicyTree(1).fit(X, treated)
+    fitted = odtc.OptimalPolicyTree(1).fit(X, treated, np.arange(24.0))
+    with pytest.raises(ValueError, match="numbers, got 'yes'; give outcome=…, too"):
+        fitted.value(X, treated, np.arange(24.0) - 12)
+
+
+def test_a_pipeline_is_told_to_give_its_last_step():
+    fitted = make_pipeline(StandardScaler(), odtc.OptimalTreeClassifier(1)).fit(np.eye(4), [0, 1, 0, 1])
+    with pytest.raises(TreeError, match=r"pipeline\[-1\]"):
+        odtc.export_text(fitted)
