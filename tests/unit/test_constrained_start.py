@@ -11,10 +11,12 @@ from odtc.errors import NoSolutionError
 from odtc.formulations.dpflow.constrained import Posed
 from odtc.formulations.dpflow.floors.pruned_trees import pruned_tree
 from odtc.heuristics.cart import grown_tests
-from odtc.problem.constraints.constraint import broken
+from odtc.problem.constraints.constraint import broken, mended
 from odtc.trees.heap_tree import settle
+from odtc.workflow.compiling import prepare
 from odtc.workflow.constrained.kept_constraints import no_worse_than_cart
 from odtc.workflow.pipeline import pose
+from odtc.workflow.provenance.certifying import certify
 from odtc.workflow.searching import searched
 
 
@@ -105,3 +107,23 @@ def test_what_may_be_below_what_is_told_without_a_table_of_pairs(seed):
     assert (below[np.ix_(some, some[::-1])] == table[np.ix_(some, some[::-1])]).all()
     assert below[2, 5] == table[2, 5]
     assert below == Below(once[:2], under[:2]) & Below(once[2:], under[2:])
+
+
+def test_the_certificate_of_a_bound_at_the_limit_has_the_tree_at_once():
+    """40,000 rows read in a limit of 5 seconds had the tree of one label, and twice the errors."""
+    problem = pose(made(5, 300), "dpflow", 3, constraints=("recall[yes] >= 0.8", "leaf_rows >= 20"))
+    one_label = problem.module.objective(problem, mended(problem, settle(np.full(16, -1, np.int32), problem.encoded)))
+    found = certify(problem, 1e-9)
+    paid = problem.module.objective(problem, pruned_tree(problem.derived(Posed).problem))
+    assert found.objective <= paid < one_label and found.bound <= found.objective
+    assert not broken(problem, found.fit.decoded.heap)
+
+
+def test_a_limit_before_the_model_leaves_the_tree_at_once():
+    """`--pool` wants a model; 2,000 rows x 400 columns ended with the tree of one label, and parity with none."""
+    problem = pose(
+        made(5), "dpflow", 3, constraints=("recall[yes] >= 0.7", "statistical_parity[group=group,positive=yes] <= 0.05")
+    )
+    known = prepare(problem, time_limit=1e-9).known
+    paid = [problem.module.objective(problem, heap) for heap in (known, pruned_tree(problem.derived(Posed).problem))]
+    assert not broken(problem, known) and paid[0] <= paid[1]

@@ -157,6 +157,16 @@ def limited(problem: Problem, start: HeapTree | None = None) -> tuple[Problem, S
     return search_before_model.limited(problem, start)
 
 
+def so_far(problem: Problem) -> Searched | None:
+    """Under constraints the tree of CART's tests that keeps them."""
+    if moments.by_moments(problem) or not _under_constraints(problem):
+        return None
+    from odtc.formulations.dpflow import constrained
+
+    heap = constrained.at_once(problem, None)
+    return None if heap is None else Searched(heap, 0.0, False, 1, 1)
+
+
 def searches(problem: Problem) -> bool:
     """Whether `fit` needs no solver: no constraints, or those that the compiler's own searches heed."""
     if moments.by_moments(problem):

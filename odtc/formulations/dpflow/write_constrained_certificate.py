@@ -49,24 +49,28 @@ def certify_in_time(problem: Problem) -> dict:
     Raises
     ------
     NotProvedError
-        If no tree was met by then.
+        If no tree was met by then, and CART's tests make none.
     ChoiceError
         As of `certify_constrained`.
     """
+    from odtc.formulations.dpflow.constrained import at_once  # which asks this module for certificates
+
     try:
         with deadline.within(deadline.time_share(math.inf, SEARCHED)):
             return certify_constrained(problem)[0]
     except NotProvedError as ended:
-        if ended.heap is None:
-            raise
         if ended.interrupted:
             deadline.end_soon()  # of the whole, not of the search alone
+        with deadline.put_off():
+            heap = at_once(problem, ended.heap)
+        if heap is None:
+            raise
         free = replace(problem, constraints=tuple(one for one in problem.constraints if one.name in ROWS))
         search = ThresholdSearch(free)
         with deadline.cut_short():
             search.run_for_bound() if problem.topology.depth > 2 else search.run()
         with deadline.put_off():
-            return certify_search(search, ended.heap)
+            return certify_search(search, heap)
 
 
 def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
