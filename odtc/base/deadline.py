@@ -17,6 +17,7 @@ from contextvars import ContextVar
 import numpy as np
 from numpy.typing import DTypeLike
 
+from odtc.base.threads import for_product
 from odtc.errors import ModelError, TimeLimitReached
 
 BLOCK = 4e9  # multiplications of one product between two looks: about half a second
@@ -150,7 +151,8 @@ def product(left: np.ndarray, right: np.ndarray, dtype: DTypeLike) -> np.ndarray
     check()
     (n, a), b = left.shape, right.shape[1]
     if n * a * b <= BLOCK:
-        whole: np.ndarray = left.T.astype(dtype, copy=False) @ right.astype(dtype, copy=False)
+        with for_product(n * a * b):
+            whole: np.ndarray = left.T.astype(dtype, copy=False) @ right.astype(dtype, copy=False)
         return whole
     columns = max(1, min(b, int(BLOCK / (min(n, ROWS) * a))))
     rows = max(ROWS, int(BLOCK / (a * columns)))

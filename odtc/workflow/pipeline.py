@@ -286,7 +286,7 @@ def certify(
     depth : int
     y : labels beside an array or a data frame, or the column that holds them
     lambda_ : float
-        Price of a branch node: (1-λ) loss + λ branch nodes, so that one has to save λ/(1-λ) of the loss.
+        Price of a branch node: (1-λ) loss + λ branch nodes, so that one has to save λ/(1-λ) units of loss.
     time_limit : float or None
         Wall seconds to read, search and make the certificate; then it is of the bound reached. Its check follows.
     **keywords

@@ -19,6 +19,7 @@ import numpy as np
 
 from odtc.algorithms.thresholds.compiled import Kernels
 from odtc.algorithms.thresholds.ranks import RankedRows
+from odtc.base.threads import for_product
 
 NEVER = 1 << 59  # more than any cost
 EXACT = 2**24  # whole numbers below it are exact in float32
@@ -277,7 +278,8 @@ class BinaryNodes:
         one = pairs.diagonal(axis1=1, axis2=2)  # (labels, tests): all that answer 1
         if least > 1:
             table = self.table[node.entries]
-            counts = np.rint((table * self.count[node.entries, None]).T @ table).astype(np.int64)
+            with for_product(table.size * self.tests):
+                counts = np.rint((table * self.count[node.entries, None]).T @ table).astype(np.int64)
             rows = counts.diagonal()
         cost = np.full(self.tests, price)
         for right in (False, True):
@@ -311,7 +313,9 @@ class BinaryNodes:
                 table, pairs = self.table[node.entries], []
                 for gain in self.gain[node.entries].T.astype(self.type):
                     rows = np.flatnonzero(gain) if ranked.stride > 1 else slice(None)
-                    pairs.append((table[rows] * gain[rows, None]).T @ table[rows])
+                    one = table[rows]
+                    with for_product(one.size * self.tests):
+                        pairs.append((one * gain[rows, None]).T @ one)
                 weight = self.most[node.entries].astype(self.type) @ table
                 node.pairs = np.rint(pairs).astype(np.int64), np.rint(weight).astype(np.int64)
         return node.pairs

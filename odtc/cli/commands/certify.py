@@ -21,7 +21,7 @@ def certify(
         float,
         typer.Option(
             "--lambda",
-            help="Price of a branch node: min (1-λ) loss + λ branch nodes; one has to save λ/(1-λ) of the loss.",
+            help="Price of a branch node: min (1-λ) loss + λ branch nodes; one has to save λ/(1-λ) units of loss.",
         ),
     ] = 0.0,
     time_limit: Annotated[

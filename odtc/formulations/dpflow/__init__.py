@@ -73,7 +73,7 @@ FORMS = (
 class Params:
     lambda_: float = parameter(
         0.0,
-        "price of a branch node: min (1-λ) loss + λ branch nodes; one has to save λ/(1-λ) of the loss",
+        "price of a branch node: min (1-λ) loss + λ branch nodes; one has to save λ/(1-λ) units of loss",
         least=0,
         below=1,
     )
