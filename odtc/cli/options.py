@@ -254,6 +254,11 @@ def stem_of(problem, o: str | None, suffix: str = "") -> str:
     return stem_named(o, f"{of}_{problem.formulation}_d{problem.topology.depth}", suffix)
 
 
+def tree_path(o: Path) -> Path:
+    """The file of a tree that -o names: the file itself, or that of a stem."""
+    return o if o.suffix or o.is_file() else Path(f"{o}.tree.json")
+
+
 def stem_named(o: str | None, usual: str, suffix: str = "") -> str:
     """The stem that -o names, without the suffix of a model file; in a folder, or without -o, the usual one.
     Raises OutputError if its folder is not there."""

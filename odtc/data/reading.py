@@ -403,6 +403,15 @@ def read_rows(
     return Dataset(name, X, y, tuple(features), tuple(classes), weight, target, missing="separate", source=source)
 
 
+def read_numbers(path, column: str) -> np.ndarray | None:
+    """float64 (rows,): the numbers of a column of a file, NaN in a missing cell; None if it has no such column, or one
+    that holds words."""
+    try:
+        return read_rows(path, (Feature(column, NUMERIC),), (), "").X[:, 0]
+    except DataError:
+        return None
+
+
 def _opened(path) -> tuple[pl.DataFrame, str, str, str | None]:
     """(frame, what messages call it, its name, its path or None) of a file, or of rows that were set aside."""
     if isinstance(path, pl.DataFrame):

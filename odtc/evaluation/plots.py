@@ -9,12 +9,14 @@ import numpy as np
 
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.splits import Subset
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.trees.drawing import PALETTE, figure_bytes
 from odtc.trees.exporting import need
 from odtc.trees.tree import Branch, Tree
 
 FORMATS = ("png", "svg", "pdf")
+UNKNOWN = "#999999"  # of points
 STEPS = 300  # of a picture's side, if its regions are asked for
 
 
@@ -129,9 +131,10 @@ def on_front(points) -> list[int]:
     ]
 
 
-def regions(tree: Tree, rows: Dataset, across: str, up: str, ax) -> None:
+def regions(tree: Tree, rows: Dataset, across: str, up: str, ax, values: np.ndarray | None = None) -> None:
     """What the tree predicts over two columns of numbers, all others as in the median row (the commonest
-    level), with the rows as points. Raises ChoiceError for a column that is none of numbers."""
+    level), with the rows as points; of a tree that answers numbers `values` are those of the rows, float64 (rows,), if
+    they are known. Raises ChoiceError for a column that is none of numbers."""
     if across == up:
         raise ChoiceError(f"expected two columns of numbers, got {across!r} for both --x and --y")
     places = [_numbers(tree, name) for name in (across, up)]
@@ -150,40 +153,46 @@ def regions(tree: Tree, rows: Dataset, across: str, up: str, ax) -> None:
     wide, high = map(len, grids)
     cells = np.tile(typical, (wide * high, 1))
     cells[:, places[0]], cells[:, places[1]] = np.tile(grids[0], high), np.repeat(grids[1], wide)
-    from matplotlib.colors import ListedColormap
-
-    K = len(tree.classes)
-    colours = [PALETTE[k % len(PALETTE)] for k in range(K)]
-    ax.pcolormesh(
-        grids[0],
-        grids[1],
-        tree.predict(cells).reshape(high, wide),
-        shading="nearest",
-        cmap=ListedColormap(colours),
-        vmin=-0.5,
-        vmax=K - 0.5,
-        alpha=0.3,
-        rasterized=True,
-    )
-    for k, name in enumerate(tree.classes):
-        mine = rows.y == k
-        ax.plot(
-            rows.X[mine, places[0]],
-            rows.X[mine, places[1]],
-            "o",
-            color=colours[k],
-            markersize=4,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
-            label=name,
-        )
+    answers, points = tree.answers(cells).reshape(high, wide), rows.X[:, places]
+    draw = _shades if TASKS.get(tree.task).NUMBERS else _colours
+    draw(tree, (*grids, answers), points, values if TASKS.get(tree.task).NUMBERS else rows.y, ax)
     others = [feature.name for j, feature in enumerate(tree.features) if j not in places and j in tree.used]
     ax.set(
         xlabel=across,
         ylabel=up,
         title=f"{', '.join(others[:3])}{', …' if len(others) > 3 else ''} as in a typical row" if others else "",
     )
+
+
+POINT = {"markersize": 4, "markeredgecolor": "white", "markeredgewidth": 0.5}
+
+
+def _colours(tree: Tree, mesh: tuple, points: np.ndarray, label: np.ndarray, ax) -> None:
+    """A colour for each class, or action; rows whose label is not known are grey."""
+    from matplotlib.colors import ListedColormap
+
+    K = len(tree.classes)
+    colours = [PALETTE[k % len(PALETTE)] for k in range(K)]
+    limits = {"cmap": ListedColormap(colours), "vmin": -0.5, "vmax": K - 0.5}
+    ax.pcolormesh(*mesh, shading="nearest", alpha=0.3, rasterized=True, **limits)
+    for k, name in enumerate(tree.classes):
+        ax.plot(*points[label == k].T, "o", color=colours[k], label=name, **POINT)
+    if (label < 0).any():
+        ax.plot(*points[label < 0].T, "o", color=UNKNOWN, label="not known", **POINT)
     ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
+
+
+def _shades(tree: Tree, mesh: tuple, points: np.ndarray, values: np.ndarray | None, ax) -> None:
+    """A shade for each number, of answers and rows alike; rows without one are grey."""
+    known = np.zeros(0) if values is None else values[np.isfinite(values)]
+    every = np.concatenate([mesh[2].ravel(), known])
+    limits = {"cmap": "viridis", "vmin": every.min(), "vmax": every.max()}
+    shown = ax.pcolormesh(*mesh, shading="nearest", alpha=0.6, rasterized=True, **limits)
+    told = np.zeros(len(points), bool) if values is None else np.isfinite(values)
+    if told.any():
+        ax.scatter(*points[told].T, c=values[told], s=16, edgecolors="white", linewidths=0.5, **limits)
+    ax.plot(*points[~told].T, "o", color=UNKNOWN, **POINT)
+    ax.figure.colorbar(shown, ax=ax, label=tree.target)
 
 
 def _numbers(tree: Tree, name: str) -> int:

@@ -15,7 +15,7 @@ from odtc.base.text import some
 from odtc.data.cost_matrix import expect_telling_prices
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
-from odtc.heuristics.heuristic import grow
+from odtc.heuristics.heuristic import HEURISTICS, grow
 from odtc.model.feasibility import OFF
 from odtc.model.milp import Model
 from odtc.model.own_parts import broken_rows, completed
@@ -205,8 +205,9 @@ def _projected(problem: Problem, tree: Tree, name, refused: TreeError, say) -> H
 
 
 def is_tree_file(name: str | Path | None) -> bool:
-    """Whether a start is a TREE.json, not the name of a heuristic."""
-    return str(name).endswith(".json")
+    """Whether a start is the file of a tree, not the name of a heuristic."""
+    known = str(name).partition(":")[0] in (*HEURISTICS.names(), "none", "None")
+    return str(name).endswith(".json") or (not known and Path(str(name)).is_file())
 
 
 @dataclass(frozen=True)

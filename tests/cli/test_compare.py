@@ -6,12 +6,13 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
+from odtc.data import reading
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.splits import Subset, Threshold
 from odtc.errors import ChoiceError
 from odtc.evaluation import plots
 from odtc.evaluation.compare import compare
-from odtc.trees.tree import Branch, Leaf, Tree
+from odtc.trees.tree import Branch, Leaf, Tree, read_tree
 from tests.command_line import MONKS, odtc
 
 
@@ -224,6 +225,25 @@ def test_regions_are_coloured_as_the_tree_predicts():
     assert axes.get_title() == "c as in a typical row"
     with pytest.raises(ChoiceError, match="expected a column of numbers, got 'c'"):
         plots.regions(tree, rows, "c", "y", axes)
+
+
+def test_regions_of_numbers_have_shades_and_rows_their_own(tmp_path):
+    from matplotlib.figure import Figure
+
+    rows = [(a, b, 10 * (a > 2) + b / 8) for a in range(6) for b in range(4)]
+    (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f"{a},{b},{y}\n" for a, b, y in rows))
+    done = odtc("fit", "t.csv", "--task", "regression", "--depth", 1, "-o", "m", folder=tmp_path)
+    said = odtc("plot", "regions", "m.tree.json", "t.csv", "--x", "a", "--y", "b", "-o", "r.png", folder=tmp_path)
+    assert done.code == said.code == 0 and (tmp_path / "r.png").is_file()
+    tree = read_tree(tmp_path / "m.tree.json")
+    held = reading.read_rows(tmp_path / "t.csv", tree.features, tree.classes, tree.target)
+    values = reading.read_numbers(tmp_path / "t.csv", "y")
+    plots.regions(tree, held, "a", "b", axes := Figure().add_subplot(), values)
+    mesh, points = axes.collections
+    shown = np.asarray(mesh.get_array()).reshape(plots.STEPS, plots.STEPS)
+    assert {round(value, 9) for value in np.unique(shown).tolist()} == {0.1875, 10.1875}
+    assert np.asarray(points.get_array()).tolist() == [y for _, _, y in rows]
+    assert reading.read_numbers(tmp_path / "t.csv", "z") is None
 
 
 def test_progress_needs_something_told():

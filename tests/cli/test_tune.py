@@ -190,6 +190,7 @@ def test_the_best_is_the_smaller_of_equals_and_one_standard_error_away_by_the_ot
         (("--jobs", "0"), "--jobs"),
         (("--min-leaf-rows", "0"), "at least 1 row"),
         (("--model", "cart,nosuch"), "unknown model 'nosuch'"),
+        (("--try-constraint", "leaf_row >= 2"), "unknown constraint 'leaf_row' (did you mean 'leaf_rows'?)"),
         (("--model", "svm1_odt", "-p", "epsilon=0.01,2"), "'epsilon': expected a number"),
     ],
 )

@@ -248,8 +248,11 @@ def test_an_imported_tree_starts_a_solver_and_is_shown_and_predicts(tmp_path):
     assert heap.to_tree(model.problem.encoded).leaves() == odtc.read_tree(tmp_path / "cart.tree.json").leaves()
     # A threshold of the estimator is no midpoint of ours, but it is the same test of these rows.
     assert command("build", IRIS, "--start", "cart.tree.json", folder=tmp_path).code == 0
-    again = command("import", "cart.tree.json", "--data", IRIS, "-o", "again.json", folder=tmp_path)
-    assert again.code == 0 and (tmp_path / "again.json").read_bytes() == (tmp_path / "cart.tree.json").read_bytes()
+    for name, file in (("again.json", "again.json"), ("stem", "stem.tree.json")):
+        again = command("import", "cart.tree.json", "--data", IRIS, "-o", name, folder=tmp_path)
+        assert again.code == 0 and (tmp_path / file).read_bytes() == (tmp_path / "cart.tree.json").read_bytes()
+    (tmp_path / "cart.tree.json").rename(tmp_path / "mine.txt")
+    assert command("build", IRIS, "--start", "mine.txt", folder=tmp_path).code == 0
 
 
 def test_a_start_may_ask_what_no_row_needs():

@@ -184,14 +184,16 @@ def regions(
     y: Annotated[str, typer.Option("--y", metavar="COL", help="Column of numbers up.")],
 ) -> None:
     """The tree's predictions over two columns of numbers, with the rows as points."""
-    from odtc.data.reading import read_rows
+    from odtc.data.reading import read_numbers, read_rows
+    from odtc.data.task import TASKS
     from odtc.evaluation import plots as pictures
     from odtc.trees.tree import read_tree
 
     _expect_picture(o)
     loaded = read_tree(tree)
     rows = read_rows(data, loaded.features, loaded.classes, loaded.target)
-    print(_picture(o, lambda ax: pictures.regions(loaded, rows, x, y, ax)))
+    values = read_numbers(data, loaded.target) if TASKS.get(loaded.task).NUMBERS else None
+    print(_picture(o, lambda ax: pictures.regions(loaded, rows, x, y, ax, values)))
 
 
 def _sized(found):

@@ -13,6 +13,7 @@ from odtc.cli.options import (
     ManifestFile,
     MovedData,
     RawOf,
+    tree_path,
 )
 from odtc.errors import ChoiceError
 
@@ -41,9 +42,7 @@ def decode(
     from odtc.workflow.messages import needless_text
 
     model, solution, opened = artifacts.open_solution(solution_file, manifest, log, solver_template)
-    target = Path(f"{artifacts.stem_of(solution_file)}.tree.json") if o is None else o
-    if not target.suffix and not target.is_file():
-        target = Path(f"{target}.tree.json")
+    target = tree_path(o) if o else Path(f"{artifacts.stem_of(solution_file)}.tree.json")
     require_writable(target, solution_file, opened.path, log)
     _expect_solution(model, solution, as_json)
     dataset, note = artifacts.selected_data(opened, data)

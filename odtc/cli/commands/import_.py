@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import Json, Part, takes
+from odtc.cli.options import Json, Part, takes, tree_path
 from odtc.data.reading_spec import TASK_FIELDS
 from odtc.workflow.specification import ReadingSpec
 
@@ -30,7 +30,7 @@ def import_(
     spec,
     trust: Annotated[bool, typer.Option("--trust", help="Open a pickle, which runs whatever code is in it.")] = False,
     o: Annotated[
-        Path | None, typer.Option("-o", metavar="TREE.json", help="By default FILE.tree.json in this folder.")
+        Path | None, typer.Option("-o", metavar="TREE.json", help="Or a STEM; by default FILE.tree.json here.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -47,7 +47,7 @@ def import_(
     from odtc.trees.rendering import render_tree
     from odtc.workflow.run_facts import TreeFacts
 
-    path = o or Path(f"{file.name.removesuffix(file.suffix).removesuffix('.tree')}.tree.json")
+    path = tree_path(o) if o else Path(f"{file.name.removesuffix(file.suffix).removesuffix('.tree')}.tree.json")
     require_writable(path, file, data)
     source = read_foreign(file, trust)
     task = TASKS.get(name := task_of_source(source))

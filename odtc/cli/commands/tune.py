@@ -98,11 +98,13 @@ def tune(
     from dataclasses import replace
 
     from odtc.base.atomic_write import write_text
+    from odtc.data.encoding import encode
     from odtc.data.reading import read
     from odtc.data.task import TASKS
     from odtc.evaluation import cross_validation
     from odtc.evaluation.studies.cluster import expect_jobs, pool_of
     from odtc.evaluation.studies.engine import Store
+    from odtc.problem.constraints import constraint
     from odtc.workflow.messages import read_notes
     from odtc.workflow.run import run
     from odtc.workflow.sinks import FileSink
@@ -137,6 +139,10 @@ def tune(
         cross_validation.summarise([], [], score),
         cross_validation.best_setting([_any(settings[0])], rule),
     )  # a bad word is said before the work
+    if try_constraint:
+        encoded = encode(dataset, encoding[0])
+        for text in try_constraint:
+            constraint.parse(text, encoded)
     # Finished fits lie there until all are done, so that the same command goes on if this one is killed.
     folder = Path(f"{stem}.tune.fits")
     store = Store(folder if cluster is None else folder.absolute())  # workers may run in other folders
