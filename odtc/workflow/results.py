@@ -376,6 +376,7 @@ class Fit:
         return self.to_json()
 
 
+NOISE = 1e-12  # of what a tree costs: a positive bound below it is the rounding of a linear program
 OF_CLASSES = frozenset(  # the figures that count rows which are right
     f"{tree}train_{figure}"
     for tree in ("", "cart_")
@@ -428,6 +429,8 @@ def settled(model: Model, decoded: Decoded) -> Solution:
     paid, solution = tree_cost(model.problem, decoded.heap), decoded.solution
     if paid is None:
         return solution
+    if solution.bound is not None and 0 < solution.bound < NOISE * abs(paid):
+        solution = replace(solution, bound=0.0)
     near = solution.objective is not None and is_close(solution.objective, paid, OFF)
     before = decoded.point_heap
     smaller = before is not None and before is not decoded.heap and paid < tree_cost(model.problem, before)

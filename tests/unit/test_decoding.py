@@ -20,7 +20,7 @@ from odtc.verification.verify import one_leaf
 from odtc.workflow import compiling, decoding, pipeline
 from odtc.workflow.compiling import Prepared
 from odtc.workflow.decoding import decode, learn, no_solution, out_of_time, proved, unfinished, without_model
-from odtc.workflow.results import Unsolved, tree_cost
+from odtc.workflow.results import Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import take_rows
 from tests.command_line import MONKS
 
@@ -434,3 +434,9 @@ def test_no_tree_and_no_certificate_is_told_with_why(model):
     told = str(no_solution(Unsolved(model.problem, None, ended, uncertified="nothing was checked")))
     assert told.endswith("; nothing was checked") and "every model of odtc has a solution" in told
     assert "checked" not in str(no_solution(Unsolved(model.problem, None, ended)))
+
+
+def test_the_noise_of_a_relaxation_is_no_bound(model, found):
+    for bound, told in ((2.8e-14, 0.0), (1e-3, 1.0), (0.0, 0.0)):  # errors are whole numbers
+        decoded = decode(model, replace(found, bound=bound))
+        assert settled(model, replace(decoded, solution=replace(decoded.solution, bound=bound))).bound == told
