@@ -22,6 +22,7 @@ from odtc.errors import ModelError, TimeLimitReached
 
 BLOCK = 4e9  # multiplications of one product between two looks: about half a second
 ROWS = 2048  # of one block at least, so that a product stays one of matrices
+RARE = 64  # a column with an entry in fewer than one of so many rows is summed by these alone
 
 MOMENT = 0.01  # seconds that are left when a limit has passed, so that what comes last is begun
 RATE = 1e10  # multiplications a second of one thread, about
@@ -154,6 +155,14 @@ def product(left: np.ndarray, right: np.ndarray, dtype: DTypeLike) -> np.ndarray
         with for_product(n * a * b):
             whole: np.ndarray = left.T.astype(dtype, copy=False) @ right.astype(dtype, copy=False)
         return whole
+    many = np.count_nonzero(left, axis=0)
+    rare = RARE * many < n
+    if 4 * rare.sum() > a:  # as of tests for single levels of a name
+        apart = np.zeros((a, b), dtype)
+        _add_rare(left, right, np.flatnonzero(rare & (many > 0)), apart)
+        if not rare.all():
+            apart[~rare] = product(left[:, ~rare], right, dtype)
+        return apart
     columns = max(1, min(b, int(BLOCK / (min(n, ROWS) * a))))
     rows = max(ROWS, int(BLOCK / (a * columns)))
     out = np.zeros((a, b), dtype)
@@ -164,3 +173,18 @@ def product(left: np.ndarray, right: np.ndarray, dtype: DTypeLike) -> np.ndarray
             part = slice(begin, begin + rows)
             out[:, here] += left[part].T.astype(dtype, copy=False) @ right[part, here].astype(dtype, copy=False)
     return out
+
+
+def _add_rare(left: np.ndarray, right: np.ndarray, rare: np.ndarray, out: np.ndarray) -> None:
+    """Lines of `product` for the columns `rare` of `left`, that are 0 but in a few rows, from these rows alone."""
+    at, rows = np.nonzero(left[:, rare].T)
+    ends = np.searchsorted(at, np.arange(len(rare) + 1))
+    begin, most = 0, max(1, int(BLOCK / ROWS / right.shape[1]))
+    while begin < len(rare):
+        check()
+        end = max(begin + 1, int(np.searchsorted(ends, ends[begin] + most, side="right")) - 1)
+        some = rows[ends[begin] : ends[end]]
+        factors = left[some, rare[at[ends[begin] : ends[end]]]].astype(out.dtype)
+        lines = right[some].astype(out.dtype, copy=False) * factors[:, None]
+        out[rare[begin:end]] = np.add.reduceat(lines, ends[begin:end] - ends[begin], axis=0)
+        begin = end

@@ -36,6 +36,21 @@ def test_a_limit_holds_inside_and_no_longer():
     assert deadline.seconds_left() is None
 
 
+@pytest.mark.parametrize("common", [0, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_product_of_columns_that_are_rarely_not_0_is_the_product(seed, common, monkeypatch):
+    random = np.random.default_rng(seed)
+    left = np.zeros((300, 40), (bool, float)[seed % 2])
+    for column in range(common, 38):  # two columns have no entry
+        left[random.choice(300, random.integers(0, 5), replace=False), column] = 1 + seed % 2
+    left[:, :common] = random.integers(0, 2, (300, common))
+    left, right = left[:, random.permutation(40)], random.integers(-3, 4, (300, 7))
+    whole = left.T.astype(float) @ right
+    for block in (1, 2048 * 7 * 4, 1e5):
+        monkeypatch.setattr(deadline, "BLOCK", block)
+        assert np.array_equal(deadline.product(left, right, float), whole)
+
+
 @pytest.mark.parametrize("shape", [(5, 3, 4), (5000, 30, 20), (3, 1, 1), (0, 2, 3)], ids=str)
 def test_a_product_in_blocks_is_the_product(monkeypatch, shape):
     n, a, b = shape

@@ -2,6 +2,8 @@
 
 from math import comb
 
+from odtc.base import deadline
+
 MOST_COLUMNS = 3_000_000  # of the linear program: about a gigabyte while it is solved
 MOST_SUMS = 20_000_000_000  # entries of the tables that are counted on the way: about half a minute
 PACE = 300_000_000  # of such entries in a CPU second, about
@@ -43,6 +45,8 @@ def is_small(n_tests: int, depth: int) -> bool:
     return columns <= MOST_COLUMNS and sums(n_tests, depth) <= MOST_SUMS
 
 
-def seconds(n_tests: int, depth: int) -> float:
-    """About the CPU seconds that the dynamic program takes."""
-    return sums(n_tests, depth) / PACE
+def seconds(n_tests: int, depth: int, n_rows: int = 0) -> float:
+    """About the CPU seconds that the dynamic program takes: its tables, and the sums of all pairs of tests over all
+    rows, which the first of them is counted from."""
+    pairs = n_rows * float(n_tests) ** 2 if depth > 1 else 0.0
+    return sums(n_tests, depth) / PACE + pairs / deadline.RATE

@@ -70,7 +70,7 @@ def _by_program(problem: Problem) -> bool:
     encoded, depth = problem.encoded, problem.topology.depth
     if problem.constraints or interval_model.worth(encoded) or not size_estimate.is_small(encoded.n_tests, depth):
         return False
-    return not _asks_numbers(encoded) or size_estimate.seconds(encoded.n_tests, depth) <= SOON
+    return not _asks_numbers(encoded) or size_estimate.seconds(encoded.n_tests, depth, encoded.n_rows) <= SOON
 
 
 def _asks_numbers(encoded: Encoded) -> bool:
