@@ -19,7 +19,7 @@ from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError
-from odtc.model.solution import Solution, Termination
+from odtc.model.solution import Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import broken
 from odtc.problem.formulation import Compiled, NearOptimal
 from odtc.problem.problem import Problem
@@ -185,7 +185,11 @@ def refit(
     distance, cost, heap = min(found, key=lambda one: (*one[0].order, one[1], one[2].n_branch_nodes))
     chosen = best
     if heap is not best.decoded.heap:
-        solution = Solution(None, Termination.UNKNOWN, cost, best.proof.bound, best.proof.seconds or 0.0, "odtc")
+        as_good = best.proved and is_proved(cost, best.proof.bound)
+        ended = Termination.OPTIMAL if as_good else Termination.UNKNOWN
+        told = "" if as_good else f"the best tree of these rows costs {paid:.10g}{', proved' * best.proved}"
+        seconds = best.proof.seconds or 0.0
+        solution = Solution(None, ended, cost, best.proof.bound, seconds, "odtc", message=told)
         chosen = without_model(problem, heap, solution, best.labelled, spec.simplify)
     return Refit(
         old=old,

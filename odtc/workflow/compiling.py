@@ -199,7 +199,8 @@ def _projected(problem: Problem, tree: Tree, name, refused: TreeError, say) -> H
         heap = constraint.mended(problem, problem.module.trimmed(problem, found.heap))
     except TreeError:
         heap = None
-    words = "; ".join(map(str, found.changes)) or str(refused)
+    kept = "the columns of the data are others, and hold all that it tests"
+    words = "; ".join(map(str, found.changes)) or (str(refused) if heap is None else kept)
     say(f"the start {str(name)!r} is {'dropped' if heap is None else 'projected'}: {words}")
     return heap
 

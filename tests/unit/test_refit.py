@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import odtc
@@ -15,8 +16,8 @@ from odtc.trees.tree import Branch, Leaf
 from odtc.workflow.artifacts import write_tree
 from odtc.workflow.posing import pose
 from odtc.workflow.specification import ModelSpec, RunSpec
+from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
-from tests.command_line import refused
 
 
 def months(seed, shift=0.0, n=80):
@@ -202,3 +203,33 @@ def test_the_figures_of_the_page_add_up(old, tmp_path):
         == np.array(old.classes)[old.predict(recoded(done.dataset, old.features))]
     )
     assert facts["accuracy"]["old_now"] == pytest.approx(right.mean())
+
+
+def test_a_tree_as_good_as_the_best_is_proved_and_a_worse_one_says_what_the_best_costs(tmp_path):
+    """Of equally good trees the closest is handed in, which was called "not proved" at a gap of nothing."""
+    assert command("fit", MONKS / "monks-1.csv", "-o", "old", folder=tmp_path).code == 0
+    said = command("refit", "old.tree.json", MONKS / "monks-1_test.csv", "-o", "new", "--json", folder=tmp_path).facts
+    assert said["refit"]["distance"]["tests"] == 0 and said["objective"] == said["bound"] == 96
+    assert said["termination"] == "optimal"
+    for name, frame in (("then.csv", months(1)), ("now.csv", months(6, 8.0))):
+        frame.to_csv(tmp_path / name, index=False)
+    assert command("fit", "then.csv", "-o", "then", folder=tmp_path).code == 0
+    words = ("refit", "then.tree.json", "now.csv", "--within", 30, "-o", "far")
+    worse, facts = command(*words, folder=tmp_path), command(*words, "--json", folder=tmp_path).facts
+    best = facts["refit"]["best_objective"]
+    assert facts["objective"] > best and facts["termination"] == "unknown"
+    assert f"the best tree of these rows costs {best:g}, proved" in worse.err
+
+
+def test_columns_that_the_tree_does_not_test_may_be_gone(tmp_path):
+    assert command("fit", MONKS / "monks-1.csv", "-o", "old", folder=tmp_path).code == 0
+    table = pl.read_csv(MONKS / "monks-1.csv")
+    assert "a4" not in (tmp_path / "old.tree.json").read_text().split('"root"')[1]
+    table.drop("a4").write_csv(tmp_path / "less.csv")
+    assert command("explain", "old.tree.json", "less.csv", folder=tmp_path).code == 0
+    shown = command(
+        "plot", "regions", "old.tree.json", "less.csv", "--x", "a1", "--y", "a2", "-o", "p.png", folder=tmp_path
+    )
+    assert shown.code == 0, shown.err
+    again = command("refit", "old.tree.json", "less.csv", "-o", "new", folder=tmp_path)
+    assert again.code == 0 and "start from a tree of the same data" not in again.err

@@ -191,7 +191,8 @@ def regions(
 
     _expect_picture(o)
     loaded = read_tree(tree)
-    rows = read_rows(data, loaded.features, loaded.classes, loaded.target)
+    shown = {j for j, feature in enumerate(loaded.features) if feature.name in (x, y)}
+    rows = read_rows(data, loaded.features, loaded.classes, loaded.target, used=shown | set(loaded.used))
     values = read_numbers(data, loaded.target) if TASKS.get(loaded.task).NUMBERS else None
     print(_picture(o, lambda ax: pictures.regions(loaded, rows, x, y, ax, values)))
 

@@ -71,7 +71,8 @@ def explain(
     from odtc.trees.tree import read_tree
 
     loaded = read_tree(tree)
-    task, rows = TASKS.get(loaded.task), read_rows(data, loaded.features, loaded.classes, loaded.target)
+    task = TASKS.get(loaded.task)
+    rows = read_rows(data, loaded.features, loaded.classes, loaded.target, used=loaded.used)
     for number in row:
         if not 1 <= number <= rows.n_rows:
             raise ChoiceError(
