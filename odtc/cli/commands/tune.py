@@ -202,7 +202,7 @@ def nested_text(honest, settings, task) -> str:
         _shown(value, task) for value in (honest.score, honest.deviation, honest.score + honest.optimism)
     )
     return (
-        f"nested    {score} ± {deviation.lstrip('-').removesuffix(' %')} on {len(honest.scores)} parts that took "
+        f"nested    {score} (sd {deviation.lstrip('-').removesuffix(' %')}) on {len(honest.scores)} parts that took "
         f"no part in the choice, of which their folds had said {said}; "
         f"{len(times)} of {len(settings)} settings were chosen, {settings[first]} {times[first]} times"
     )
@@ -220,7 +220,7 @@ def print_results(results: list[dict], chosen: int | None, score: str, folds: in
     from odtc.base.template_filters import aligned, one_line
 
     named = score.replace("_", " ") if task is None or task.CLASSES else task.HEADLINE_WORDS
-    lines = [["", "setting", named, "±", "leaves", "proved", "seconds"]]
+    lines = [["", "setting", named, "sd", "leaves", "proved", "seconds"]]
     for place, result in enumerate(results):
         known = result["score"] is not None
         lines.append(
