@@ -255,8 +255,8 @@ def stem_of(problem, o: str | None, suffix: str = "") -> str:
 
 
 def tree_path(o: Path) -> Path:
-    """The file of a tree that -o names: the file itself, or that of a stem."""
-    return o if o.suffix or o.is_file() else Path(f"{o}.tree.json")
+    """The file of a tree that -o names: the file itself, as /dev/stdout, or that of a stem."""
+    return o if o.suffix or o.exists() else Path(f"{o}.tree.json")
 
 
 def stem_named(o: str | None, usual: str, suffix: str = "") -> str:

@@ -3,6 +3,7 @@
 import json
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -251,6 +252,8 @@ def test_an_imported_tree_starts_a_solver_and_is_shown_and_predicts(tmp_path):
     for name, file in (("again.json", "again.json"), ("stem", "stem.tree.json")):
         again = command("import", "cart.tree.json", "--data", IRIS, "-o", name, folder=tmp_path)
         assert again.code == 0 and (tmp_path / file).read_bytes() == (tmp_path / "cart.tree.json").read_bytes()
+    through = command("import", "cart.tree.json", "--data", IRIS, "-o", "/dev/null", folder=tmp_path)
+    assert through.code == 0 and Path("/dev/null").is_char_device() and not Path("/dev/null.tree.json").exists()
     (tmp_path / "cart.tree.json").rename(tmp_path / "mine.txt")
     assert command("build", IRIS, "--start", "mine.txt", folder=tmp_path).code == 0
 
