@@ -18,7 +18,10 @@ from odtc.workflow import pipeline
 
 # What each extra of pyproject.toml brings beside solvers; a test compares them.
 PACKAGES = {
-    "": ("numpy", "scipy", "highspy", "polars", "liac-arff", "scikit-learn", "joblib", "typer", "rich", "jinja2"),
+    "": (
+        *("numpy", "scipy", "highspy", "polars", "liac-arff", "scikit-learn", "joblib", "threadpoolctl"),
+        *("typer", "rich", "jinja2"),
+    ),
     "plot": ("matplotlib",),
     "onnx": ("onnx",),
 }

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from odtc.algorithms.constrained.constrained_problem import Below
+from odtc.base import deadline
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import NoSolutionError
 from odtc.formulations.dpflow.constrained import Posed
@@ -13,7 +14,7 @@ from odtc.formulations.dpflow.floors.pruned_trees import pruned_tree
 from odtc.heuristics.cart import grown_tests
 from odtc.problem.constraints.constraint import broken, mended
 from odtc.trees.heap_tree import settle
-from odtc.workflow.compiling import prepare
+from odtc.workflow.compiling import known_tree, prepare
 from odtc.workflow.constrained.kept_constraints import no_worse_than_cart
 from odtc.workflow.pipeline import pose
 from odtc.workflow.provenance.certifying import certify
@@ -127,3 +128,17 @@ def test_a_limit_before_the_model_leaves_the_tree_at_once():
     known = prepare(problem, time_limit=1e-9).known
     paid = [problem.module.objective(problem, heap) for heap in (known, pruned_tree(problem.derived(Posed).problem))]
     assert not broken(problem, known) and paid[0] <= paid[1]
+
+
+def test_a_limit_in_the_search_before_the_model_is_never_worse_than_cart():
+    """A machine that has CART in time comes to this search, which handed in the tree of one label."""
+    problem = pose(
+        made(5), "dpflow", 3, constraints=("recall[yes] >= 0.7", "statistical_parity[group=group,positive=yes] <= 0.05")
+    )
+    problem.derived(Posed)
+    with deadline.within(0.0):
+        _, found = problem.module.limited(problem, mended(problem, known_tree(problem, "cart")))
+    paid = [
+        problem.module.objective(problem, heap) for heap in (found.heap, pruned_tree(problem.derived(Posed).problem))
+    ]
+    assert not broken(problem, found.heap) and paid[0] <= paid[1]

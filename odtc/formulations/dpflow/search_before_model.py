@@ -73,6 +73,9 @@ def _found(problem: Problem, start: HeapTree | None) -> Searched:
         found = constrained.search(problem, start)
     if not (found.proved or found.interrupted) and left is not None and not written_fits(_sizes(problem)):
         found = constrained.search(problem, found.heap, floor=found.bound)
+    if not found.proved:
+        with deadline.put_off():  # it takes a moment, and an end without a proof is never worse than CART
+            found = replace(found, heap=constrained.at_once(problem, found.heap))
     return found
 
 
