@@ -16,7 +16,7 @@ from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.subtree_options import Options
 from odtc.algorithms.constrained.threshold_kernel import kernel
 from odtc.data.dataset import NUMERIC, Dataset, Feature
-from odtc.errors import CertificateError, ChoiceError, NoSolutionError
+from odtc.errors import CertificateError, ChoiceError, NoSolutionError, NotProvedError
 from odtc.formulations.dpflow import write_constrained_certificate
 from odtc.formulations.dpflow.constrained import Posed
 from odtc.formulations.dpflow.write_constrained_certificate import _arrays, certify_constrained
@@ -360,6 +360,21 @@ def test_a_fit_checks_the_certificate_that_no_tree_satisfies_them(constraints):
     with pytest.raises(NoSolutionError, match="^proved: .* checked on the data in whole numbers$") as told:
         odtc.fit(small(hash_of(constraints)), "dpflow", 2, encoding="auto", constraints=constraints)
     assert told.value.outcome.to_json()["certified"] is True
+
+
+def test_that_there_is_no_tree_stays_proved_if_the_limit_comes_before_its_certificate(monkeypatch):
+    """The certificate of it is made by another search, which a limit may end."""
+    late = NotProvedError("the time limit came before the proof")
+
+    def no_time(problem, facts):
+        raise late
+
+    monkeypatch.setattr(write_constrained_certificate, "_infeasible", no_time)
+    with pytest.raises(NoSolutionError, match="^proved: no tree .*") as told:
+        odtc.fit(small(hash_of(UNSATISFIED[0])), "dpflow", 2, encoding="auto", constraints=UNSATISFIED[0])
+    facts = told.value.outcome.to_json()
+    assert facts["termination"] == "infeasible" and "certified" not in facts
+    assert facts["uncertified"].startswith("the search has proved that there is none; no time was left")
 
 
 def test_command_line_of_what_no_tree_satisfies(tmp_path):

@@ -8,11 +8,12 @@ and the run says so. A certificate that is refused is no proof.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
-from odtc.errors import CertificateError, ChoiceError, TimeLimitReached
+from odtc.errors import CertificateError, ChoiceError, NotProvedError, TimeLimitReached
 from odtc.model.feasibility import is_close
 from odtc.model.solution import Termination, is_proved
 from odtc.problem.problem import Problem
@@ -132,6 +133,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     """
     if make is None or problem.encoded.dataset is None:
         return Certified(None)
+    shown = "the tree" if isfinite(paid) else "that there is none"
     try:
         with deadline.within(max(LEAST, searched)):
             facts = make()
@@ -140,15 +142,15 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
         return Certified(None, why=str(reason))
     except CertificateError as reason:
         return Certified(False, Termination.UNKNOWN, f"the certificate of the search was refused: {reason}")
-    except TimeLimitReached:
+    except (TimeLimitReached, NotProvedError):  # the latter of a search that the certificate of no tree asks for
         return Certified(
             None,
-            why=f"the search has proved the tree; no time was left to check the proof by its certificate: {CERTIFY}",
+            why=f"the search has proved {shown}; no time was left to check the proof by its certificate: {CERTIFY}",
         )
     except KeyboardInterrupt:
         deadline.end_soon()
         return Certified(
-            None, why=f"the search has proved the tree; an interruption ended the check by its certificate: {CERTIFY}"
+            None, why=f"the search has proved {shown}; an interruption ended the check by its certificate: {CERTIFY}"
         )
     # Sums that are no whole numbers of a unit may have trees that differ by less than any proof tells apart.
     near = sums and is_proved(proof.objective, proof.bound)
