@@ -6,7 +6,8 @@ costs least is found from the joint histograms of two columns f <= g,
     H_k[a, b] = Σ_{e: bin_f(e) = a, bin_g(e) = b, label(e) = k} gain[e]
 
 whose sums over a <= c and b <= d are what the leaves of the tests f <= c, g <= d save, for all c and d at once. It
-takes rows · columns² / 2 steps, the same on each level of a tree, and no compiled kernel.
+takes rows · columns² / 2 steps, the same on each level of a tree, and no compiled kernel. Where that is more than
+STEPS, as of names whose levels are a column each, only the columns whose best test costs least are taken.
 
 The tree begins with one of depth 2; each node below the root then gets the best tree of depth 2 in its turn, those
 that cost most first. After that, tests are moved above subtrees that stay: with l(e) and r(e) what an entry costs in
@@ -18,6 +19,7 @@ and so on, until no step saves anything. First many rows are looked at in part a
 A step is taken if the tree costs less by all rows, so it is a tree at every moment, and never a worse one than before.
 """
 
+import math
 from collections.abc import Callable
 from heapq import heappop, heappush
 
@@ -28,6 +30,7 @@ from odtc.algorithms.thresholds.ranks import RankedRows
 NEVER = float(1 << 59)  # more than any cost
 QUICK, LOOKED = 2**13, 2**17  # entries at most that a tree of depth 2 is chosen by, at first and then
 CELLS = 2**21  # entries times columns that are counted at once
+STEPS = 2**26  # entries times pairs of columns for one tree of depth 2, at most: about two CPU seconds
 
 Place = tuple[int, int]  # a column, and the last bin of it that goes left
 Pair = tuple[Place | None, Place | None, Place | None]  # the first test, and those on its sides; None for a leaf
@@ -206,9 +209,9 @@ class BinnedTree:
 
     def _sought(self, entries):
         entries = entries[np.argsort(self.label[entries], kind="stable")]
-        F, B = len(self.code), self.bins
-        code = self.code[:, entries].astype(np.intp)
-        sides = _Sides([len(kept) for kept in self.kept], B)
+        columns = self._likely(entries)
+        code = self.code[np.ix_(columns, entries)].astype(np.intp)
+        F, sides = len(columns), _Sides([len(self.kept[column]) for column in columns], self.bins)
         wide = max(1, CELLS // max(1, len(entries)))
         for f in range(F):
             for first in range(f, F, wide):
@@ -216,7 +219,22 @@ class BinnedTree:
                 below = np.arange(first, min(F, first + wide))
                 sums = self._sums(code, f, below, entries)
                 sides.take(f, below, sums, self.ranked.price, self.ranked.least)
-        return sides.best(self.ranked.price, self.depth, self._leaf(entries)[1])
+        found = sides.best(self.ranked.price, self.depth, self._leaf(entries)[1])
+        return tuple(test and (int(columns[test[0]]), test[1]) for test in found)
+
+    def _likely(self, entries):
+        """The columns whose pairs are counted: all, or those whose best test costs least."""
+        F, most = len(self.code), max(2, math.isqrt(2 * STEPS // max(1, len(entries))))
+        if F <= most:
+            return np.arange(F)
+        cost = np.empty(F)
+        whole = np.zeros((1, len(entries)), np.intp)  # one bin of all entries, in place of a second column
+        for f, kept in enumerate(self.kept):
+            self.check()
+            sums = self._sums(np.vstack([whole, self.code[f : f + 1, entries]]), 1, np.zeros(1, np.intp), entries)
+            leaves = _leaves(_parts(sums[:, :, 0, -1], 1), self.ranked.least).sum(axis=1)
+            cost[f] = leaves[: len(kept)].min(initial=NEVER)
+        return np.sort(np.argsort(cost, kind="stable")[:most])
 
     def _sums(self, code, f, below, entries):
         """(quantities, bins of f, columns below, their bins): what labels save, all that leaves could cost, and rows,

@@ -60,6 +60,26 @@ def test_an_interrupted_tree_costs_what_it_is_said_to(seed, parts, monkeypatch):
         before = (1 - problem.params.lambda_) * tests.ranked.cost(tree.cost)
 
 
+def test_of_very_many_columns_the_pairs_of_the_best_are_counted(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.integers(0, 40, 300)[:, None] == np.arange(40), rng.normal(size=(300, 3))])
+    y = ((X[:, 40] > 0) == (X[:, 41] > 0)) | (X[:, 7] > 0)
+    ranked = rank_rows(rank_columns(X)[0], 1.0 - np.eye(2)[y.astype(int)])
+    every = BinnedTree(ranked, 2, 16, lambda: None)
+    every.search()
+    monkeypatch.setattr(binned_tree, "STEPS", 300 * 10**2 // 2)
+    some, pairs, counted = BinnedTree(ranked, 2, 16, lambda: None), [], binned_tree._Sides.take
+    monkeypatch.setattr(
+        binned_tree._Sides, "take", lambda *given: (pairs.extend(given[2].tolist()), counted(*given))[1]
+    )
+    some.search()
+    assert 0 < len(pairs) <= 10 * 11 // 2 and set(pairs) == set(range(10))
+    alone = BinnedTree(ranked, 1, 16, lambda: None)
+    alone.search()
+    assert every.cost <= some.cost <= alone.cost < ranked.most.sum()
+    assert all(0 <= column < 43 and 0 <= last < len(some.kept[column]) for column, last in some.place.values())
+
+
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_deeper_trees_over_many_rows_cost_less(n_classes):
     rng = np.random.default_rng(n_classes)
