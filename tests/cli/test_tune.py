@@ -75,7 +75,7 @@ def test_a_grid_of_the_command_line(folder):
     ]
     scores = [entry["score"] for entry in facts["results"]]
     assert facts["results"][facts["best"]]["score"] == max(scores) and "fits: 12 of 12" in said.err
-    assert facts["fit"]["verified"] and odtc("verify", "t.sol", folder=folder).code == 0
+    assert facts["fit"]["verified"] and odtc("verify", "t", folder=folder).code == 0
     assert odtc("report", "t", folder=folder).code == 0
     assert odtc("plot", "tuning", "t.tune.json", "-o", "t.svg", folder=folder).code == 0
     again = odtc(

@@ -23,7 +23,7 @@ from odtc.cli.options import (
     takes,
 )
 from odtc.errors import ChoiceError
-from odtc.workflow.specification import DEFAULT_SOLVER, ModelSpec, SolvingSpec
+from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 EACH_FIT = "Wall seconds of each fit; by default none."
 LeafRows = Annotated[
@@ -164,10 +164,7 @@ def tune(
         results, chosen = choose(dataset)
         honest = cross_validation.run_nested(dataset, outer, choose, spec, score, store) if nested is not None else None
     sink = FileSink(lambda problem: stem, log=False)
-    # A model of leaves that cost sums folds no levels, and may be far larger than the search.
-    own = spec.solving.names_solver or task.MOMENTS
-    whole = spec if own else spec.with_solving(solver=DEFAULT_SOLVER)  # STEM.sol is wanted, too
-    fitted = run(settings[chosen].of(whole), dataset, sink=sink)
+    fitted = run(settings[chosen].of(spec), dataset, sink=sink)
     facts = {
         "schema": cross_validation.SCHEMA,
         "data": dataset.name,
