@@ -71,9 +71,12 @@ def pareto(points, ax, size: str = "leaves", title: str = "", task=None) -> list
     figure = "accuracy" if task is None or task.CLASSES else task.HEADLINE_WORDS
     sign = -1 if figure != "accuracy" and task.LESS_IS_BETTER else 1
     points = [(name, leaves, sign * accuracy) for name, leaves, accuracy in points]
+    sizes = [leaves for _, leaves, _ in points]
+    middle = (min(sizes) + max(sizes)) / 2
     for place, (name, leaves, accuracy) in enumerate(points):
         ax.plot(leaves, accuracy, "o", color=PALETTE[0] if place in front else PALETTE[7])
-        ax.annotate(name, (leaves, accuracy), textcoords="offset points", xytext=(5, -11), fontsize=8, parse_math=False)
+        beside = {"ha": "right", "xytext": (-5, -11)} if leaves > middle else {"ha": "left", "xytext": (5, -11)}
+        ax.annotate(name, (leaves, accuracy), textcoords="offset points", fontsize=8, parse_math=False, **beside)
     line = sorted((points[place][1], points[place][2]) for place in front)
     ax.step(*zip(*line), where="post", color=PALETTE[0], alpha=0.6, label="Pareto front")
     from matplotlib.ticker import MaxNLocator
@@ -81,7 +84,7 @@ def pareto(points, ax, size: str = "leaves", title: str = "", task=None) -> list
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel=size, ylabel=figure, title=title)
     ax.margins(0.12)
-    ax.legend(frameon=False, loc="lower right" if sign > 0 else "upper right")
+    ax.legend(frameon=False, loc="best")
     ax.grid(alpha=0.25)
     return front
 
