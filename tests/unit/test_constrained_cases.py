@@ -1,0 +1,211 @@
+"""Bounds and lists of the checker of certificates under constraints, against all trees of drawn problems.
+
+The judge here is a recursion over paths in Python's integers; it shares nothing with the checker but the problem.
+"""
+
+import os
+from dataclasses import replace
+from functools import cache
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from odtc.verification.constrained import listed_cases
+from odtc.verification.constrained.listed_cases import excluded
+from odtc.verification.constrained.multiplier_bound import Problem, surviving
+
+SCALE = 8
+
+
+def drawn(seed: int) -> Problem:
+    """Columns of nested and of other tests, sums of both signs, conditions on leaves, all that is said of places."""
+    rng = np.random.default_rng(seed)
+    depth = 1 + seed % 3
+    n_tests, n_rows = int(rng.integers(2, 7 - depth)) - (depth > 2), int(rng.integers(3, 9 - depth))
+    n_kinds, K = int(rng.integers(2, 5)), 2 + int(rng.random() < 0.4)
+    n_sums, n_held = int(rng.integers(0, 3)), int(rng.choice([0, 0, 1, 1, 2]))
+    column = np.unique(np.sort(rng.integers(0, 3, n_tests)), return_inverse=True)[1].reshape(-1)
+    m = int(column.max()) + 1
+    numbers, cuts = rng.random((n_rows, m)), rng.random(n_tests)
+    X = numbers[:, column] > cuts
+    other = rng.random(n_tests) < 0.2  # no chain with the others of its column
+    X[:, other] = rng.random((n_rows, int(other.sum()))) < 0.5
+    members = np.zeros((n_rows, n_kinds))
+    for row in members:
+        row[rng.integers(0, n_kinds)] = rng.integers(1, 4)
+    free = rng.random() < 0.5
+    of_columns = rng.random((m, m)) < (1.0 if free else 0.7)
+    # Where every leaf is to hold a row, columns may have to be far below the root, or to go together (stated_places).
+    settled = rng.random() < 0.4
+    first, last = rng.choice([0, 0, 0, 1, 2 * settled], m), rng.choice([0, 1, 9, 9, 9], m)
+    level = np.arange(depth)[:, None]
+    of_levels = ((first <= level) & (level <= last)) | free
+    pairs = rng.integers(0, n_rows, (int(rng.choice([0, 0, 1, 3])), 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    sets = [frozenset(rng.choice(m, 2, replace=False).tolist()) for _ in range(2)] if m > 1 else []
+    held = rng.integers(-1 if rng.random() < 0.4 else 0, 3, (n_held, n_kinds))
+    least = np.where(rng.random((n_held, K)) < 0.3, -np.inf, rng.integers(0, 4, (n_held, K)).astype(float))
+    return Problem(
+        X=X,
+        members=members,
+        cost=rng.integers(0, 5, (n_kinds, K)),
+        uses=rng.integers(-3, 4, (n_sums, n_kinds, K)),
+        bound=rng.integers(-6, 9, n_sums).tolist(),
+        branch_uses=rng.integers(0, 2, n_sums).tolist(),
+        leaf_uses=rng.integers(0, 2, (n_sums, K)),
+        measures=np.concatenate([held, np.ones((int(settled), n_kinds), int)]),
+        least=np.concatenate([least, np.ones((int(settled), K))]),
+        price=int(rng.integers(0, 3)),
+        column=column,
+        most_columns=rng.choice([None, 1, 2, 3]),
+        apart=tuple(sets[:1]) if rng.random() < 0.2 else (),
+        together=tuple(sets[1:]) if settled and rng.random() < 0.7 else (),
+        most_tests=rng.choice([None, None, 1, 2, 9]),
+        levels=of_levels[:, column],
+        below=of_columns[np.ix_(column, column)],
+        follows=np.concatenate([pairs, rng.integers(0, K, (len(pairs), 1))], axis=1).reshape(-1, 3),
+    )
+
+
+class Judge:
+    """All trees of a problem."""
+
+    def __init__(self, problem: Problem):
+        self.problem, self.n_rows = problem, len(problem.X)
+        self.labels, self.sums = range(problem.cost.shape[1]), range(len(problem.bound))
+        of_row = problem.members.argmax(axis=1)
+        count = problem.members.max(axis=1).astype(int)
+        self.cost = (problem.cost[of_row] * count[:, None]).tolist()
+        self.uses = (problem.uses[:, of_row] * count[None, :, None]).tolist()
+        self.held = (problem.measures[:, of_row] * count).tolist()
+        self.least = problem.least.tolist()
+        self.least_weighted, self.states = cache(self._least_weighted), cache(self._states)
+
+    def may(self, path: tuple, columns: frozenset) -> list[int]:
+        p = self.problem
+        if len(path) == p.depth:
+            return []
+        return [
+            t
+            for t in range(p.X.shape[1])
+            if p.column[t] in columns and p.levels[len(path), t] and all(p.below[above, t] for above in path)
+        ]
+
+    def sides(self, rows: frozenset, test: int) -> tuple[frozenset, frozenset]:
+        one = frozenset(row for row in rows if self.problem.X[row, test])
+        return rows - one, one
+
+    def allowed(self, rows: frozenset) -> list[int]:
+        """The labels that a leaf of these rows may have."""
+        sums = [sum(line[row] for row in rows) for line in self.held]
+        return [k for k in self.labels if all(has >= least[k] for has, least in zip(sums, self.least))]
+
+    def leaf(self, rows: frozenset, k: int) -> tuple[int, ...]:
+        """What it costs, and uses of each sum."""
+        uses = [sum(self.uses[r][row][k] for row in rows) + int(self.problem.leaf_uses[r, k]) for r in self.sums]
+        return sum(self.cost[row][k] for row in rows), *uses
+
+    def _least_weighted(self, rows: frozenset, path: tuple, columns: frozenset, weights: tuple):
+        found = [sum(w * v for w, v in zip(weights, self.leaf(rows, k))) for k in self.allowed(rows)]
+        for test in self.may(path, columns):
+            zero, one = self.sides(rows, test)
+            below = [self.least_weighted(side, (*path, test), columns, weights) for side in (zero, one)]
+            found.append(self.node(weights) + sum(below))
+        return min(found, default=np.inf)
+
+    def node(self, weights: tuple) -> int:
+        return sum(w * v for w, v in zip(weights, (self.problem.price, *self.problem.branch_uses)))
+
+    def _states(self, rows: frozenset, path: tuple, columns: frozenset) -> dict:
+        """{(uses, tests asked, label of a leaf or None, (row, label) of all rows): least cost} of the subtrees."""
+        found: dict = {}
+
+        def note(cost, *state):
+            found[state] = min(found.get(state, cost), cost)
+
+        for k in self.allowed(rows):
+            cost, *uses = self.leaf(rows, k)
+            note(cost, tuple(uses), frozenset(), k, frozenset((row, k) for row in rows))
+        for test in self.may(path, columns):
+            for state, cost in self.trees(test, rows, path, columns):
+                note(cost, *state)
+        return found
+
+    def trees(self, root: int, rows: frozenset, path: tuple, columns: frozenset):
+        zeros, ones = (self.states(side, (*path, root), columns) for side in self.sides(rows, root))
+        for (uses, asked, label, said), cost in zeros.items():
+            for (others, more, other, told), price in ones.items():
+                if self.problem.together and label == other is not None:
+                    continue
+                own = zip(uses, others, self.problem.branch_uses)
+                state = tuple(map(sum, own)), asked | more | {root}, None, said | told
+                yield state, cost + price + self.problem.price
+
+    def best(self, root: int, columns: frozenset):
+        """The least cost of a tree with this root over these columns that satisfies everything; infinite for none."""
+        p, found = self.problem, np.inf
+        if root not in self.may((), columns):
+            return found
+        for (uses, asked, _, said), cost in self.trees(root, frozenset(range(self.n_rows)), (), columns):
+            of = {int(p.column[t]) for t in asked}
+            if (
+                all(use <= bound for use, bound in zip(uses, p.bound))
+                and (p.most_tests is None or len(asked) <= p.most_tests)
+                and all(not of & both or both <= of for both in p.together)
+                and not any((a, k) in said and (b, k) not in said for a, b, k in p.follows.tolist())
+            ):
+                found = min(found, cost)
+        return found
+
+
+@pytest.mark.parametrize("seed", range(36))
+def test_a_case_is_excluded_just_if_no_tree_of_it_is_cheap_enough(seed):
+    """By multipliers if its least weighted cost is too high, by lists if no tree of it satisfies all and costs less."""
+    with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
+        problem, rng = drawn(seed), np.random.default_rng(seed)
+        judge, every = Judge(problem), frozenset(range(len(problem.X)))
+        sets = [frozenset(columns) for columns in problem.column_sets.tolist()]
+        m = rng.integers(0, 2 * SCALE, (2, len(problem.bound))).tolist()
+        passes = [(SCALE, *line) for line in m]
+
+        def weighted(root, columns, weights):
+            if root not in judge.may((), columns):
+                return np.inf
+            sides = judge.sides(every, root)
+            return judge.node(weights) + sum(judge.least_weighted(s, (root,), columns, weights) for s in sides)
+
+        roots = range(problem.X.shape[1])
+        least = np.array([[[weighted(t, one, w) for one in sets] for t in roots] for w in passes])
+        spare = np.array([sum(a * b for a, b in zip(line, problem.bound)) for line in m])
+        # Claims at which a case of the first pass is just excluded, and just not.
+        edge = (least[0][np.isfinite(least[0])] - spare[0]) // SCALE + 1
+        claims = {int(c) + more for c in (rng.choice(edge, 2) if len(edge) else ()) for more in (0, 1)} | {3}
+        for claim in claims:
+            limits = SCALE * (claim - 1) + spare
+            left = (least <= limits[:, None, None]).all(axis=0)
+            for form in (problem, replace(problem, swept=True)):
+                if form.swept and form.depth == 1:
+                    continue
+                alive = surviving(form, SCALE, m, claim)
+                assert (alive == left).all(), f"seed {seed}, claim {claim}"
+        for root, columns in [(t, one) for t in roots for one in sets if problem.column[t] in one]:
+            best = judge.best(root, columns)
+            claims = {int(best), int(best) + 1, int(best) + 5} if best < np.inf else {40}
+            for claim in claims:
+                for form in (problem, replace(problem, swept=True)):
+                    for block in (listed_cases.BLOCK, 2):
+                        with mock.patch.object(listed_cases, "BLOCK", block):
+                            told = excluded(form, SCALE, root, np.array(sorted(columns)), m[claim % 2], claim)
+                        assert told == (best >= claim), f"seed {seed}, root {root}, claim {claim}"
+
+
+def test_trees_of_one_test_are_looked_at_without_multipliers():
+    for seed in range(0, 60, 3):
+        problem = replace(drawn(seed), swept=True, most_tests=None, together=(), follows=np.zeros((0, 3), np.int64))
+        judge = Judge(problem)
+        best = [judge.best(t, frozenset(range(9))) for t in range(problem.X.shape[1])]
+        for claim in {int(b) + more for b in best if b < np.inf for more in (0, 1)}:
+            alive = surviving(problem, SCALE, [], claim)
+            for t, line in enumerate(alive):
+                assert line.any() == (best[t] < claim), f"seed {seed}"
