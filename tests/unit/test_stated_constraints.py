@@ -1,0 +1,199 @@
+"""What a certificate's checker reads of a constraint, from its words alone, is what it is by definition.
+
+Of drawn trees, those that satisfy it are taken, and are trees of the problem that is bounded; the others are neither.
+"""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.errors import CertificateError
+from odtc.formulations.dpflow.write_certificate import tree_facts
+from odtc.formulations.dpflow.write_constrained_certificate import _head as head_of
+from odtc.problem.constraints.constraint import posed
+from odtc.problem.constraints.kind import CONSTRAINTS
+from odtc.verification.constrained.constrained_certificate import read_problem, tree_cost
+from odtc.verification.constrained.multiplier_bound import Problem
+from odtc.verification.constrained.stated_constraints import _Rows, readable, stated_constraints
+from odtc.workflow import pipeline
+from tests.unit.test_each_constraint import TABLES, allowed, of_kind, table, trees
+
+SEVERAL = (
+    ("never_together[f0,f1]", "never_together[f1,f2]", "features <= 2"),
+    ("features <= 3", "features <= 1"),
+    ("tests <= 1", "tests <= 2"),
+    ("forbid_root[f0]", "deepest[f1] <= 0", "not_below[f0,f2]", "not_below[f2,f2]"),
+    ("shallowest[f0] >= 1", "shallowest[f0] >= 2", "deepest[f0] <= 2", "deepest[f0] <= 3"),
+    ("together[f0,f1]", "class_leaves[x] <= 2"),
+    ("require_root[f0,f1]", "forbid_root[f1]", "leaves <= 3"),
+    ("monotone[f0,positive=x]", "leaf_class_rows[y] >= 2"),
+    ("leaf_precision >= 0.4", "leaf_precision[x] >= 0.6"),
+)
+
+
+def check_of(problem, n: int, depth: int) -> set:
+    """Compares the two on trees of a problem; which answers there were."""
+    encoded, data, seen = problem.encoded, problem.encoded.dataset, set()
+    if not all(readable(str(given)) for given in problem.constraints):
+        return seen
+    order = np.argsort([test.features[0] for test in encoded.tests], kind="stable")
+    facts = head_of(problem, order) | {"claim": 0}
+    read, place = read_problem(facts, data), np.argsort(order)
+    for heap in trees(problem, n, depth):
+        wanted = all(allowed(problem, given, heap) for given in problem.constraints)
+        if read.stated.places.settled and wastes(heap):
+            continue  # a smaller tree does the same
+        try:
+            paid = tree_cost(tree_facts(heap.to_tree(encoded)), data, read)
+            taken = True
+        except CertificateError:
+            taken = False
+        asked = np.where(heap.test >= 0, place[heap.test], -1)
+        found = in_problem(read.problem, asked, encoded.ones_left[order], heap.label, 1, ())
+        held = keeps_all(read.problem, found)
+        assert (taken, held) == (wanted, wanted), (list(map(str, problem.constraints)), heap)
+        if taken:
+            assert paid == found[0] == pytest.approx(problem.module.objective(problem, heap) * facts["scale"])
+        seen.add(wanted)
+    return seen
+
+
+def wastes(heap) -> bool:
+    """Whether two leaves below one node have one label."""
+    nodes = np.flatnonzero(heap.test[: len(heap.test) // 2] >= 0)
+    return any(heap.label[2 * t] == heap.label[2 * t + 1] >= 0 for t in nodes)
+
+
+def in_problem(p: Problem, test, ones_left, label, t: int, path: tuple, rows=None):
+    """(cost, uses, tests, [(rows, label)]) of a subtree in a checker's problem; None if it may not stand there."""
+    rows = np.ones(len(p.X), bool) if rows is None else rows
+    if test[t] < 0:
+        k, count = label[t], p.members[rows].sum(axis=0)
+        if any(count @ one < least for one, least in zip(p.measures, p.least[:, k])):
+            return None
+        return count @ p.cost[:, k], p.uses[:, :, k] @ count + p.leaf_uses[:, k], set(), [(rows, k)]
+    f = int(test[t])
+    if not p.levels[len(path), f] or not all(p.below[above, f] for above in path):
+        return None
+    ones = p.X[:, f] == ones_left[f]
+    sides = ((2 * t, rows & ~ones), (2 * t + 1, rows & ones))
+    both = [in_problem(p, test, ones_left, label, child, (*path, f), here) for child, here in sides]
+    if None in both:
+        return None
+    (cost, uses, tests, ends), (price, others, more, behind) = both
+    return cost + price + p.price, uses + others + np.array(p.branch_uses, int), tests | more | {f}, ends + behind
+
+
+def keeps_all(p: Problem, found) -> bool:
+    """Whether a whole tree is one of those that a checker's problem is about."""
+    if found is None:
+        return False
+    _, uses, tests, ends = found
+    columns, said = {int(p.column[f]) for f in tests}, np.zeros(len(p.X), int)
+    for rows, k in ends:
+        said[rows] = k
+    return bool(
+        (not columns if p.most_columns == 0 else any(columns <= set(one) for one in p.column_sets.tolist()))
+        and (uses <= p.bound).all()
+        and (p.most_tests is None or len(tests) <= p.most_tests)
+        and all(not columns & both or both <= columns for both in p.together)
+        and not any(said[low] == k != said[high] for low, high, k in p.follows.tolist())
+    )
+
+
+@pytest.mark.parametrize("kind", CONSTRAINTS.names())
+def test_a_constraint_is_read_as_what_it_is(kind):
+    seen = set()
+    for of_table in TABLES:
+        for problem in of_kind(kind, of_table, most=5):
+            text = re.sub(r"(\.[0-9]{2})[0-9]+", r"\1", str(problem.constraints[0]))  # 2/3 is no decimal
+            seen |= check_of(posed(replace(problem, constraints=()), [text]), 14, 2)
+    assert seen in ({True, False}, set())  # some kinds no certificate holds
+
+
+@pytest.mark.parametrize("texts", SEVERAL, ids=" and ".join)
+def test_several_are_read_as_what_they_are(texts):
+    problem = pipeline.pose(table(2, True, False), "dpflow", 3, constraints=texts, params={"lambda": 0.25})
+    assert check_of(problem, 60, 3) == {True, False}
+
+
+def test_groups_are_those_of_their_words():
+    """Names of columns may hold signs of the words; cells that are missing are a group of their own."""
+    cells = np.array([[0, 1, 0], [1, 0, 1], [2, np.nan, 2], [np.nan, 1, 1]])
+    aside = {"aside": (Feature("s<=t", CATEGORICAL, ("p|q", "q")),), "aside_X": np.array([[0.0], [1], [0], [1]])}
+    features = Feature("n", NUMERIC), Feature("c:d", CATEGORICAL, ("u", "v:w")), Feature("e", CATEGORICAL, tuple("xyz"))
+    data = Dataset("groups", cells, np.array([0, 1, 0, 1]), features, ("k", "l"), np.ones(4), **aside)
+    rows = _Rows(data, np.ones(4, np.int64), np.zeros((4, 2), np.int64), 1)
+    for text, wanted in {
+        "n": ({0}, {1}, {2}, {3}),
+        "n<=1": ({0, 1}, {2}, {3}),
+        "n<=0.5": ({0}, {1, 2}, {3}),
+        "e": ({0}, {1, 3}, {2}),
+        "e:x|z": ({0, 2}, {1, 3}),
+        "e:y": ({1, 3}, {0, 2}),
+        "c:d": ({1}, {0, 3}, {2}),
+        "c:d:v:w": ({0, 3}, {1}, {2}),
+        "c:d: u | v:w": ({0, 1, 3}, {2}),
+        "s<=t": ({0, 2}, {1, 3}),
+        "s<=t:p|q": ({0, 2}, {1, 3}),
+    }.items():
+        found = [set(np.flatnonzero(group).tolist()) for group in rows.groups(text)]
+        assert [group for group in found if group] == list(wanted), text
+    for text in ("m<=1", "m:x", ":x", "<=1"):
+        with pytest.raises(CertificateError, match="no column of the data"):
+            rows.groups(text)
+
+
+LONG = "0.333333333333333333333333333333"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [(f"{name} >= {LONG}", "too large") for name in ("precision[x]", "f1[x]", "leaf_precision", "leaf_precision[y]")]
+    + [(f"{name} >= 0.{'5':0>13}", "") for name in ("precision[x]", "f1[x]", "leaf_precision", "leaf_precision[y]")]
+    + [
+        ("group_accuracy[group=side,positive=x] >= 0.5", "no group"),
+        ("group_accuracy[of=side] >= 0.5", "no group"),
+        ("statistical_parity[group=side] <= 0.5", "no group and positive"),
+        ("statistical_parity[group=side,group=f0,positive=x] <= 0.5", "no group and positive"),
+        ("statistical_parity[group=side,positive=z] <= 0.5", "which the data has not"),
+        ("monotone[f9,positive=x]", "no column or class"),
+        ("monotone[f0,positive=z]", "no column or class"),
+        ("monotone[f0,negative=x]", "is no monotone"),
+        ("deepest[f0,f1] <= 1", "no depth of one column"),
+        ("deepest[f0] <= -1", "no depth of one column"),
+        ("deepest[f0] <= 0.5", "no depth of one column"),
+        ("features <= -1", "no whole number"),
+        ("features <= 1.5", "no whole number"),
+        ("features[f0] <= 1", "no whole number"),
+        ("leaves[x] <= 1", "no whole number"),
+        ("class_leaves <= 1", "names one class"),
+        ("leaf_class_rows[x,y] >= 1", "names one class"),
+        ("forbid_root[]", "no column of the data"),
+        ("forbid_root", "no column of the data"),
+        ("together[f0]", "names two columns or more"),
+        ("together[f0,f0]", "names two columns or more"),
+        ("not_below[f0]", "names two columns"),
+        ("not_below[f0,f1,f2]", "names two columns"),
+        ("not a text", "no constraint NAME OP NUMBER"),
+        ("recall[x] >= 1/2", "no constraint NAME OP NUMBER"),
+        ("recall[x] >= many", "no constraint NAME OP NUMBER"),
+        ("recall[x] <= 0.5", "can hold the constraints"),
+        ("accurate >= 0.5", "can hold the constraints"),
+    ],
+)
+def test_a_text_that_says_nothing_exact_is_refused(text, said):
+    data = table(2, True, False)
+    weight = np.rint(2 * data.weight).astype(np.int64)
+    words = [text], data, weight, np.zeros((data.n_rows, 2), np.int64), 1
+    assert readable(text) == (
+        said not in ("no constraint NAME OP NUMBER", "can hold the constraints") or "[x] >=" in text
+    )
+    if not said:
+        assert stated_constraints(*words)
+        return
+    with pytest.raises(CertificateError, match=said):
+        stated_constraints(*words)
