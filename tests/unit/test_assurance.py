@@ -10,6 +10,7 @@ import pytest
 import odtc
 from benchmarks.assurance import simulated
 from odtc.errors import ChoiceError
+from odtc.workflow.constrained import assured_fit
 from odtc.workflow.constrained.assurance import assurances, lower_bound, upper_bound
 from tests.command_line import odtc as command
 from tests.command_line import refused
@@ -353,3 +354,34 @@ def test_a_group_without_test_rows_is_not_assured(tmp_path):
         facts = command("fit", "train.csv", *words, "--json", folder=tmp_path).facts["assured"]
         assert facts["all"] is False
         assert facts["constraints"][0]["why"].startswith("as there is no test row of rare")
+
+
+def test_a_group_that_no_test_can_assure_is_told_before_the_search(tmp_path):
+    """Of 9 rows the width is 1 - α^(1/9) at least, α a quarter of 0.1 as two groups have two bounds each way."""
+    rows = [f"{i % 7},{'p' if i % 20 else 'q'},{'yes' if i % 7 > 3 else 'no'}" for i in range(200)]
+    path = tmp_path / "few.csv"
+    path.write_text("x,side,class\n" + "\n".join(rows[:120]) + "\n")
+    (tmp_path / "more.csv").write_text("x,side,class\n" + "\n".join(rows[20:]) + "\n")
+    asked = "statistical_parity[group=side,positive=yes] <= 0.01"
+    words = ("--aside", "side", "--test", tmp_path / "more.csv", "--constraint", asked, "--confidence", 0.9)
+    said = command("fit", path, *words, folder=tmp_path)
+    told = re.search(r"which has 9 rows of q; it needs ([\d,]+) or more", said.err)
+    assert told and said.err.index(told[0]) < said.err.index("not assured on new rows"), said.err
+
+
+def test_weights_and_a_confidence_are_refused_before_the_search(files, monkeypatch):
+    def never(*given, **more):
+        raise AssertionError("it searched")
+
+    monkeypatch.setattr(assured_fit, "run", never)
+    with pytest.raises(ChoiceError, match="leave out --confidence, or the weights"):
+        odtc.fit(files[0], depth=1, weights="x", constraints=("recall[yes] >= 0.6",), confidence=0.9)
+
+
+@pytest.mark.parametrize("text", ["false_positive_rate[yes] <= 0.1", "recall[yes] >= 0.9"])
+def test_no_more_is_asked_than_a_share_can_be(text, files):
+    (given,) = odtc.fit(files[0], depth=1, constraints=(text,)).problem.constraints
+    for factor in (1.5, 1.0, 0.5):
+        harder = assured_fit._tightened(given, factor, 0.08)
+        assert 0 < harder.bound < 1 and abs(harder.bound - given.bound) <= factor * 0.08 + 1e-4
+    assert assured_fit._tightened(given, 1.5, 0.08) == assured_fit._tightened(given, 1.0, 0.08) != given

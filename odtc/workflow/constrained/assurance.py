@@ -195,6 +195,68 @@ def widths(problem: Problem, tree: Tree, n_rows: int, confidence: float) -> dict
     return short
 
 
+def never_assured(problem: Problem, labelled: Dataset, confidence: float) -> list[str]:
+    """Of each constraint that no tree can be assured to satisfy by a test on these rows, however it predicts: which
+    rows are too few, and how many of them it would need.
+
+    Of n rows all counted, the bound from below is α^(1/n), and none is better. The gap of two shares has a bound either
+    way; the widths of both shares add up to at most twice the number asked, and none is less than 1 - α^(1/n).
+
+    Parameters
+    ----------
+    problem : Problem
+    labelled : Dataset
+        The rows of the test.
+    confidence : float
+
+    Returns
+    -------
+    list of str
+        One sentence each.
+    """
+    given = [one for one in problem.constraints if one.module.can(OnProportions)]
+    rows = RowPredictions(problem.encoded, labelled, np.zeros(labelled.n_rows, np.int32))  # shares among all of a kind
+    found = {one: _sums(one, problem, rows) for one in given}
+    alpha = _of_each_bound(found, confidence)
+    told = {}
+    for one, sums in found.items():
+        counted = [] if isinstance(sums, str) else [(each, [int(s.among.sum()) for s in each.shares]) for each in sums]
+        for each, counts in sorted(counted, key=lambda of: min(of[1])):
+            if min(counts) and _least(each, counts, alpha) > each.upper + 1e-12:
+                told.setdefault(one, _never_text(one, each, counts, alpha))
+    return list(told.values())
+
+
+def _least(each: ShareSum, counts: list[int], alpha: float) -> float:
+    """What the bound of a sum is at least, whatever is counted of so many rows of each share."""
+    certain = [alpha ** (1 / n) for n in counts]
+    coefs = [share.coef for share in each.shares]
+    if min(coefs) < 0 < max(coefs):  # a gap, which stands the other way round in another sum
+        return sum(abs(coef) * (1 - sure) for coef, sure in zip(coefs, certain)) / 2
+    return sum(coef * (1 - sure if coef > 0 else sure) for coef, sure in zip(coefs, certain))
+
+
+def _never_text(given: Constraint, each: ShareSum, counts: list[int], alpha: float) -> str:
+    few = min(counts)
+    of = next(share.of for share, n in zip(each.shares, counts) if n == few)
+
+    def may(n: int) -> bool:
+        return _least(each, [max(n, count) for count in counts], alpha) <= each.upper + 1e-12
+
+    low, high = few, few
+    while not may(high) and high < MOST_SCALE * few:
+        low, high = high, 2 * high
+    if not may(high):
+        return f"{given}: no number of test rows assures it, whatever the tree predicts; ask for less"
+    while high > low + 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if may(middle) else (middle, high)
+    return (
+        f"{given}: no tree is assured to satisfy it by this test, which has {few:,} {'row' if few == 1 else 'rows'} "
+        f"{of}; it needs {high:,} or more: give it more rows, or ask for less"
+    )
+
+
 def _sums_of_each(
     given: list[Constraint], problem: Problem, tree: Tree, labelled: Dataset
 ) -> "dict[Constraint, list[ShareSum] | str]":
@@ -229,8 +291,8 @@ def upper_bound(counted: float, among: float, alpha: float) -> float:
     return 1.0 - lower_bound(among - counted, among, alpha)
 
 
-def _sums(given: Constraint, problem: Problem, rows: RowPredictions, tree: Tree) -> list[ShareSum] | str:
-    """The sums of shares of a constraint, or why there are none."""
+def _sums(given: Constraint, problem: Problem, rows: RowPredictions, tree: Tree | None = None) -> list[ShareSum] | str:
+    """The sums of shares of a constraint, or why there are none; those of leaves need the tree."""
     data = rows.dataset
     by_leaf = given.module.can(OnLeafProportions)
     if not by_leaf and not given.module.can(OnProportions):

@@ -22,7 +22,14 @@ from odtc.errors import ChoiceError, NoSolutionError
 from odtc.model.solution import Termination
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import rarest
-from odtc.workflow.constrained.assurance import expect_share, seen_before, speaks_of_new_rows, widths
+from odtc.problem.problem import Problem
+from odtc.workflow.constrained.assurance import (
+    expect_share,
+    never_assured,
+    seen_before,
+    speaks_of_new_rows,
+    widths,
+)
 from odtc.workflow.posing import held_out_rows, test_rows
 from odtc.workflow.reporting import Reporter
 from odtc.workflow.results import Fit
@@ -77,6 +84,10 @@ def fit_assured(
         dataset = read(data, **spec.reading.keywords)
     else:
         dataset = data
+    if (dataset.weight != 1).any():
+        raise ChoiceError(
+            "a confidence is of rows that are drawn, and these count by weight: leave out --confidence, or the weights"
+        )
     if test is None and dataset.held_out is None:
         raise ChoiceError(
             "a confidence needs rows that had no part in the choice of the tree: set some aside (--hold-out 0.3), or "
@@ -87,22 +98,17 @@ def fit_assured(
         left = deadline.limit_left(began, spec.solving.time_limit)
         return spec.with_solving(time_limit=None if left is None else max(deadline.MOMENT, share * left))
 
-    first = run(limited(FIRST_PART), dataset)
+    first = run(limited(FIRST_PART), dataset, sink=_BeforeSearch(test, confidence, reporter))
     if first.proof.termination == Termination.INTERRUPTED:
         raise KeyboardInterrupt
     asked, posed = first.problem.constraints, first.problem
-    if not any(map(speaks_of_new_rows, asked)):
-        raise ChoiceError(
-            f"expected a --constraint that speaks of new rows, such as {RATE.format(rarest(posed.encoded))!r}, got "
-            f"{', '.join(map(str, asked))}: that is of the tree itself, or of its training rows; leave out --confidence"
-        )
     labelled = held_out_rows(posed) if test is None else test_rows(posed, test)
     if test is not None and (seen := seen_before(dataset, labelled)):
         reporter.say(seen)
     width = widths(posed, first.tree, labelled.n_rows, confidence)
     tried = set()
     for factor in (*FACTORS, 0.0):
-        texts = tuple(str(_tightened(given, factor * width[given], width[given])) for given in asked)
+        texts = tuple(str(_tightened(given, factor, width[given])) for given in asked)
         if texts in tried:
             continue
         tried.add(texts)
@@ -122,13 +128,38 @@ def fit_assured(
     raise AssertionError("the constraints as asked were tried")
 
 
-def _tightened(given: Constraint, more: float, width: float) -> Constraint:
-    """The constraint with a number that is harder by `more`; as it is if no share leaves room for the whole width."""
+class _BeforeSearch(Sink):
+    """Tells, before the first search, what no test on the rows that there are can assure."""
+
+    def __init__(self, test: str | Path | None, confidence: float, reporter: Reporter):
+        self.test, self.confidence, self.reporter = test, confidence, reporter
+
+    def posed(self, problem: Problem, spec: RunSpec) -> None:
+        if not any(map(speaks_of_new_rows, problem.constraints)):
+            raise ChoiceError(
+                "expected a --constraint that speaks of new rows, such as "
+                f"{RATE.format(rarest(problem.encoded))!r}, got {', '.join(map(str, problem.constraints))}: that is of "
+                "the tree itself, or of its training rows; leave out --confidence"
+            )
+        labelled = held_out_rows(problem) if self.test is None else test_rows(problem, self.test)
+        for words in never_assured(problem, labelled, self.confidence):
+            self.reporter.say(words)
+
+
+def _tightened(given: Constraint, factor: float, width: float) -> Constraint:
+    """The constraint with a number that is harder by so many times the width, or by the most of FACTORS below it with
+    which the number is one that a tree of more than one class can have; as it is if no share leaves room for the whole
+    width."""
     if not width or not _has_room(given, width):
         return given
-    if given.op == ">=":
-        return replace(given, bound=min(1.0, ceil((given.bound + more) * DIGITS - 1e-6) / DIGITS))
-    return replace(given, bound=max(0.0, floor((given.bound - more) * DIGITS + 1e-6) / DIGITS))
+    for less in (one for one in FACTORS if one <= factor):
+        if given.op == ">=":
+            bound = ceil((given.bound + less * width) * DIGITS - 1e-6) / DIGITS
+        else:
+            bound = floor((given.bound - less * width) * DIGITS + 1e-6) / DIGITS
+        if 0 < bound < 1:
+            return replace(given, bound=bound)
+    return given
 
 
 def _has_room(given: Constraint, width: float) -> bool:
