@@ -18,7 +18,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.reading import read_rows
 from odtc.data.splits import Splits
 from odtc.data.task import TASKS, expect_classes
-from odtc.errors import ChoiceError, TreeError
+from odtc.errors import ChoiceError, DataError, OdtcError, TreeError
 from odtc.evaluation import board
 from odtc.evaluation.assured_record import AssuredRecord, counted_again, read_assured
 from odtc.evaluation.leaf_curves import leaf_curves
@@ -229,6 +229,39 @@ def _test_rows(run: Run, test) -> Dataset:
     if run.fit:
         return test_rows(_with_data(run.fit), test)
     return read_rows(test, run.tree.features, run.tree.classes, run.tree.target, require_labels=True)
+
+
+def kept_of_run(tree: str | Path, rows: str | Path) -> list[dict]:
+    """What a fit without a model, whose record lies beside its tree, was asked for by constraints, and what the tree
+    reaches on the training rows and on others.
+
+    Parameters
+    ----------
+    tree : path
+        STEM.tree.json.
+    rows : path
+        A data file: that of the run, of which the rows set aside are others, or one with labelled rows.
+
+    Returns
+    -------
+    list of dict
+        As of `kept_facts`; empty without constraints, and if the data of the run is not there.
+    """
+    try:
+        record = json.loads(Path(str(tree).removesuffix(".tree.json") + ".run.json").read_bytes())
+        if not record["fit"]["model"]["constraints"]:
+            return []
+        run = open_run(tree)
+    except (OSError, ValueError, KeyError, TypeError, OdtcError):
+        return []  # a tree by itself is explained, too
+    if run.fit is None:
+        return []
+    try:
+        same = Path(run.data_path or "").is_file() and Path(rows).samefile(run.data_path)
+        labelled = _rows_set_aside(run) if same else _test_rows(run, rows)
+    except (DataError, ChoiceError):  # rows without labels
+        labelled = None
+    return kept_facts(run.fit.problem, run.fit.decoded.heap, run.tree, labelled)
 
 
 def _rows_set_aside(run: Run) -> Dataset | None:

@@ -37,6 +37,8 @@ class Pool:
         """How many trees there are, in words."""
         if self.complete:
             return f"{len(self.trees)} trees"
+        if not self.trees:
+            return f"no trees yet: {self.stopped} came first"
         return f"{len(self.trees)} of at least {self.at_least} trees: {self.stopped} came first"
 
     def feature_use(self) -> dict[str, int]:

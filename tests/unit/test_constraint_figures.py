@@ -14,6 +14,7 @@ from odtc.problem.constraints.constraint import broken, built, complete, mended
 from odtc.problem.constraints.kind import Repairs
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow import pipeline
+from tests.command_line import odtc as command
 
 
 def binary(*columns, y, weight=None) -> Dataset:
@@ -144,3 +145,21 @@ def test_a_mended_tree_keeps_all_of_them(tmp_path):
         heap = HeapTree(test.copy(), label.copy())
         kept = mended(problem, heap)
         assert broken(problem, heap) and kept is not None and not broken(problem, kept)
+
+
+def test_an_explanation_says_what_was_asked_of_the_tree_and_what_it_reaches(tmp_path):
+    """On the training rows, and on the rows that are explained if they are others with labels."""
+    rows = [(x % 5, "yes" if x % 5 > 2 else "no") for x in range(40)]
+    other = [(4, "yes"), (1, "yes"), (0, "no")]
+    for name, some in (("t", rows), ("new", other), ("bare", other)):
+        lines = [f"{x}" if name == "bare" else f"{x},{y}" for x, y in some]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["x" if name == "bare" else "x,y", *lines]) + "\n")
+    command("fit", "t.csv", "--depth", 1, "--constraint", "recall[yes] >= 0.6", "-o", "m", folder=tmp_path)
+    told = [command("explain", "m.tree.json", f"{name}.csv", folder=tmp_path).out for name in ("t", "new", "bare")]
+    assert "kept      recall[yes] >= 0.6: 1 on training rows\n" in told[0]
+    assert "recall[yes] >= 0.6: 1 on training rows, 0.5 on test rows, not satisfied there" in told[1]
+    assert told[2].endswith("kept      recall[yes] >= 0.6: 1 on training rows\n")
+    facts = command("explain", "m.tree.json", "new.csv", "--json", folder=tmp_path).facts
+    assert [(one["asked"], one["training"], one["test"]) for one in facts["kept"]] == [(0.6, 1.0, 0.5)]
+    (tmp_path / "m.run.json").unlink()
+    assert "kept" not in command("explain", "m.tree.json", "new.csv", folder=tmp_path).out

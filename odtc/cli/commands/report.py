@@ -63,7 +63,7 @@ def explain(
     ] = [1],
     as_json: Json = False,
 ) -> None:
-    """Explain a prediction: the path of a row through the tree, test by test."""
+    """Explain a prediction: the path of a row through the tree, test by test, and which constraints the tree keeps."""
     from odtc.base.template_filters import of, one_line, tally
     from odtc.data.reading import read_rows
     from odtc.data.task import TASKS
@@ -87,8 +87,10 @@ def explain(
         return of(sum(step.rows), "row") if task.NUMBERS else tally(step.rows, loaded.classes)
 
     paths = [(number, path_of(loaded, rows.X[number - 1], number)) for number in row]
+    kept = _kept(tree, data)
     if as_json:
-        console.print_json({"rows": [{"row": number} | path.to_json() for number, path in paths]})
+        told_kept = {"kept": kept} if kept else {}
+        console.print_json({"rows": [{"row": number} | path.to_json() for number, path in paths]} | told_kept)
         return
     for number, path in paths:
         true = rows.y[number - 1] if task.CLASSES else -1  # of other tasks it would be no label
@@ -108,3 +110,17 @@ def explain(
                 f"  so {one_line(path.prediction)}: {leaf.rows[leaf.label]} of {of(sum(leaf.rows), 'training row')} "
                 f"like it"
             )
+    if kept:
+        from odtc.workflow.constrained.kept_constraints import kept_text
+
+        for entry in kept:
+            print(f"kept      {kept_text(entry)}")
+
+
+def _kept(tree: Path, data: Path) -> list[dict]:
+    """What was asked of the tree and what it reaches, if the record of its run tells."""
+    if not Path(str(tree).removesuffix(".tree.json") + ".run.json").is_file():
+        return []
+    from odtc.evaluation.html_report import kept_of_run  # many trees have no run, and need nothing of it
+
+    return kept_of_run(tree, data)
