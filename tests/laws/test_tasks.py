@@ -501,10 +501,11 @@ def test_a_certificate_of_large_numbers_is_of_the_tree_whose_floats_are_rounded(
 
 @pytest.mark.parametrize("law", [0, 1])
 @pytest.mark.parametrize("limit", [(1, 0), (3, 0), (1, 3), (4, 3)])
-def test_what_roots_of_two_levels_cost_is_the_same_in_numpy_and_in_loops(law, limit):
+def test_what_roots_of_two_levels_cost_is_the_same_in_numpy_and_in_loops(law, limit, monkeypatch):
     from fractions import Fraction
     from types import SimpleNamespace
 
+    from odtc.verification import leaf_sums
     from odtc.verification.leaf_sums import LeafSumsBound, Limit, two_levels
     from odtc.verification.leaf_sums.likelihood import Likelihood
     from odtc.verification.leaf_sums.squares import Squares
@@ -520,15 +521,19 @@ def test_what_roots_of_two_levels_cost_is_the_same_in_numpy_and_in_loops(law, li
     found = two_levels.root_costs(
         rank, moments, np.arange(2, 18), float(moments[2 - law, 2:18].sum()), (law, 8.0), 0.25, *limit
     )
-    plain = [bound._root_costs(np.arange(2, 18), column, 2, Limit(*limit)) for column in range(3)]
-    assert found[1].tolist() == [cut for cuts, _ in plain for cut in cuts]
-    assert found[2] == pytest.approx([cost for _, costs in plain for cost in costs], rel=1e-12)
+    monkeypatch.setattr(two_levels.COMPILED, "loops", lambda ahead: None)
+    for cells in (leaf_sums.CELLS, 5):
+        monkeypatch.setattr(leaf_sums, "CELLS", cells)
+        plain = bound._roots(np.arange(2, 18), 2, Limit(*limit))
+        assert all(ours.tolist() == theirs.tolist() for ours, theirs in zip(plain[:2], found[:2]))
+        assert plain[2] == pytest.approx(found[2], rel=1e-12)
     least = Limit(limit[0])
     stumps = bound._roots(np.arange(2, 18), 1, least)
-    plain = [bound._root_costs(np.arange(2, 18), column, 1, least) for column in range(3)]
-    assert stumps[0].tolist() == [column for column, (cuts, _) in enumerate(plain) for _ in cuts]
-    assert stumps[1].tolist() == [cut for cuts, _ in plain for cut in cuts]
-    assert stumps[2] == pytest.approx([cost for _, costs in plain for cost in costs], rel=1e-12)
+    monkeypatch.setattr(leaf_sums, "SMALL", 0)
+    bound.widest = 10**6
+    plain = bound._roots(np.arange(2, 18), 1, least)
+    assert all(ours.tolist() == theirs.tolist() for ours, theirs in zip(plain[:2], stumps[:2]))
+    assert plain[2] == pytest.approx(stumps[2], rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(60))

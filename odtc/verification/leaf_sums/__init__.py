@@ -48,7 +48,7 @@ ALL = "all"  # of a state of which all cuts are tried
 OFF = 0.01  # of what rounded sums of a check may be off by: what those of one tree are
 SMALL = 10_000  # sums of ranks that are told in one table, at any number of rows
 CELLS = 1 << 16  # pairs of cuts that are looked at together: their arrays stay near the processor
-COLUMNS, PAIR = 3e-4, 8e-8  # CPU seconds of a pair of columns in numpy, and of a pair of their cuts, about
+COLUMNS, PAIR = 2e-4, 5e-8  # CPU seconds of a pair of columns in numpy, and of a pair of their cuts, about
 WIDTH = 1e-10  # of the ends of a cost that is rounded: trees nearer than that are not told apart
 SHAPE = {
     "classes": [TEXT],
@@ -533,9 +533,14 @@ class LeafSumsBound:
         two_levels.COMPILED.spend(ahead)
         if depth == 1 and self.rank.shape[1] * self.widest <= max(SMALL, self.rank.shape[1] * len(rows)):
             return self._stump_costs(rows, limit)
-        found = [self._root_costs(rows, column, depth, limit) for column in range(self.rank.shape[1])]
-        columns = np.repeat(np.arange(len(found)), [len(cuts) for cuts, _ in found])
-        return columns, *(np.concatenate(part) for part in zip(*found))
+        roots = [_Root(self, rows, column, limit.rows) for column in range(self.rank.shape[1])]
+        if depth == 2:
+            for number, root in enumerate(roots):
+                for other in roots[number:]:
+                    self._take_pair(rows, root, other)
+        columns = np.repeat(np.arange(len(roots)), [int(root.fits.sum()) for root in roots])
+        cuts = np.concatenate([root.ranks[:-1][root.fits] for root in roots])
+        return columns, cuts, float(self.price) + np.concatenate([root.least(limit)[root.fits] for root in roots])
 
     def _stump_costs(self, rows: np.ndarray, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """`_roots` of one level, of all columns at once."""
@@ -551,53 +556,71 @@ class LeafSumsBound:
         costs = sum(self.measure.costs(*sums[:3, columns, cuts]) for sums in (below, above))
         return columns, cuts, float(self.price) + costs
 
-    def _root_costs(
-        self, rows: np.ndarray, column: int, depth: int, limit: Limit = NO_LIMIT
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The cuts of one column whose sides have enough rows, and what they cost, in numpy."""
+    def _take_pair(self, rows: np.ndarray, root: "_Root", other: "_Root") -> None:
+        """Takes what trees cost whose tests are of two columns, or of one: the sums of the rows up to each cut of both
+        are those of the trees with either column at the root."""
+        if root.n_cuts < 1 or other.n_cuts < 1:
+            return
+        price, costs, moments = float(self.price), root.costs, root.moments
+        wide = len(other.ranks)
+        before, whole = np.zeros((len(moments), wide)), other.below[: len(moments), None]
+        step = max(1, CELLS // wide)
+        for first in range(0, root.n_cuts, step):
+            deadline.check()
+            many = min(step, root.n_cuts - first)
+            some = root.order[slice(*np.searchsorted(root.at, (first, first + many), sorter=root.order))]
+            cell, shape = (root.at[some] - first) * wide + other.at[some], (many, wide)
+            table = np.stack([np.bincount(cell, told, math.prod(shape)) for told in moments[:, some]])
+            table = table.reshape(-1, *shape)
+            table[:, 0] += before
+            before = table.cumsum(axis=1, out=table)[:, -1].copy()
+            table.cumsum(axis=2, out=table)
+            parts = []  # of the rows up to the cut of the root, and of the others: up to that of the other, and above
+            for sums in (table, whole - table):
+                up = sums[:, :, :-1]
+                parts.append((costs(*up), costs(*(sums[:, :, -1:] - up))))
+            for side, (up, above) in zip(root.best, parts):
+                part = side[first : first + many]
+                np.minimum(part, price + (up + above).min(axis=1), out=part)
+            for side, left, right in zip(other.best, *parts) if other is not root else ():
+                np.minimum(side, price + (left + right).min(axis=0), out=side)
+
+
+class _Root:
+    """The cuts of one column of some rows, as tests of a root, and what the best trees met on their sides cost.
+
+    Parameters
+    ----------
+    bound : LeafSumsBound
+    rows : int64 (rows,)
+    column : int
+    least : int, rows that each leaf must have
+    """
+
+    def __init__(self, bound: LeafSumsBound, rows: np.ndarray, column: int, least: int):
         deadline.check()
-        ranks, at = np.unique(self.rank[rows, column], return_inverse=True)
-        if len(ranks) < 2:
-            return ranks[:0], np.zeros(0)
-        price, least = float(self.price), limit.rows
+        measure = bound.measure
 
         def costs(w, s, q, n):
-            return np.where(n >= least, self.measure.costs(w, s, q), np.inf)
+            return np.where(n >= least, measure.costs(w, s, q), np.inf)
 
-        moments = np.vstack([self.measure.rounded[:, rows], np.ones(len(rows))])
-        below = np.stack([np.bincount(at, told, len(ranks)).cumsum() for told in moments])
-        sides = below[:, :-1], below[:, -1:] - below[:, :-1]
-        fits = np.minimum(sides[0][3], sides[1][3]) >= least
-        alone = [costs(*sums) for sums in sides]
-        best = [one.copy() for one in alone]
+        self.ranks, self.at = np.unique(bound.rank[rows, column], return_inverse=True)
+        self.n_cuts, self.order = len(self.ranks) - 1, np.argsort(self.at, kind="stable")
+        moments = np.vstack([measure.rounded[:, rows], np.ones(len(rows))])
+        self.below = np.stack([np.bincount(self.at, told, len(self.ranks)).cumsum() for told in moments])
+        sides = self.below[:, :-1], self.below[:, -1:] - self.below[:, :-1]
+        self.fits = np.minimum(sides[0][3], sides[1][3]) >= least  # the cuts whose sides have enough rows
+        self.alone = [costs(*sums) for sums in sides]
+        self.best = [one.copy() for one in self.alone]
+        self.moments, self.costs = moments, costs
         if least <= 1:  # a test that leaves a side without rows costs more than the leaf that it stands on
-            moments, costs = moments[:3], self.measure.costs
-        order = np.argsort(at, kind="stable")
-        for other in range(self.rank.shape[1]) if depth == 2 else ():
-            own, place = np.unique(self.rank[rows, other], return_inverse=True)
-            if len(own) < 2:
-                continue
-            before = np.zeros((len(moments), len(own)))
-            whole = np.stack([np.bincount(place, told, len(own)).cumsum() for told in moments])[:, None]
-            step = max(1, CELLS // len(own))
-            for first in range(0, len(ranks) - 1, step):
-                deadline.check()
-                many = min(step, len(ranks) - 1 - first)
-                some = order[slice(*np.searchsorted(at, (first, first + many), sorter=order))]
-                cell, shape = (at[some] - first) * len(own) + place[some], (many, len(own))
-                table = np.stack([np.bincount(cell, told, math.prod(shape)) for told in moments[:, some]])
-                table = table.reshape(-1, *shape)
-                table[:, 0] += before
-                before = table.cumsum(axis=1, out=table)[:, -1].copy()
-                table.cumsum(axis=2, out=table)
-                for side, sums in zip(best, (table, whole - table)):
-                    one, two = sums[:, :, :-1], sums[:, :, -1:] - sums[:, :, :-1]
-                    cheapest = price + (costs(*one) + costs(*two)).min(axis=1)
-                    np.minimum(side[first : first + many], cheapest, out=side[first : first + many])
-        total = best[0] + best[1]
+            self.moments, self.costs = moments[:3], measure.costs
+
+    def least(self, limit: Limit) -> np.ndarray:
+        """What the best tree met of each cut costs, without the branch node of the root."""
         if limit.leaves:
-            total = np.minimum(best[0] + alone[1], alone[0] + best[1])
-        return ranks[:-1][fits], price + total[fits]
+            return np.minimum(self.best[0] + self.alone[1], self.alone[0] + self.best[1])
+        return self.best[0] + self.best[1]
 
 
 @dataclass(frozen=True)
