@@ -545,6 +545,8 @@ def test_two_levels_in_numpy_have_the_numbers_of_the_loops(seed, monkeypatch):
     monkeypatch.setattr(depth_two_numpy, "CELLS", (1, 20, 1 << 16)[seed % 3])
     n, law = int(rng.integers(1, 40)), seed // 3 % 2
     code = rng.integers(0, rng.integers(1, 15), (int(rng.integers(1, 5)), n)).astype(np.int32)
+    levels = rng.integers(0, 4, n) == np.arange(4)[:, None]  # columns of two ranks, either of them the rarer one
+    code = rng.permutation(np.concatenate([code, levels ^ (rng.random((4, 1)) < 0.5)])[seed % 2 * 4 :]).astype(np.int32)
     w, s = rng.choice([1.0, 0.5, 1.3], n), np.round(rng.normal(size=n), 2)
     if law == laws.LIKELIHOOD:
         w, s = rng.random(n) + 0.01, rng.integers(0, 2, n).astype(float)

@@ -46,10 +46,10 @@ def depth_two(
     for f in range(len(size)):
         cuts = slice(begin[f], begin[f + 1] - 1)
         _same_column(whole[:, cuts], c, (left[cuts], right[cuts]), (one[cuts], two[cuts]), inner, check)
+    entries = _entries(dense, begin)
     for f in range(len(size) - 1):
         if len(given[f]) > 1:
-            places = np.stack([dense[g] + (begin[g] - begin[f + 1]) for g in range(f + 1, len(size))], axis=1)
-            _two_columns(f, (dense[f], places, own), begin, (whole, every), (one, two), inner, check)
+            _two_columns(f, (dense[f], entries, own), begin, (whole, every), (one, two), inner, check)
     is_cut = np.ones(begin[-1], bool)
     is_cut[begin[1:] - 1] = False
     total = one + two - price if leaves >= 4.0 else np.maximum(one + right, left + two) - price
@@ -81,15 +81,34 @@ def _same_column(below, c, alone, found, terms, check) -> None:
         np.maximum(two[i], of_two.max(axis=1), out=two[i])
 
 
+def _entries(dense, begin):
+    """(rows, ranks): int64 (entries,), the ranks that each row is added to, by columns: of a column of two ranks or
+    less those of the rarer one alone; bool (columns,), these columns; bool (columns,), those of them whose rarer rank
+    is the first."""
+    many, n = np.diff(begin), len(dense[0])
+    few = many <= 2
+    first = np.array([few[g] and 2 * int(at.sum()) > n for g, at in enumerate(dense)])
+    kept = [np.flatnonzero(at == (0 if first[g] else 1)) if few[g] else np.arange(n) for g, at in enumerate(dense)]
+    ranks = [begin[g] + at[rows] for g, (at, rows) in enumerate(zip(dense, kept))]
+    return np.concatenate(kept), np.concatenate(ranks), few, first
+
+
 def _two_columns(f, of_rows, begin, sums_of_all, found, terms, check) -> None:
-    """The tests of column f beside those of all columns after it; `of_rows`: their ranks in f, their ranks in those,
-    int64 (rows, columns), counted from the first of them, and what they add."""
+    """The tests of column f beside those of all columns after it; `of_rows`: their ranks in f, the ranks that they are
+    added to (`_entries`), and what they add."""
     counted, least, price, law, tiny = terms
-    (dense, places, own), (one, two), (whole, every), after = of_rows, found, sums_of_all, int(begin[f + 1])
-    order, sums = np.argsort(dense, kind="stable"), slice(0, 3 if counted else 2)
-    places, own = places[order], own[sums, order]
-    ends = np.bincount(dense).cumsum()
-    every, side, rest = every[sums, None, None], whole[sums, after:], range(f + 1, len(begin) - 1)
+    (dense, (rows, ranks, few, rare), own), (one, two), (whole, every) = of_rows, found, sums_of_all
+    after, sums = int(begin[f + 1]), slice(0, 3 if counted else 2)
+    from_here = int(np.searchsorted(ranks, after))
+    rows, ranks = rows[from_here:], ranks[from_here:] - after
+    own_rank = dense[rows]
+    order = np.argsort(own_rank.astype(np.min_scalar_type(len(dense))), kind="stable")
+    rows, ranks, ends = rows[order], ranks[order], np.bincount(own_rank, minlength=begin[f + 1] - begin[f]).cumsum()
+    own, every, side = own[sums], every[sums, None, None], whole[sums, after:]
+    wide = [slice(*(begin[g : g + 2] - after)) for g in range(f + 1, len(few)) if not few[g]]
+    alone = begin[f + 1 : -1][few[f + 1 :]] - after  # the first rank of each of the others
+    last_of = begin[f + 2 :][few[f + 1 :]] - after - 1
+    common = alone[(last_of > alone) & ~rare[f + 1 :][few[f + 1 :]]]  # those whose rarer rank is the second
     added, at = np.zeros(side.shape), 0
     last = begin[f + 1] - 1
     step = max(1, CELLS // side.shape[1])
@@ -99,13 +118,14 @@ def _two_columns(f, of_rows, begin, sums_of_all, found, terms, check) -> None:
         within = np.empty((len(side), to - first, side.shape[1]))
         for i in range(first, to):
             until = int(ends[i - begin[f]])
-            for sum_of, told in zip(added, own[:, at:until]):
-                np.add.at(sum_of, places[at:until], told[:, None])
+            for sum_of, told in zip(added, own):
+                np.add.at(sum_of, ranks[at:until], told[rows[at:until]])
             within[:, i - first], at = added, until
-        for g in rest:
-            some = slice(begin[g] - after, begin[g + 1] - after)
+        for some in wide:
             np.cumsum(within[:, :, some], axis=2, out=within[:, :, some])
         low = whole[sums, first:to, None]
+        within[:, :, common] = low - within[:, :, common + 1]
+        within[:, :, last_of] = low
         beside, high = low - within, every - low
         second = side[:, None] - within
         none = high - second

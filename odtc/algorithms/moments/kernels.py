@@ -6,6 +6,8 @@ branch nodes.
     depth two: for each pair of columns f < g, rows are added in the order of f; at each cut of f one look at the ranks
     of g gives the sums of the four parts that a cut of either makes, and so the best test below each side of both
 
+Of a column of two ranks, such as a level of names, the rows of the rarer one are added alone: the others are the rest.
+
 Two levels are plain loops for numba, taken once they pay (`COMPILED`): in numpy they are found by
 odtc.algorithms.moments.depth_two_numpy, with the same numbers.
 """
@@ -123,10 +125,8 @@ def depth_two(code, size, moments, rows, ends, price, law, tiny):
                     one[j] = max(one[j], left[i] + middle - price)
                 if not counted or c - below[j, 2] >= least:
                     two[i] = max(two[i], middle + right[j] - price)
-    at_rank = np.empty((n, p), np.int64)
-    for g in range(p):
-        for i in range(n):
-            at_rank[i, g] = begin[g] + dense[g, i]
+    rare = rarer_rank(dense, many)
+    own, added_to = entries_by_row(dense, begin, rare)
     added, within = np.empty((3, begin[p])), np.empty((3, begin[p]))
     whole = np.empty((3, begin[p]))
     for j in range(begin[p]):
@@ -141,14 +141,21 @@ def depth_two(code, size, moments, rows, ends, price, law, tiny):
             while dense[f, order[at]] == i - begin[f]:
                 row = rows[order[at]]
                 mw, ms, mc = moments[0, row], moments[1, row], moments[2, row]
-                for g in range(f + 1, p):
-                    j = at_rank[order[at], g]
+                for e in range(own[order[at]], own[order[at] + 1]):
+                    j = added_to[e]
                     added[0, j] += mw
                     added[1, j] += ms
                     if counted:
                         added[2, j] += mc
                 at += 1
             for g in range(f + 1, p):
+                if rare[g] >= 0:
+                    for k in range(3):
+                        within[k, begin[g]] = added[k, begin[g]]
+                        if rare[g] == 1 and many[g] == 2:
+                            within[k, begin[g]] = below[i, k] - added[k, begin[g] + 1]
+                        within[k, begin[g + 1] - 1] = below[i, k]
+                    continue
                 aw = a = ac = 0.0
                 for j in range(begin[g], begin[g + 1]):
                     aw += added[0, j]
@@ -173,6 +180,39 @@ def depth_two(code, size, moments, rows, ends, price, law, tiny):
             if total > best:
                 best, column, cut = total, f, given[f, j - begin[f]]
     return best, column, cut
+
+
+def rarer_rank(dense, many):
+    """int64 (columns,): of a column of two ranks or less the rank that fewer rows have, 1 if there is one alone; -1 of
+    all others."""
+    p, n = dense.shape
+    rare = np.full(p, -1, np.int64)
+    for g in range(p):
+        if many[g] <= 2:
+            high = 0
+            for i in range(n):
+                high += dense[g, i]
+            rare[g] = 1 if 2 * high <= n else 0
+    return rare
+
+
+def entries_by_row(dense, begin, rare):
+    """(int64 (rows + 1,), where those of each row begin; int64 (entries,), the ranks that it is added to)."""
+    p, n = dense.shape
+    own = np.zeros(n + 1, np.int64)
+    for g in range(p):
+        for i in range(n):
+            if rare[g] < 0 or dense[g, i] == rare[g]:
+                own[i + 1] += 1
+    for i in range(n):
+        own[i + 1] += own[i]
+    place, ranks = own[:n].copy(), np.empty(own[n], np.int64)
+    for g in range(p):
+        for i in range(n):
+            if rare[g] < 0 or dense[g, i] == rare[g]:
+                ranks[place[i]] = begin[g] + dense[g, i]
+                place[i] += 1
+    return own, ranks
 
 
 def of_pairs(within, whole, side, every, after, terms, one, two):
@@ -225,7 +265,7 @@ def sums_below(dense, begin, moments, rows):
 @cache
 def compiled():
     """`depth_two` by numba, which keeps what it has compiled. Raises ImportError if it is not installed."""
-    names = ("gain", "dense_ranks", "by_rank", "of_pairs", "sums_below", "depth_two")
+    names = ("gain", "dense_ranks", "by_rank", "of_pairs", "sums_below", "rarer_rank", "entries_by_row", "depth_two")
     return compile_loops(names, vars(laws) | globals())
 
 
