@@ -512,6 +512,7 @@ def test_what_roots_of_two_levels_cost_is_the_same_in_numpy_and_in_loops(law, li
 
     rng = np.random.default_rng(law)
     rank, w, t = rng.integers(0, 4, (20, 3)), rng.integers(1, 4, 20), rng.integers(-5, 9, 20)
+    rank = np.column_stack([rank[:, :2], rank[:, 0] == 1, rank[:, 2], rank[:, 2] != 3])  # some of two ranks
     moments = np.stack([w, w * t, w * t * t] if law == 0 else [w * rng.integers(1, 9, 20), rng.integers(0, 2, 20), w])
     costs = Squares.costs if law == 0 else Likelihood.costs
     measure = SimpleNamespace(moments=moments, near=1e-9, LAW=law, root_unit=8.0, bits=3, low=lambda sums: Fraction(0))

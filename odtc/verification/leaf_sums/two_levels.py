@@ -1,8 +1,9 @@
 """What every root of a tree of two levels costs on some rows, as plain loops that numba compiles (`COMPILED`).
 
 For each pair of columns the rows are added by rising rank of the first, and at each of its cuts the sums of the four
-parts are told that a cut of either makes. Sums are whole numbers, so that only what a part costs is rounded. Nothing of
-the search is used.
+parts are told that a cut of either makes. Sums are whole numbers, so that only what a part costs is rounded. Of columns
+of two ranks, of which there are many if names are levels, the rows of the rarer one are added alone, for all at once:
+the others are the rest. Nothing of the search is used.
 """
 
 import math
@@ -76,6 +77,8 @@ def root_costs(rank, moments, rows, told, laws, price, least, leaves):
     for g in range(p):
         widest = max(widest, begin[g + 1] - begin[g])
     held = np.zeros((3, widest), np.int64)  # by rank of g the sums of the rows at most at the cut of f
+    few = np.zeros((3, p), np.int64)  # by column of two ranks the rows of the rarer one
+    rarer, starts, beside = rarer_sides(dense, begin)
     for f in range(p):
         first = np.zeros(begin[f + 1] - begin[f] + 1, np.int64)  # by rank of f where its rows begin in `order`
         for i in range(n):
@@ -86,8 +89,34 @@ def root_costs(rank, moments, rows, told, laws, price, least, leaves):
         for i in range(n):
             order[place[dense[f, i]]] = i
             place[dense[f, i]] += 1
+        every, few[:] = (w, s, n), 0
+        for u in range(len(first) - 2):
+            for at in range(first[u], first[u + 1]):
+                row = order[at]
+                for e in range(starts[row], starts[row + 1]):
+                    g = beside[e]
+                    few[0, g] += own[0, row]
+                    few[1, g] += own[1, row]
+                    few[2, g] += 1
+            i, left, right = begin[f] + u, -np.inf, -np.inf
+            side = sums[0, i], sums[1, i], many[i]
+            for g in range(f + 1, p):
+                if rarer[g] < 0:
+                    continue
+                j, part = begin[g], (few[0, g], few[1, g], few[2, g])
+                if rarer[g] == 1:
+                    part = side[0] - part[0], side[1] - part[1], side[2] - part[2]
+                both, over, below, none = four_gains(
+                    law, unit, least, part, side, (sums[0, j], sums[1, j], many[j]), every
+                )
+                left, right = max(left, both + over), max(right, below + none)
+                one[j] = max(one[j], both + below - price)
+                two[j] = max(two[j], over + none - price)
+            one[i], two[i] = max(one[i], left - price), max(two[i], right - price)
         for g in range(f + 1, p):
             wide = begin[g + 1] - begin[g]
+            if wide <= 2:
+                continue
             held[:, :wide] = 0
             for u in range(len(first) - 2):
                 for at in range(first[u], first[u + 1]):
@@ -98,23 +127,16 @@ def root_costs(rank, moments, rows, told, laws, price, least, leaves):
                     if least > 1:
                         held[2, v] += 1
                 i, a, b, c, left, right = begin[f] + u, 0, 0, 0, -np.inf, -np.inf
-                wf, sf, nf = sums[0, i], sums[1, i], many[i]
+                side = sums[0, i], sums[1, i], many[i]
                 for v in range(wide - 1):
                     j = begin[g] + v
                     a, b, c = a + held[0, v], b + held[1, v], c + held[2, v]
-                    wg, sg, ng = sums[0, j], sums[1, j], many[j]
-                    both, above = part_gain(law, unit, a, b), part_gain(law, unit, wf - a, sf - b)
-                    below, none = (
-                        part_gain(law, unit, wg - a, sg - b),
-                        part_gain(law, unit, w - wf - wg + a, s - sf - sg + b),
+                    both, over, below, none = four_gains(
+                        law, unit, least, (a, b, c), side, (sums[0, j], sums[1, j], many[j]), every
                     )
-                    if least > 1:
-                        both, above = both if c >= least else -np.inf, above if nf - c >= least else -np.inf
-                        below = below if ng - c >= least else -np.inf
-                        none = none if n - nf - ng + c >= least else -np.inf
-                    left, right = max(left, both + above), max(right, below + none)
+                    left, right = max(left, both + over), max(right, below + none)
                     one[j] = max(one[j], both + below - price)
-                    two[j] = max(two[j], above + none - price)
+                    two[j] = max(two[j], over + none - price)
                 one[i], two[i] = max(one[i], left - price), max(two[i], right - price)
     cuts = np.ones(begin[p], np.bool_)
     for g in range(p):
@@ -126,6 +148,42 @@ def root_costs(rank, moments, rows, told, laws, price, least, leaves):
     if leaves > 0:
         gains = np.maximum(one + other, alone + two)
     return column[cuts], given[: begin[p]][cuts], told - gains[cuts] + price
+
+
+def four_gains(law, unit, least, both, first, second, every):
+    """What the four parts gain that two cuts make, -inf of fewer rows than a leaf must have: at most at both cuts, at
+    the first alone, at the second alone, at none; from three sums (of `part_gain`, and the rows) of the rows at most at
+    both cuts, at the first one, at the second one, and of all."""
+    (a, b, c), (wf, sf, nf), (wg, sg, ng), (w, s, n) = both, first, second, every
+    of_both, of_first = part_gain(law, unit, a, b), part_gain(law, unit, wf - a, sf - b)
+    of_second, of_none = part_gain(law, unit, wg - a, sg - b), part_gain(law, unit, w - wf - wg + a, s - sf - sg + b)
+    if least > 1:
+        of_both, of_first = of_both if c >= least else -np.inf, of_first if nf - c >= least else -np.inf
+        of_second = of_second if ng - c >= least else -np.inf
+        of_none = of_none if n - nf - ng + c >= least else -np.inf
+    return of_both, of_first, of_second, of_none
+
+
+def rarer_sides(dense, begin):
+    """(int64 (columns,), of columns of two ranks the one that fewer rows have; int64 (rows + 1,), where the columns of
+    each row begin of which it has this rank; int64 (entries,), these columns)."""
+    p, n = dense.shape
+    rarer, starts = np.full(p, -1, np.int64), np.zeros(n + 1, np.int64)
+    for g in range(p):
+        if begin[g + 1] - begin[g] == 2:
+            rarer[g] = 1 if 2 * dense[g].sum() <= n else 0
+            for i in range(n):
+                starts[i + 1] += dense[g, i] == rarer[g]
+    for i in range(n):
+        starts[i + 1] += starts[i]
+    place, columns = starts[:n].copy(), np.empty(starts[n], np.int64)
+    for g in range(p):
+        if rarer[g] >= 0:
+            for i in range(n):
+                if dense[g, i] == rarer[g]:
+                    columns[place[i]] = g
+                    place[i] += 1
+    return rarer, starts, columns
 
 
 def dense_ranks(rank, rows):
@@ -155,7 +213,7 @@ def dense_ranks(rank, rows):
 @cache
 def compiled_roots():
     """`root_costs` compiled."""
-    return compile_loops(("part_gain", "dense_ranks", "root_costs"), dict(globals()))
+    return compile_loops(("part_gain", "four_gains", "rarer_sides", "dense_ranks", "root_costs"), dict(globals()))
 
 
 COMPILED = Repaid(compiled_roots, 4.0)
