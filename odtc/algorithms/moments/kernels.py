@@ -102,7 +102,7 @@ def depth_two(code, size, moments, rows, ends, price, law, tiny):
     `depth_one`, but ends : two floats, rows of the data that each leaf must have, and leaves of the tree, 3 or 4."""
     least, leaves = ends
     dense, many, given = dense_ranks(code, size, rows)
-    p, n = len(size), len(rows)
+    p = len(size)
     begin = np.zeros(p + 1, np.int64)
     for g in range(p):
         begin[g + 1] = begin[g] + many[g]

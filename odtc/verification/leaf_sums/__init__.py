@@ -48,7 +48,7 @@ ALL = "all"  # of a state of which all cuts are tried
 OFF = 0.01  # of what rounded sums of a check may be off by: what those of one tree are
 SMALL = 10_000  # sums of ranks that are told in one table, at any number of rows
 CELLS = 1 << 16  # pairs of cuts that are looked at together: their arrays stay near the processor
-COLUMNS, PAIR = 2e-4, 5e-8  # CPU seconds of a pair of columns in numpy, and of a pair of their cuts, about
+COLUMNS, PAIR = 2e-4, 5e-8  # CPU seconds of a pair of columns in numpy, and of a pair of cuts, about
 WIDTH = 1e-10  # of the ends of a cost that is rounded: trees nearer than that are not told apart
 SHAPE = {
     "classes": [TEXT],
@@ -257,6 +257,7 @@ class LeafSumsBound:
         self.floors = self._floors(single)
         self.some_floor = bool(self.floors.any())
         dense = np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in rank.T], axis=1)
+        self.cuts = dense.max(axis=0)  # of each column
         groups = cut_groups(dense, np.argsort(dense, axis=0, kind="stable").T)
         twice = np.bincount(np.abs(np.concatenate(groups))) > 1
         # By column the cuts that separate the rows as one of another column does: {rank: number of the group}, less
@@ -407,8 +408,8 @@ class LeafSumsBound:
 
     def _seconds(self, n_rows: float) -> float:
         """CPU seconds, about, of the trees of two levels on so many rows in numpy."""
-        columns = self.rank.shape[1]
-        return columns**2 * (COLUMNS + PAIR * min(n_rows, self.widest) ** 2)
+        cuts = np.minimum(self.cuts, n_rows)
+        return COLUMNS * (float((cuts > 1).sum()) ** 2 + len(cuts)) + PAIR * float(cuts.sum()) ** 2
 
     def _cut(self, rows: np.ndarray, column: int, cut: int, below: list, depth: int, limits, known) -> "_Cut":
         """What the sides of a tried cut cost at least, of which rounded numbers may be known."""
@@ -533,11 +534,14 @@ class LeafSumsBound:
         two_levels.COMPILED.spend(ahead)
         if depth == 1 and self.rank.shape[1] * self.widest <= max(SMALL, self.rank.shape[1] * len(rows)):
             return self._stump_costs(rows, limit)
-        roots = [_Root(self, rows, column, limit.rows) for column in range(self.rank.shape[1])]
+        moments = np.vstack([measure.rounded[:, rows], np.ones(len(rows))])
+        roots = [_Root(measure, moments, ranks, limit.rows) for ranks in self.rank[rows].T]
         if depth == 2:
-            for number, root in enumerate(roots):
-                for other in roots[number:]:
-                    self._take_pair(rows, root, other)
+            wide = [root for root in roots if root.n_cuts > 1]
+            for number, root in enumerate(wide):
+                for other in wide[number:]:
+                    self._take_pair(root, other)
+            self._take_narrow(roots, [root for root in roots if root.n_cuts == 1])
         columns = np.repeat(np.arange(len(roots)), [int(root.fits.sum()) for root in roots])
         cuts = np.concatenate([root.ranks[:-1][root.fits] for root in roots])
         return columns, cuts, float(self.price) + np.concatenate([root.least(limit)[root.fits] for root in roots])
@@ -556,11 +560,9 @@ class LeafSumsBound:
         costs = sum(self.measure.costs(*sums[:3, columns, cuts]) for sums in (below, above))
         return columns, cuts, float(self.price) + costs
 
-    def _take_pair(self, rows: np.ndarray, root: "_Root", other: "_Root") -> None:
+    def _take_pair(self, root: "_Root", other: "_Root") -> None:
         """Takes what trees cost whose tests are of two columns, or of one: the sums of the rows up to each cut of both
         are those of the trees with either column at the root."""
-        if root.n_cuts < 1 or other.n_cuts < 1:
-            return
         price, costs, moments = float(self.price), root.costs, root.moments
         wide = len(other.ranks)
         before, whole = np.zeros((len(moments), wide)), other.below[: len(moments), None]
@@ -585,28 +587,60 @@ class LeafSumsBound:
             for side, left, right in zip(other.best, *parts) if other is not root else ():
                 np.minimum(side, price + (left + right).min(axis=0), out=side)
 
+    def _take_narrow(self, roots: "list[_Root]", narrow: "list[_Root]") -> None:
+        """The same of each column and all those of one cut, of which the rows of the rarer side are added alone."""
+        if not narrow:
+            return
+        price, costs, moments = float(self.price), narrow[0].costs, narrow[0].moments
+        size, n = len(moments), len(narrow[0].at)
+        first = np.array([2 * int(one.at.sum()) > n for one in narrow])  # whether the rarer side is the left one
+        held = [np.flatnonzero(one.at == (0 if left else 1)) for one, left in zip(narrow, first)]
+        which, begin = np.concatenate(held), np.cumsum([0, *map(len, held)])
+        whose = np.repeat(np.arange(len(narrow)), np.diff(begin))
+        left = np.stack([one.below[:size, 0] for one in narrow], axis=1)
+        for root in roots:
+            m = root.n_cuts
+            step = max(1, CELLS // (m + 1)) if m else len(narrow)
+            for start in range(0, len(narrow) if m else 0, step):
+                deadline.check()
+                some = narrow[start : start + step]
+                entries = slice(begin[start], begin[start + len(some)])
+                rows, shape = which[entries], (m + 1, len(some))
+                cell = root.at[rows] * len(some) + whose[entries] - start
+                part = np.stack([np.bincount(cell, told, math.prod(shape)) for told in moments[:, rows]])
+                part = part.reshape(-1, *shape)[:, :m].cumsum(axis=1)
+                low, own = root.below[:size, :m, None], left[:, None, start : start + len(some)]
+                part = np.where(first[start : start + len(some)], part, low - part)
+                beside, second = low - part, own - part
+                none = root.below[:size, -1:, None] - low - second
+                both, alone, other, rest = (costs(*sums) for sums in (part, beside, second, none))
+                for side, cost in zip(root.best, (both + alone, other + rest)):
+                    np.minimum(side, price + cost.min(axis=1), out=side)
+                if m > 1:
+                    for place, cost in enumerate((both + other, alone + rest)):
+                        for one, least in zip(some, (price + cost.min(axis=0)).tolist()):
+                            one.best[place][0] = min(one.best[place][0], least)
+
 
 class _Root:
     """The cuts of one column of some rows, as tests of a root, and what the best trees met on their sides cost.
 
     Parameters
     ----------
-    bound : LeafSumsBound
-    rows : int64 (rows,)
-    column : int
+    measure : what leaves cost
+    moments : float64 (4, rows): what `measure.costs` takes, and 1
+    ranks : int64 (rows,), of the column
     least : int, rows that each leaf must have
     """
 
-    def __init__(self, bound: LeafSumsBound, rows: np.ndarray, column: int, least: int):
+    def __init__(self, measure, moments: np.ndarray, ranks: np.ndarray, least: int):
         deadline.check()
-        measure = bound.measure
 
         def costs(w, s, q, n):
             return np.where(n >= least, measure.costs(w, s, q), np.inf)
 
-        self.ranks, self.at = np.unique(bound.rank[rows, column], return_inverse=True)
+        self.ranks, self.at = np.unique(ranks, return_inverse=True)
         self.n_cuts, self.order = len(self.ranks) - 1, np.argsort(self.at, kind="stable")
-        moments = np.vstack([measure.rounded[:, rows], np.ones(len(rows))])
         self.below = np.stack([np.bincount(self.at, told, len(self.ranks)).cumsum() for told in moments])
         sides = self.below[:, :-1], self.below[:, -1:] - self.below[:, :-1]
         self.fits = np.minimum(sides[0][3], sides[1][3]) >= least  # the cuts whose sides have enough rows
