@@ -288,7 +288,8 @@ def certify(
     lambda_ : float
         Price of a branch node: (1-λ) loss + λ branch nodes, so that one has to save λ/(1-λ) units of loss.
     time_limit : float or None
-        Wall seconds to read, search and make the certificate; then it is of the bound reached. Its check follows.
+        Wall seconds to read, search and make the certificate; then it is of the bound reached. Its check follows,
+        and may take as long.
     **keywords
         Those of `build` but `model`, such as `constraints` and `encoding`.
 

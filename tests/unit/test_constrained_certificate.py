@@ -15,8 +15,9 @@ from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.subtree_options import Options
 from odtc.algorithms.constrained.threshold_kernel import kernel
+from odtc.base import deadline
 from odtc.data.dataset import NUMERIC, Dataset, Feature
-from odtc.errors import CertificateError, ChoiceError, NoSolutionError, NotProvedError
+from odtc.errors import CertificateError, ChoiceError, NoSolutionError, NotProvedError, TimeLimitReached
 from odtc.formulations.dpflow import write_constrained_certificate
 from odtc.formulations.dpflow.constrained import Posed
 from odtc.formulations.dpflow.write_constrained_certificate import _arrays, certify_constrained
@@ -27,6 +28,7 @@ from odtc.verification.constrained.constrained_certificate import check_constrai
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import surviving
 from odtc.workflow import pipeline
+from odtc.workflow.provenance.certifying import certify
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as odtc_run
 from tests.unit.algorithms.every_tree import cheapest_feasible
@@ -375,6 +377,24 @@ def test_that_there_is_no_tree_stays_proved_if_the_limit_comes_before_its_certif
     facts = told.value.outcome.to_json()
     assert facts["termination"] == "infeasible" and "certified" not in facts
     assert facts["uncertified"].startswith("the search has proved that there is none; no time was left")
+
+
+@pytest.mark.parametrize("constraints", [SETS[0], UNSATISFIED[0]], ids=" and ".join)
+def test_a_check_after_the_limit_ends_too(constraints, monkeypatch):
+    """With what the certificate states, and as unchecked."""
+    problem, left = posed(hash_of(constraints), 2, constraints), []
+
+    def long(*given):
+        left.append(deadline.seconds_left())
+        if left[-1] is not None:
+            raise TimeLimitReached("the check takes long")
+        return 0
+
+    monkeypatch.setattr(constrained_certificate, "_check_cases", long)
+    late, whole = certify(problem, 30.0), certify(problem, None)
+    assert not late.checked and not late.optimal and whole.checked and left[0] is not None and left[-1] is None
+    assert str(late).startswith("by the search") and late.infeasible == whole.infeasible
+    assert (late.objective, late.bound) == (whole.objective, whole.bound)
 
 
 def test_command_line_of_what_no_tree_satisfies(tmp_path):

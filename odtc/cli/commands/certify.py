@@ -30,7 +30,7 @@ def certify(
             "--time-limit",
             min=0.0,
             help="Seconds to read, search and write the certificate; then it is of the bound reached. "
-            "Its check follows.",
+            "Its check follows, and may take as long.",
         ),
     ] = None,
     o: Annotated[
@@ -59,14 +59,17 @@ def certify(
         require_writable(file, data)
     found = certifying.certify(problem, limit_left(began, time_limit), data)
     proof, done = found.proof, found.fit
+    unchecked = "" if found.checked else "; not checked here, as an interruption or the limit came first"
     if done is None:
         found.write_to(path)
         if as_json:
-            console.print_json({"infeasible": True} | _scope(proof) | {"certificate": str(path), "files": [str(path)]})
+            told = {"infeasible": True} | _scope(proof) | {"checked": found.checked}
+            console.print_json(told | {"certificate": str(path), "files": [str(path)]})
             return
         print(found)
         print(
-            f"{path}  {path.stat().st_size:,} bytes, {_steps(proof)}; check it with `odtc verify --certificate {path}`"
+            f"{path}  {path.stat().st_size:,} bytes, {_steps(proof)}{unchecked}; check it with "
+            f"`odtc verify --certificate {path}`"
         )
         return
     console.refuse_failed(done.decoded)
@@ -85,7 +88,6 @@ def certify(
         raise refused
     right = f": {done.training.train_correct} of {done.size.n_rows} rows right" if done.judged is None else ""
     print(f"{tree}  {tree.stat().st_size:,} bytes{right}")
-    unchecked = "" if found.checked else "; not checked here, as an interruption came first"
     print(
         f"{path}  {path.stat().st_size:,} bytes, {_steps(proof)}{unchecked}; check it with "
         f"`odtc verify --certificate {path}`"

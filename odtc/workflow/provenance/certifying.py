@@ -20,6 +20,7 @@ from odtc.verification.constrained import constrained_certificate
 from odtc.verification.coverage import words
 from odtc.workflow import artifacts
 from odtc.workflow.decoding import proved
+from odtc.workflow.provenance.certificates import LEAST
 from odtc.workflow.results import Fit
 
 
@@ -44,7 +45,8 @@ class Certificate:
     proof : record
         What the check of it came to: `objective`, `bound`, `optimal`, `depth`, `n_tests`, `n_rows`.
     checked : bool
-        Whether it was checked; False only if an interruption came before.
+        Whether it was checked; False only if an interruption came before, or after a limit the check took longer than
+        all before.
     fit : Fit or None
         The tree with its checks and figures; None if it is proved that no tree satisfies the constraints.
     """
@@ -107,7 +109,7 @@ class Certificate:
         of, proof = " that satisfies the constraints" if self.proof.of["constraints"] else "", self.proof
         covered = words(proof.n_splits, proof.left_out)
         if self.infeasible:
-            return f"proved: {none_satisfies(proof)}; {covered}"
+            return f"{'proved' if self.checked else 'by the search'}: {none_satisfies(proof)}; {covered}"
         lines = [
             f"{'' if self.checked else 'by the search, '}no tree of depth {proof.depth} over these {proof.n_tests} "
             f"tests{of} costs less than {proof.bound:.10g}; {covered}"
@@ -139,7 +141,7 @@ def certify(problem: Problem, time_limit: float | None, source: Path | None = No
     problem : Problem
         Of a formulation that `Certifies`.
     time_limit : float or None
-        Wall seconds for the search.
+        Wall seconds for the search; the check may take as long as that took, and some seconds at least.
     source : Path or None
         The data file, which the written certificate names.
     """
@@ -149,7 +151,8 @@ def certify(problem: Problem, time_limit: float | None, source: Path | None = No
         interrupted = deadline.is_interrupted()
     limit_came = time_limit is not None and time.monotonic() - began >= time_limit
     ended = Termination.INTERRUPTED if interrupted else Termination.TIME_LIMIT if limit_came else Termination.UNKNOWN
-    proof, checked = _proof(facts, problem.encoded.dataset, interrupted)
+    patience = None if time_limit is None else max(LEAST, time.monotonic() - began)
+    proof, checked = _proof(facts, problem.encoded.dataset, deadline.IN_HAND if interrupted else patience)
     if facts["tree"] is None:
         return Certificate(facts, proof, checked, None, source)
     heap = HeapTree.from_tree(Tree.from_json(facts["tree"]), problem.encoded, problem.topology)
@@ -158,13 +161,19 @@ def certify(problem: Problem, time_limit: float | None, source: Path | None = No
     )
 
 
-def _proof(facts: dict, dataset: Dataset, interrupted: bool) -> tuple[Any, bool]:
-    """(what a certificate proves, True): what its check would refuse is not written. After an interruption, or if one
-    ends the check, (what it states, False)."""
-    if facts["schema"] != certificate.OF_THRESHOLDS:
-        return checks()[facts["schema"]](facts, dataset), True
-    try:
-        with deadline.within(deadline.IN_HAND if interrupted else None):
-            return certificate.check(facts, dataset, deadline.check), True
-    except (TimeLimitReached, KeyboardInterrupt):
-        return certificate.stated(facts, dataset), False
+def _proof(facts: dict, dataset: Dataset, seconds: float | None) -> tuple[Any, bool]:
+    """(what a certificate proves, True): what its check would refuse is not written. If the check takes longer than
+    this, or an interruption ends it, (what it states, False)."""
+    if facts["schema"] == certificate.OF_THRESHOLDS:
+        try:
+            with deadline.within(seconds):
+                return certificate.check(facts, dataset, deadline.check), True
+        except (TimeLimitReached, KeyboardInterrupt):
+            return certificate.stated(facts, dataset), False
+    if facts["schema"] == constrained_certificate.SCHEMA:
+        try:
+            with deadline.within(seconds):
+                return constrained_certificate.check_constrained(facts, dataset), True
+        except (TimeLimitReached, KeyboardInterrupt):
+            return constrained_certificate.stated_constrained(facts, dataset), False
+    return checks()[facts["schema"]](facts, dataset), True
