@@ -13,6 +13,7 @@ import gc
 import importlib
 import inspect
 import os
+import random
 import signal
 import sys
 import tempfile
@@ -85,6 +86,8 @@ def main() -> None:
     words.add_argument("tests", nargs="+", help="test files")
     words.add_argument("--functions", help="only changes in functions of these qualified names, between commas")
     words.add_argument("--least", type=float, default=2.0, help="CPU seconds above which an unchanged test is left out")
+    words.add_argument("--sample", type=int, help="only so many changes, drawn")
+    words.add_argument("--seed", type=int, default=0, help="of the drawing")
     asked = words.parse_args()
     os.chdir(ROOT)
     warnings.simplefilter("ignore")
@@ -106,9 +109,14 @@ def main() -> None:
     live = [f for f in gc.get_objects() if isinstance(f, FunctionType) and f.__code__.co_filename == path]
     text, known = Path(path).read_text(encoding="utf-8"), listed()
     only, seen, lived, began = asked.functions and asked.functions.split(","), 0, 0, time.process_time()
-    for number, change in enumerate(Source(asked.module, path, text).changes):
-        if change.kind != "body" or (only and change.function[0] not in only):
-            continue
+    changes = [
+        (number, change)
+        for number, change in enumerate(Source(asked.module, path, text).changes)
+        if change.kind == "body" and not (only and change.function[0] not in only)
+    ]
+    if asked.sample and asked.sample < len(changes):
+        changes = sorted(random.Random(asked.seed).sample(changes, asked.sample))
+    for number, change in changes:
         parts = _codes(Source(asked.module, path, text).code(number))
         new = {(part.co_qualname, part.co_firstlineno): part for part in parts}
         within, before = f"{change.function[0]}.<locals>.", []

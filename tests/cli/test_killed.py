@@ -38,6 +38,13 @@ RUNS = {
         ("certify", DATA, "--depth", 2, "--encoding", "onehot", "-o", "m.json"),
     ),
 }
+TREE = ("fit", DATA, *SMALL, "-o", "t")
+OTHER_DATA = MONKS / "monks-3.csv"
+FRONTIER = ("frontier", DATA, *SMALL, "-o", "m.html", "--vary")
+IMPORT = ("import", "t.tree.json", "-o", "m.tree.json", "--data")
+PREDICT = ("predict", "t.tree.json", "-o", "m.csv")
+EXPORT = ("export", "t.tree.json", "-o", "m.c", "--to")
+POOL = ("fit", DATA, *SMALL, "-o", "m", "--pool")
 SLOW = {
     "fit rounds": ([FIT], ("fit", DATA, *SMALL, "--model", "bendersoct", "--keep", "-o", "m", *OTHER)),
     "tune": (
@@ -47,6 +54,15 @@ SLOW = {
     "select": ([], ("select", DATA, "-o", "m.csv")),
     "fit select": ([FIT], (*FIT, "--select", "convex_hull")),
     "bench": ([], ("bench", "models", "--data", DATA, "--depths", 1, "--forms", "flowoct", "--results", "m.jsonl")),
+    "frontier": ([(*FRONTIER, "branch_nodes <= 0:1:1")], (*FRONTIER, "branch_nodes <= 0:2:1")),
+    "refit": ([TREE, ("refit", "t.tree.json", DATA, "-o", "m")], ("refit", "t.tree.json", OTHER_DATA, "-o", "m")),
+    "import": ([TREE, (*IMPORT, DATA)], (*IMPORT, OTHER_DATA)),
+    "export": ([TREE, (*EXPORT, "python")], (*EXPORT, "c")),
+    "report": ([TREE, ("report", "t", "-o", "m.html"), (*TREE, *OTHER)], ("report", "t", "-o", "m.html")),
+    "compare": ([TREE], ("compare", "t", "t", "--data", DATA, "-o", "m.svg")),
+    "plot": ([TREE, (*TREE[:-1], "u")], ("plot", "size", "t", "u", "-o", "m.pdf")),
+    "predict": ([TREE, (*PREDICT, OTHER_DATA)], (*PREDICT, DATA)),
+    "pool": ([(*POOL, 2)], (*POOL, 3)),
 }
 
 

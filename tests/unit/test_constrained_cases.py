@@ -24,13 +24,14 @@ def drawn(seed: int, depth: int = 0) -> Problem:
     rng = np.random.default_rng(seed)
     depth = depth or (1, 2, 3, 3)[seed % 4]
     n_tests, n_rows = int(rng.integers(3, 7 - depth)), int(rng.integers(3, 8 - depth))
+    plain = rng.random() < 0.3  # nothing is said of several nodes at once
     n_kinds, K = int(rng.integers(2, 5)), 2 + int(rng.random() < 0.4)
-    n_sums, n_held = int(rng.integers(0, 3)), int(rng.choice([0, 0, 1, 1, 2]))
-    column = np.unique(np.sort(rng.integers(0, 4, n_tests)), return_inverse=True)[1].reshape(-1)
+    n_sums, n_held = int(rng.integers(0, 3)), int(rng.choice([0, 1, 1, 2]))
+    column = np.unique(np.sort(rng.integers(0, rng.integers(1, 5), n_tests)), return_inverse=True)[1].reshape(-1)
     m = int(column.max()) + 1
     numbers, cuts = rng.random((n_rows, m)), rng.random(n_tests)
     X = numbers[:, column] > cuts
-    other = rng.random(n_tests) < 0.2  # no chain with the others of its column
+    other = rng.random(n_tests) < rng.choice([0.0, 0.2, 0.6])  # no chain with the others of its column
     X[:, other] = rng.random((n_rows, int(other.sum()))) < 0.5
     members = np.zeros((n_rows, n_kinds))
     for row in members:
@@ -42,10 +43,10 @@ def drawn(seed: int, depth: int = 0) -> Problem:
     first, last = rng.choice([0, 0, 0, 1, 2 * settled], m), rng.choice([0, 1, 9, 9, 9], m)
     level = np.arange(depth)[:, None]
     of_levels = ((first <= level) & (level <= last)) | free
-    pairs = rng.integers(0, n_rows, (int(rng.choice([0, 0, 1, 3])), 2))
+    pairs = rng.integers(0, n_rows, (int(rng.choice([0, 0, 2, 6])) * (not plain), 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     sets = [frozenset(rng.choice(m, 2, replace=False).tolist()) for _ in range(2)] if m > 1 else []
-    held = rng.integers(-1 if rng.random() < 0.4 else 0, 3, (n_held, n_kinds))
+    held = rng.integers(-2 if rng.random() < 0.5 else 0, 3, (n_held, n_kinds))
     least = np.where(rng.random((n_held, K)) < 0.3, -np.inf, rng.integers(0, 4, (n_held, K)).astype(float))
     return Problem(
         X=X,
@@ -61,8 +62,8 @@ def drawn(seed: int, depth: int = 0) -> Problem:
         column=column,
         most_columns=rng.choice([None, 1, 2, 3]),
         apart=tuple(sets[: rng.integers(1, 3)]) if rng.random() < 0.3 else (),
-        together=tuple(sets[1:]) if settled and rng.random() < 0.7 else (),
-        most_tests=rng.choice([None, None, 1, 2, 9]),
+        together=tuple(sets[: rng.integers(1, 3)]) if settled and not plain else (),
+        most_tests=None if plain else rng.choice([None, None, 1, 2, 9]),
         levels=of_levels[:, column],
         below=of_columns[np.ix_(column, column)],
         follows=np.concatenate([pairs, rng.integers(0, K, (len(pairs), 1))], axis=1).reshape(-1, 3),
