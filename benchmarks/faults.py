@@ -65,6 +65,9 @@ COMMANDS = {
     "compare": ("compare", "n.tree.json", "m.tree.json", "--data", "d.csv"),
     "certify": ("certify", "d.csv", "--depth", 1, "-o", "c.json"),
     "refit": ("refit", "n.tree.json", "d.csv", "-o", "r"),
+    "import": ("import", "n.tree.json", "--data", "d.csv", "-o", "i.tree.json"),
+    "plot": ("plot", "size", "n", "m", "-o", "p.svg"),
+    "compare -o": ("compare", "n.tree.json", "m.tree.json", "--data", "d.csv", "-o", "c.svg"),
 }
 DATA = {name for name, words in COMMANDS.items() if "d.csv" in words}
 

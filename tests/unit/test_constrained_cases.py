@@ -19,15 +19,19 @@ from odtc.verification.constrained.multiplier_bound import Problem, surviving
 SCALE = 8
 
 
-def drawn(seed: int, depth: int = 0) -> Problem:
+def drawn(seed: int, depth: int = 0, size: tuple[int, int] | None = None) -> Problem:
     """Columns of nested and of other tests, sums of both signs, conditions on leaves, all that is said of places."""
     rng = np.random.default_rng(seed)
     depth = depth or (1, 2, 3, 3)[seed % 4]
     n_tests, n_rows = int(rng.integers(3, 7 - depth)), int(rng.integers(3, 8 - depth))
+    if size:
+        n_tests, n_rows = size
     plain = rng.random() < 0.3  # nothing is said of several nodes at once
     n_kinds, K = int(rng.integers(2, 5)), 2 + int(rng.random() < 0.4)
     n_sums, n_held = int(rng.integers(0, 3)), int(rng.choice([0, 1, 1, 2]))
-    column = np.unique(np.sort(rng.integers(0, rng.integers(1, 5), n_tests)), return_inverse=True)[1].reshape(-1)
+    column = np.unique(np.sort(rng.integers(0, rng.integers(1, 3 if size else 5), n_tests)), return_inverse=True)[
+        1
+    ].reshape(-1)
     m = int(column.max()) + 1
     numbers, cuts = rng.random((n_rows, m)), rng.random(n_tests)
     X = numbers[:, column] > cuts
@@ -43,7 +47,7 @@ def drawn(seed: int, depth: int = 0) -> Problem:
     first, last = rng.choice([0, 0, 0, 1, 2 * settled], m), rng.choice([0, 1, 9, 9, 9], m)
     level = np.arange(depth)[:, None]
     of_levels = ((first <= level) & (level <= last)) | free
-    pairs = rng.integers(0, n_rows, (int(rng.choice([0, 0, 2, 6])) * (not plain), 2))
+    pairs = rng.integers(0, n_rows, (int(rng.choice([0, 0, 2, 6] if depth < 3 else [0, 0, 0, 1])) * (not plain), 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     sets = [frozenset(rng.choice(m, 2, replace=False).tolist()) for _ in range(2)] if m > 1 else []
     held = rng.integers(-2 if rng.random() < 0.5 else 0, 3, (n_held, n_kinds))
@@ -163,36 +167,62 @@ class Judge:
         return found
 
 
-@pytest.mark.parametrize("seed", range(48))
+def check_surviving(problem: Problem, rng, n_claims: int = 2):
+    """Compares the cases that two passes leave with those that all trees leave; (judge, multipliers of the passes)."""
+    judge, every = Judge(problem), frozenset(range(len(problem.X)))
+    sets = [frozenset(columns) for columns in problem.column_sets.tolist()]
+    m = rng.integers(0, 2 * SCALE, (2, len(problem.bound))).tolist()
+    passes = [(SCALE, *line) for line in m]
+
+    def weighted(root, columns, weights):
+        if root not in judge.may((), columns):
+            return np.inf
+        sides = judge.sides(every, root)
+        return judge.node(weights) + sum(judge.least_weighted(s, (root,), columns, weights) for s in sides)
+
+    roots = range(problem.X.shape[1])
+    least = np.array([[[weighted(t, one, w) for one in sets] for t in roots] for w in passes])
+    spare = np.array([sum(a * b for a, b in zip(line, problem.bound)) for line in m])
+    # Claims at which a case of the first pass is just excluded, and just not.
+    edge = (least[0][np.isfinite(least[0])] - spare[0]) // SCALE + 1
+    claims = {int(c) + more for c in (rng.choice(edge, n_claims) if len(edge) else ()) for more in (0, 1)} | {3}
+    for claim in claims:
+        limits = SCALE * (claim - 1) + spare
+        left = (least <= limits[:, None, None]).all(axis=0)
+        for form in (problem, replace(problem, swept=True)):
+            if form.swept and form.depth == 1:
+                continue
+            alive = surviving(form, SCALE, m, claim)
+            assert (alive == left).all(), f"claim {claim}"
+    return judge, m
+
+
+def test_tests_of_long_chains_leave_the_same_cases():
+    with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
+        for seed in range(10):
+            check_surviving(drawn(seed, 2, (7, 9)), np.random.default_rng(seed), 4)
+            check_surviving(drawn(seed, 3, (5, 8)), np.random.default_rng(seed), 4)
+
+
+def test_a_row_answers_1_to_so_many_tests_of_a_chain_as_its_code_says():
+    for seed in range(24):
+        problem = drawn(seed, 2, (7, 9))
+        chains = problem.chains
+        assert sorted(np.concatenate(chains.tests).tolist()) == list(range(7))
+        for tests, codes, column in zip(chains.tests, chains.codes.T, chains.column):
+            assert (problem.column[tests] == column).all()
+            for place, test in enumerate(tests):
+                assert ((codes > place) == problem.X[:, test]).all()
+
+
+@pytest.mark.parametrize("seed", range(28))
 def test_a_case_is_excluded_just_if_no_tree_of_it_is_cheap_enough(seed):
     """By multipliers if its least weighted cost is too high, by lists if no tree of it satisfies all and costs less."""
     with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
         problem, rng = drawn(seed), np.random.default_rng(seed)
-        judge, every = Judge(problem), frozenset(range(len(problem.X)))
+        judge, m = check_surviving(problem, rng)
         sets = [frozenset(columns) for columns in problem.column_sets.tolist()]
-        m = rng.integers(0, 2 * SCALE, (2, len(problem.bound))).tolist()
-        passes = [(SCALE, *line) for line in m]
-
-        def weighted(root, columns, weights):
-            if root not in judge.may((), columns):
-                return np.inf
-            sides = judge.sides(every, root)
-            return judge.node(weights) + sum(judge.least_weighted(s, (root,), columns, weights) for s in sides)
-
         roots = range(problem.X.shape[1])
-        least = np.array([[[weighted(t, one, w) for one in sets] for t in roots] for w in passes])
-        spare = np.array([sum(a * b for a, b in zip(line, problem.bound)) for line in m])
-        # Claims at which a case of the first pass is just excluded, and just not.
-        edge = (least[0][np.isfinite(least[0])] - spare[0]) // SCALE + 1
-        claims = {int(c) + more for c in (rng.choice(edge, 2) if len(edge) else ()) for more in (0, 1)} | {3}
-        for claim in claims:
-            limits = SCALE * (claim - 1) + spare
-            left = (least <= limits[:, None, None]).all(axis=0)
-            for form in (problem, replace(problem, swept=True)):
-                if form.swept and form.depth == 1:
-                    continue
-                alive = surviving(form, SCALE, m, claim)
-                assert (alive == left).all(), f"seed {seed}, claim {claim}"
         for root, columns in [(t, one) for t in roots for one in sets if problem.column[t] in one]:
             best = judge.best(root, columns)
             claims = {int(best), int(best) + 1, int(best) + 5} if best < np.inf else {40}

@@ -108,9 +108,9 @@ def keeps_all(p: Problem, found) -> bool:
 def test_a_constraint_is_read_as_what_it_is(kind):
     seen = set()
     for of_table in TABLES:
-        for problem in of_kind(kind, of_table, most=5):
+        for problem in of_kind(kind, of_table, most=4):
             text = re.sub(r"(\.[0-9]{2})[0-9]+", r"\1", str(problem.constraints[0]))  # 2/3 is no decimal
-            seen |= check_of(posed(replace(problem, constraints=()), [text]), 14, 2)
+            seen |= check_of(posed(replace(problem, constraints=()), [text]), 10, 2)
     assert seen in ({True, False}, set())  # some kinds no certificate holds
 
 
