@@ -120,6 +120,29 @@ def test_several_are_read_as_what_they_are(texts):
     assert check_of(problem, 60, 3) == {True, False}
 
 
+@pytest.mark.parametrize(
+    ("text", "of_columns", "settled"),
+    [
+        ("recall[x] >= 0.5", False, False),
+        ("tests <= 2", False, False),
+        ("features <= 2", True, False),
+        ("forbid_root[f0]", True, False),
+        ("shallowest[f0] >= 1", True, False),
+        ("shallowest[f0] >= 2", True, True),
+        ("deepest[f0] <= 0", True, False),
+        ("not_below[f0,f1]", True, False),
+        ("never_together[f0,f1]", True, False),
+        ("together[f0,f1]", True, True),
+    ],
+)
+def test_what_speaks_of_columns_is_known_by_its_words(text, of_columns, settled):
+    """If columns count, so do tests alike of two of them; if a wasted node counts, every leaf is to hold a row."""
+    data = table(2, False, False)
+    one = np.ones(data.n_rows, np.int64)
+    places = stated_constraints([text], data, one, np.zeros((data.n_rows, 2), np.int64), 1).places
+    assert (places.of_columns, places.settled) == (of_columns, settled)
+
+
 def test_groups_are_those_of_their_words():
     """Names of columns may hold signs of the words; cells that are missing are a group of their own."""
     cells = np.array([[0, 1, 0], [1, 0, 1], [2, np.nan, 2], [np.nan, 1, 1]])
