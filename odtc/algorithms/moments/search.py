@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.algorithms.moments import depth_two_numpy, four_levels, kernels, laws
+from odtc.algorithms.moments import depth_two_numpy, first_trees, four_levels, kernels, laws
 from odtc.algorithms.moments.partition_bound import partition_costs
 from odtc.algorithms.moments.tree_limits import Place, TreeLimits, fitted, shares
 
@@ -43,6 +43,11 @@ MANY = 200  # cuts, from which on three levels may take so long that a bound of 
 TREE_TOLD, BOUND_TOLD = 1, 2  # of all rows: trees that are met are told; the bound, too, as it is of the whole depth
 SOON = 1e5  # rows and sets of a partition that takes no more than some hundredths of a second
 SURELY = 1 - 1e-9  # of a bound of sums that are rounded
+
+
+def _cut_off(tree: tuple | None, levels: int) -> tuple | None:
+    """A nested tree of so many levels at most."""
+    return None if tree is None or not levels else (*tree[:2], *(_cut_off(one, levels - 1) for one in tree[2:]))
 
 
 @dataclass(frozen=True)
@@ -130,6 +135,8 @@ class MomentSearch:
         if depth == 4 and self._all_at_once(rows):
             self.at_once = True
             return self.root
+        if depth > 2 and self.limits.nothing and first_trees.repays(self.code, self.size):
+            first_trees.first_trees(self, lambda tree: self._taken(_cut_off(tree, 2), rows, depth))
         for height in range(1, depth + 1):
             found = self._solve(rows, height, np.inf, self.limits.root, BOUND_TOLD if height == depth else TREE_TOLD)
             self._better(found.upper, found.tree)
@@ -157,10 +164,31 @@ class MomentSearch:
         costs, below = zip(*(self._grown(one, side, left - 1, at_once) for one, side in zip(tree[2:], sides)))
         return sum(costs) + self.price, (*tree[:2], *below)
 
+    def _taken(self, tree: tuple | None, rows: np.ndarray, depth: int) -> float:
+        """What a nested tree costs once it is made so deep, level by level; the best one met is kept, and told."""
+        cost, tree = self._grown(tree, rows, depth, 1)
+        self._better(cost, tree)
+        self.told(self.bound, self.cost)
+        return cost
+
     def _better(self, cost: float, tree: tuple | None) -> None:
         """Takes a tree for the best one met, if it is."""
         if cost < self.root.upper:
             self.root.upper, self.root.tree = cost, tree
+
+    def over(self, code: np.ndarray) -> "MomentSearch":
+        """The search of the same rows over other ranks, int (columns, rows)."""
+        w, s, count = self.moments
+        moments = np.stack([w, s, self.q, count])
+        return MomentSearch(code.T, moments, self.law, self.price, int(self.least), self.check)
+
+    def best_below(self, rows: np.ndarray, levels: int, columns: tuple[int, ...]) -> tuple | None:
+        """The best tree of one or two levels over some columns, nested, None for a leaf."""
+        return self._whole(self._shallow(rows, levels, self.limits.root._replace(columns=columns)).tree, rows)
+
+    def gain_of_one(self, rows: np.ndarray, columns: tuple[int, ...]) -> float:
+        """What the best tree of one level over some columns gains."""
+        return self._depth_one(rows, columns)[0]
 
     def _all_at_once(self, rows: np.ndarray) -> bool:
         """Finds the best tree of four levels over few cuts; whether that is done."""

@@ -1,0 +1,103 @@
+"""Good trees of three levels or more before a proof: what a search of all cuts meets first may be no better than a
+greedy tree, if its table is large.
+
+    1. each column keeps the cuts at quantiles of its rows
+    2. on a sample, each of some cuts of a column is a root, with the best tree of one level on either side
+    3. below each of the best roots, of different columns, stands the best of two levels over the cuts kept
+    4. the best of these roots is moved to cuts near it, as long as that pays
+"""
+
+import heapq
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from odtc.algorithms.moments.search import MomentSearch
+
+LARGE = 1e8  # rows times columns times cuts; fewer are searched at once
+KEPT = 31  # cuts of a column
+ROOTS = 7  # cuts of a column that are tried as a root
+SAMPLE = 2_000  # rows, about, on which roots are compared
+TRIED = 3  # columns of roots below which two levels are found
+STEPS = (4, 2, 1)  # quantiles by which the best of them is moved
+MOST_ROWS = 10_000  # of which two levels are found, about
+WORK = 1e9  # rows times pairs of columns of two levels: columns beyond that are left out
+
+
+def repays(code: np.ndarray, size: np.ndarray) -> bool:
+    """Whether a search over so many ranks may take so long that a good tree comes first."""
+    return code.size * float((size - 1).sum()) > LARGE
+
+
+def quantile_cuts(code: np.ndarray, size: int, most: int) -> np.ndarray:
+    """At most so many ranks of a column after which it can be cut, about as many rows between two of them."""
+    below = np.cumsum(np.bincount(code, minlength=size))
+    if size - 1 <= most:
+        return np.arange(size - 1)
+    at = np.searchsorted(below, below[-1] * np.arange(1, most + 1) / (most + 1))
+    return np.unique(np.minimum(at, size - 2))
+
+
+def first_trees(search: "MomentSearch", cost_of: Callable[[tuple], float]) -> None:
+    """Hands nested trees (column, cut, left, right), None for a leaf, of three levels at most to `cost_of`, which says
+    what they cost as they are taken: roots of different columns, and then other cuts of the best one.
+
+    Parameters
+    ----------
+    search : MomentSearch, of leaves without limits but their least number of rows
+    """
+    cuts = [quantile_cuts(code, size, KEPT) for code, size in zip(search.code, search.size.tolist())]
+    coarse = search.over(np.stack([np.searchsorted(kept, code) for kept, code in zip(cuts, search.code)]))
+    every = np.arange(coarse.code.shape[1])
+    sample, some = (every[:: max(1, len(every) // most)] for most in (SAMPLE, MOST_ROWS))
+    columns = _columns(coarse, sample)
+
+    @cache
+    def cost(column: int, cut: int) -> float:
+        below = []
+        for side in coarse.sides(some, column, cut):
+            search.check()
+            below.append(coarse.best_below(side, 2, columns) if len(side) else None)
+        return cost_of(_named((column, cut, *below), cuts))
+
+    roots = _roots(coarse, sample, columns)
+    if not roots:
+        return
+    column, cut = min(roots, key=lambda root: cost(*root))
+    for step in STEPS:
+        near = [at for at in (cut - step, cut, cut + step) if 0 <= at < len(cuts[column])]
+        cut = min(near, key=lambda at: cost(column, at))
+
+
+def _columns(coarse: "MomentSearch", sample: np.ndarray) -> tuple[int, ...]:
+    """The columns that one level gains most by, as many as there is time for."""
+    most = max(2, int((WORK / coarse.code.shape[1]) ** 0.5))
+    if most >= len(coarse.size):
+        return tuple(range(len(coarse.size)))
+    gains = [coarse.gain_of_one(sample, (column,)) for column in range(len(coarse.size))]
+    return tuple(sorted(heapq.nlargest(most, range(len(gains)), key=gains.__getitem__)))
+
+
+def _roots(coarse: "MomentSearch", sample: np.ndarray, columns: tuple[int, ...]) -> list[tuple[int, int]]:
+    """The best (column, cut) of the columns that gain most with one level on either side."""
+    found = []
+    for column in columns:
+        own = []
+        for cut in quantile_cuts(coarse.code[column], int(coarse.size[column]), ROOTS).tolist():
+            coarse.check()
+            sides = coarse.sides(sample, column, cut)
+            if min(map(len, sides)):
+                own.append((sum(coarse.gain_of_one(side, columns) for side in sides), column, cut))
+        found += [max(own)] if own else []
+    return [(column, cut) for _, column, cut in heapq.nlargest(TRIED, found)]
+
+
+def _named(tree: tuple | None, cuts: list[np.ndarray]) -> tuple | None:
+    """The tree with its cuts as ranks of all values."""
+    if tree is None:
+        return None
+    column, cut, *below = tree
+    return (column, int(cuts[column][cut]), *(_named(one, cuts) for one in below))
