@@ -14,7 +14,8 @@ from tests.command_line import environment, started
 
 @pytest.fixture(autouse=True)
 def hearing():
-    """The handlers of this process are put back."""
+    """The handlers of this process are put back; files that other tests wrote are forgotten."""
+    interrupts.forget_files()
     before = {number: signal.getsignal(number) for number in interrupts.SIGNALS}
     interrupts.hear()
     yield
