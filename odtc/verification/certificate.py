@@ -31,6 +31,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from odtc.base import deadline
 from odtc.base.json_schema import (
     NOT_WHOLE,
     NUMBER,
@@ -203,11 +204,11 @@ def stated(facts: dict, dataset: Dataset) -> Proof:
     return _stated(facts, dataset, rank_columns(facts["columns"], dataset, left_of))
 
 
-def _stated(facts: dict, dataset: Dataset, ranks) -> Proof:
+def _stated(facts: dict, dataset: Dataset, ranks, check: Callable[[], None] = lambda: None) -> Proof:
     depth, price, claim, scale, weight_scale = _scales(facts)
     least, bound = _whole(facts["least"], "least"), _whole(facts["bound"], "bound")
     n_tests = int(ranks.size.sum())
-    n_splits, absent = count_left_out(dataset, ranks)
+    n_splits, absent = count_left_out(dataset, ranks, check)
     of = claim_of(dataset, depth, n_tests, not absent, [f"leaf_rows >= {least}"] if least > 1 else [])
     said = _terms(facts, price, scale, weight_scale)
     n_states = sum(text.count(";") + 1 for text in facts["states"])
@@ -219,8 +220,8 @@ def _check_thresholds(facts: dict, dataset: Dataset, pause) -> Proof:
     depth, price, claim, scale, _ = _scales(facts)
     least, stated = _whole(facts["least"], "least"), _whole(facts["bound"], "bound")
     loss = _loss(facts, dataset)
-    ranks = rank_columns(facts["columns"], dataset, left_of)
-    proof = _stated(facts, dataset, ranks)
+    ranks = rank_columns(facts["columns"], dataset, left_of, deadline.check)
+    proof = _stated(facts, dataset, ranks, deadline.check)
     expect(facts, proof.of)
     _expect_cost(facts, dataset, loss, least)
     # Rows of equal ranks are one row: no tree separates them. Above the cheapest label, some cost nothing at all.
@@ -233,7 +234,7 @@ def _check_thresholds(facts: dict, dataset: Dataset, pause) -> Proof:
     if least <= 1:
         kept = merged.max(axis=1) > 0
         rank, merged, count = rank[kept], merged[kept], count[kept]
-    rows = Rows(distinct_columns(rank), merged, count, float(price), max(1, least))
+    rows = Rows(distinct_columns(rank, deadline.check), merged, count, float(price), max(1, least))
     found = IntervalBound(facts["states"], rows, depth, pause)
     bound = found.of_root() + float(floor.sum())
     if bound != stated or bound > claim:

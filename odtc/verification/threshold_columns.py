@@ -32,7 +32,9 @@ class ColumnRanks:
     complete: frozenset[str]
 
 
-def rank_columns(columns: list[dict], dataset: Dataset, left: Callable) -> ColumnRanks:
+def rank_columns(
+    columns: list[dict], dataset: Dataset, left: Callable, check: Callable[[], None] = lambda: None
+) -> ColumnRanks:
     """The ranks of all rows in the columns of a certificate.
 
     Parameters
@@ -40,6 +42,7 @@ def rank_columns(columns: list[dict], dataset: Dataset, left: Callable) -> Colum
     columns : list of dict, as the certificate has them
     dataset : Dataset
     left : called as left(test, dataset), the rows that a test sends left, bool (rows,)
+    check : called for each column; may raise to end it
 
     Returns
     -------
@@ -52,6 +55,7 @@ def rank_columns(columns: list[dict], dataset: Dataset, left: Callable) -> Colum
     """
     ranks, sizes, complete = [], [], set()
     for column in columns:
+        check()
         if column["kind"] == "nested":
             ranks.append(_nested_rank(column, dataset, left))
             sizes.append(len(column["tests"]))
@@ -93,13 +97,16 @@ def cells_of(name: str, dataset: Dataset) -> np.ndarray:
     raise CertificateError(f"the certificate asks the column {name!r}, which the data has not")
 
 
-def count_left_out(dataset: Dataset, ranks: ColumnRanks) -> tuple[int, dict[str, tuple[int, int]]]:
+def count_left_out(
+    dataset: Dataset, ranks: ColumnRanks, check: Callable[[], None] = lambda: None
+) -> tuple[int, dict[str, tuple[int, int]]]:
     """How many splits there are, and which of them no column has (as odtc.verification.coverage.count_uncovered).
 
     Parameters
     ----------
     dataset : Dataset
     ranks : ColumnRanks
+    check : called for each column; may raise to end it
 
     Returns
     -------
@@ -114,7 +121,7 @@ def count_left_out(dataset: Dataset, ranks: ColumnRanks) -> tuple[int, dict[str,
         feature.name: [some for some in sides if not (some.nested and feature.name in ranks.complete)]
         for feature, sides in zip(dataset.features, of_features, strict=True)
     }
-    cut = iter(_are_cuts([some for sides in asked.values() for some in sides], ranks.rank))
+    cut = iter(_are_cuts([some for sides in asked.values() for some in sides], ranks.rank, check))
     total, lacking = 0, {}
     for feature, sides in zip(dataset.features, of_features, strict=True):
         total += (n_splits := sum(len(some.values) for some in sides))
@@ -167,7 +174,7 @@ def _sides(cells: np.ndarray, numeric: bool, separate: bool) -> list[_Sides]:
     return found if known.all() or not separate else [*found, _Sides(known.astype(float), np.zeros(1), False)]
 
 
-def _are_cuts(asked: list[_Sides], rank: np.ndarray) -> list[np.ndarray]:
+def _are_cuts(asked: list[_Sides], rank: np.ndarray, check: Callable[[], None]) -> list[np.ndarray]:
     """Of each side whether some cut of a column separates the rows so, bool (sides,) each.
 
     Sides of one key are compared row by row. A key is the exclusive or of random numbers of the rows, the same for a
@@ -189,6 +196,7 @@ def _are_cuts(asked: list[_Sides], rank: np.ndarray) -> list[np.ndarray]:
         rows = asked[which].rows(side)
         found[which][side] = rows.all() or not rows.any()
     for column in rank.T:
+        check()
         cuts = _Sides(column, np.unique(column)[:-1], True)
         of_cuts = cuts.keys(token)
         of_cuts = np.minimum(of_cuts, of_cuts ^ whole)
@@ -236,12 +244,13 @@ class DistinctColumns:
         return int(self.place[column]), len(values) - 2 - at if mirrored else at, mirrored
 
 
-def distinct_columns(rank: np.ndarray) -> DistinctColumns:
+def distinct_columns(rank: np.ndarray, check: Callable[[], None] = lambda: None) -> DistinctColumns:
     """Leaves out constant columns, and those that separate the rows as another one does.
 
     Parameters
     ----------
     rank : int64 (rows, columns)
+    check : called for each column; may raise to end it
 
     Returns
     -------
@@ -249,6 +258,7 @@ def distinct_columns(rank: np.ndarray) -> DistinctColumns:
     """
     dense, place, mirrored, values, seen = [], [], [], [], {}
     for column in rank.T:
+        check()
         own, ranks = np.unique(column, return_inverse=True)
         ranks = ranks.reshape(-1).astype(np.int32)
         values.append(own)

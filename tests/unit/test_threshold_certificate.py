@@ -315,3 +315,12 @@ def test_rows_that_cost_the_same_whatever_is_said_count_in_a_leaf(least):
     assert check(facts, dataset).bound == 2 and check(of_four, dataset).bound == 3
     with pytest.raises(CertificateError, match="one test costs less than the target 1"):
         check(of_four | {"least": least, "of": facts["of"]}, dataset)
+
+
+def test_the_check_ends_at_the_deadline_between_columns():
+    """A name and a date for each row are 10,000 columns, and a limit of 20 s was passed by 29."""
+    problem = draw(3)
+    facts = certificate(interrupted(problem, None))
+    with deadline.within(-1.0), pytest.raises(TimeLimitReached):
+        check(facts, problem.encoded.dataset)
+    assert check(facts, problem.encoded.dataset).optimal

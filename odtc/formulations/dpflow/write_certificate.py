@@ -184,9 +184,9 @@ def certify_search(search: ThresholdSearch, heap: HeapTree, look: Callable[[], N
         "states": states,
     }
     dataset = problem.encoded.dataset
-    ranks = rank_columns(columns.facts, dataset, left_of)
+    ranks = rank_columns(columns.facts, dataset, left_of, look)
     given = [f"leaf_rows >= {facts['least']}"] if facts["least"] > 1 else []
-    absent = count_left_out(dataset, ranks)[1]
+    absent = count_left_out(dataset, ranks, look)[1]
     facts["of"] = claim_of(dataset, depth, int(ranks.size.sum()), not absent, given)
     return facts
 
