@@ -57,6 +57,8 @@ def first_trees(search: "MomentSearch", cost_of: Callable[[tuple], float]) -> No
 
     @cache
     def cost(column: int, cut: int) -> float:
+        if any(coarse.moments[2, side].sum() < coarse.least for side in coarse.sides(every, column, cut)):
+            return np.inf
         below = []
         for side in coarse.sides(some, column, cut):
             search.check()
