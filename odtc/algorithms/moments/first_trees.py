@@ -8,6 +8,7 @@ greedy tree, if its table is large.
 """
 
 import heapq
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
@@ -42,28 +43,28 @@ def quantile_cuts(code: np.ndarray, size: int, most: int) -> np.ndarray:
 
 
 def first_trees(search: "MomentSearch", cost_of: Callable[[tuple], float]) -> None:
-    """Hands nested trees (column, cut, left, right), None for a leaf, of three levels at most to `cost_of`, which says
-    what they cost as they are taken: roots of different columns, and then other cuts of the best one.
+    """Hands nested trees (column, cut, left, right), None for a leaf, of two levels to `cost_of`, which makes them
+    deeper and says what they cost then: roots of different columns, and then other cuts of the best one.
 
     Parameters
     ----------
     search : MomentSearch, of leaves without limits but their least number of rows
     """
     cuts = [quantile_cuts(code, size, KEPT) for code, size in zip(search.code, search.size.tolist())]
-    coarse = search.over(np.stack([np.searchsorted(kept, code) for kept, code in zip(cuts, search.code)]))
-    every = np.arange(coarse.code.shape[1])
+    every = np.arange(search.code.shape[1])
     sample, some = (every[:: max(1, len(every) // most)] for most in (SAMPLE, MOST_ROWS))
+    code = np.stack([np.searchsorted(kept, code) for kept, code in zip(cuts, search.code)])
+    coarse = search.over(code, math.ceil(search.least * len(some) / len(every)))
     columns = _columns(coarse, sample)
 
     @cache
     def cost(column: int, cut: int) -> float:
-        if any(coarse.moments[2, side].sum() < coarse.least for side in coarse.sides(every, column, cut)):
-            return np.inf
         below = []
         for side in coarse.sides(some, column, cut):
             search.check()
             below.append(coarse.best_below(side, 2, columns) if len(side) else None)
-        return cost_of(_named((column, cut, *below), cuts))
+        tree = _named((column, cut, *below), cuts, 2)
+        return cost_of(tree) if _fits(search, tree, every) else np.inf
 
     roots = _roots(coarse, sample, columns)
     if not roots:
@@ -97,9 +98,16 @@ def _roots(coarse: "MomentSearch", sample: np.ndarray, columns: tuple[int, ...])
     return [(column, cut) for _, column, cut in heapq.nlargest(TRIED, found)]
 
 
-def _named(tree: tuple | None, cuts: list[np.ndarray]) -> tuple | None:
-    """The tree with its cuts as ranks of all values."""
-    if tree is None:
+def _named(tree: tuple | None, cuts: list[np.ndarray], levels: int) -> tuple | None:
+    """So many levels of the tree, with its cuts as ranks of all values."""
+    if tree is None or not levels:
         return None
     column, cut, *below = tree
-    return (column, int(cuts[column][cut]), *(_named(one, cuts) for one in below))
+    return (column, int(cuts[column][cut]), *(_named(one, cuts, levels - 1) for one in below))
+
+
+def _fits(search: "MomentSearch", tree: tuple | None, rows: np.ndarray) -> bool:
+    """Whether all leaves have enough of the rows: a part of them, that was searched, does not tell."""
+    if search.moments[2, rows].sum() < search.least:
+        return False
+    return tree is None or all(_fits(search, one, side) for one, side in zip(tree[2:], search.sides(rows, *tree[:2])))

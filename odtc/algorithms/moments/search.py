@@ -45,11 +45,6 @@ SOON = 1e5  # rows and sets of a partition that takes no more than some hundredt
 SURELY = 1 - 1e-9  # of a bound of sums that are rounded
 
 
-def _cut_off(tree: tuple | None, levels: int) -> tuple | None:
-    """A nested tree of so many levels at most."""
-    return None if tree is None or not levels else (*tree[:2], *(_cut_off(one, levels - 1) for one in tree[2:]))
-
-
 @dataclass(frozen=True)
 class Stump:
     """The best tree of one level over some columns, None of all, which is drawn at the end."""
@@ -136,7 +131,7 @@ class MomentSearch:
             self.at_once = True
             return self.root
         if depth > 2 and self.limits.nothing and first_trees.repays(self.code, self.size):
-            first_trees.first_trees(self, lambda tree: self._taken(_cut_off(tree, 2), rows, depth))
+            first_trees.first_trees(self, lambda tree: self._taken(tree, rows, depth))
         for height in range(1, depth + 1):
             found = self._solve(rows, height, np.inf, self.limits.root, BOUND_TOLD if height == depth else TREE_TOLD)
             self._better(found.upper, found.tree)
@@ -176,11 +171,11 @@ class MomentSearch:
         if cost < self.root.upper:
             self.root.upper, self.root.tree = cost, tree
 
-    def over(self, code: np.ndarray) -> "MomentSearch":
-        """The search of the same rows over other ranks, int (columns, rows)."""
+    def over(self, code: np.ndarray, least: int) -> "MomentSearch":
+        """The search of the same rows over other ranks, int (columns, rows), with so many rows in a leaf."""
         w, s, count = self.moments
         moments = np.stack([w, s, self.q, count])
-        return MomentSearch(code.T, moments, self.law, self.price, int(self.least), self.check)
+        return MomentSearch(code.T, moments, self.law, self.price, least, self.check)
 
     def best_below(self, rows: np.ndarray, levels: int, columns: tuple[int, ...]) -> tuple | None:
         """The best tree of one or two levels over some columns, nested, None for a leaf."""
