@@ -215,7 +215,7 @@ def test_many_paths_over_all_tests_have_the_tree_and_the_bound_of_the_search_bes
     assert pipeline.decode(model, solution).verified
 
 
-@pytest.mark.parametrize("reward, least", [(0.0, 0), (0.5, 4)])
+@pytest.mark.parametrize("reward, least", [(0.5, 4), pytest.param(0.0, 0, marks=pytest.mark.long)])
 def test_columns_start_from_a_tree_no_worse_than_the_local_search_over_all_tests(reward, least, monkeypatch):
     monkeypatch.setattr(over_all_tests, "MOST", 1.0)  # the search over all tests ends with its first tree
     rng = np.random.default_rng(1)
