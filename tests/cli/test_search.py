@@ -9,6 +9,7 @@ import pytest
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import rank_columns, rank_rows
 from odtc.formulations.dpflow import constrained
+from odtc.formulations.dpflow.forms import intervals
 from tests.command_line import MONKS, hearing, signalled
 from tests.command_line import odtc as command
 
@@ -40,6 +41,15 @@ def test_the_record_holds_incumbents_and_bounds_over_time_and_a_plot_shows_them(
     assert history[-1][1:] == [ended["objective"], ended["bound"]]
     assert command("verify", "w.tree.json", folder=wide).code == 0
     assert command("plot", "progress", "w", "-o", "w.svg", folder=wide).code == 0 and (wide / "w.svg").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--constraint", "leaf_rows >= 20")])
+def test_verify_searches_no_tree_of_its_own(wide, monkeypatch, more):
+    """It proved the best tree, without a limit, to hold the bound of a run that a limit had ended against CART's."""
+    command("fit", "wide.csv", "--depth", 3, "--time-limit", 0.5, "-o", "w", *more, folder=wide)
+    monkeypatch.setattr(intervals, "optimal", None)
+    said = command("verify", "w.tree.json", folder=wide)
+    assert said.code == 0 and "the word of the run" in said.err, said.err
 
 
 def test_the_model_is_recorded_as_asked_and_as_chosen(tmp_path):
