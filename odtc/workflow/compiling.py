@@ -333,15 +333,17 @@ def _handed_in(problem: Problem, heap: HeapTree | None, name, say) -> HeapTree |
     return found
 
 
+def searches(problem: Problem) -> bool:
+    """Whether the formulation's own search takes a problem."""
+    return problem.module.can(SearchesItself) and problem.module.searches(problem)
+
+
 def greedy(problem: Problem) -> list[tuple[str, HeapTree]]:
     """CART's tree, made one of the formulation's, by name; none if it cannot be made to satisfy the constraints. If the
     formulation searches itself, all trees over the tests are its own, and `trimmed` would search for the best one."""
     try:
-        heap, module = known_tree(problem, "cart"), problem.module
-        if heap is not None and module.can(SearchesItself) and module.searches(problem):
-            heap = constraint.mended(problem, heap)
-        else:
-            heap = _kept(problem, heap, "cart")
+        heap = known_tree(problem, "cart")
+        heap = constraint.mended(problem, heap) if searches(problem) else _kept(problem, heap, "cart")
     except (ChoiceError, TreeError):
         return []
     return [] if heap is None else [("CART", heap)]

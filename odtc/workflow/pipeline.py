@@ -12,7 +12,17 @@ from odtc.data.reading import read, read_arrays
 from odtc.errors import ChoiceError
 from odtc.model.milp import Model
 from odtc.problem.formulation import FORMULATIONS, Certifies, CountsNearOptimal, SearchesItself
-from odtc.workflow.compiling import Prepared, choose_cuts, compile_model, known_tree, prepare, pricing, separates, start
+from odtc.workflow.compiling import (
+    Prepared,
+    choose_cuts,
+    compile_model,
+    known_tree,
+    prepare,
+    pricing,
+    searches,
+    separates,
+    start,
+)
 from odtc.workflow.constrained.assured_fit import fit_assured
 from odtc.workflow.constrained.exact_frontier import Frontier
 from odtc.workflow.constrained.frontier import frontier as points_of
@@ -24,7 +34,7 @@ from odtc.workflow.posing import pose, pose_run, test_rows
 from odtc.workflow.reporting import CallbackReporter
 from odtc.workflow.results import Decoded, Fit
 from odtc.workflow.run import run
-from odtc.workflow.searching import searched, searches
+from odtc.workflow.searching import searched
 from odtc.workflow.solving import loop_of, relaxations, solve, solve_or_loop
 from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, SolvingSpec, take_reading
 

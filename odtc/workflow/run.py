@@ -15,7 +15,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.reading import read
 from odtc.errors import NoSolutionError, OutputError
 from odtc.model.solution import Solution, Termination
-from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare
+from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare, searches
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
 from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes
 from odtc.workflow.posing import held_out_rows, pose_run, test_rows
@@ -24,7 +24,7 @@ from odtc.workflow.results import Fit, Unsolved
 from odtc.workflow.row_selection.rest_bound import bound_by_parts
 from odtc.workflow.row_selection.selection import parts_of, rounds_of, select_in_rounds
 from odtc.workflow.run_facts import RoundFacts
-from odtc.workflow.searching import expect_feasible, raised, searched, searches
+from odtc.workflow.searching import expect_feasible, raised, searched
 from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import STOPPED, ChosenSolver, choose_solver, learns, relaxations, solve_or_loop
 from odtc.workflow.specification import RunSpec

@@ -10,7 +10,6 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
 from odtc.model.solution import Progress, Solution, Termination, is_proved
 from odtc.problem.constraints import constraint
-from odtc.problem.formulation import SearchesItself
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.verify import proves, raise_bound_to_floor
@@ -26,11 +25,6 @@ ROUNDED = "the numbers differ so much in size that the search, by rounded sums, 
 PATIENCE = 3  # times what a search under constraints took, for its certificate to be made and checked
 EXPLAINED = 20.0  # seconds that the explanation of "infeasible" may take
 FEWER = 16, 8, 4  # bins of a column that are advised, the first that are fewer than those there are
-
-
-def searches(problem: Problem) -> bool:
-    """Whether the formulation's own search takes a problem."""
-    return problem.module.can(SearchesItself) and problem.module.searches(problem)
 
 
 def searched(

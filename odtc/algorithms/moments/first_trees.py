@@ -35,9 +35,9 @@ def repays(code: np.ndarray, size: np.ndarray) -> bool:
 
 def quantile_cuts(code: np.ndarray, size: int, most: int) -> np.ndarray:
     """At most so many ranks of a column after which it can be cut, about as many rows between two of them."""
-    below = np.cumsum(np.bincount(code, minlength=size))
     if size - 1 <= most:
         return np.arange(size - 1)
+    below = np.cumsum(np.bincount(code, minlength=size))
     at = np.searchsorted(below, below[-1] * np.arange(1, most + 1) / (most + 1))
     return np.unique(np.minimum(at, size - 2))
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -165,15 +166,13 @@ def _proof(facts: dict, dataset: Dataset, seconds: float | None) -> tuple[Any, b
     """(what a certificate proves, True): what its check would refuse is not written. If the check takes longer than
     this, or an interruption ends it, (what it states, False)."""
     if facts["schema"] == certificate.OF_THRESHOLDS:
-        try:
-            with deadline.within(seconds):
-                return certificate.check(facts, dataset, deadline.check), True
-        except (TimeLimitReached, KeyboardInterrupt):
-            return certificate.stated(facts, dataset), False
-    if facts["schema"] == constrained_certificate.SCHEMA:
-        try:
-            with deadline.within(seconds):
-                return constrained_certificate.check_constrained(facts, dataset), True
-        except (TimeLimitReached, KeyboardInterrupt):
-            return constrained_certificate.stated_constrained(facts, dataset), False
-    return checks()[facts["schema"]](facts, dataset), True
+        check, stated = partial(certificate.check, pause=deadline.check), certificate.stated
+    elif facts["schema"] == constrained_certificate.SCHEMA:
+        check, stated = constrained_certificate.check_constrained, constrained_certificate.stated_constrained
+    else:
+        return checks()[facts["schema"]](facts, dataset), True
+    try:
+        with deadline.within(seconds):
+            return check(facts, dataset), True
+    except (TimeLimitReached, KeyboardInterrupt):
+        return stated(facts, dataset), False
