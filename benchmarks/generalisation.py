@@ -95,7 +95,7 @@ def main() -> None:
     words.add_argument(
         "--beside", type=Path, help="a file of an earlier run: what its cells say of the other models is taken"
     )
-    words.add_argument("--sparse", action="store_true", help="-p sparse=true for oblique_search; in a file of its own")
+    words.add_argument("--dense", action="store_true", help="-p sparse=false for oblique_search; in a file of its own")
     words.add_argument("--table", action="store_true", help="run nothing, print the table")
     asked = words.parse_args()
     own = own_sets() if asked.own else {}
@@ -117,14 +117,14 @@ def main() -> None:
         dataset = own[name] if own else read(next(data_folder().glob(f"{name}.csv*")))
         known = next((one for one in earlier if key.items() <= one.items()), None)
         found.append(
-            key | run(dataset, depth, split, known and {model: known[model] for model in BESIDE}, asked.sparse)
+            key | run(dataset, depth, split, known and {model: known[model] for model in BESIDE}, not asked.dense)
         )
         with asked.out.open("a") as stream:
             stream.write(json.dumps(found[-1]) + "\n")
     print(table([record for record in found if record["set"] in names and record["depth"] in depths]))
 
 
-def run(dataset: Dataset, depth: int, split: int, facts: dict | None = None, sparse: bool = False) -> dict:
+def run(dataset: Dataset, depth: int, split: int, facts: dict | None = None, sparse: bool = True) -> dict:
     """Test accuracy of every model (`facts` are those of the other models, if known), the leaves of ours, the mean
     number of columns that its nodes ask, and CPU seconds."""
     inside, outside = train_test_split(

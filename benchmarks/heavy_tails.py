@@ -1,14 +1,14 @@
 """What cells of ten thousand times their size cost a tree of hyperplanes, in training and in testing.
 
-    python -m benchmarks.heavy_tails [--depths 2] [--splits 10] [--sparse]
-    python -m benchmarks.heavy_tails --source [--depths 2,3] [--sparse]
+    python -m benchmarks.heavy_tails [--depths 2] [--splits 10] [--dense]
+    python -m benchmarks.heavy_tails --source [--depths 2,3] [--dense]
     python -m benchmarks.heavy_tails --made 30 [-o tails.jsonl]
 
 The set is `heavy-tails` of benchmarks.generalisation and its clean twin: the same rows without the factor. A tree is
 trained on each and tested on the held-out rows of each. If the scaling of columns were all that the factor spoils, a
 tree trained on the tails would be as good on clean rows as one trained on them; what is left is what the cells of the
-tested rows no longer say. With --sparse hyperplanes have few columns, so that fewer cells can spoil them. Means of the
-test accuracy over the splits, with standard errors of the differences.
+tested rows no longer say. Hyperplanes have few columns, unless --dense asks for any number: fewer cells can then spoil
+them. Means of the test accuracy over the splits, with standard errors of the differences.
 
 --source asks what is there to be reached: the 400 rows are a draw of four Gaussians in four columns, of which two more
 columns are sums and two are noise. From this source 8,000 rows train and 100,000 test, without and with the factor.
@@ -52,7 +52,7 @@ def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--depths", default="2")
     words.add_argument("--splits", type=int, default=10)
-    words.add_argument("--sparse", action="store_true", help="-p sparse=true")
+    words.add_argument("--dense", action="store_true", help="-p sparse=false")
     words.add_argument("--source", action="store_true", help="many rows, and the rule of Bayes")
     words.add_argument("--made", type=int, help="so many made sets")
     words.add_argument("-o", "--out", type=Path, default=Path("tails.jsonl"))
@@ -61,10 +61,10 @@ def main() -> None:
         print(of_made_sets(asked.made, asked.out))
         return
     if asked.source:
-        print(of_the_source(tuple(map(int, asked.depths.split(","))), asked.sparse))
+        print(of_the_source(tuple(map(int, asked.depths.split(","))), not asked.dense))
         return
     twins = dict(zip(("clean", "tails"), heavy_twins()))
-    params = {"seconds": SECONDS, "sparse": asked.sparse}
+    params = {"seconds": SECONDS, "sparse": not asked.dense}
     print("| depth | trained on | clean rows | rows with tails | columns of a hyperplane |\n|---|---|---|---|---|")
     for depth in map(int, asked.depths.split(",")):
         right = {pair: np.zeros(asked.splits) for pair in product(twins, twins)}

@@ -52,7 +52,11 @@ class Params:
         choices=(FOLDS, TRAINING),
     )
     se: float = parameter(1.0, "with folds: standard errors that fewer leaves may be worse on held-out rows", least=0)
-    sparse: bool = parameter(False, "with folds: hyperplanes of few columns, by a price of coefficients (1-norm)")
+    sparse: bool = parameter(
+        True,
+        "with folds: hyperplanes of few columns, by a price of coefficients (1-norm); `false` is quicker if there are "
+        "many columns",
+    )
     restarts: int = parameter(RESTARTS, "with training: number of trees it optimises, if there is time", least=0)
     seed: int = parameter(
         0, "of all draws: if the time limit does not come first, the same seed and jobs give the same tree", least=0

@@ -24,12 +24,12 @@ from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree, prune
 
 NAME = "regularised"
-SUMMARY = "hyperplanes with a penalty, as many as held-out rows speak for (regularised:seconds=10,se=1,seed=0,sparse=0)"
+SUMMARY = "hyperplanes with a penalty, as many as held-out rows speak for (regularised:seconds=10,se=1,seed=0,sparse=1)"
 OPTIONS = {
     "seconds": (float, "how long it may take (default 10)"),
     "se": (float, "standard errors that fewer leaves may be worse on held-out rows (default 1)"),
     "seed": (int, "of the folds and draws (default 0)"),
-    "sparse": (int, "1 for hyperplanes of few columns (default 0)"),
+    "sparse": (int, "1 for hyperplanes of few columns, 0 for any number (default 1)"),
 }
 
 
@@ -40,7 +40,7 @@ def tree(
     seconds: float = 10.0,
     se: float = 1.0,
     seed: int = 0,
-    sparse: int = 0,
+    sparse: int = 1,
 ) -> HeapTree:
     """The chosen tree; a branch node that saves no more than `price` is left out. Raises ChoiceError for options out of
     range, or if the encoding holds rows for one whose numbers differ."""
@@ -55,7 +55,7 @@ def choose(
     seconds: float = 10.0,
     se: float = 1.0,
     seed: int = 0,
-    sparse: bool = False,
+    sparse: bool = True,
     part: float = 0.5,
 ) -> tuple[HeapTree, Choice]:
     """(the chosen tree, what cross-validation saw). Columns that no hyperplane can weigh are asked by themselves; those
