@@ -1,0 +1,386 @@
+"""The parts of the estimators alone, each at its edges: units, rows that count, limits, refusals, figures, checks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import odtc
+from odtc.data.task import TASKS
+from odtc.estimators import units
+from odtc.estimators.cost_complexity import Corner, envelope, price_of_branch_node
+from odtc.estimators.leaf_alone import checks_alone, labels_that_keep, same
+from odtc.estimators.units import in_unit, unit_of
+from odtc.trees.tree import Leaf, Tree
+
+X = np.arange(8.0)[:, None]
+Y = np.array([0.0, 0, 0, 2, 2, 8, 8, 8])
+LABELS = np.array([0, 0, 0, 1, 1, 1, 1, 0])
+TOLD = np.array([(True, 3.0), (False, 5), (True, 1), (True, 8)] * 2, dtype=[("event", bool), ("time", float)])
+COSTS = np.column_stack([Y, 8 - Y])
+TASK_CASES = (
+    (odtc.OptimalTreeRegressor, {}, Y),
+    (odtc.OptimalTreeRegressor, {"criterion": "absolute_error"}, Y),
+    (odtc.OptimalPolicyTree, {}, COSTS),
+    (odtc.OptimalSurvivalTree, {}, TOLD),
+)
+
+
+def test_the_unit_of_numbers_at_its_edges():
+    for spread in (0.0, -1.0, np.inf, np.nan, units.SMALLEST, 1.0, units.LARGEST):
+        assert unit_of(spread) == 1
+    assert [unit_of(2.0**-7), unit_of(2.0**41), unit_of(1.5 * 2.0**41)] == [2.0**-7, 2.0**41, 2.0**41]
+    assert [unit_of(2.0**e, 2) for e in (480, 481, -480, -481)] == [2.0**480, 1, 2.0**-480, 1]
+    assert [unit_of(2.0**e, 1) for e in (960, 961, -960, -961)] == [2.0**960, 1, 2.0**-960, 1]
+    # A price of more than 2^10 units of cost is told in larger units.
+    assert [unit_of(1.0, 1, price) for price in (2.0**10, 2.0**11, 2.0**14, 3 * 2.0**10)] == [1, 2, 16, 4]
+    assert [unit_of(1.0, 2, price) for price in (2.0**12, 2.0**14, np.inf)] == [2, 4, 1]
+    assert unit_of(2.0**-7, 2, 2.0**-4) == 2.0**-7 and unit_of(2.0**-7, 2, 2.0**-2) == 2.0**-6
+
+
+def test_a_tree_in_another_unit_is_the_tree_of_these_numbers():
+    for make, words, y in TASK_CASES[:3]:
+        small, large = (make(2, **words).fit(X, numbers).tree_ for numbers in (y / 4, y))
+        assert in_unit(small, 4.0) == large and in_unit(large, 0.25) == small and in_unit(large, 1) is large
+
+
+def test_the_price_of_a_branch_node_is_worth_alpha_of_the_weight():
+    for alpha, weight in ((0.25, 8.0), (0.5, 2.0), (0.0, 3.0)):
+        share = price_of_branch_node(alpha, weight)
+        assert share / (1 - share) == pytest.approx(weight * alpha)
+
+
+def test_the_envelope_of_drawn_lines():
+    """Each α that is listed has the corner that is best just behind it, and the first of a pair of neighbours is as
+    good as the second there."""
+    for seed in range(30):
+        random = np.random.default_rng(seed)
+        corners = [Corner(k, w / 20) for k, w in enumerate(np.sort(random.integers(0, 12, 6))[::-1].tolist(), 1)]
+
+        def solve(alpha, corners=corners):
+            return min(corners, key=lambda one: (round(one.value(alpha), 12), -one.leaves))
+
+        found = envelope(solve, 2.0)
+        alphas = [alpha for alpha, _ in found]
+        assert alphas == sorted(set(alphas)) and alphas[0] == 0
+        for (alpha, corner), end in zip(found, [*alphas[1:], 2.0]):
+            least = min(one.value((alpha + end) / 2) for one in corners)
+            assert corner.value((alpha + end) / 2) == pytest.approx(least, abs=1e-9)
+        for (_, more), (alpha, less) in zip(found, found[1:]):
+            assert more.value(alpha) == pytest.approx(less.value(alpha)) and more.leaves > less.leaves
+        assert found[0][1].leaves == min(one.leaves for one in corners if one.wrong == corners[-1].wrong)
+
+
+@pytest.mark.parametrize("make, words, y", TASK_CASES, ids=str)
+def test_rows_count_by_their_weight_in_any_order(make, words, y):
+    model, order = make(1, **words), np.random.default_rng(1).permutation(8)
+    with pytest.raises(ValueError, match="max_depth"):
+        make(-1, **words).fit(X, y)
+    if make is odtc.OptimalPolicyTree:
+        return
+    with pytest.raises(ValueError, match=f"{make.__name__} requires y"):
+        model.fit(X, None)
+    with pytest.raises(ValueError, match="zero"):
+        model.fit(X, y, np.zeros(8))
+    cells = np.array([[0, 0], [0, 1], [0, 1], [1, 0], [1, 0], [1, 1], [1, 1], [0, 0]]) * -0.0 + [[0.0, -0.0]]
+    weight = np.array([1.0, 2, 0, 1, 1, 0, 1, 1])
+    model.fit(X, y, weight)
+    assert model.leaf_rows_.sum() == 6
+    for table in (cells, np.random.default_rng(2).integers(0, 2, (8, 3)).astype(float)):
+        one, two = model._rows(table, y, weight), model._rows(table[order], y[order], weight[order])
+        assert one[0].n_rows == 6 and np.array_equal(one[0].X, two[0].X) and np.array_equal(one[1], two[1])
+        assert np.array_equal(one[0].weight, two[0].weight) and not np.signbit(one[0].X).any()
+    assert one[0].task == TASKS.get(model.TASK.NAME).NAME and one[0].missing == "separate"
+
+
+def test_two_trees_of_numbers_beside_each_other():
+    one, two = odtc.OptimalTreeRegressor(1).fit(X, Y), odtc.OptimalTreeRegressor(0).fit(X, Y)
+    found = one.compare([two], X, Y)
+    assert found.names == ["this", "OptimalTreeRegressor"] and found.leaves == [2, 1]
+    said = np.column_stack([one.predict(X), two.predict(X)])
+    assert found.mean_squared_error == pytest.approx([np.mean((column - Y) ** 2) for column in said.T])
+    assert found.mean_absolute_error == pytest.approx([np.mean(abs(column - Y)) for column in said.T])
+    assert found.agreement.tolist() == [[1, 0], [0, 1]]
+    bare = one.compare({"other": two}, X)
+    assert bare.names == ["this", "other"] and bare.mean_squared_error is None and bare.mean_absolute_error is None
+    twice = one.compare([two, two], X)
+    assert twice.names == ["this", "OptimalTreeRegressor 1", "OptimalTreeRegressor 2"]
+
+
+def test_two_survival_trees_beside_each_other():
+    one, two = odtc.OptimalSurvivalTree(2).fit(X, TOLD), odtc.OptimalSurvivalTree(0).fit(X, TOLD)
+    found = one.compare([two], X, TOLD)
+    assert found.score.tolist() == [one.score(X, TOLD), two.score(X, TOLD)] and one.compare([two], X).score is None
+
+
+def test_classifiers_and_others_beside_each_other():
+    one, two = odtc.OptimalTreeClassifier(1).fit(X, LABELS), odtc.OptimalTreeClassifier(0).fit(X, LABELS)
+
+    class Odd:
+        def predict(self, cells):
+            return np.arange(len(cells)) % 2
+
+    found = one.compare([two, Odd()], X, LABELS)
+    assert found.leaves == [2, 1, None] and found.names == ["this", "OptimalTreeClassifier", "Odd"]
+    assert found.accuracy.tolist() == [7 / 8, 0.5, 0.5] and one.compare([two], X).accuracy is None
+
+
+def test_a_page_is_written_and_an_unfitted_tree_has_none(tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        odtc.OptimalTreeClassifier(1).report()
+    for method in ("explain", "predict", "apply"):
+        with pytest.raises(ValueError, match="not fitted"):
+            getattr(odtc.OptimalTreeClassifier(1), method)(X)
+    for call in (lambda new: new.verify(X, LABELS), lambda new: new.get_depth(), lambda new: new.get_n_leaves()):
+        for make in (odtc.OptimalTreeClassifier, odtc.OptimalTreeRegressor, odtc.OptimalPolicyTree):
+            with pytest.raises(ValueError, match="not fitted"):
+                call(make(1))
+    model = odtc.OptimalTreeClassifier(1).fit(X, LABELS)
+    page = model.report(tmp_path / "p.html", "my page")
+    assert (tmp_path / "p.html").read_text(encoding="utf-8") == page == model.report(name="my page")
+    assert [path.prediction for path in model.explain(X)] == [str(label) for label in model.predict(X)]
+
+
+def test_what_verify_says_of_a_tree_whose_claims_were_changed():
+    for make, words, y in TASK_CASES:
+        model = make(1, **words).fit(X, y)
+        names = [check.name for check in model.verify(X, y)]
+        assert "objective" in names and "bound" in names and all(check.passed for check in model.verify(X, y))
+        paid = model.objective_
+        for attribute, value, wrong in (
+            ("objective_", paid + 1, {"objective"}),
+            ("objective_", paid - 1, {"objective"}),
+            ("bound_", paid + 1, {"bound"}),
+            ("bound_", paid - 1, set()),
+            ("bound_", None, set()),
+        ):
+            kept = getattr(model, attribute)
+            setattr(model, attribute, value)
+            said = {check.name for check in model.verify(X, y) if not check.passed}
+            setattr(model, attribute, kept)
+            assert said == wrong, (make, attribute, value)
+
+
+def test_what_a_leaf_alone_says_is_checked_field_by_field():
+    def tree(label=0, counts=(5.0, 3.0), rows=(5, 3), sums=()):
+        return Tree(Leaf(label, counts, rows, sums), (), ("a", "b"), "y", "drop")
+
+    def failed(said, costs=(3.0, 3.0, 3.0), only=True):
+        return [check.name for check in checks_alone(only, said, tree(), costs) if not check.passed]
+
+    assert not failed(tree()) and not failed(tree(), (3.0, 2.0, 3.0)) and not failed(tree(), (3.0, 3.0 + 1e-12, 3.0))
+    assert failed(tree(), only=False) == ["only tree"] and failed(tree(label=1)) == ["answer"]
+    for other in ({"counts": (5.0, 3.1)}, {"counts": (5.0,)}, {"rows": (4, 3)}, {"sums": (1.0,)}):
+        assert failed(tree(**other)) == ["leaf counts"]
+    assert not failed(tree(counts=(5.0, 3.0 + 1e-9)))
+    for costs, wrong in (
+        ((3.5, 3.0, 3.0), ["objective"]),
+        ((None, 3.0, 3.0), ["objective"]),
+        ((3.0, 3.5, 3.0), ["bound"]),
+        ((3.0, None, 3.0), ["bound"]),
+    ):
+        assert failed(tree(), costs) == wrong
+    assert same("a", "a") and not same("a", "b") and same(1.0, 1 + 1e-10) and not same(1.0, 1 + 1e-8)
+    assert same(1e12, 1e12 + 100) and not same(1e12, 1e12 + 1e4) and not same(0.0, 1e-8) and not same("1", 1.0)
+
+
+def test_the_labels_of_a_leaf_alone():
+    model = odtc.OptimalTreeClassifier(1).fit(X, LABELS)
+    dataset = model._training_rows(X, LABELS, None)
+    unit = 1 - np.eye(2)
+    assert labels_that_keep(dataset, "auto", unit, ()) == [0, 1]
+    assert labels_that_keep(dataset, "auto", unit, ("recall[1] >= 0.5",)) == [1]
+    assert labels_that_keep(dataset, "auto", None, ("recall[0] >= 1", "leaf_rows >= 8")) == [0]
+    rows = replace(dataset, y=np.zeros(8, np.int32), classes=())
+    assert labels_that_keep(rows, "auto", None, ()) == [0]
+
+
+def test_weights_and_labels_that_do_not_fit_are_refused():
+    model = odtc.OptimalTreeClassifier(1)
+    for y, words in (
+        (LABELS[:7], "got 7 labels and 8 rows"),
+        (None, "requires y"),
+        (np.array([None, *"aabbbbb"], object), "got None in row 0; drop"),
+        (np.array([None, *"aabbb", np.nan, None], object), "and 2 more rows have none"),
+        (np.array([np.nan, *"aabbbbb"], object), "got nan in row 0; drop"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.fit(X, y)
+    with pytest.raises(ValueError, match="egative"):
+        model.fit(X, LABELS, -np.ones(8))
+    with pytest.raises(ValueError, match="two classes for monotonic_cst, got 3"):
+        odtc.OptimalTreeClassifier(1, monotonic_cst=[1]).fit(X, [0, 0, 1, 1, 2, 2, 2, 2])
+    assert odtc.OptimalTreeClassifier(1, monotonic_cst=[0]).fit(X, [0, 0, 1, 1, 2, 2, 2, 2]).n_classes_ == 3
+    model.fit(X, LABELS)
+    for cells, y in ((X[:7], LABELS), (X, np.full(8, 5)), (X, np.full(8, -1))):
+        with pytest.raises(ValueError, match="that the estimator was fitted on"):
+            model.verify(cells, y)
+    with pytest.raises(ValueError, match="got 7 labels and 8 rows"):
+        model.robust_score(X, LABELS[:7])
+    assert model.robust_score(X, LABELS) == 7 / 8
+    assert model.robust_score(X, np.where(LABELS, 5, 0)) == 3 / 8  # a class that was never seen is right nowhere
+    assert model.robust_score(X, LABELS, np.array([0, 0, 0, 0, 0, 0, 1, 3.0])) == 0.25
+
+
+def test_a_tree_whose_rows_may_be_moved_is_scored_at_their_worst():
+    model = odtc.OptimalTreeClassifier(1, model="flowoct", robust=1.0, threads=1).fit(X * 2, X[:, 0] > 3)
+    assert model.boxes_ is not None and model.robust_score(X * 2, X[:, 0] > 3) == 1 - model.objective_ / 8
+    plain = odtc.OptimalTreeClassifier(1).fit(X, X[:, 0] > 3)
+    assert plain.boxes_ is None and plain.fewest_leaves_ is True
+
+
+def test_paths_and_leaves_of_rows():
+    model = odtc.OptimalTreeClassifier(2).fit(X, [0, 0, 1, 1, 0, 0, 1, 1])
+    path, leaves = model.decision_path(X).toarray(), model.apply(X)
+    nodes = [node for node, _ in model.tree_.walk()]
+    for row, leaf in zip(path, leaves):
+        told = [at for at in np.flatnonzero(row) if isinstance(nodes[at], Leaf)]
+        assert row[0] and len(told) == 1 and sum(isinstance(n, Leaf) for n in nodes[: told[0]]) == leaf
+    assert path.shape == (8, len(nodes)) and model.get_depth() == 2 and model.get_n_leaves() == leaves.max() + 1
+
+
+def test_shares_of_a_leaf_count_weights():
+    model = odtc.OptimalTreeClassifier(1, class_weight={0: 1.0, 1: 3.0}).fit(X, LABELS, np.array([1.0] * 7 + [2]))
+    assert model.predict_proba(X[[0, 7]]) == pytest.approx(np.array([[1, 0], [2 / 14, 12 / 14]]))
+    with np.errstate(divide="ignore"):
+        assert np.array_equal(model.predict_log_proba(X), np.log(model.predict_proba(X)))
+    free = odtc.OptimalTreeClassifier(1, class_weight={0: 0.0, 1: 1.0}, simplify=False).fit(X[:6], [0, 0, 0, 1, 1, 1])
+    assert np.array_equal(free.predict_proba(X[:6]), np.eye(2)[free.predict(X[:6])])  # a leaf of nothing has its label
+
+
+def test_columns_that_are_set_aside_are_refused_if_they_do_not_fit():
+    frame, side = pd.DataFrame({"a": X[:, 0]}), pd.DataFrame({"s": list("ppqqppqq")})
+    model = odtc.OptimalTreeClassifier(1)
+    assert model.fit(frame, LABELS, aside=side["s"]).n_features_in_ == 1
+    for given, words in (
+        (side.to_numpy(), "data frame or a series"),
+        (side[:7], "got 7 and 8 rows"),
+        (frame, "'a' in both"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.fit(frame, LABELS, aside=given)
+
+
+def test_policies_beside_each_other_and_their_value():
+    one, two = odtc.OptimalPolicyTree(1).fit(X, COSTS), odtc.OptimalPolicyTree(0).fit(X, COSTS)
+    for model in (one, two):
+        paid = COSTS[np.arange(8), model.predict(X)]
+        assert model.cost_ == paid.sum() and model.score(X, COSTS) == -paid.mean()
+        mean, error = model.value(X, COSTS)
+        assert mean == paid.mean() and error == pytest.approx(paid.std(ddof=1) / np.sqrt(8))
+    found = one.compare([two], X, COSTS)
+    assert found.mean_cost.tolist() == [one.value(X, COSTS)[0], two.value(X, COSTS)[0]]
+    assert found.standard_error.tolist() == [one.value(X, COSTS)[1], two.value(X, COSTS)[1]]
+    bare = one.compare([two], X)
+    assert bare.mean_cost is None and bare.standard_error is None
+    with pytest.raises(ValueError, match="costs of 2 actions, got 3"):
+        one.value(X, np.ones((8, 3)))
+    with pytest.raises(ValueError, match="costs of 2 actions, got 3"):
+        one.compare([two], X, np.ones((8, 3)))
+    other = odtc.OptimalPolicyTree(0).fit(X, pd.DataFrame(COSTS, columns=["p", "q"]))
+    with pytest.raises(ValueError, match="predict the actions"):
+        one.compare([other], X, COSTS)
+    with pytest.raises(ValueError, match="the actions of fit"):
+        one.verify(X, np.ones((8, 3)))
+    for words in ({"scores": "odd"}, {"goal": "odd"}):
+        with pytest.raises(ValueError, match="got .*odd"):
+            odtc.OptimalPolicyTree(1, **words).fit(X, COSTS)
+
+
+def test_a_policy_by_outcomes_is_as_good_as_its_costs_say():
+    taken, chance = np.arange(8) % 2, np.full(8, 0.5)
+    outcome = np.where(taken == (X[:, 0] > 3), 9.0, 1.0)
+    side = (X > 3).astype(float)
+    for goal, sign in (("max", 1), ("min", -1), (None, 1)):
+        model = odtc.OptimalPolicyTree(1, goal=goal, scores="ips").fit(side, taken, outcome, chance)
+        assert model.predict(side).tolist() == (side[:, 0] == (sign > 0)).astype(int).tolist()
+        assert all(check.passed for check in model.verify(side, taken, outcome, chance))
+        told = model.value(side, taken, outcome=outcome, propensity=chance)
+        assert told == model.value(side, model.costs_) and told[0] == pytest.approx(model.cost_ / 8)
+        with pytest.raises(ValueError, match="the actions of fit"):
+            model.value(side, taken + 3, outcome=outcome, propensity=chance)
+        with pytest.raises(ValueError, match="the actions of fit"):
+            model.verify(side, taken + 3, outcome, chance)
+
+
+def test_tables_of_costs_that_are_none():
+    model = odtc.OptimalPolicyTree(1)
+    bad = COSTS.copy()
+    bad[3, 1] = np.inf
+    for costs, words in (
+        (bad, "got inf in row 3 of the action 1"),
+        (COSTS[:7], r"shape \(8, actions\) with two actions or more, got shape \(7, 2\)"),
+        (COSTS[:, :1], r"got shape \(8, 1\)"),
+        (Y, r"got shape \(8,\)"),
+        (np.array(["a", "b"] * 4), "numbers, got 'a'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.fit(X, costs)
+    model.fit(X, pd.DataFrame(COSTS, columns=["p", "q"]))
+    assert model.actions_.tolist() == ["p", "q"] and set(model.predict(X)) == {"p", "q"}
+
+
+def test_what_survival_takes_and_answers():
+    def told(names=("event", "time"), types=(bool, float), change=None):
+        table = np.array(TOLD.tolist(), dtype=list(zip(names, types)))
+        if change is not None:
+            table["time"][2] = change
+        return table
+
+    model = odtc.OptimalSurvivalTree(1)
+    for y, words in (
+        (Y, "structured array of two fields.*got ndarray"),
+        (np.array([(1, 2, 3)] * 8, dtype=[(c, float) for c in "abc"]), "two fields"),
+        (told().reshape(2, 4), "structured array"),
+        (told(types=(float, float))[:7], "expected a time for each row, got 7"),
+        (np.array([(2.0, 1)] * 8, dtype=[("event", float), ("time", float)]), "'event' of type float64"),
+        (told(change=-1.0), "at least 0 in the field 'time'"),
+        (told(change=np.nan), "at least 0 in the field 'time'"),
+        (np.array([(False, 1.0)] * 8, dtype=TOLD.dtype), "event"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.fit(X, y)
+    same_tree = model.fit(X, told(types=(float, float))).tree_
+    assert model.fit(X, told(change=0.0)).unique_times_.tolist() == [0, 1, 3, 5, 8]
+    assert model.fit(X, TOLD).tree_ == same_tree and model.unique_times_.tolist() == [1, 3, 5, 8]
+    whole = odtc.OptimalSurvivalTree(0).fit(X, TOLD)
+    # Of 8 rows 2 end at 1, 2 at 3, 2 are lost at 5, and 2 end at 8.
+    curve, hazard = [6 / 8, 4 / 8, 4 / 8, 0.0], np.cumsum([2 / 8, 2 / 6, 0, 1])
+    assert whole.predict_survival_function(X, return_array=True) == pytest.approx(np.tile(curve, (8, 1)))
+    assert whole.predict_cumulative_hazard_function(X, True) == pytest.approx(np.tile(hazard, (8, 1)))
+    step, more = whole.predict_survival_function(X)[0], whole.predict_cumulative_hazard_function(X)[0]
+    assert step(np.array([0, 0.5, 1, 2.9, 3, 7, 8])) == pytest.approx([1, 1, 0.75, 0.75, 0.5, 0.5, 0])
+    assert [more(at) for at in (0, 1, 8)] == pytest.approx([0, 0.25, hazard[-1]]) and isinstance(more(1), float)
+    assert repr(step) == "StepFunction(4 steps, from 1 to 8)"
+    for at in (-0.1, 8.1, [1, 9]):
+        with pytest.raises(ValueError, match="expected times from 0 to 8"):
+            step(at)
+    assert whole.score(X, TOLD) == 0.5
+    with pytest.raises(ValueError, match="surely had its event first"):
+        whole.score(X[:1], TOLD[:1])
+    none_before = odtc.OptimalSurvivalTree(2).fit(X, TOLD)
+    functions = none_before.predict_survival_function(X)
+    table = none_before.predict_survival_function(X, return_array=True)
+    assert all(np.array_equal(f.y, row) for f, row in zip(functions, table))
+
+
+def test_numbers_that_are_no_targets_and_importances_of_a_tree_of_numbers():
+    for words in ({}, {"criterion": "absolute_error"}):
+        model = odtc.OptimalTreeRegressor(2, **words)
+        for y, said in ((Y[:7], "got 7 numbers and 8 rows"), (np.where(X[:, 0] == 2, np.nan, Y), "NaN")):
+            with pytest.raises(ValueError, match=said):
+                model.fit(X, y)
+        cells = np.column_stack([X[:, 0] % 2, X[:, 0]])
+        model.fit(cells, Y)
+        assert model.feature_importances_.tolist() == [0, 1] and model.leaf_values_.tolist() == [0, 2, 8]
+        assert odtc.OptimalTreeRegressor(0, **words).fit(cells, Y).feature_importances_.tolist() == [0, 0]
+    with pytest.raises(ValueError, match="criterion"):
+        odtc.OptimalTreeRegressor(1, criterion="odd").fit(X, Y)
+    weight = np.array([1.0, 1, 1, 1, 1, 1, 1, 9])
+    one = odtc.OptimalTreeRegressor(0, criterion="absolute_error").fit(X, Y, weight)
+    assert one.predict(X[:1]).tolist() == [8] and one.objective_ == 3 * 8 + 2 * 6
+    mean = odtc.OptimalTreeRegressor(0).fit(X, Y, weight)
+    middle = np.average(Y, weights=weight)
+    assert mean.predict(X[:1]) == pytest.approx([middle]) and mean.objective_ == pytest.approx(weight @ (Y - middle) ** 2)
+    assert mean.is_optimal_ and mean.bound_ == mean.objective_ and mean.status_ == "optimal"
