@@ -56,10 +56,11 @@ def test_the_envelope_of_drawn_lines():
     good as the second there."""
     for seed in range(30):
         random = np.random.default_rng(seed)
-        corners = [Corner(k, w / 20) for k, w in enumerate(np.sort(random.integers(0, 12, 6))[::-1].tolist(), 1)]
+        losses = np.sort(random.integers(0, 12, 6))[::-1].tolist()
+        corners = [Corner(leaves, lost / 20) for leaves, lost in enumerate(losses, 1)]
 
-        def solve(alpha, corners=corners):
-            return min(corners, key=lambda one: (round(one.value(alpha), 12), -one.leaves))
+        def solve(alpha, corners=tuple(corners)):
+            return min(corners, key=lambda each: (round(each.value(alpha), 12), -each.leaves))
 
         found = envelope(solve, 2.0)
         alphas = [alpha for alpha, _ in found]
@@ -382,5 +383,41 @@ def test_numbers_that_are_no_targets_and_importances_of_a_tree_of_numbers():
     assert one.predict(X[:1]).tolist() == [8] and one.objective_ == 3 * 8 + 2 * 6
     mean = odtc.OptimalTreeRegressor(0).fit(X, Y, weight)
     middle = np.average(Y, weights=weight)
-    assert mean.predict(X[:1]) == pytest.approx([middle]) and mean.objective_ == pytest.approx(weight @ (Y - middle) ** 2)
+    assert mean.predict(X[:1]) == pytest.approx([middle]) and mean.objective_ == pytest.approx(
+        weight @ (Y - middle) ** 2
+    )
     assert mean.is_optimal_ and mean.bound_ == mean.objective_ and mean.status_ == "optimal"
+
+
+def test_a_leaf_alone_is_claimed_as_a_search_that_ends_in_a_leaf_claims_it():
+    """With a price that no test is worth, in numbers of any size, the trees of depth 0 and 1 are one leaf."""
+    weight = np.array([1.0, 2, 1, 1, 1, 1, 1, 1])
+    for make, words, y, power in (
+        (odtc.OptimalTreeClassifier, {}, LABELS, 0),
+        (odtc.OptimalTreeClassifier, {"class_weight": {0: 1.0, 1: 2.5}}, LABELS, 0),
+        (odtc.OptimalTreeClassifier, {"params": {"lambda": 0.9}}, LABELS, None),
+        (odtc.OptimalTreeRegressor, {}, Y, 2),
+        (odtc.OptimalTreeRegressor, {"criterion": "absolute_error"}, Y, 1),
+        (odtc.OptimalPolicyTree, {}, COSTS, 1),
+    ):
+        for size in (1.0, 2.0**60):
+            price = {} if power is None else {"ccp_alpha": 60.0 * size**power}
+            told = []
+            for depth in (0, 1):
+                model = make(depth, **words, **price).fit(X, y * size if power else y, sample_weight=weight)
+                assert model.get_n_leaves() == 1 and (model.model_ is None) == (depth == 0)
+                told.append((model.objective_, model.bound_, model.is_optimal_, model.status_, model.gap_))
+            assert told[0] == pytest.approx(told[1]), (make, words, size)
+            if not power:
+                break
+
+
+def test_rows_that_nothing_tells_apart_are_one_leaf():
+    absent = np.full((8, 1), np.nan)
+    for cells in (absent, np.column_stack([absent, np.ones(8)])):
+        for make, words, y in (*TASK_CASES, (odtc.OptimalTreeClassifier, {}, LABELS)):
+            model = make(2, **words).fit(cells, y)
+            assert model.model_ is None and model.get_n_leaves() == 1 and model.is_optimal_
+            assert all(check.passed for check in model.verify(cells, y))
+    for make, words, y in (*TASK_CASES, (odtc.OptimalTreeClassifier, {}, LABELS)):
+        assert make(1, **words).fit(X[:1], y[:1]).model_ is None  # of one row there is nothing to tell
