@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from odtc.base.compiled_loops import VARIABLE
-from odtc.verification.leaf_sums import ALL, LeafSumsBound, Limit, check_leaf_sums, tried_cuts, two_levels
+from odtc.verification.leaf_sums import ALL, LeafSumsBound, Limit, check_leaf_sums, tried_cuts, tried_stumps, two_levels
 from odtc.verification.leaf_sums.likelihood import Likelihood
 from odtc.verification.leaf_sums.squares import Squares
 from tests.unit.test_forged_leaf_sums import CELLS, numbers, times, true
@@ -75,7 +75,9 @@ def take_loops(patch, plain):
     patch.setenv(VARIABLE, "always" if plain else "never")
     patch.setattr(two_levels.COMPILED, "_load", lambda: two_levels.root_costs)
     patch.setattr(tried_cuts.COMPILED, "_load", lambda: tried_cuts.side_costs)
-    for loops in (two_levels.COMPILED, tried_cuts.COMPILED):
+    patch.setattr(tried_stumps, "compiled", lambda: tried_stumps.stump_costs)
+    patch.setattr(tried_stumps.COMPILED, "_load", tried_stumps.compiled)
+    for loops in (two_levels.COMPILED, tried_cuts.COMPILED, tried_stumps.COMPILED):
         patch.setattr(loops, "_made", None)
     patch.setattr(tried_cuts, "_compiled", lambda: (tried_cuts.side_costs, tried_cuts.least_of_cuts))
 
@@ -103,18 +105,22 @@ def listed(rank, seed, below=(0, None)):
     return [[*cuts[at], *(below[int(rng.random() < 0.2)] for _ in range(2))] for at in kept]
 
 
+@pytest.mark.parametrize("depth", [2, 3])
 @pytest.mark.parametrize("task", ["regression", "survival"])
-def test_tried_cuts_give_the_same_bound_at_once_and_one_by_one(task, monkeypatch):
+def test_tried_cuts_give_the_same_bound_at_once_and_one_by_one(task, depth, monkeypatch):
     """Both may be off by what they say that rounding adds."""
     for seed in range(8):
-        found = []
+        found, exact = [], []
         for plain in (False, True):
             with monkeypatch.context() as patch:
                 take_loops(patch, plain)
                 bound, rows = bounds(task, seed=seed)
                 part = rows if seed % 2 else rows[3:]
-                found.append(bound.least(part, 3, listed(bound.rank[part], seed), Fraction(0), exact=False))
+                tried, need = listed(bound.rank[part], seed), bound.measure.low(bound.moments.sum(axis=1))
+                found.append(bound.least(part, depth, tried, Fraction(0), exact=False))
+                exact.append(bound.least(part, depth, tried, need))
                 near = 8 * bound.near
+        assert exact[1] == pytest.approx(exact[0], abs=max(near, 1e-9)), seed
         assert found[1] == pytest.approx(found[0], abs=max(near, 1e-9)), seed
 
 

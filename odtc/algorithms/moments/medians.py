@@ -150,6 +150,9 @@ class MedianSearch(MomentSearch):
     def _pairs(self, n_rows: int) -> float:
         return np.inf  # two levels are found by intervals
 
+    def _by_columns(self, place: Place) -> bool:
+        return False
+
     def _gain(self, rows: np.ndarray) -> float:
         y, weight = self.y[rows], self.weight[rows]
         return -float((weight * np.abs(y - y[places_of(weight, 0.5)])).sum())
@@ -162,5 +165,5 @@ class MedianSearch(MomentSearch):
         found = (loops or best_cut)(code, size, self.weight, self.y, self.count, rows, self.least, self.price)
         return self._named(found, columns)
 
-    def _depth_two(self, rows: np.ndarray, place: Place):
+    def depth_two(self, rows: np.ndarray, place: Place):
         raise NotImplementedError("two levels are found by intervals")

@@ -25,10 +25,11 @@ Four levels over few cuts need no search (odtc.algorithms.moments.four_levels).
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from odtc.algorithms.moments import depth_two_numpy, first_trees, four_levels, kernels, laws
+from odtc.algorithms.moments import depth_two_numpy, first_trees, four_levels, kernels, laws, two_levels
 from odtc.algorithms.moments.partition_bound import partition_costs
 from odtc.algorithms.moments.tree_limits import Place, TreeLimits, fitted, shares
 
@@ -281,7 +282,7 @@ class MomentSearch:
         found = kernels.depth_one(*self._over(columns), self.moments, rows, self.least, *self._terms)
         return self._named(found, columns)
 
-    def _depth_two(self, rows: np.ndarray, place: Place):
+    def depth_two(self, rows: np.ndarray, place: Place):
         code, size = self._over(place.columns)
         if not len(size):
             return self._depth_one(rows, place.columns)
@@ -323,6 +324,8 @@ class MomentSearch:
             return entry
         if self.is_shallow(len(rows), depth, place):
             entry = self._shallow(rows, depth, place)
+        elif depth == 2 and self._by_columns(place):
+            entry = self._two_levels(rows, limit, entry, place, root)
         else:
             entry = self._deep(rows, depth, limit, entry, place, root)
         if len(self.known) >= KEPT:
@@ -335,6 +338,34 @@ class MomentSearch:
         if depth != 2:
             return depth < 2
         return self.limits.alike(place) and (self.narrow or self._pairs(n_rows) <= WIDEST)
+
+    def _by_columns(self, place: Place) -> bool:
+        """Whether two levels are bounded by columns (odtc.algorithms.moments.two_levels)."""
+        return place.leaves is None and self.limits.alike(place)
+
+    def _two_levels(self, rows: np.ndarray, limit: float, entry: Known | None, place: Place, root: int) -> Known:
+        """The best tree of two levels over many cuts."""
+        one = self._solve(rows, 1, np.inf, place)
+        if entry is None or one.upper < entry.upper:
+            entry = Known(0.0, one.upper, one.tree)
+        if entry.upper <= self.near:
+            return Known(entry.upper, entry.upper, entry.tree)
+        columns = self.limits.columns(place, len(self.size))
+        if self.limits.levels is not None:
+            place = place._replace(columns=tuple(columns.tolist()))
+
+        def tell(bound: float, entry: Known) -> None:
+            if root:
+                self._tell(bound if root == BOUND_TOLD else 0.0, entry)
+
+        found, tried = two_levels.TwoLevels(self, rows, columns).solve(limit, entry, place, tell)
+        self.tried[self.key_of(rows, 2, place)] = [(*cut, (True, True), None) for cut in tried]
+        return found
+
+    @cached_property
+    def sorted(self) -> two_levels.Sorted:
+        """The rows in the order of each column."""
+        return two_levels.Sorted(self)
 
     def _pairs(self, n_rows: int) -> float:
         """No more pairs of cuts separate so many rows."""
@@ -353,7 +384,7 @@ class MomentSearch:
         if depth == 1:
             gain, column, cut = self._depth_one(rows, place.columns)
         else:
-            gain, column, cut = self._depth_two(rows, place)
+            gain, column, cut = self.depth_two(rows, place)
         if column < 0:
             leaf = self._leaf(rows)
             return Known(leaf, leaf, None)
@@ -375,7 +406,7 @@ class MomentSearch:
             return Known(entry.upper, entry.upper, entry.tree)
         heap = []
         for column in self.limits.columns(place, len(self.size)).tolist():
-            cuts = self._cuts(rows, column)
+            cuts = self.cuts(rows, column)
             for share in shares(place, depth) if len(cuts) else ():
                 heap.append((0.0, len(heap), column, cuts, -1, len(cuts), 0.0, 0.0, share))
         heapq.heapify(heap)
@@ -420,7 +451,7 @@ class MomentSearch:
         """The arguments of `_solve` without rows of leaves and levels."""
         return [(side, depth, limit, place._replace(level=0)) for side, place in zip(sides, places)]
 
-    def _cuts(self, rows: np.ndarray, column: int) -> np.ndarray:
+    def cuts(self, rows: np.ndarray, column: int) -> np.ndarray:
         """The ranks after which a column can be cut, with enough rows on both sides."""
         count = np.bincount(self.code[column, rows], self.moments[2, rows], self.size[column])
         held = np.bincount(self.code[column, rows], minlength=self.size[column]) > 0

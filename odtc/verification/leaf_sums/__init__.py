@@ -39,7 +39,7 @@ from odtc.errors import CertificateError, OdtcError, TimeLimitReached
 from odtc.verification.certificate import Proof, left_of
 from odtc.verification.claim import OF_TREE, claim_of, expect, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
-from odtc.verification.leaf_sums import every_tree, likelihood, squares, tried_cuts, two_levels
+from odtc.verification.leaf_sums import every_tree, likelihood, squares, tried_cuts, tried_stumps, two_levels
 from odtc.verification.leaf_sums.tried_cuts import Sides, TriedCuts
 from odtc.verification.threshold_columns import count_left_out, cut_groups, rank_columns
 
@@ -330,7 +330,7 @@ class LeafSumsBound:
             tried = self._all_cuts(rows, depth, limit)
             sides = self._all_sides(rows, tried, depth - 1)
         else:
-            sides = self._sides(rows, depth, tried, limit)
+            sides = self._sides(rows, depth, tried, limit, exact)
         if sides is not None and not exact:
             self.n_states += sides.bounded
             leaf = self._leaf(rows, False) - self.floor(rows, False)
@@ -391,20 +391,23 @@ class LeafSumsBound:
             found[:, side] = np.maximum(0.0, own @ told - gain - self.near - own @ floors)
         return Sides(found.tolist(), float(found.sum(axis=1).min()), found.size)
 
-    def _sides(self, rows: np.ndarray, depth: int, tried: list, limit: Limit) -> Sides | None:
-        """The sides of two levels of all tried cuts at once, None if they are found one by one."""
-        if depth != 3 or limit != NO_LIMIT or type(tried) is not list:
+    def _sides(self, rows: np.ndarray, depth: int, tried: list, limit: Limit, exact: bool) -> Sides | None:
+        """The sides of one or two levels of all tried cuts at once, None if they are found one by one."""
+        if depth not in (2, 3) or limit != NO_LIMIT or type(tried) is not list:
             return None
-        ahead = len(tried) * 2 * self._seconds(len(rows) / 2)
-        if tried_cuts.COMPILED.loops(ahead) is None:
-            tried_cuts.COMPILED.spend(ahead)
+        if depth == 2:
+            ahead, kernel = len(tried) * tried_stumps.EACH * len(rows) * len(self.cuts), tried_stumps.COMPILED
+        else:
+            ahead, kernel = len(tried) * 2 * self._seconds(len(rows) / 2), tried_cuts.COMPILED
+        if kernel.loops(ahead) is None:
+            kernel.spend(ahead)
             return None
         if self._at_once is None:
             marks = [(column, cut, abs(group)) for column, own in enumerate(self.alike) for cut, group in own.items()]
             shared, floors = np.array(marks, np.int64).reshape(-1, 3).T, (self.floors, 1 / float(self.parts))
             price = float(self.price)
             self._at_once = TriedCuts(self.rank, self.measure, floors, price, self.near, np.ascontiguousarray(shared))
-        return self._at_once.bound(rows, tried)
+        return self._at_once.bound(rows, tried, depth - 1, not exact)
 
     def _seconds(self, n_rows: float) -> float:
         """CPU seconds, about, of the trees of two levels on so many rows in numpy."""

@@ -1,4 +1,4 @@
-"""A state whose tried cuts have sides of two levels or less, bounded at once, as plain loops that numba compiles.
+"""A state whose tried cuts have sides of two levels or of one, bounded at once, as plain loops that numba compiles.
 
 What each side costs is what odtc.verification.leaf_sums finds of it in rounded numbers, side by side, and the bound of
 the state follows from these as there. Sums are whole numbers. Nothing of the search is used.
@@ -11,12 +11,12 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.compiled_loops import Repaid, compile_loops
-from odtc.verification.leaf_sums import two_levels
+from odtc.verification.leaf_sums import tried_stumps, two_levels
+from odtc.verification.leaf_sums.tried_stumps import PART
 from odtc.verification.leaf_sums.two_levels import part_gain, root_costs
 
 KEPT, MOST_KEPT = 1 << 14, 1 << 22  # sides that are remembered, and 64-bit words of their rows
 AT_ONCE = 2e7  # sums and pairs of cuts between two looks at the clock
-PART = 36  # bits of the lower part of what rows tell
 
 
 def best_gain(rank, moments, rows, laws, price):
@@ -171,7 +171,7 @@ COMPILED = Repaid(lambda: _compiled()[0], 8.0)
 
 
 class TriedCuts:
-    """Bounds of the states of some data of which the tried cuts have sides of two levels or less.
+    """Bounds of the states of some data of which the tried cuts have sides of two levels or of one.
 
     Parameters
     ----------
@@ -192,22 +192,27 @@ class TriedCuts:
         places = max(64, min(KEPT, MOST_KEPT // words))
         self.memo = np.zeros((places, words), np.uint64), np.full(places, np.nan), np.zeros(1, np.int64)
 
-    def bound(self, rows: np.ndarray, tried: list) -> "Sides | None":
-        """What the tried cuts say, as rounded numbers; None if an entry is not such a cut, so that it is for others to
-        say what is wrong."""
+    def bound(self, rows: np.ndarray, tried: list, levels: int = 2, least_too: bool = True) -> "Sides | None":
+        """What the tried cuts say, as rounded numbers, of sides of so many levels; None if an entry is not such a cut,
+        so that it is for others to say what is wrong. The least that a cut costs is left out if nobody asks for it."""
         listed = as_array(tried, self.table[0].shape[1])
         if listed is None or not len(rows):
             return None
-        side_costs_of, least_of = _compiled()
-        wide = float(self.table[0].shape[1])
-        found, each = np.zeros((len(listed), 2)), len(rows) * wide**2 + min(self.cuts, len(rows) * wide) ** 2
+        found, wide = np.zeros((len(listed), 2)), float(self.table[0].shape[1])
+        each = len(rows) * wide
+        if levels == 1:
+            fill, more = tried_stumps.compiled(), (tried_stumps.sorted_rows(*self.table[:2], rows),)
+        else:
+            each = each * wide + min(self.cuts, each) ** 2
+            fill, more = _compiled()[0], ()
         step = max(1, int(AT_ONCE / each))
         for begin in range(0, len(listed), step):
             deadline.check()
             span = begin, min(begin + step, len(listed))
-            if not side_costs_of(self.table, rows, listed, span, self.terms, self.memo, found):
+            last = (self.terms, found) if more else (self.terms, self.memo, found)
+            if not fill(self.table, rows, *more, listed, span, *last):
                 return None
-        least = float(least_of(self.table[0], rows, listed, found, self.shared))
+        least = float(_compiled()[1](self.table[0], rows, listed, found, self.shared)) if least_too else 0.0
         return None if np.isnan(least) else Sides(found.tolist(), least, int(listed[:, 2:].sum()))
 
 

@@ -1,0 +1,217 @@
+"""The best tree of two levels over so many cuts that no table of their pairs is made.
+
+Of a root cut c of column f, let l_g(c) and r_g(c) be what the best test of column g costs on the left and on the right
+side, or a leaf there if that costs less. As the rows left of c grow with c, so does l_g, and r_g falls. Hence of all
+cuts between two tried ones a < b
+
+    min_g l_g(a) + min_g r_g(b) + price
+
+is a bound, and a column g whose l_g(a) + min_h r_h(b) + price is no better than the best tree is part of no better one
+on the left side: of it the cuts between a and b need no look, and l_g(a) stays its bound. Intervals of all columns are
+taken by rising bound, as odtc.algorithms.moments.search does with deeper trees.
+
+The first tree is the best one over cuts at quantiles of the rows. The columns are sorted once for all rows; one look at
+the rows in the order of g tells what all its cuts gain, on both sides of c.
+
+If leaves must have a least number of rows, l_g and r_g are those of leaves of any rows, as above.
+"""
+
+import heapq
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from odtc.algorithms.moments import laws
+from odtc.algorithms.moments.first_trees import quantile_cuts
+from odtc.algorithms.moments.laws import gain, gains
+from odtc.base.compiled_loops import Repaid, compile_loops
+
+if TYPE_CHECKING:
+    from odtc.algorithms.moments.search import Known, MomentSearch
+    from odtc.algorithms.moments.tree_limits import Place
+
+KEPT = 31  # cuts of a column that the first tree is found over
+EACH, COLUMN = 2e-7, 1e-4  # CPU seconds of a row and a column in numpy, and of a column, about
+LEFT, RIGHT = 1, 2  # sides of a cut
+
+
+def side_gains(side, order, rank, moments, wanted, terms, found):
+    """float64 (2, 3), the sums of either side of a cut; `found` takes what the best test of each column gains on it.
+
+    Parameters
+    ----------
+    side : uint8 (all rows,), 0 left of the cut and 1 right of it
+    order : int32 (columns, rows), the rows by rising rank
+    rank : int32 (columns, rows), these ranks
+    moments : float64 (all rows, 3): W, S, rows of the data
+    wanted : uint8 (columns,): LEFT and RIGHT, the sides to look at
+    terms : (law, tiny, rows of the data that each leaf must have)
+    found : float64 (2, columns, 2): of leaves of any rows, and of enough, by column the gain on either side
+    """
+    law, tiny, least = terms
+    own, last, sums = np.empty((2, 3)), np.empty(2, np.int64), np.zeros((2, 3))
+    for row in order[0]:
+        for part in range(3):
+            sums[side[row], part] += moments[row, part]
+    for g in range(len(order)):
+        if wanted[g] == 0:
+            continue
+        own[:], last[:] = 0.0, -1
+        for i in range(order.shape[1]):
+            row = order[g, i]
+            k = side[row]
+            if wanted[g] & (1 + k) == 0:
+                continue
+            if rank[g, i] != last[k]:
+                if last[k] >= 0:
+                    w, s = own[k, 0], own[k, 1]
+                    both = gain(law, s, w, tiny) + gain(law, sums[k, 1] - s, sums[k, 0] - w, tiny)
+                    found[0, g, k] = max(found[0, g, k], both)
+                    if own[k, 2] >= least and sums[k, 2] - own[k, 2] >= least:
+                        found[1, g, k] = max(found[1, g, k], both)
+                last[k] = rank[g, i]
+            own[k, 0] += moments[row, 0]
+            own[k, 1] += moments[row, 1]
+            own[k, 2] += moments[row, 2]
+    return sums
+
+
+def side_gains_numpy(side, order, rank, moments, wanted, terms, found):
+    """The same in numpy, for a search that is over before the loops are compiled."""
+    law, tiny, least = terms
+    sums = np.stack([moments[order[0, side[order[0]] == k]].sum(axis=0) for k in (0, 1)])
+    for g in np.flatnonzero(wanted).tolist():
+        for k in (0, 1):
+            if not wanted[g] & (1 + k):
+                continue
+            here = side[order[g]] == k
+            ranks = rank[g, here]
+            ends = np.flatnonzero(ranks[1:] != ranks[:-1])
+            if not len(ends):
+                continue
+            w, s, count = moments[order[g, here]].T.cumsum(axis=1)[:, ends]
+            both = gains(law, s, w, tiny) + gains(law, sums[k, 1] - s, sums[k, 0] - w, tiny)
+            found[0, g, k] = both.max()
+            found[1, g, k] = both[(count >= least) & (sums[k, 2] - count >= least)].max(initial=-np.inf)
+    return sums
+
+
+@cache
+def compiled():
+    """`side_gains` by numba, which keeps what it has compiled. Raises ImportError if it is not installed."""
+    return compile_loops(("gain", "side_gains"), vars(laws) | globals())
+
+
+COMPILED = Repaid(compiled, 2.0)
+
+
+class Sorted:
+    """The rows of a search in the order of each column, and cuts at quantiles of them."""
+
+    def __init__(self, search: "MomentSearch"):
+        self.order = np.argsort(search.code, axis=1, kind="stable").astype(np.int32)
+        self.moments = np.ascontiguousarray(search.moments.T)
+        self.cuts = [quantile_cuts(code, size, KEPT) for code, size in zip(search.code, search.size.tolist())]
+        code = np.stack([np.searchsorted(cuts, code) for cuts, code in zip(self.cuts, search.code)])
+        self.coarse = search.over(code, int(search.least))
+
+
+class TwoLevels:
+    """The trees of two levels on some rows.
+
+    Parameters
+    ----------
+    search : MomentSearch
+    rows : int64 (rows,)
+    columns : int64 (columns,), that may be tested
+    """
+
+    def __init__(self, search: "MomentSearch", rows: np.ndarray, columns: np.ndarray):
+        self.search, self.rows, self.columns = search, rows, columns
+        self.sorted = search.sorted
+        inside = np.zeros(search.code.shape[1], bool)
+        inside[rows] = True
+        every = self.sorted.order[columns]
+        self.order = every if inside.all() else every[inside[every]].reshape(len(columns), len(rows))
+        self.rank = np.take_along_axis(search.code[columns], self.order.astype(np.int64), axis=1)
+        self.price, self.near = search.price, search.near
+
+    def first_tree(self, place: "Place") -> tuple | None:
+        """(cost, column, cut) of the best tree over cuts at quantiles, None if it is a leaf."""
+        gained, column, at = self.sorted.coarse.depth_two(self.rows, place)
+        if column < 0:
+            return None
+        return max(0.0, float(self.search.q[self.rows].sum()) - gained), column, int(self.sorted.cuts[column][at])
+
+    def sides(self, column: int, cut: int, wanted: np.ndarray) -> np.ndarray:
+        """float64 (2, 2, columns): of leaves of any rows, and of enough, what the best test of each wanted column, or a
+        leaf, costs on either side of a cut; infinite of the others."""
+        search, (law, tiny) = self.search, (self.search.law, self.search.tiny)
+        side = (search.code[column] > cut).astype(np.uint8)
+        found = np.full((2, len(self.columns), 2), -np.inf)
+        ahead = EACH * self.order.size + COLUMN * len(self.order)
+        loops = COMPILED.loops(ahead)
+        if loops is None:
+            COMPILED.spend(ahead)
+        terms = law, tiny, search.least
+        sums = (loops or side_gains_numpy)(side, self.order, self.rank, self.sorted.moments, wanted, terms, found)
+        alone = np.array([laws.gain(law, s, w, tiny) for w, s, _ in sums.tolist()])
+        q = np.bincount(side[self.rows], search.q[self.rows], 2)
+        costs = np.maximum(0.0, q - np.maximum(alone, found - self.price)).transpose(0, 2, 1)
+        for k, own in enumerate((LEFT, RIGHT)):
+            costs[:, k, wanted & own == 0] = np.inf
+        return costs
+
+    def solve(self, limit: float, entry: "Known", place: "Place", tell: Callable[[float, "Known"], None]) -> tuple:
+        """(Known, tried): the best tree, or a lower bound of at least `limit`; the (column, cut) that were looked at.
+
+        Parameters
+        ----------
+        limit : float
+        entry : Known, of the best tree met so far
+        place : Place, with the columns
+        tell : called with a bound of all trees and the best one met
+        """
+        from odtc.algorithms.moments.search import Known, Stump
+
+        stumps, tried = (Stump(place.columns), Stump(place.columns)), []
+        if (first := self.first_tree(place)) is not None and first[0] < entry.upper:
+            entry = Known(0.0, first[0], (*first[1:], *stumps))
+        heap: list[tuple] = []
+        nothing, n = np.zeros(len(self.columns)), len(self.rows)
+        for g, column in enumerate(self.columns.tolist()):
+            if len(cuts := self.search.cuts(self.rows, column)):
+                below = np.searchsorted(self.rank[g], cuts, side="right")  # rows left of each cut
+                heap.append((0.0, len(heap), column, (cuts, below), -1, len(cuts), nothing, nothing))
+        number, lower, least = len(heap), entry.upper, np.inf  # what cuts that were tried cost at least
+        while heap:
+            self.search.check()
+            bound, _, column, (cuts, below), low, high, before, behind = heapq.heappop(heap)
+            most = min(entry.upper, limit) - self.price
+            tell(min(entry.upper, bound + self.price), entry)
+            if bound >= most - self.near:
+                lower = bound + self.price
+                break
+            half = ((below[low] if low >= 0 else 0) + (below[high] if high < len(cuts) else n)) / 2
+            middle = min(low + 1 + int(np.searchsorted(below[low + 1 : high], half)), high - 1)
+            cut = int(cuts[middle])
+            left, right = before + behind.min() < most - self.near, before.min() + behind < most - self.near
+            free, kept = self.sides(column, cut, (LEFT * left + RIGHT * right).astype(np.uint8))
+            tried.append((column, cut))
+            cost = float(kept.min(axis=1).sum()) + self.price
+            if cost < entry.upper:
+                entry = Known(0.0, cost, (column, cut, *stumps))
+            ends = np.where(left, kept[0], before).min(), np.where(right, kept[1], behind).min()
+            least = min(least, float(sum(ends)) + self.price)
+            one = np.where(left, np.maximum(free[0], before), before)
+            two = np.where(right, np.maximum(free[1], behind), behind)
+            for first, last, *own in ((low, middle, before, two), (middle, high, one, behind)):
+                if last - first > 1:
+                    number += 1
+                    value = max(bound, float(own[0].min() + own[1].min()))
+                    heapq.heappush(heap, (value, number, column, (cuts, below), first, last, *own))
+        lower = min(lower, least, entry.upper)  # a side that reached the limit was left there
+        lower = entry.upper if entry.upper - lower <= self.near else lower
+        return Known(lower, entry.upper, entry.tree), tried
