@@ -45,6 +45,23 @@ def test_a_tree_in_another_unit_is_the_tree_of_these_numbers():
         assert in_unit(small, 4.0) == large and in_unit(large, 0.25) == small and in_unit(large, 1) is large
 
 
+def test_the_unit_of_a_fit_is_that_of_the_spread_of_its_numbers():
+    for make, words, of in (
+        (odtc.OptimalTreeRegressor, {}, lambda model, y: model._in_units(y[:, None], np.ones(3))),
+        (
+            odtc.OptimalPolicyTree,
+            {},
+            lambda model, y: model._in_units(np.column_stack([y - y[0], 0 * y]), np.ones(3)),
+        ),
+    ):
+        for spread, unit in ((1.0, 1), (2.0**41, 2.0**41), (1.9 * 2.0**41, 2.0**41), (2.0**40, 1), (2.0**-6, 1)):
+            y = np.array([3.0, 3, 3 + spread]) if spread > 1e-3 else np.array([0, 0, spread])
+            told, by = of(make(**words), y)
+            assert by == unit and np.ptp(told) * unit == np.ptp(y), (make, spread)
+    alone = odtc.OptimalTreeRegressor()._in_units(np.array([[-1.5e308], [1.5e308]]), np.ones(2))
+    assert alone[1] == 1 or np.isfinite(alone[0]).all()
+
+
 def test_the_price_of_a_branch_node_is_worth_alpha_of_the_weight():
     for alpha, weight in ((0.25, 8.0), (0.5, 2.0), (0.0, 3.0)):
         share = price_of_branch_node(alpha, weight)
@@ -352,7 +369,8 @@ def test_what_survival_takes_and_answers():
     assert whole.predict_cumulative_hazard_function(X, True) == pytest.approx(np.tile(hazard, (8, 1)))
     step, more = whole.predict_survival_function(X)[0], whole.predict_cumulative_hazard_function(X)[0]
     assert step(np.array([0, 0.5, 1, 2.9, 3, 7, 8])) == pytest.approx([1, 1, 0.75, 0.75, 0.5, 0.5, 0])
-    assert [more(at) for at in (0, 1, 8)] == pytest.approx([0, 0.25, hazard[-1]]) and isinstance(more(1), float)
+    assert [more(at) for at in (0, 1, 8)] == pytest.approx([0, 0.25, hazard[-1]]) and type(more(1)) is float
+    assert step.domain == (0, 8)
     assert repr(step) == "StepFunction(4 steps, from 1 to 8)"
     for at in (-0.1, 8.1, [1, 9]):
         with pytest.raises(ValueError, match="expected times from 0 to 8"):
@@ -376,6 +394,19 @@ def test_numbers_that_are_no_targets_and_importances_of_a_tree_of_numbers():
         model.fit(cells, Y)
         assert model.feature_importances_.tolist() == [0, 1] and model.leaf_values_.tolist() == [0, 2, 8]
         assert odtc.OptimalTreeRegressor(0, **words).fit(cells, Y).feature_importances_.tolist() == [0, 0]
+        with pytest.raises(ValueError, match="not fitted"):
+            _ = odtc.OptimalTreeRegressor(1, **words).feature_importances_
+        with pytest.warns(UserWarning, match="column-vector"):
+            assert model.fit(X, Y[:, None]).predict(X).tolist() == Y.tolist()
+        # The first column parts 0 from 6, the second 6 from 8: the error goes from one answer to two, to three.
+        cells, numbers = np.array([[0.0, 0], [0, 0], [1, 0], [1, 0], [1, 1], [1, 1]]), np.array([0.0, 0, 6, 6, 8, 8])
+        model.fit(cells, numbers)
+        parts = [numbers, numbers[:2], numbers[2:]]
+        power = 1 if words else 2
+        every, none, right = (
+            (abs(part - (np.median(part) if words else part.mean())) ** power).sum() for part in parts
+        )
+        assert none == 0 and model.feature_importances_ == pytest.approx([1 - right / every, right / every])
     with pytest.raises(ValueError, match="criterion"):
         odtc.OptimalTreeRegressor(1, criterion="odd").fit(X, Y)
     weight = np.array([1.0, 1, 1, 1, 1, 1, 1, 9])

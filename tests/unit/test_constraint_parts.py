@@ -1,0 +1,277 @@
+"""The parts of constraints alone: sets of tests, whole numbers, groups, shares, repairs, against their definitions."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from odtc.algorithms.constrained.constrained_problem import TooLarge
+from odtc.data.dataset import Dataset, Feature
+from odtc.errors import ChoiceError
+from odtc.problem.constraints.arguments import MOST_PIECES, readings
+from odtc.problem.constraints.constraint import broken, built, complete, mended, parse
+from odtc.problem.constraints.groups import MANY, carrying, example_of, groups, members, rarest, regrouped
+from odtc.problem.constraints.proportions import at_least, at_most
+from odtc.problem.constraints.rates import fraction_of, lacking, part
+from odtc.problem.constraints.search_terms import subsets_of
+from odtc.problem.constraints.search_units import settled_price, whole
+from odtc.problem.constraints.terms import Terms
+from odtc.trees.heap_tree import HeapTree, settle
+from odtc.workflow import pipeline
+
+
+def people(**words) -> Dataset:
+    """Twelve rows: a number, a level, a number that is always 1, and a column that is no feature."""
+    number, level = np.array([0, 0, 1, 1, 2, 2, 3, 3, np.nan, 0, 1, 2]), np.array([0, 1, 2] * 4)
+    side = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0, 1, np.nan, np.nan])
+    return Dataset(
+        "d",
+        np.column_stack([number, level, np.ones(12)]).astype(float),
+        np.array([0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0, 0], np.int32),
+        (Feature("n", "numeric"), Feature("c", "categorical", ("u", "v", "w")), Feature("one", "numeric")),
+        ("no", "yes"),
+        np.where(np.arange(12) < 6, 1.0, 2.0),
+        missing="separate",
+        aside=(Feature("side", "categorical", ("p", "q")),),
+        aside_X=side[:, None],
+        **words,
+    )
+
+
+def test_the_sets_of_tests_are_those_that_the_constraints_allow():
+    """Of drawn limits on groups of tests and columns that are apart: a set of tests lies in one of the subsets if and
+    only if it keeps all that is not left to be checked."""
+    kept = 0
+    for seed in range(250):
+        random = np.random.default_rng(seed)
+        n = int(random.integers(2, 6))
+        kinds = [np.arange(n), np.sort(random.integers(0, 3, n)), np.zeros(n, int)]
+        kinds = [np.unique(kind, return_inverse=True)[1].reshape(-1) for kind in kinds]
+        found = [
+            Terms(groups=(kinds[random.integers(3)], int(random.integers(1, 4)))) for _ in range(random.integers(0, 3))
+        ]
+        for _ in range(random.integers(0, 3)):
+            side = random.integers(-1, 2, n)  # of the one kind, of none, of the other
+            if (side > 0).any() and (side < 0).any():
+                found.append(Terms(apart=((side > 0, side < 0),)))
+        column, subsets, relaxed = subsets_of(found, n, 3)
+        heeded = [terms for terms in found if not any(terms is late for late in relaxed)]
+        kept += len(heeded)
+
+        def keeps(some, heeded=heeded):
+            return all(
+                (not terms.groups or len(set(terms.groups[0][some].tolist())) <= terms.groups[1])
+                and not any(one[some].any() and other[some].any() for one, other in terms.apart)
+                for terms in heeded
+            )
+
+        for chosen in product([False, True], repeat=n):
+            some = np.array(chosen)
+            held = True if column is None else any(subset[column[some]].all() for subset in subsets)
+            assert held == keeps(some), (seed, chosen)
+    assert kept > 200
+
+
+def test_numbers_are_whole_at_the_least_scale_or_refused():
+    for values, found, scale in (
+        ([1.0, -3.0], [1, -3], 1),
+        ([0.5, 1.0], [1, 2], 2),
+        ([1 / 3, 0.25], [4, 3], 12),
+        ([0.1 + 1e-12, 1.0], [1, 10], 10),
+        ([], [], 1),
+        ([1e-6], [1], 10**6),
+        ([2.0**51], [2**51], 1),
+    ):
+        got, by = whole(np.array(values))
+        assert (got.tolist(), by, got.dtype) == (found, scale, np.int64)
+    for values in ([2**0.5 / 10**6], [1 / 999983, 1 / 7], [1e-7]):
+        with pytest.raises(TooLarge, match="no fractions of numbers up to a million"):
+            whole(np.array(values))
+    least = int(2.0**50) // 1000
+    assert settled_price(Fraction(1, 3), least) == Fraction(1, 3) and settled_price(Fraction(1, 1009), 0) > 0
+    assert settled_price(Fraction(333333, 10**6), least) == Fraction(1, 3)
+    with pytest.raises(TooLarge, match="too many digits"):
+        settled_price(Fraction(333333, 10**6), least * 2)
+
+
+def test_a_repair_by_labels_changes_no_leaf_that_holds_enough():
+    """Leaves of 1, 2 and 3 rows of "yes": of at least 2 the first alone is told otherwise."""
+    cells, y = np.repeat([0.0, 1, 2], [2, 4, 5]), np.array([0, 1, 0, 1, 1, 1, 1, 1, 1, 0, 0], np.int32)
+    y[5] = 0
+    dataset = Dataset("d", cells[:, None], y, (Feature("n", "numeric"),), ("no", "yes"), np.ones(11))
+    for least, labels in ((0, [1, 1, 1]), (1, [1, 1, 1]), (2, [0, 1, 1]), (3, [0, 0, 1]), (4, [0, 0, 0])):
+        problem = pipeline.pose(dataset, "flowoct", 2, constraints=(f"leaf_class_rows[yes] >= {least}",))
+        test, label = np.full(8, -1, np.int32), np.full(8, -1, np.int32)
+        cuts = np.argsort([split.threshold for split in problem.encoded.tests])
+        test[1], test[3], label[2], label[6], label[7] = cuts[0], cuts[1], 1, 1, 1
+        found = mended(problem, HeapTree(test, label))
+        assert not broken(problem, found)
+        said = found.label[found.reach(problem.encoded.X)][problem.encoded.row_of]
+        assert [int(said[cells == c][0]) for c in (0, 1, 2)] == labels
+        (given,) = problem.constraints
+        assert given.holds(given.module.value(problem.encoded, given, found))
+
+
+def test_a_repair_of_answers_takes_the_cheapest_label():
+    """A tree of three leaves that recalls nothing: of the leaves that mend it the cheapest is told otherwise, and one
+    leaf is left if no leaf does."""
+    cells = np.repeat([0.0, 1, 2], [6, 6, 6])
+    y = np.array([1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0], np.int32)
+    dataset = Dataset("d", cells[:, None], y, (Feature("n", "numeric"),), ("no", "yes"), np.ones(18))
+    for text, labels in (
+        ("recall[yes] >= 0.1", [0, 1, 0]),  # three rows more, and none is lost
+        ("recall[yes] >= 0.5", [0, 1, 0]),
+        ("recall[yes] >= 0.6", [1, 1, 0]),
+        ("recall[yes] >= 0.9", [1, 1, 1]),
+        ("recall[no] >= 0.9", [0, 0, 0]),
+    ):
+        problem = pipeline.pose(dataset, "flowoct", 2, constraints=(text,))
+        test, label = np.full(8, -1, np.int32), np.full(8, -1, np.int32)
+        cuts = np.argsort([split.threshold for split in problem.encoded.tests])
+        test[1], test[3], label[2], label[6], label[7] = cuts[0], cuts[1], 0, 0, 0
+        found = mended(problem, HeapTree(test, label))
+        assert not broken(problem, found)
+        said = found.label[found.reach(problem.encoded.X)][problem.encoded.row_of]
+        assert [int(said[cells == c][0]) for c in (0, 1, 2)] == labels, text
+
+
+@pytest.mark.parametrize("form", ["flowoct", "binoct", "dpflow", "oct"])
+def test_a_column_without_tests_is_apart_from_nothing(form):
+    dataset = replace(people(), y=people().y)
+    for text in ("never_together[n,one]", "never_together[one,n]", "never_together[n,c,one]", "features <= 1"):
+        problem = pipeline.pose(dataset, form, 2, constraints=(text,))
+        assert not any(2 in test.features for test in problem.encoded.tests)
+        model = built(problem)
+        test, label = np.full(8, -1, np.int32), np.full(8, -1, np.int32)
+        of = [split.features[0] for split in problem.encoded.tests]
+        test[1], label[2], label[3] = of.index(0), 0, 1
+        heap = settle(test, problem.encoded, label)
+        heap = problem.module.trimmed(problem, heap)
+        point = complete(problem, model, heap)
+        assert len(point) == model.n_cols and not broken(problem, heap)
+        rows = model.A @ point
+        assert (rows <= model.row_upper + 1e-9).all() and (rows >= model.row_lower - 1e-9).all()
+        sums = [block for block in model.rows if block.name.startswith("distinct")]
+        for block in sums:  # whole columns are an equation: all that may be held are
+            at = slice(block.start, block.stop)
+            assert (model.row_upper[at] >= model.row_lower[at]).all() and model.row_upper[at].max() <= 2
+
+
+def test_groups_of_rows_by_their_words():
+    encoded = pipeline.pose(people(), "flowoct", 1).encoded
+    told = people()
+    for text, names, sizes in (
+        ("side", ["p", "q", "missing"], [5, 5, 2]),
+        ("c", ["u", "v", "w"], [4, 4, 4]),
+        ("c:u", ["u", "the others", "missing"], [4, 8, 0]),
+        ("c:u| w", ["u|w", "the others", "missing"], [8, 4, 0]),
+        ("n<=1", ["n<=1", "n>1", "missing"], [6, 5, 1]),
+        ("n<=0.5", ["n<=0.5", "n>0.5", "missing"], [3, 8, 1]),
+        ("side:p", ["p", "the others", "missing"], [5, 5, 2]),
+    ):
+        of, called = members(told, text)
+        assert called == names and np.bincount(of, minlength=3).tolist() == sizes, text
+        found = groups(encoded, text)
+        weight = [told.weight[of == g].sum() for g in range(3)]
+        assert found.weight.sum(axis=0).tolist() == [w for w in weight if w]
+        assert found.names == tuple(name for name, w in zip(names, weight) if w)
+        assert groups(carrying(encoded, [text]), text) == found and regrouped(encoded, [text]).groups == (found,)
+    for text, words in (
+        ("sid", "no column 'sid'.*side"),
+        ("c:x", "levels of the column 'c', got 'x'"),
+        ("c<=1", "a column of numbers"),
+        ("n<=x", "a column of numbers"),
+        ("one", "two groups of rows or more"),
+        ("n<=9", None),
+    ):
+        if words is None:
+            assert groups(encoded, text).names == ("n<=9", "missing")
+            continue
+        with pytest.raises(ChoiceError, match=words):
+            groups(encoded, text)
+    bare = replace(encoded, dataset=None)
+    with pytest.raises(ChoiceError, match=r"the manifest knows \(none\), got 'side'"):
+        groups(bare, "side")
+    with pytest.raises(ChoiceError, match=r"the manifest knows \(c\), got 'side'"):
+        groups(replace(carrying(encoded, ["c"]), dataset=None), "side")
+    assert example_of(encoded) == "side" and example_of(bare) == "COLUMN" and rarest(encoded) == "yes"
+    assert example_of(replace(carrying(encoded, ["c"]), dataset=None)) == "c"
+    numbers = np.arange(60.0)
+    for n, text in ((MANY, "x"), (MANY + 1, "x<=25")):
+        plain = Dataset(
+            "d", numbers[:n, None], (numbers[:n] > 5).astype(np.int32), (Feature("x", "numeric"),), "ab", np.ones(n)
+        )
+        many = pipeline.pose(plain, "flowoct", 1).encoded
+        assert example_of(many) == text
+        if n > MANY:
+            with pytest.raises(ChoiceError, match="at most 50 groups.*51 different numbers"):
+                groups(many, "x")
+        else:
+            assert len(groups(many, "x").names) == MANY
+    assert rarest(replace(encoded, weight=np.where(encoded.y == 1, 0.0, encoded.weight))) == "no"
+    found = groups(encoded, "c")
+    assert found != "c" and found != replace(found, text="d") and found != replace(found, names=("a", "b", "c"))
+    assert found != replace(found, weight=found.weight * 2) and not found.weight.flags.writeable
+
+
+def test_shares_of_rows():
+    encoded = pipeline.pose(people(), "flowoct", 1).encoded
+    given = parse("recall[yes] >= 0.3", encoded)
+    assert fraction_of(given) == Fraction(3, 10)
+    assert fraction_of(replace(given, bound=1 / 3)) == Fraction(1, 3)
+    odd = 0.123456789012
+    assert fraction_of(replace(given, bound=odd)) == Fraction(replace(given, bound=odd).limit)
+    inside = np.array([True, False])
+    assert lacking(given, inside).tolist() == [3 - 10, 3]
+    assert lacking(replace(given, bound=odd), inside) == pytest.approx([odd - 1, odd])
+    yes, none = encoded.y == 1, np.zeros(encoded.n_rows, bool)
+    assert part(encoded, yes, yes) == 1 and part(encoded, yes, none) == 0 and np.isnan(part(encoded, none, yes))
+    assert part(encoded, ~none, yes) == encoded.weight[yes].sum() / encoded.weight.sum()
+    (above,), (below,) = at_least(yes, ~yes, 0.25, "x").shares, at_most(yes, yes, 0.25, "x").shares
+    assert (at_least(yes, yes, 0.25, "x").upper, at_most(yes, yes, 0.25, "x").upper) == (-0.25, 0.25)
+    assert (above.coef, above.value, below.coef, below.value) == (-1, 0, 1, 1)
+    assert at_most(none, yes, 0.25, "x").shares[0].value == 0
+    for text, words in (
+        ("recall[yes] >= 40", "write 0.4 for 40 %"),
+        ("recall[yes] >= 1.5", "write 0.015 for 1.5 %"),
+        ("recall[yes] >= 100", "write 1 for 100 %"),
+        ("recall[yes] >= 101", r"between 0 and 1, got 'recall\[yes\] >= 101'; write for example 'recall\[yes\] >= "),
+        ("recall[yes] >= -1", r"between 0 and 1, got 'recall\[yes\] >= -1'; write for example 'recall\[yes\] >= "),
+        ("recall[yess] >= 0.5", "yes"),
+        ("recall >= 0.5", r"write for example 'recall\[yes\] >= 0.5'"),
+        ("recall[yes,no] >= 0.5", r"expected recall\[CLASS\]"),
+        ("equal_opportunity[group=c:u,positive=oui] <= 0.1", "expected a class of"),
+        ("equal_opportunity[positive=yes] <= 0.1", "write for example"),
+    ):
+        with pytest.raises(ChoiceError, match=words):
+            parse(text, encoded)
+    assert parse("recall[yes] >= 0", encoded).bound == 0 and parse("recall[yes] >= 1", encoded).bound == 1
+    lone = pipeline.pose(replace(people(), y=(people().X[:, 1] == 0).astype(np.int32)), "flowoct", 1).encoded
+    with pytest.raises(ChoiceError, match="two groups with rows of the class 'yes'.*got u"):
+        parse("equal_opportunity[group=c,positive=yes] <= 0.1", lone)
+    with pytest.raises(ChoiceError, match="two groups with rows of other classes than 'no'.*got u"):
+        parse("predictive_equality[group=c,positive=no] <= 0.1", lone)
+
+
+def test_the_readings_of_arguments():
+    encoded = pipeline.pose(people(), "flowoct", 1).encoded
+    names = tuple(replace(f, name=name) for f, name in zip(encoded.features, ("a,b", "c", "d")))
+    odd = replace(encoded, features=names, classes=("x,y", "no"), dataset=None)
+
+    def read(text):
+        return list(readings(text, odd))
+
+    assert read("") == [()] or read("")[0] == ()
+    assert read("a,b")[:2] == [("a", "b"), ("a,b",)] and read("a, c ")[0] == ("a", "c")
+    assert read('"a,b",c')[0] == ("a,b", "c") and ("a,b", "c") in read("'a,b',c") and ("c", "a,b") in read("c,'a,b'")
+    assert ("positive=x,y",) in read("positive='x,y'") and ("positive=x,y",) in read("positive=x,y")
+    assert ("group=a,b", "positive=x,y") in read("group=a,b,positive=x,y")
+    assert ("group=a,b<=2", "positive=no") in read("group=a,b<=2,positive=no")
+    assert ("it's",) in read("'it''s'") and ("true",) in read("True") and ("c", "false") in read("c,False")
+    assert ("Trueish",) == read("Trueish")[0] and len(read("Trueish")) == 1
+    assert ("a,b", "a,b") in read("a,b,a,b") and len(read("a,b,a,b")) == len(set(read("a,b,a,b")))
+    assert len(read(",".join(["c"] * MOST_PIECES))) == 1 and len(read(",".join(["c"] * (MOST_PIECES + 1)))) == 1
+    long = ",".join(["a", "b"] * (MOST_PIECES // 2))
+    assert len(read(long)) == 2 and len(read(long + ",c")) == 1
