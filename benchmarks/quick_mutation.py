@@ -3,12 +3,14 @@
     python -m benchmarks.quick_mutation odtc/verification/against_file.py tests/unit/test_file_rules.py …
 
 Each change is put in the place of the code of the live functions, and the tests run until one fails, the one that saw
-the last change first. A test may take `tmp_path` and what it is parametrized with; others, and tests of hypothesis, are
-left out, and so are those that fail unchanged. No fork, no pytest: a change takes what the tests take, some hundredths
-of a second. What a change leaves behind (caches, files) may be seen by the next: benchmarks.mutation is without that.
+the last change first. A test may take `tmp_path`, `monkeypatch` and what it is parametrized with; others, and tests of
+hypothesis, are left out, and so are those that fail unchanged. No fork, no pytest: a change takes what the tests take,
+some hundredths of a second. What a change leaves behind (caches, files) may be seen by the next: benchmarks.mutation is
+without that.
 """
 
 import argparse
+import contextlib
 import gc
 import importlib
 import inspect
@@ -21,6 +23,8 @@ import time
 import warnings
 from pathlib import Path
 from types import CodeType, FunctionType
+
+import pytest
 
 from benchmarks.mutation import ROOT, listed, row
 from benchmarks.single_changes import Source
@@ -37,7 +41,7 @@ def _ended(*_) -> None:
 
 
 def cases_of(module) -> list[tuple[FunctionType, dict]]:
-    """The tests of a module as (function, arguments); `tmp_path` is given when it is called."""
+    """The tests of a module as (function, arguments); `tmp_path` and `monkeypatch` are given when it is called."""
     found = []
     for name, test in vars(module).items():
         marks = getattr(test, "pytestmark", [])
@@ -51,7 +55,7 @@ def cases_of(module) -> list[tuple[FunctionType, dict]]:
             values = [getattr(v, "values", v) if hasattr(v, "marks") else v for v in mark.args[1]]
             rows = [tuple(v) if len(names) > 1 or hasattr(v, "marks") else (v,) for v in values]
             calls = [call | dict(zip(names, given)) for call in calls for given in rows]
-        if not set(inspect.signature(test).parameters) - set(calls[0] if calls else {}) - {"tmp_path"}:
+        if not set(inspect.signature(test).parameters) - set(calls[0] if calls else {}) - {"tmp_path", "monkeypatch"}:
             found += [(test, call) for call in calls]
     return found
 
@@ -59,11 +63,13 @@ def cases_of(module) -> list[tuple[FunctionType, dict]]:
 def passes(test: FunctionType, call: dict, seconds: float) -> bool:
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
-        if "tmp_path" in inspect.signature(test).parameters:
-            with tempfile.TemporaryDirectory() as folder:
-                test(**call, tmp_path=Path(folder))
-        else:
-            test(**call)
+        with contextlib.ExitStack() as stack:
+            given, wanted = dict(call), inspect.signature(test).parameters
+            if "tmp_path" in wanted:
+                given["tmp_path"] = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            if "monkeypatch" in wanted:
+                given["monkeypatch"] = stack.enter_context(pytest.MonkeyPatch.context())
+            test(**given)
     except BaseException as problem:
         if isinstance(problem, KeyboardInterrupt):
             raise

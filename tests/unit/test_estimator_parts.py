@@ -1,18 +1,26 @@
 """The parts of the estimators alone, each at its edges: units, rows that count, limits, refusals, figures, checks."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 
 import odtc
 from odtc.data.task import TASKS
+from odtc.errors import DataError, ModelError, SolverError
 from odtc.estimators import units
 from odtc.estimators.cost_complexity import Corner, envelope, price_of_branch_node
 from odtc.estimators.leaf_alone import checks_alone, labels_that_keep, same
+from odtc.estimators.tree_estimator import _dense
 from odtc.estimators.units import in_unit, unit_of
+from odtc.model.feasibility import Check
+from odtc.model.solution import Solution, Termination
 from odtc.trees.tree import Leaf, Tree
+from odtc.workflow import pipeline
 
 X = np.arange(8.0)[:, None]
 Y = np.array([0.0, 0, 0, 2, 2, 8, 8, 8])
@@ -452,3 +460,91 @@ def test_rows_that_nothing_tells_apart_are_one_leaf():
             assert all(check.passed for check in model.verify(cells, y))
     for make, words, y in (*TASK_CASES, (odtc.OptimalTreeClassifier, {}, LABELS)):
         assert make(1, **words).fit(X[:1], y[:1]).model_ is None  # of one row there is nothing to tell
+
+
+def test_columns_are_named_by_their_names_and_places_alone():
+    words = np.array([0.0, 1, 2, 0, 1, 2, 0, 1])
+    cells, y = np.column_stack([words, X[:, 0]]), (words == 1).astype(int)
+    for given in ([0], ["x0"], [np.int64(0)], {"x0"}):
+        model = odtc.OptimalTreeClassifier(1, categorical_features=given).fit(cells, y)
+        assert [feature.kind for feature in model.features_] == ["categorical", "numeric"]
+        assert model.predict(cells).tolist() == y.tolist() and model.objective_ == 0
+    for given in ([2], [-1], [True], [1.0], ["x2"], ["0"], [None], "x0"):
+        with pytest.raises(ValueError, match="categorical_features"):
+            odtc.OptimalTreeClassifier(1, categorical_features=given).fit(cells, y)
+
+
+def test_a_share_of_few_rows_is_one_row_at_least():
+    model = odtc.OptimalTreeClassifier(1, min_samples_leaf=0.01)
+    assert [model._fewest(n) for n in (0, 1, 100, 101)] == [1, 1, 1, 2]
+    assert odtc.OptimalTreeClassifier(1, min_samples_leaf=7)._fewest(3) == 7
+
+
+def test_a_seed_is_drawn_of_the_random_state():
+    for state in (5, np.random.RandomState(5)):
+        model = odtc.OptimalTreeClassifier(1, random_state=state)
+        assert model._seed() == np.random.RandomState(5).randint(2**31 - 1) > 0
+    assert odtc.OptimalTreeClassifier(1)._seed() == 0
+
+
+def test_whole_numbers_that_are_one_as_doubles_are_refused():
+    large = np.array([[2**53], [2**53 + 1]] * 4)
+    with pytest.raises(DataError, match="9007199254740993"):
+        odtc.OptimalTreeClassifier(1).fit(large, LABELS)
+    assert odtc.OptimalTreeClassifier(1).fit(large - 1 - 2**52, np.arange(8) % 2).objective_ == 0
+
+
+def test_what_is_not_sparse_stays_as_it_is():
+    frame = pd.DataFrame({"a": X[:, 0], "b": list("pqpqpqpq")})
+    for given in (frame, frame["a"], X, X.tolist()):
+        assert _dense(given) is given
+    mixed = frame.assign(a=pd.arrays.SparseArray(X[:, 0]))
+    assert str(_dense(mixed).dtypes["a"]) == "float64" and _dense(mixed)["b"] is not None
+    with pytest.raises(
+        ModelError, match=r"the sparse matrix of shape \(10000000, 1000000\) .*take fewer rows or columns"
+    ):
+        _dense(csr_array((10**7, 10**6)))
+    assert _dense(csr_array(np.eye(2))).tolist() == [[1, 0], [0, 1]]
+
+
+def test_a_leaf_alone_takes_the_parameters_of_its_model():
+    """Those of dpflow, of another model that is named, and of one that rows may be moved in."""
+    for words in (
+        {"params": {"tail": "0"}},
+        {"model": "flowoct", "params": {"lambda": 0.25}},
+        {"params": {"robust": "1", "lambda": 0.25}},
+    ):
+        found = odtc.OptimalTreeClassifier(0, **words).fit(X, LABELS)
+        assert found.objective_ == found.bound_ == 4 * (0.75 if "lambda" in words["params"] else 1)
+    with pytest.raises(ValueError, match="tail"):
+        odtc.OptimalTreeClassifier(0, model="flowoct", params={"tail": "0"}).fit(X, LABELS)
+
+
+def test_a_run_that_a_limit_ended_warns_and_one_that_fails_a_check_is_refused(monkeypatch):
+    plain = odtc.OptimalTreeClassifier(1).fit(X, LABELS)
+    problem = pipeline.pose(plain._training_rows(X, LABELS, None), "dpflow", 1)
+    ended = Solution(None, Termination.TIME_LIMIT, 3.0, 0.0, 1.0, "odtc")
+    done = SimpleNamespace(
+        problem=problem,
+        tree=plain.tree_,
+        solution=ended,
+        proof=SimpleNamespace(objective=1.0, bound=0.5),
+        verified=True,
+        fewest_leaves=None,
+        fewest_columns=True,
+    )
+    monkeypatch.setattr("odtc.workflow.run.run", lambda spec, dataset: done)
+    for limit, words in (
+        (None, "the time limit of the model's own search came"),
+        (2.5, "the time limit of 2.5 s came"),
+    ):
+        with pytest.warns(
+            ConvergenceWarning, match=f"{words} before the proof: the tree costs 1, the best bound is 0.5"
+        ):
+            model = odtc.OptimalTreeClassifier(1, time_limit=limit).fit(X, LABELS)
+        assert (model.objective_, model.bound_, model.status_, model.is_optimal_) == (1, 0.5, "time_limit", False)
+        assert (model.fewest_leaves_, model.fewest_columns_) == (False, True)
+    done.solution, done.verified = replace(ended, termination=Termination.OPTIMAL), False
+    done.decoded = SimpleNamespace(checks=[Check("one", True, "fine"), Check("two", False, "3 is no 4")])
+    with pytest.raises(SolverError, match=r"'odtc' gave a point that fails the check 'two' \(3 is no 4\); try another"):
+        odtc.OptimalTreeClassifier(1).fit(X, LABELS)
