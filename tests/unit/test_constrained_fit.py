@@ -261,6 +261,42 @@ def test_the_bound_before_a_constrained_search_holds_at_any_limit(seed, seconds)
     assert seconds < 60 or found.bound == pytest.approx(best.bound)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_left_of_a_limit_raises_the_bound(seed, monkeypatch):
+    """A search over some thresholds ended before its limit with bound 0: the one without the constraints goes on."""
+    from odtc.base import deadline
+    from odtc.errors import TimeLimitReached
+    from odtc.formulations.dpflow import threshold_search
+    from odtc.formulations.dpflow.searched import Searched
+
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3)).round(1)
+    y = (X[:, 0] * X[:, 1] + rng.normal(size=40) > 0).astype(np.int32)
+    data = Dataset("rest", X, y, tuple(Feature(name, NUMERIC) for name in "abc"), ("no", "yes"), np.ones(40))
+    words = {"constraints": ("recall[yes] >= 0.9", f"leaf_rows >= {1 + seed}"), "encoding": "auto"}
+    best = odtc.fit(data, "dpflow", 3, **words)
+    optimum = best.facts["objective"]
+    problem = pipeline.pose(data, "dpflow", 3, fitting=True, **words)
+    left, told = iter(()), []
+
+    def looked(self):
+        if next(left, None) is None:
+            raise TimeLimitReached("ended by the test")
+
+    monkeypatch.setattr(threshold_search.ThresholdSearch, "_check", looked)
+    with deadline.within(60):
+        bounds = [constrained.floor_of(problem, None)[1]]
+        found = Searched(best.decoded.heap, 0.0, False, 1, 1)
+        for moments in (*rng.integers(1, 60, 4), 10**9):
+            left = iter(range(moments))
+            found = constrained.raised(problem, found, told.append)
+            bounds.append(found.bound)
+    assert bounds == sorted(bounds) and all(bound <= optimum + 1e-9 for bound in (*bounds, *told))
+    free = odtc.fit(data, "dpflow", 3, encoding="auto", constraints=words["constraints"][1:]).facts["objective"]
+    assert bounds[-1] == pytest.approx(free) and free > 0
+    assert problem.module.objective(problem, found.heap) == pytest.approx(optimum)
+
+
 @pytest.mark.parametrize("moments", [0, 1, 20, 60])
 @pytest.mark.parametrize("few, depth", [(600, 3), (1, 2), (600, 4)])
 def test_an_interruption_keeps_what_the_search_has(moments, few, depth, monkeypatch):

@@ -12,13 +12,15 @@ sought. Groups are as large as what is asked for allows, and are parted if their
 half of a column of two ranks costs too little, the two sides of its only test are taken together.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 MARGIN = 2.5  # times the bound that is asked for, that the rows of a group cost as one leaf at least, at first
 MORE, LESS = 1.25, 0.98  # by which it grows if a group has to be parted, and falls if not
-LEAST = 1.2  # it falls no farther
+LEAST = 1.6  # it falls no farther: a tree of a group that costs little more than it may is refuted by long scans
+NEARLY = 0.95  # of what a group costs: a half that leaves so much of it is one of copies
 MEASURED = 2**14  # entries by which groups are chosen, at most
 OFTEN = 64  # halves of a group, between two looks at the clock
 AGAIN = 4  # a pass that shows less than this part of what is asked for ends
@@ -50,6 +52,7 @@ class CommonRows:
         self.saved = np.zeros((ranked.n, max(2, ranked.stride)), np.float32)  # by label, to measure sets of entries
         self.saved[np.arange(ranked.n), label] = np.abs(ranked.gain)
         self.margin: dict[int, float] = {}
+        self.halves = float((1 + (ranked.rank.max(axis=0, initial=0) > 1)).sum())
 
     def bound(self, height: int, need: int) -> int:
         """What the trees of this height for all entries cost at least; no more than `need` is sought."""
@@ -57,6 +60,24 @@ class CommonRows:
             return self.lower(self.search.root, height, need)
         finally:
             self.asked.note_bound(height, self.search.known(height).lower)
+
+    def most(self, height: int) -> int:
+        """About the greatest bound of the trees of this height for all entries that groups soon show."""
+        root = self.search.root
+        return int((root.leaf / 2 - self._fitted(root, height - 1)) / self.margin.get(height, MARGIN))
+
+    def work(self, height: int, need: int) -> float:
+        """About how many entries the trees of depth 2 have together that a bound of `need` takes, if a half of a column
+        holds every other entry of a half of another one."""
+        root = self.search.root
+        return self._work(float(root.n), root.leaf / max(1, root.n), height, need)
+
+    def _work(self, entries, each, height, need):
+        if height <= 2:
+            return entries
+        enough = self._fitted(self.search.root, height - 1) + self.margin.get(height, MARGIN) * need
+        together = min(self.halves, max(1.0, math.log2(max(1.0, entries * each / enough))))
+        return self.halves / together * self._work(entries / 2**together, each, height - 1, need)
 
     def lower(self, node, height: int, need: int) -> int:
         """What the trees of this height on a node of the search cost at least; no more than `need` is sought."""
@@ -88,7 +109,8 @@ class CommonRows:
                 group = parted.pop()
             else:
                 least = self.margin.setdefault(height, MARGIN) * need
-                group = _chosen(table, saved, np.flatnonzero(open_), least, self.asked.check)
+                fitted = self._fitted(node, height - 1)
+                group = _chosen(table, saved, np.flatnonzero(open_), least, fitted, self.asked.check)
                 open_[group] = False
             found = self._found(node, [halves[one] for one in group], entries, height - 1, need)
             if found.lower < need and len(group) > 1:
@@ -106,6 +128,13 @@ class CommonRows:
             if need < enough:
                 return known, []
         return need, groups
+
+    def _fitted(self, node, height) -> float:
+        """What rows cost as one leaf, about, that some tree of a height predicts without a loss whatever their labels
+        are: as many rows as it takes bits to say which tree it is."""
+        cuts = max(2, int((self.search.nodes.cuts(node)[0] - 1).sum()))
+        each = node.weight / max(1, node.n)
+        return each * (2**height - 1) * math.log2(cuts) / 2
 
     def _found(self, node, halves, entries, height, need) -> Group:
         for half in halves:
@@ -139,22 +168,25 @@ class CommonRows:
         return halves, entries
 
 
-def _chosen(table, saved, left, least, check):
+def _chosen(table, saved, left, least, fitted, check):
     """Which of the halves that are left are a group: together they hold entries that cost so much as one leaf, if more
-    than one half does; that which alone costs least is among them.
+    than one half does; that which alone costs least is among them. They cost that beyond what a tree may fit, too,
+    unless a half takes next to nothing away.
 
     Parameters
     ----------
     table : float32 (entries, halves), 1 where a half holds an entry
     saved : float32 (entries, labels)
     left : int64, numbers of the halves that are left
-    least : float
+    least, fitted : float
     check : called now and then; raises to end it
     """
     table = table[:, left]
     inside, group, free = np.ones(len(table), bool), [], np.ones(len(left), bool)
     sums = table.T @ saved  # of what each half holds of the entries that are inside
-    at = int((sums.sum(axis=1) - sums.max(axis=1)).argmin())
+    alone = sums.sum(axis=1) - sums.max(axis=1)
+    at = int(alone.argmin())
+    cost = alone[at]  # of what is inside, as one leaf
     while True:
         group.append(int(left[at]))
         free[at] = False
@@ -168,7 +200,8 @@ def _chosen(table, saved, left, least, check):
             sums = table[inside].T @ saved[inside]
         costs = np.where(free, sums.sum(axis=1) - sums.max(axis=1), -1.0)
         at = int(costs.argmax())
-        if costs[at] < max(1.0, least):
+        if costs[at] < max(1.0, min(least + fitted, max(least, NEARLY * cost))):
             return group
+        cost = costs[at]
         if len(group) % OFTEN == 0:
             check()

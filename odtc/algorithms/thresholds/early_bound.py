@@ -10,7 +10,6 @@ rising parts are shown one after the other. Rows that the sides of many tests ha
 (odtc.algorithms.thresholds.common_rows): their bound is a small one, but there soon.
 """
 
-import math
 import time
 from contextlib import contextmanager, suppress
 
@@ -26,7 +25,11 @@ EASY = 8  # this part of the cost is asked for without a limit
 SMALL = 64  # least losses that the best tree costs at least, so that bounds are asked for without a limit
 PATIENCE = 3  # times the trees of depth 2 that one cut of each column takes, without a limit
 FEW = 2000  # trees of depth 2 for the bound by common rows without a limit, at most
-GROWS = 4  # times the bound by common rows is what is asked for next, and what that takes at least, about
+GROWS = 4  # times the bound by common rows is what is asked for next, without a limit
+RAISED = 2, 16  # times that bound at least and at most with a limit
+SURE = 0.7  # of the time that is left: what is expected to take more is not begun
+QUICK = 1e-9  # seconds for an entry and two columns of a tree of depth 2 at least: its middle cuts
+HARD = 3.0  # times what is expected, for a bound that is about what one half of a column shows
 
 
 class _Enough(Exception):
@@ -51,6 +54,7 @@ class EarlyBound:
         self.common = CommonRows(search)
         self.ended = False  # whether common rows show no more
         self.slow = False  # whether they would, but not in the time that is left
+        self.rate = 0.0  # seconds that they took for each entry of a tree of depth 2
 
     def by_common_rows(self, timed: bool) -> None:
         """The bound by rows that the sides of many tests have in common; with a limit (`timed`) as far as it goes."""
@@ -58,14 +62,15 @@ class EarlyBound:
             return
         try:
             with _at_most(self.search, None if timed else min(FEW, self.patience)):
-                taken, self.slow = 0.0, False
+                self.slow = False
                 while not self.ended and (lower := self.search.lower(self.height)) < self._most():
-                    self.slow = GROWS * taken > deadline.time_share(math.inf)
+                    asked = self._next(lower)
+                    self.slow = asked is None
                     if self.slow:
                         break
-                    asked, began = min(max(self.least, GROWS * lower), self._most()), time.monotonic()
+                    work, began = self.common.work(self.height, asked), time.monotonic()
                     self.ended = self.common.bound(self.height, asked) < asked
-                    taken = time.monotonic() - began
+                    self.rate = (time.monotonic() - began) / max(1.0, work)
         except _Enough:
             self.ended = True
 
@@ -76,6 +81,31 @@ class EarlyBound:
         if timed or self._most() >= SMALL * self.least:
             args = (1, None) if timed else (EASY, self.patience)
             _rise(self.search, self.height, self._most(), self.least, *args)
+
+    def _next(self, lower: int) -> int | None:
+        """The bound by common rows to ask for next: without a limit GROWS times the one before; else the greatest that,
+        as long as the one before took for each entry, takes no more than SURE of the time that is left; None if none
+        does."""
+        left, most = deadline.seconds_left(), self._most()
+        if not (lower and self.rate) or left is None:
+            if left is not None and not lower and self._never_in(left):
+                return None
+            return min(max(self.least, GROWS * lower), most)
+        soon, found = self.common.most(self.height), None
+        asked, top = min(RAISED[0] * lower, most), min(max(soon, GROWS * lower), RAISED[1] * lower, most)
+        while asked <= top:
+            hard = HARD if asked > soon else 1.0
+            if hard * self.rate * self.common.work(self.height, asked) < SURE * left:
+                found = asked
+            asked = max(asked + self.least, int(STEP * asked))
+        return found
+
+    def _never_in(self, seconds: float) -> bool:
+        """Whether the first pass takes longer, however quick the machine."""
+        ranked = self.search.ranked
+        if ranked.by_tests:
+            return False
+        return QUICK * len(ranked.columns) ** 2 * self.common.work(self.height, self.least) > seconds
 
     def _most(self):
         return min(self.need, self.search.known(self.height).upper)

@@ -50,7 +50,7 @@ TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
 PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discrete Dynamic Programming"
 
 # Of the time that is left, and seconds, for a search without the sums; the second part if it soon ends.
-FREE, FREE_MOST = (0.3, 0.6), 60.0
+FREE, FREE_MOST = (0.4, 0.6), 60.0
 ANY_COST = True
 MOMENTS = True
 KEEPS = (*states.ROWS, *kinds())  # without states that remember
@@ -190,16 +190,7 @@ def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.
     if moments.by_moments(problem) or moments.of_medians(problem):
         return moments.search(problem, start, progress)
     if _under_constraints(problem) and not threshold_search.by_ranks(problem):
-        from odtc.formulations.dpflow import constrained
-
-        start = constrained.at_once(problem, start)
-        start, multipliers = constrained.first(problem, start)
-        if constrained.needs_floor(problem):
-            part = FREE[problem.topology.depth <= constrained.SOON]
-            with deadline.within(deadline.time_share(FREE_MOST, part)):
-                heap, below = constrained.floor_of(problem, multipliers)
-            start, floor = constrained.cheaper(problem, heap, start), max(floor, below)
-        return constrained.search(problem, start, progress, floor)
+        return _search_constrained(problem, start, progress, floor)
     try:
         found = threshold_search.search(problem, start, progress)
     except (TimeLimitReached, KeyboardInterrupt) as end:  # while its arrays were made
@@ -209,6 +200,27 @@ def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.
             deadline.end_soon()
         found = Searched(start, 0.0, False, 1, 1, "no search was begun", interrupted=stopped)
     return replace(found, bound=max(found.bound, floor))
+
+
+def _search_constrained(problem: Problem, start: HeapTree | None, progress, floor: float) -> Searched:
+    """Trees first, then a bound without the constraints where the search has it late, then the search; what that leaves
+    of a limit is for the bound."""
+    from odtc.formulations.dpflow import constrained
+
+    def tell(bound: float) -> None:
+        paid = None if start is None else constrained.paid_by(problem, start)
+        progress(max(floor, bound), paid, "a bound without the constraints")
+
+    start = constrained.at_once(problem, start)
+    start, multipliers = constrained.first(problem, start)
+    if constrained.needs_floor(problem):
+        part = FREE[problem.topology.depth <= constrained.SOON]
+        with deadline.within(deadline.time_share(FREE_MOST, part)):
+            heap, below = constrained.floor_of(problem, multipliers, tell)
+        start, floor = constrained.cheaper(problem, heap, start), max(floor, below)
+    found = constrained.search(problem, start, progress, floor)
+    start = found.heap
+    return constrained.raised(problem, found, tell)
 
 
 def frontier(problem: Problem, varied) -> list[Searched] | None:

@@ -50,6 +50,7 @@ class Posed:
     def __init__(self, problem: Problem):
         self.problem: SearchProblem | None = None
         self.search: Engine | None = None
+        self.free: threshold_search.BoundSearch | None = None  # without the constraints
         self._shallower: dict[int, Engine] = {}
         try:
             self.problem = posed = search_problem(problem)
@@ -140,30 +141,61 @@ def cheaper(problem: Problem, heap: HeapTree | None, known: HeapTree | None) -> 
     """The tree of a lower objective, the known one of equals."""
     if heap is None or known is None:
         return heap if known is None else known
-    return heap if problem.module.objective(problem, heap) < problem.module.objective(problem, known) else known
+    return heap if paid_by(problem, heap) < paid_by(problem, known) else known
 
 
-def floor_of(problem: Problem, multipliers: np.ndarray | None) -> tuple[HeapTree | None, float]:
+def paid_by(problem: Problem, heap: HeapTree) -> float:
+    """The objective of a tree."""
+    return problem.module.objective(problem, heap)
+
+
+def floor_of(
+    problem: Problem, multipliers: np.ndarray | None, tell: Callable[[float], None] = lambda bound: None
+) -> tuple[HeapTree | None, float]:
     """(a tree to start from, what no tree costs less than) by searches without the constraints, until the deadline of
     this context. One leaves them out but for the rows of leaves; the other, with the multipliers of a search over few
     tests, prices their sums. The latter's bound is higher once it has ended, which depth 2 soon has, and lower before:
-    what the sums allow is taken off."""
+    what the sums allow is taken off. `tell` is called with bounds as they rise."""
     posed = problem.derived(Posed).problem
     priced = multipliers is not None and multipliers.any()
     if priced and posed.arrays.depth <= SOON:
         return priced_bound(posed, multipliers)
-    kept = tuple(given for given in problem.constraints if given.name in threshold_search.ROWS)
-    free = replace(problem, constraints=kept)
-    if not threshold_search.searches(free):
+    searching = free_search(problem)
+    if searching is None:
         return None, 0.0
-    found = threshold_search.search_bound(free)
+    found = searching.run(lambda bound, *_: tell(bound))
     if found.interrupted:
         deadline.end_soon()  # what comes next has a moment
     heap, floor = None if found.heap is None else mended(problem, found.heap), found.bound
-    if priced and found.heap is not None and floor >= problem.module.objective(free, found.heap) - posed.unit / 2:
+    if priced and found.heap is not None and floor >= paid_by(searching.problem, found.heap) - posed.unit / 2:
         other, below = priced_bound(posed, multipliers)
         heap, floor = cheaper(problem, other, heap), max(floor, below)
     return heap, floor
+
+
+def free_search(problem: Problem) -> threshold_search.BoundSearch | None:
+    """The search without the constraints but for the rows of leaves, made once; None if it takes no such problem."""
+    posed = problem.derived(Posed)
+    if posed.free is None:
+        kept = tuple(given for given in problem.constraints if given.name in threshold_search.ROWS)
+        free = replace(problem, constraints=kept)
+        posed.free = threshold_search.BoundSearch(free) if threshold_search.searches(free) else None
+    return posed.free
+
+
+def raised(problem: Problem, found: Searched, tell: Callable[[float], None] = lambda bound: None) -> Searched:
+    """What a search has found, which ended without a proof, with the bound that the rest of the time shows: the search
+    without the constraints goes on."""
+    searching = problem.derived(Posed).free
+    if found.proved or found.infeasible or found.interrupted or searching is None or not searching.goes_on:
+        return found
+    if deadline.seconds_left() is None or deadline.is_over():
+        return found
+    free = searching.run(lambda bound, *_: tell(bound))
+    heap = cheaper(problem, None if free.heap is None else mended(problem, free.heap), found.heap)
+    if heap is not None and free.bound >= paid_by(problem, heap):  # the search says so itself, with its certificate
+        return search(problem, heap, floor=free.bound)
+    return replace(found, heap=heap, bound=max(found.bound, free.bound), interrupted=free.interrupted)
 
 
 def search(

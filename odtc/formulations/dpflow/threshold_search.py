@@ -147,6 +147,7 @@ class ThresholdSearch:
         self.began = self.told = time.monotonic()
         self.height, self.proved = 0, []
         self.priced: tuple[HeapTree | None, float] | None = None
+        self.early: early_bound.EarlyBound | None = None  # of `run_for_bound`
 
     @property
     def bound(self) -> float:
@@ -188,9 +189,10 @@ class ThresholdSearch:
         return self._certified(Searched(heap, min(paid, self.bound), False, 1, 1, self.phase, interrupted))
 
     def run_for_bound(self) -> Searched:
-        """A bound first, for trees of depth 3 or more, and the best tree met; until the end of the time, or Ctrl-C."""
+        """A bound first, for trees of depth 3 or more, and the best tree met; until the end of the time, or Ctrl-C. It
+        goes on where it was ended before."""
         depth = self.height = self.problem.topology.depth
-        early = early_bound.EarlyBound(self.search, depth, self._known_cost())
+        early = self.early = self.early or early_bound.EarlyBound(self.search, depth, self._known_cost())
         with deadline.cut_short():
             early.by_common_rows(True)
             self.search.dive(depth)
@@ -365,11 +367,31 @@ class ThresholdSearch:
         self.tell(self.bound, self.upper, self.phase)
 
 
-def search_bound(problem: Problem) -> Searched:
-    """A tree and a bound in the time that there is, the bound first; the parameter is that of `search`."""
-    if _by_program(problem) or problem.topology.depth <= 2:
-        return search(problem)
-    return ThresholdSearch(problem).run_for_bound()
+class BoundSearch:
+    """A tree and a bound in the time that there is, the bound first; it goes on where its time ended.
+
+    Parameters
+    ----------
+    problem : Problem, as of `search`
+    """
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self._by_ranks: ThresholdSearch | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether more time has not to begin anew."""
+        return self._by_ranks is not None
+
+    def run(self, tell: Callable[[float, float, str], None] | None = None) -> Searched:
+        """Until the end of the time, or Ctrl-C; `tell` is that of `search`."""
+        if _by_program(self.problem) or self.problem.topology.depth <= 2:
+            return search(self.problem, tell=tell)
+        if self._by_ranks is None:
+            self._by_ranks = ThresholdSearch(self.problem)
+        self._by_ranks.tell = tell
+        return self._by_ranks.run_for_bound()
 
 
 def search_by_kernels(problem: Problem) -> Searched | None:

@@ -55,7 +55,7 @@ def test_a_search_that_is_ended_at_once_hands_in_a_tree_over_some_thresholds(tab
         raise KeyboardInterrupt
 
     monkeypatch.setattr(CoarseSearch, "run", ended)
-    monkeypatch.setattr(constrained, "floor_of", lambda problem, multipliers: (None, 0.0))
+    monkeypatch.setattr(constrained, "floor_of", lambda *_: (None, 0.0))
     problem = posed(table, depth)
     found = problem.module.search(problem, None, lambda *told: None)
     assert found.interrupted and found.heap is not None and not found.proved

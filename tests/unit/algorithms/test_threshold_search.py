@@ -4,6 +4,7 @@ import _thread
 import contextlib
 import functools
 import importlib.util
+import itertools
 import re
 import subprocess
 import sys
@@ -714,8 +715,9 @@ def test_a_better_tree_is_found_around_that_of_a_dive():
     assert search.known(4).upper < before
 
 
-def test_a_pass_that_would_not_end_in_time_is_not_begun(monkeypatch):
-    """A bound by common rows that grows four times takes four times as long; the time goes to trees."""
+@pytest.mark.parametrize("left", [4.0, 30.0, 200.0])
+def test_a_pass_that_would_not_end_in_time_is_not_begun(left, monkeypatch):
+    """With a limit the greatest bound is asked for that is expected in time; what is left then goes to trees."""
     random = np.random.default_rng(3)
     ranked = rank_rows(random.integers(0, 40, (400, 6)), np.eye(2)[random.integers(0, 2, 400)])
     search = RankSearch(ranked)
@@ -729,13 +731,28 @@ def test_a_pass_that_would_not_end_in_time_is_not_begun(monkeypatch):
         return need
 
     monkeypatch.setattr(early.common, "bound", bound)
+    monkeypatch.setattr(early.common, "work", lambda height, need: need)
+    monkeypatch.setattr(early.common, "most", lambda height: 10**6)
     monkeypatch.setattr(early_bound.time, "monotonic", lambda: now[0])
-    with deadline.within(30.0):
+    with deadline.within(left):
         early.by_common_rows(timed=True)
-    assert asked == [1, 4, 16] and early.slow and not early.ended  # after 21 of 30 seconds; 64 more would not end
+    assert early.slow and not early.ended
+    assert asked[0] == 1 and all(2 * one <= two <= 16 * one for one, two in itertools.pairwise(asked))
+    assert 0.3 * left < sum(asked) < left < 4 * asked[-1] + sum(asked)  # each took as many seconds, and one more would
     before = search.evaluated
     early.raise_all(timed=True)
     assert search.evaluated == before
+
+
+def test_groups_are_as_large_as_trees_that_fit_any_labels_ask():
+    """A tree over a hundred columns predicts dozens of rows whatever their labels are: smaller groups showed nothing,
+    and were parted one after the other."""
+    random = np.random.default_rng(3)
+    X, y = random.normal(size=(600, 100)), random.integers(0, 2, 600)
+    search = RankSearch(rank_rows(rank_columns(X)[0], np.eye(2)[y]))
+    assert CommonRows(search).bound(3, 2) == 2
+    groups = len(search.known(3).grouped[1])
+    assert search.evaluated <= 1.1 * groups < 200  # of 200 halves of columns
 
 
 def test_a_noisy_table_has_a_bound_after_one_cut_of_each_column(mode):
