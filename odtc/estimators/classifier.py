@@ -415,20 +415,26 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         given = self.class_weight
         if isinstance(given, str) or given is None:
             return given
-        known = set(self.classes_.tolist())
+        known = {label: label for label in self.classes_.tolist()}  # True may be written as 1
         strange = [label for label in given if label not in known]
-        if strange and not known <= set(given):  # as in scikit-learn: if all classes have a weight, a fold may lack one
+        if strange and not set(known) <= set(
+            given
+        ):  # as in scikit-learn: if all classes have a weight, a fold may lack one
             raise ValueError(
                 f"expected class_weight of the classes {', '.join(map(repr, self.classes_.tolist()))}, got one of "
                 f"{strange[0]!r}"
             )
-        return {_label(label): value for label, value in dict(given).items() if label in known}
+        return {_label(known[label]): value for label, value in dict(given).items() if label in known}
 
     def _cost(self, dataset: Dataset) -> np.ndarray:
         K = len(dataset.classes)
         given = self.cost
         if hasattr(given, "items"):
-            given = {(_label(true), _label(predicted)): price for (true, predicted), price in given.items()}
+            known = {label: label for label in self.classes_.tolist()}
+            given = {
+                (_label(known.get(true, true)), _label(known.get(predicted, predicted))): price
+                for (true, predicted), price in given.items()
+            }
         return (
             cost_matrix(dataset.classes, np.bincount(dataset.y, dataset.weight, K), self._named_weights(), given)
             if K > 1

@@ -1,5 +1,6 @@
 """The parts of the estimators alone, each at its edges: units, rows that count, limits, refusals, figures, checks."""
 
+import warnings
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -59,10 +60,10 @@ def test_the_unit_of_a_fit_is_that_of_the_spread_of_its_numbers():
         (
             odtc.OptimalPolicyTree,
             {},
-            lambda model, y: model._in_units(np.column_stack([y - y[0], 0 * y]), np.ones(3)),
+            lambda model, y: model._in_units(np.column_stack([y - y[0] + 3, 0 * y + 3]), np.ones(3)),
         ),
     ):
-        for spread, unit in ((1.0, 1), (2.0**41, 2.0**41), (1.9 * 2.0**41, 2.0**41), (2.0**40, 1), (2.0**-6, 1)):
+        for spread, unit in ((1.0, 1), (2.0**41, 2.0**41), (1.5 * 2.0**41, 2.0**41), (2.0**40, 1), (2.0**-7, 2.0**-7)):
             y = np.array([3.0, 3, 3 + spread]) if spread > 1e-3 else np.array([0, 0, spread])
             told, by = of(make(**words), y)
             assert by == unit and np.ptp(told) * unit == np.ptp(y), (make, spread)
@@ -104,6 +105,7 @@ def test_rows_count_by_their_weight_in_any_order(make, words, y):
     with pytest.raises(ValueError, match="max_depth"):
         make(-1, **words).fit(X, y)
     if make is odtc.OptimalPolicyTree:
+        assert not np.signbit(model.fit(X, y)._rows(X * -0.0, np.ones(8)).X).any()
         return
     with pytest.raises(ValueError, match=f"{make.__name__} requires y"):
         model.fit(X, None)
@@ -283,6 +285,7 @@ def test_columns_that_are_set_aside_are_refused_if_they_do_not_fit():
         (side.to_numpy(), "data frame or a series"),
         (side[:7], "got 7 and 8 rows"),
         (frame, "'a' in both"),
+        (pd.concat([side, side], axis=1), "'s'"),
     ):
         with pytest.raises(ValueError, match=words):
             model.fit(frame, LABELS, aside=given)
@@ -548,3 +551,55 @@ def test_a_run_that_a_limit_ended_warns_and_one_that_fails_a_check_is_refused(mo
     done.decoded = SimpleNamespace(checks=[Check("one", True, "fine"), Check("two", False, "3 is no 4")])
     with pytest.raises(SolverError, match=r"'odtc' gave a point that fails the check 'two' \(3 is no 4\); try another"):
         odtc.OptimalTreeClassifier(1).fit(X, LABELS)
+
+
+def test_a_share_of_different_weights_is_proved_or_a_warning_says_that_it_is_not():
+    seen = set()
+    for seed in (0, 1, 2, 4, 5, 6, 20):
+        random = np.random.default_rng(seed)
+        cells, y = random.integers(0, 4, (10, 2)).astype(float), random.integers(0, 2, 10)
+        weight = random.choice([1.0, 2, 5], 10)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model = odtc.OptimalTreeClassifier(2, min_weight_fraction_leaf=0.2).fit(cells, y, weight)
+        assert model.is_optimal_ == (model.status_ == "optimal") == (model.bound_ == model.objective_) == (not told)
+        assert model.leaf_weights_.sum(axis=1).min() >= 0.2 * weight.sum()
+        assert model.objective_ == weight[model.predict(cells) != y].sum() >= model.bound_
+        assert model.fewest_leaves_ == model.fewest_columns_ and (model.is_optimal_ or not model.fewest_leaves_)
+        seen.add((model.is_optimal_, model.fewest_leaves_))
+    assert seen == {(True, True), (True, False), (False, False)}
+    alone = odtc.OptimalTreeClassifier(0).fit(cells, y)
+    assert (alone.fewest_leaves_, alone.fewest_columns_) == (True, True)
+
+
+def test_prices_at_which_the_best_tree_changes_and_what_splits_take_away():
+    for cost, alphas in ((None, [0, 0.125, 0.375]), ({(0, 1): 5.0}, [0, 0.25]), ([[0, 5], [1, 0]], [0, 0.25])):
+        path = odtc.OptimalTreeClassifier(2, cost=cost).cost_complexity_pruning_path(X, LABELS)
+        assert path.ccp_alphas == pytest.approx(alphas) and path.n_leaves.tolist()[-1] == 1
+        assert path.impurities[-1] == 0.5 and path.impurities[0] == 0
+    # Of 4 and 2 the first column parts 2 and 0, then the second 1, 1 (Gini: 8/3, then 4 rows in halves, 2).
+    cells = np.array([[0.0, 0], [0, 0], [1, 0], [1, 0], [1, 1], [1, 1]])
+    model = odtc.OptimalTreeClassifier(2).fit(cells, [0, 0, 1, 1, 0, 0])
+    assert model.feature_importances_ == pytest.approx([(8 / 3 - 2) / (8 / 3), 2 / (8 / 3)])
+    assert model._training_rows(cells, [0, 0, 1, 1, 0, 0], None).aside_X.shape == (6, 0)
+    with pytest.warns(UserWarning, match="column-vector"):
+        assert model.fit(X, LABELS[:, None]).n_classes_ == 2
+    with pytest.raises(ValueError, match="y contains NaN"):
+        model.fit(X, np.where(LABELS, np.nan, 1.0))
+
+
+def test_labels_of_any_type_are_named_as_a_file_has_them():
+    for y, text in (
+        (LABELS.astype(float), "recall[1] >= 1"),
+        (LABELS.astype(bool), "recall[true] >= 1"),
+        (np.array(["no", "yes"])[LABELS], "recall[yes] >= 1"),
+    ):
+        model = odtc.OptimalTreeClassifier(1, constraints=text).fit(X, y)
+        assert (model.predict(X) == y)[LABELS == 1].all() and model.predict(X).dtype == y.dtype
+    for y in (LABELS.astype(bool), LABELS, LABELS.astype(float)):  # True is 1, as in scikit-learn
+        for words in ({"class_weight": {0: 1.0, 1: 9.0}}, {"cost": {(1, 0): 9.0}}):
+            assert odtc.OptimalTreeClassifier(0, **words).fit(X[:5], y[:5]).objective_ == 3
+    with pytest.raises(ValueError, match="unknown class '2'"):
+        odtc.OptimalTreeClassifier(1, cost={(2, 0): 9.0}).fit(X, LABELS)
+    free = odtc.OptimalTreeClassifier(1, class_weight={0: 0.0, 1: 1.0}, simplify=False).fit(X, X[:, 0] > 3)
+    assert free.feature_importances_.tolist() in ([0.0], [1.0])
