@@ -196,6 +196,44 @@ def test_the_three_kinds_of_solution_of_glpk(tmp_path, head, columns, end, value
             read_text(tmp_path, f"c Problem:    m\n{head}{columns[: columns.index(chr(10)) + 1]}e o f\n")
 
 
+def lp_table_of_glpk(status: str, marks: tuple[str, str]) -> str:
+    """What glpsol -o writes of a model without integer columns: with a status of each column, or by interior points
+    without."""
+    line = "------ ------------ -- ------------- ------------- ------------- -------------\n"
+    return (
+        f"Problem:    m\nRows:       1\nColumns:    2\nNon-zeros:  2\nStatus:     {status}\n"
+        f"Objective:  obj = -2.5 (MINimum)\n\n"
+        f"   No.   Row name   St   Activity     Lower bound   Upper bound    Marginal\n{line}"
+        f"     1 r            {marks[0]:2}           1.5                         1.5            -1 \n\n"
+        f"   No. Column name  St   Activity     Lower bound   Upper bound    Marginal\n{line}"
+        f"     1 Bx           {marks[0]:2}           0.5             0             1 \n"
+        f"     2 a_name_of_many_letters\n"
+        f"                    {marks[1]:2}             1             0             1         < eps\n"
+        "\nKarush-Kuhn-Tucker optimality conditions:\n\nEnd of output\n"
+    )
+
+
+@pytest.mark.parametrize("marks", [("B", "NU"), ("", ""), ("NL", "NF")])
+@pytest.mark.parametrize(
+    ("status", "end"),
+    [
+        ("OPTIMAL", "optimal"),
+        ("FEASIBLE", None),
+        ("INFEASIBLE (INTERMEDIATE)", None),
+        ("INFEASIBLE (FINAL)", "infeasible"),
+        ("UNBOUNDED", "unbounded"),
+        ("UNDEFINED", None),
+    ],
+)
+def test_the_table_of_glpk_may_be_of_an_lp(tmp_path, status, end, marks):
+    raw = read_text(tmp_path, lp_table_of_glpk(status, marks))
+    assert raw.format == "glpk-table" and raw.termination == end
+    if status in ("OPTIMAL", "FEASIBLE"):
+        assert raw.values.tolist() == [0.5, 1.0] and [*raw.names] == ["Bx", "a_name_of_many_letters"]
+    else:
+        assert raw.values is None
+
+
 SYMPHONY = "\n==  Welcome to the SYMPHONY MILP Solver \n\nReading input file...\n\n"
 ONE = '<variable name="a" index="0" value="1"/>'
 

@@ -205,6 +205,13 @@ def test_another_solver_agrees_or_contradicts(end, objective, bound, words):
     assert "agrees" not in _confirmed(claimed(None), 5.0, "other", said).text
 
 
+def test_a_tree_that_is_not_the_best_and_of_which_nobody_claimed_it_is_told_so():
+    said = Solution(None, Termination.OPTIMAL, 4.0, 4.0, 1.0, "Other 2")
+    check = _confirmed(claimed(None), 5.0, "other", said)
+    assert check.passed and "the tree costs 5, so it is not the best" in check.text
+    assert "not the best" not in _confirmed(claimed(None), 4.0, "other", said).text
+
+
 def test_who_was_asked_is_named_if_it_does_not_say_who_it_is():
     nameless = Solution(None, Termination.OPTIMAL, 5.0, 5.0, 1.0, "")
     assert _confirmed(claimed(5.0), 5.0, "other", nameless).text.startswith("other ended as optimal")

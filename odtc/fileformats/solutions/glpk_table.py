@@ -1,6 +1,7 @@
 """The readable solution file of GLPK (glpsol -o), also style 3 of HiGHS: a table, six digits.
 
-GLPK reference manual, glp_print_mip. A name of more than 12 letters has its numbers on the next line.
+GLPK reference manual, glp_print_mip, and for an LP glp_print_sol and glp_print_ipt. A name of more than 12 letters has
+its numbers on the next line.
 """
 
 import re
@@ -22,7 +23,14 @@ STATUS = {
     "integer non-optimal": None,
     "integer empty": Termination.INFEASIBLE,
     "integer undefined": None,
+    "optimal": Termination.OPTIMAL,
+    "feasible": None,
+    "infeasible (intermediate)": None,
+    "infeasible (final)": Termination.INFEASIBLE,
+    "unbounded": Termination.UNBOUNDED,
+    "undefined": None,
 }
+POINT = ("integer optimal", "integer non-optimal", "optimal", "feasible")
 
 HEADER = re.compile(
     rb"\s*Problem: .*\nRows: +(\d{1,12}) *\nColumns: +(\d{1,12})\b.*\n(?:Non-zeros: .*\n)?"
@@ -30,7 +38,8 @@ HEADER = re.compile(
 )
 COLUMNS = re.compile(rb"^ +No\. Column name .*\n[- ]+\n", re.M)
 
-STAR = ord("*")
+# What stands before the value: the star of an integer column, or the status of a column of a basis (b, nl, nu, nf, ns).
+MARKS = np.frombuffer(b"*BN", np.uint8)
 
 
 def matches(head: bytes) -> bool:
@@ -38,16 +47,16 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError if the file is cut off, is of an LP, or a line is not one of the table."""
+    """Raises SolutionError if the file is cut off, its status is none of GLPK's, or a line is not one of the table."""
     header, columns = HEADER.match(data), COLUMNS.search(data)
     if not header or not columns or not data.rstrip().endswith(b"End of output"):
         raise cut_off("the number of columns, their table and 'End of output'")
     status = header[3].decode("utf-8").strip().lower()
     if status not in STATUS:
         raise SolutionError(
-            f"expected the status of a MIP ({', '.join(STATUS)}), got {status[:60]!r}; write the solution of the MIP"
+            f"expected a status of GLPK ({', '.join(STATUS)}), got {status[:60]!r}; write the solution again"
         )
-    if status not in ("integer optimal", "integer non-optimal"):
+    if status not in POINT:
         return RawPoint(NAME, None, None, STATUS[status])
     n_columns, end = int(header[2]), data.find(b"\n\n", columns.end() - 1) + 1
     words = split(data, columns.end(), end)
@@ -59,8 +68,8 @@ def read(data: bytes) -> RawPoint:
     first = first[words.starts[first] - begins[: len(first)] < 7]
     if len(first) and first[-1] + 2 >= len(words):
         raise cut_off("a place, a name and a value on every line of the columns")
-    value = first + 2  # after the place and the name, and after the star of an integer column
-    value = value + (words.buffer[words.starts[value]] == STAR)
+    value = first + 2  # after the place and the name
+    value = value + np.isin(words.buffer[words.starts[value]], MARKS)
     if len(value) and value[-1] >= len(words):
         raise cut_off("a place, a name and a value on every line of the columns")
     places = words.take(first).numbers("the places of the columns")

@@ -121,8 +121,12 @@ def confirm(
     ChoiceError, SolverError
         If there is no such solver.
     """
-    asked = read_model(found[0]) if found is not None else replace(model, problem=None)
-    return [_confirmed(solution, paid, name, solve(asked, name, time_limit=time_limit)) for name in solvers]
+    if found is not None:
+        asked, of = read_model(found[0]), found[0].name
+    else:
+        asked, of = replace(model, problem=None), "the model that was built, whose file is not there"
+    checks = [_confirmed(solution, paid, name, solve(asked, name, time_limit=time_limit)) for name in solvers]
+    return [replace(check, text=f"{of}: {check.text}") for check in checks]
 
 
 def _confirmed(solution: Solution, paid: float, name: str, said: Solution) -> Check:
@@ -147,4 +151,7 @@ def _confirmed(solution: Solution, paid: float, name: str, said: Solution) -> Ch
         return Check(f"confirm {name}", False, f"{words}, {' and '.join(wrong)}")
     if optimal and claimed is not None and is_close(claimed, paid):
         return Check(f"confirm {name}", True, f"{words}: it agrees that the tree is optimal")
+    if optimal and said.objective is not None and said.objective < paid and not is_close(said.objective, paid):
+        more = f"the tree costs {paid:.10g}, so it is not the best, which nothing claimed"
+        return Check(f"confirm {name}", True, f"{words}: {more}")
     return Check(f"confirm {name}", True, f"{words}: nothing in that contradicts the tree or its bound")
