@@ -41,7 +41,9 @@ def on_one_line(text: str) -> str:
 def proof(solution) -> str:
     if solution.bound is None:
         return ""
-    return f", bound {solution.bound:.10g}, gap {100 * solution.gap:.2f} %"
+    from odtc.model.solution import gap_in_words
+
+    return f", bound {solution.bound:.10g}, {gap_in_words(solution.objective, solution.bound)}"
 
 
 def print_no_solution(problem, files, as_json: bool) -> None:

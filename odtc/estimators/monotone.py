@@ -93,7 +93,7 @@ def _sides(node: Branch, box: dict, features: tuple[Feature, ...]):
     """The boxes of both sides: an interval (low, high] and whether a missing cell lies in it, or a set of levels."""
     split, kind = node.split, node.split.kind
     at = split.features[0]
-    if kind == "oblique" or (kind == "subset") == (features[at].kind == NUMERIC):
+    if kind == "oblique" or (kind != "missing" and (kind == "subset") == (features[at].kind == NUMERIC)):
         return None
     if features[at].kind == NUMERIC:
         low, high, missing = box.get(at, (-np.inf, np.inf, True))

@@ -181,6 +181,15 @@ def gap(objective: float | None, bound: float | None) -> float | None:
     return abs(objective - bound) / max(1.0, abs(objective))
 
 
+def gap_in_words(objective: float, bound: float) -> str:
+    """The gap in per cent, of the objective itself if that is so small that the gap would be told as nothing."""
+    told = 100 * abs(objective - bound) / max(1.0, abs(objective))
+    share = 100 * abs(objective - bound) / abs(objective) if objective else 0.0
+    if round(told, 2) or not round(share, 2):
+        return f"gap {told:.2f} %"
+    return f"gap {share:.2f} % of the objective"
+
+
 def is_proved(objective: float | None, bound: float | None) -> bool:
     """Whether a bound proves an objective: no gap is left but that of rounding. All that says "proved" asks here."""
     if objective is None or bound is None:

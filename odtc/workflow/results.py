@@ -12,7 +12,7 @@ from odtc.errors import TreeError
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.feasibility import OFF, Check, is_close
 from odtc.model.milp import Model
-from odtc.model.solution import Solution, is_proved
+from odtc.model.solution import Solution, gap_in_words, is_proved
 from odtc.problem.constraints import constraint
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.problem import Problem
@@ -152,7 +152,9 @@ class Fit:
         proof = self.proof
         words = {"optimal": _best(proof.objective, proof.bound), "unknown": "not proved"}
         proved = words.get(proof.termination, proof.termination.replace("_", " ")) if self.verified else "NOT VERIFIED"
-        bound = f", bound {proof.bound:.10g}, gap {100 * proof.gap:.2f} %" if proof.bound is not None else ""
+        bound = ""
+        if proof.bound is not None:
+            bound = f", bound {proof.bound:.10g}, {gap_in_words(proof.objective, proof.bound)}"
         if (edited := proof.edited) is not None:
             end = (
                 _best(edited.get("objective", proof.objective), edited["bound"])

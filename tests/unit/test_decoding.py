@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import odtc
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import ChoiceError, ManifestError, NoSolutionError, SolutionError, TreeError
-from odtc.model.solution import EDITED, Racer, Round, Solution, Termination, gap, is_proved, proof
+from odtc.model.solution import EDITED, Racer, Round, Solution, Termination, gap, gap_in_words, is_proved, proof
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 from odtc.verification.verify import one_leaf
 from odtc.workflow import compiling, decoding, pipeline
@@ -308,6 +308,12 @@ def test_proved_is_a_gap_of_rounding(objective, bound, is_it):
 
 def test_a_gap_is_relative_and_of_one_at_least():
     assert [gap(10, 5), gap(0.5, 0.25), gap(-4, -6), gap(None, 1), gap(1, None)] == [0.5, 0.25, 0.5, None, None]
+
+
+def test_a_gap_that_its_unit_would_hide_is_told_of_the_objective():
+    told = [gap_in_words(*ends) for ends in ((10, 5), (0.5, 0.25), (4e-6, 1e-6), (4e-6, 4e-6), (0.0, 0.0), (3e6, 3e6))]
+    assert told[:3] == ["gap 50.00 %", "gap 25.00 %", "gap 75.00 % of the objective"]
+    assert set(told[3:]) == {"gap 0.00 %"}
 
 
 @pytest.mark.parametrize(
