@@ -32,47 +32,58 @@ GRACE = 2.0  # seconds in which what an interruption leaves is brought to its en
 IN_HAND = 0.5  # of them for a certificate of what is known, or for its check
 
 _until: ContextVar[float | None] = ContextVar("odtc deadline", default=None)
-_interrupted: ContextVar[bool | None] = ContextVar("odtc interrupted", default=None)  # None outside of any limit
+# The end that an interruption has set, of time.monotonic(); NEVER before one, None outside of any limit.
+_interrupted: ContextVar[float | None] = ContextVar("odtc interrupted", default=None)
+NEVER = float("inf")
 
 
 @contextmanager
 def within(seconds: float | None) -> Iterator[None]:
     """Inside, `check` raises TimeLimitReached when `seconds` (None: no limit) have passed.
 
-    A limit around this one that ends sooner still holds.
+    A limit around this one that ends sooner still holds; an interruption inside ends what is around it, too.
     """
+    around = _interrupted.get()
     ends = [end for end in (_until.get(), None if seconds is None else time.monotonic() + seconds) if end is not None]
-    token, told = _until.set(min(ends, default=None)), _interrupted.set(bool(_interrupted.get()))
+    token, told = _until.set(min(ends, default=None)), _interrupted.set(NEVER if around is None else around)
     try:
         yield
     finally:
+        heard = _interrupted.get()
         _until.reset(token)
         _interrupted.reset(told)
+        if around is not None and heard is not None and heard != around:
+            _end_at(heard)
 
 
 @contextmanager
 def put_off() -> Iterator[None]:
     """Inside there is no end: for a short piece of work that what was found needs."""
-    token = _until.set(None)
+    token, around = _until.set(None), _interrupted.get()
     try:
         yield
     finally:
         _until.reset(token)
+        if (heard := _interrupted.get()) is not None and heard != around:
+            _end_at(heard)
 
 
 def end_soon(seconds: float = GRACE) -> None:
-    """After Ctrl-C or SIGTERM: the rest of the innermost `within` has so many seconds; nothing happens outside."""
-    if _interrupted.get() is None:
-        return
-    end, soon = _until.get(), time.monotonic() + seconds
+    """After Ctrl-C or SIGTERM: the rest of each `within` around has so many seconds; nothing happens outside."""
+    if (before := _interrupted.get()) is not None:
+        _end_at(min(before, time.monotonic() + seconds))
+
+
+def _end_at(soon: float) -> None:
+    end = _until.get()
     _until.set(soon if end is None else min(end, soon))
-    _interrupted.set(True)
+    _interrupted.set(soon)
 
 
 @contextmanager
 def cut_short() -> Iterator[None]:
-    """Inside, the end of the time, of the memory, or Ctrl-C ends the block quietly; after Ctrl-C the rest of the
-    innermost `within` around it has GRACE seconds (`end_soon`)."""
+    """Inside, the end of the time, of the memory, or Ctrl-C ends the block quietly; after Ctrl-C the rest of
+    each `within` around it has GRACE seconds (`end_soon`)."""
     try:
         yield
     except (TimeLimitReached, MemoryError):
@@ -82,8 +93,8 @@ def cut_short() -> Iterator[None]:
 
 
 def is_interrupted() -> bool:
-    """Whether Ctrl-C or SIGTERM has ended a part of the innermost `within` (`end_soon`)."""
-    return bool(_interrupted.get())
+    """Whether Ctrl-C or SIGTERM has ended a part of a `within` around (`end_soon`)."""
+    return _interrupted.get() not in (None, NEVER)
 
 
 def what_ends() -> str:

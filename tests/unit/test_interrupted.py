@@ -9,9 +9,9 @@ import pytest
 from odtc.algorithms.thresholds import compiled, ranks
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.base import deadline
-from odtc.data.reading import read_arrays
+from odtc.data.reading import read, read_arrays
 from odtc.errors import TimeLimitReached
-from odtc.formulations.dpflow import threshold_search
+from odtc.formulations.dpflow import constrained, threshold_search
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.heuristics.heuristic import grow
 from odtc.verification import certificate
@@ -137,3 +137,38 @@ def test_an_end_while_the_rows_of_a_large_table_are_ranked_hands_in_the_start(st
         found = problem.module.search(problem, start, None)
     assert looked and found.bound == 0 and found.interrupted == interruption
     assert problem.module.objective(problem, found.heap) <= problem.module.objective(problem, start)
+
+
+def test_an_interruption_in_a_part_of_the_time_is_one_of_the_whole():
+    with deadline.within(None):
+        with deadline.within(60.0), deadline.within(0.001):
+            with deadline.cut_short():
+                raise KeyboardInterrupt
+        assert deadline.is_interrupted() and 0.001 < deadline.seconds_left() <= deadline.GRACE
+    assert not deadline.is_interrupted() and deadline.seconds_left() is None
+    with deadline.within(60.0):
+        with deadline.within(1.0):
+            pass
+        assert not deadline.is_interrupted() and deadline.seconds_left() > deadline.GRACE
+
+
+def test_an_interruption_while_the_end_is_put_off_is_heard_after():
+    with deadline.within(60.0):
+        with deadline.put_off():
+            with deadline.cut_short():
+                raise KeyboardInterrupt
+            assert deadline.seconds_left() <= deadline.GRACE
+        assert deadline.is_interrupted() and deadline.seconds_left() <= deadline.GRACE
+
+
+def test_one_interruption_ends_a_search_under_constraints_in_its_bound_without_them(table, monkeypatch):
+    """It came in a search with a part of the time, and the one behind it had no end."""
+    ends = []
+    monkeypatch.setattr(threshold_search.early_bound.EarlyBound, "by_common_rows", interrupted)
+    monkeypatch.setattr(constrained, "needs_floor", lambda problem: True)
+    search = constrained.search
+    monkeypatch.setattr(constrained, "search", lambda *of: [ends.append(deadline.seconds_left()), search(*of)][1])
+    dataset = read(table / "t.csv")
+    done = pipeline.fit(dataset, "dpflow", 3, encoding="thresholds", constraints=["leaf_rows >= 3", "recall[p] >= 0.5"])
+    assert ends and ends[0] is not None and ends[0] <= deadline.GRACE
+    assert done.tree is not None and done.verified
