@@ -18,12 +18,14 @@ class Feature:
     """One column of the data file.
 
     `kind` is "numeric", "categorical" or "boolean"; `levels` are the category names, in code
-    order (empty for a numeric column).
+    order (empty for a numeric column). `ordered` says that this order means something, so that tests part it in two;
+    a tree is the same without it.
     """
 
     name: str
     kind: str
     levels: tuple[str, ...] = ()
+    ordered: bool = field(default=False, compare=False)
 
     @cached_property
     def codes(self) -> dict[str, int]:
