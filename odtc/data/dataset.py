@@ -1,6 +1,7 @@
 """The data a tree is learnt from: one matrix of numbers, with the words that explain them."""
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,19 @@ class Feature:
     """One column of the data file.
 
     `kind` is "numeric", "categorical" or "boolean"; `levels` are the category names, in code
-    order (empty for a numeric column).
+    order (empty for a numeric column). `ordered` says that this order means something, so that tests part it in two;
+    a tree is the same without it.
     """
 
     name: str
     kind: str
     levels: tuple[str, ...] = ()
+    ordered: bool = field(default=False, compare=False)
+
+    @cached_property
+    def codes(self) -> dict[str, int]:
+        """The code of each level, which may be thousands."""
+        return {level: code for code, level in reversed(list(enumerate(self.levels)))}
 
     def show(self, value: float) -> str:
         """A cell of this column as a person wrote it: the level's name, or the number."""

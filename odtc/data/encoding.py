@@ -396,6 +396,31 @@ def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
     return [(split, True) for split in found]
 
 
+def order_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
+    """One test for each cut of the levels of a feature in their order: whether a level is one of the first ones.
+
+    A level that no row has is in no test; `Missing` is one more if cells are missing. Two levels have the test of
+    `level_tests`: their order tells nothing.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    feature : int
+        Its place in `dataset.features`.
+
+    Returns
+    -------
+    list of (Split, bool)
+        As of `Encoding.tests`.
+    """
+    values, absent = _known(distinct(dataset.X, feature)[0])
+    if len(values) == 2 and not absent:
+        return level_tests(dataset, feature)
+    found: list[Split] = [Subset(feature, tuple(values[:many].tolist())) for many in range(1, len(values))]
+    found += [Missing(feature)] if absent and len(values) else []
+    return [(split, True) for split in found]
+
+
 def threshold_tests(
     dataset: Dataset, feature: int, bins: int | None = None, radius: float = 0.0
 ) -> Sequence[tuple[Split, bool]]:

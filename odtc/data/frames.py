@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from odtc.data import column_types
-from odtc.data.dataset import BOOLEAN, NUMERIC, Feature
+from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Feature
 from odtc.errors import DataError
 
 PLACE = "X"  # what messages call the rows
@@ -116,11 +116,23 @@ def write_parquet(rows: list[dict], types: dict[str, type], stream: BinaryIO) ->
     stream.write(whole.getbuffer())
 
 
+def orders_of(X) -> dict[int, list[str]]:
+    """By place the categories, in their order, of the columns of pandas that declare an order."""
+    if isinstance(X, pl.DataFrame) or not hasattr(X, "dtypes"):
+        return {}
+    declared = [(j, dtype) for j, dtype in enumerate(X.dtypes) if str(dtype) == "category" and dtype.ordered]
+    return {
+        j: [_text(cell, f"the categories of column {j} of {PLACE}") for cell in dtype.categories]
+        for j, dtype in declared
+    }
+
+
 def learn_features(
-    series: list[pl.Series], names: list[str], categorical: set[int]
+    series: list[pl.Series], names: list[str], categorical: set[int], orders: dict[int, list[str]] | None = None
 ) -> tuple[np.ndarray, tuple[Feature, ...]]:
     """(X, features): float64 (rows, columns) coded like `Dataset.X`, with the kinds and levels that these
-    columns have; `categorical` are places whose kind is not to be guessed. Raises DataError."""
+    columns have; `categorical` are places whose kind is not to be guessed, `orders` is of `orders_of`. Raises
+    DataError."""
     X, features = np.empty((len(series[0]), len(series))), []
     for j, (name, cells) in enumerate(zip(names, series)):
         known = column_types.column_cells(cells.alias(name), PLACE)
@@ -129,9 +141,16 @@ def learn_features(
             features.append(Feature(name, NUMERIC))
         else:
             levels = ("false", "true") if kind == BOOLEAN else column_types.levels_of(known.cast(pl.String))
-            features.append(Feature(name, kind, levels))
+            ordered = kind != BOOLEAN and orders is not None and j in orders
+            features.append(Feature(name, kind, _in_order(levels, orders[j]) if ordered else levels, ordered))
         X[:, j] = _coded(known, features[-1])
     return X, tuple(features)
+
+
+def _in_order(levels: tuple[str, ...], order: list[str]) -> tuple[str, ...]:
+    """The levels in the order of categories of which each is one."""
+    codes = column_types.level_codes(pl.Series(order, dtype=pl.String), levels, CATEGORICAL)
+    return tuple(dict.fromkeys(levels[int(code)] for code in codes if code >= 0))
 
 
 def encode_cells(series: list[pl.Series], features: tuple[Feature, ...]) -> np.ndarray:

@@ -135,7 +135,8 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
                     f"Found array with {len(series[0]) if series else 0} sample(s) and {len(series)} feature(s) "
                     f"while a minimum of 1 is required."
                 )
-            coded, features = frames.learn_features(series, self._names(), self._categorical(given))
+            orders = frames.orders_of(X)
+            coded, features = frames.learn_features(series, self._names(), self._categorical(given), orders)
             # Whoever declares categories is believed.
             declared = {j for j, cells in enumerate(series) if column_types.is_categories(cells.dtype)}
             guessed = sorted(set(range(len(features))) - declared - self._categorical(given))

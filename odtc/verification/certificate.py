@@ -362,11 +362,8 @@ def left_of(test, dataset) -> np.ndarray:
         return np.isnan(cells)
     if test["kind"] != "subset":
         raise ValueError(f"a test is of no known kind: {test['kind']!r}")
-    values = [
-        float(value) if feature.kind == NUMERIC else feature.levels.index(value) if value in feature.levels else -2
-        for value in test["values"]
-    ]
-    return np.isin(cells, values)
+    values = [float(value) if feature.kind == NUMERIC else feature.codes.get(value, -2) for value in test["values"]]
+    return cells == values[0] if len(values) == 1 else np.isin(cells, values)
 
 
 def _tree_cost(facts, dataset, loss, least) -> int:

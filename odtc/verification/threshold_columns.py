@@ -22,7 +22,7 @@ class ColumnRanks:
 
     Attributes
     ----------
-    rank : int64 (rows, columns)
+    rank : int32 (rows, columns), each column in one piece
     size : int64 (columns,), the cuts of each column
     complete : names of the features of which all thresholds between neighbouring numbers are among the cuts
     """
@@ -61,7 +61,7 @@ def rank_columns(
             sizes.append(len(column["tests"]))
             continue
         if column["kind"] != "threshold":
-            ranks.append(np.where(left(column, dataset), 0, 1))
+            ranks.append(~left(column, dataset))
             sizes.append(1)
             continue
         cells = cells_of(column["feature"], dataset)
@@ -75,7 +75,10 @@ def rank_columns(
         sizes.append(len(cuts))
     if not ranks:
         raise ValueError("it has no columns of tests")
-    return ColumnRanks(np.stack(ranks, axis=1), np.array(sizes, np.int64), frozenset(complete))
+    rank = np.empty((len(ranks), dataset.n_rows), np.int32)
+    for column, of_rows in zip(rank, ranks):
+        column[:] = of_rows
+    return ColumnRanks(rank.T, np.array(sizes, np.int64), frozenset(complete))
 
 
 def _nested_rank(column: dict, dataset: Dataset, left: Callable) -> np.ndarray:
@@ -154,11 +157,19 @@ class _Sides:
 
     def keys(self, token: np.ndarray) -> np.ndarray:
         """Of each side the exclusive or of the tokens of its rows."""
+        if self.nested and len(self.values) == 1:
+            return np.bitwise_xor.reduce(token[self.rows(0)])[None]
         order = np.argsort(self.cells, kind="stable")
         cells = self.cells[order]
         first, last = (np.searchsorted(cells, self.values, side=side) for side in ("left", "right"))
         sums = np.concatenate([[np.uint64(0)], np.bitwise_xor.accumulate(token[order])])
         return sums[last] if self.nested else sums[last] ^ sums[first]
+
+
+def _values(column: np.ndarray) -> np.ndarray:
+    """The distinct numbers of a column in rising order; of most columns, which are one test, without a sort."""
+    ends = np.array([column.min(), column.max()] if len(column) else [0, 2])
+    return np.unique(ends if ends[1] - ends[0] <= 1 else column)
 
 
 def _sides(cells: np.ndarray, numeric: bool, separate: bool) -> list[_Sides]:
@@ -197,7 +208,7 @@ def _are_cuts(asked: list[_Sides], rank: np.ndarray, check: Callable[[], None]) 
         found[which][side] = rows.all() or not rows.any()
     for column in rank.T:
         check()
-        cuts = _Sides(column, np.unique(column)[:-1], True)
+        cuts = _Sides(column, _values(column)[:-1], True)
         of_cuts = cuts.keys(token)
         of_cuts = np.minimum(of_cuts, of_cuts ^ whole)
         first, last = (np.searchsorted(wanted, of_cuts, side=side) for side in ("left", "right"))
@@ -249,7 +260,7 @@ def distinct_columns(rank: np.ndarray, check: Callable[[], None] = lambda: None)
 
     Parameters
     ----------
-    rank : int64 (rows, columns)
+    rank : int (rows, columns)
     check : called for each column; may raise to end it
 
     Returns
@@ -259,8 +270,8 @@ def distinct_columns(rank: np.ndarray, check: Callable[[], None] = lambda: None)
     dense, place, mirrored, values, seen = [], [], [], [], {}
     for column in rank.T:
         check()
-        own, ranks = np.unique(column, return_inverse=True)
-        ranks = ranks.reshape(-1).astype(np.int32)
+        own = _values(column)
+        ranks = np.searchsorted(own, column).astype(np.int32) if len(own) > 2 else (column > own[:1]).astype(np.int32)
         values.append(own)
         if len(own) < 2:
             place.append(-1)
@@ -274,10 +285,15 @@ def distinct_columns(rank: np.ndarray, check: Callable[[], None] = lambda: None)
             at = seen[ranks.tobytes()] = len(dense)
             dense.append(ranks)
         place.append(at)
-    table = np.stack(dense, axis=1) if dense else np.zeros((len(rank), 0), np.int32)
-    order = np.ascontiguousarray(np.argsort(table, axis=0, kind="stable").T.astype(np.int32))
+    table = np.stack(dense).T if dense else np.zeros((len(rank), 0), np.int32)
+    order = np.array([_order(column) for column in table.T], np.int32).reshape(table.shape[::-1])
     copy = np.concatenate([own < 0 for own in cut_groups(table, order)]) if dense else np.zeros(0, bool)
     return DistinctColumns(np.ascontiguousarray(table), order, np.array(place), np.array(mirrored, bool), values, copy)
+
+
+def _order(ranks: np.ndarray) -> np.ndarray:
+    """Rows by rising rank; numpy sorts 16 bits by counting."""
+    return np.argsort(ranks.astype(np.uint16) if ranks.max(initial=0) < 2**16 else ranks, kind="stable")
 
 
 def cut_groups(table: np.ndarray, order: np.ndarray) -> list[np.ndarray]:

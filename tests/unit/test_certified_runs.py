@@ -115,6 +115,15 @@ def test_the_check_has_as_long_as_the_search_and_some_seconds_at_least(monkeypat
         assert least < given.pop() <= most
 
 
+def test_the_check_has_all_that_is_left_of_a_limit(monkeypatch):
+    """A search of 1 s left it 6 of 60 s; names and dates of rows take longer to check than to search."""
+    given = []
+    monkeypatch.setattr(certificates, "_checked", lambda *_: given.append(deadline.seconds_left()) or (proof(), False))
+    with deadline.within(60.0):
+        assert certify_run(PROBLEM, dict, 5.0, 1.0).accepted
+    assert 50.0 < given.pop() <= 60.0
+
+
 def paced(monkeypatch, n_states: int, left: float | None, took) -> int:
     """After how many states the pace ends a check of so many, of which each takes so long, or number k took(k); 0 if it
     lets it end."""

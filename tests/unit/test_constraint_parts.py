@@ -13,7 +13,7 @@ from odtc.errors import ChoiceError
 from odtc.problem.constraints.arguments import MOST_PIECES, readings
 from odtc.problem.constraints.constraint import broken, built, complete, mended, parse
 from odtc.problem.constraints.groups import MANY, carrying, example_of, groups, members, rarest, regrouped
-from odtc.problem.constraints.proportions import at_least, at_most
+from odtc.problem.constraints.proportions import at_least, at_most, gaps
 from odtc.problem.constraints.rates import fraction_of, lacking, part
 from odtc.problem.constraints.search_terms import subsets_of
 from odtc.problem.constraints.search_units import settled_price, whole
@@ -275,3 +275,26 @@ def test_the_readings_of_arguments():
     assert len(read(",".join(["c"] * MOST_PIECES))) == 1 and len(read(",".join(["c"] * (MOST_PIECES + 1)))) == 1
     long = ",".join(["a", "b"] * (MOST_PIECES // 2))
     assert len(read(long)) == 2 and len(read(long + ",c")) == 1
+
+
+def test_the_gaps_of_every_two_groups_are_differences_of_their_shares():
+    dataset = people()
+    encoded = pipeline.pose(dataset, "flowoct", 1).encoded
+    each = replace(
+        encoded,
+        X=encoded.X[encoded.row_of],
+        y=dataset.y,
+        weight=dataset.weight,
+        copies=np.ones(12, np.int64),
+        row_of=np.arange(12),
+    )
+    counted = np.arange(12) % 3 > 0
+    among = {"": np.ones(12, bool), " of yes": dataset.y == 1}
+    found = gaps(each, "c", among, counted, 0.25)
+    assert len(found) == 12 and {one.upper for one in found} == {0.25}
+    for (words, which), some in zip(among.items(), (found[:6], found[6:])):
+        rate = {f"of {name}{words}": counted[which & (dataset.X[:, 1] == k)].mean() for k, name in enumerate("uvw")}
+        told = {
+            (one.of, two.of): one.coef * one.value + two.coef * two.value for one, two in (sum_.shares for sum_ in some)
+        }
+        assert told == pytest.approx({(g, h): rate[g] - rate[h] for g in rate for h in rate if g != h})

@@ -15,7 +15,7 @@ import odtc
 from odtc.data.dataset import Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.data.task import TASKS
-from odtc.errors import DataError, ModelError, SolverError
+from odtc.errors import DataError, DataWarning, ModelError, SolverError
 from odtc.estimators import units
 from odtc.estimators.cost_complexity import Corner, envelope, price_of_branch_node
 from odtc.estimators.leaf_alone import checks_alone, labels_that_keep, same
@@ -185,6 +185,7 @@ def test_what_verify_says_of_a_tree_whose_claims_were_changed():
             ("objective_", paid - 1, {"objective"}),
             ("bound_", paid + 1, {"bound"}),
             ("bound_", paid - 1, set()),
+            ("bound_", paid + 1e-11 * paid, set()),
             ("bound_", None, set()),
         ):
             kept = getattr(model, attribute)
@@ -213,6 +214,10 @@ def test_what_a_leaf_alone_says_is_checked_field_by_field():
         ((3.0, None, 3.0), ["bound"]),
     ):
         assert failed(tree(), costs) == wrong
+    large = checks_alone(True, tree(counts=(1e9, 3.5)), tree(counts=(1e9, 3.0)), (3.0, 3.0, 3.0))
+    assert all(check.passed for check in large)  # beside so much the half is rounding
+    for only, words in ((True, "and there is no other tree"), (False, "but the depth or a test allows other trees")):
+        assert checks_alone(only, tree(), tree(), (3.0, 3.0, 3.0))[0].text == f"a leaf alone, {words}"
     assert same("a", "a") and not same("a", "b") and same(1.0, 1 + 1e-10) and not same(1.0, 1 + 1e-8)
     assert same(1e12, 1e12 + 100) and not same(1e12, 1e12 + 1e4) and not same(0.0, 1e-8) and not same("1", 1.0)
 
@@ -585,11 +590,15 @@ def test_prices_at_which_the_best_tree_changes_and_what_splits_take_away():
     cells = np.array([[0.0, 0], [0, 0], [1, 0], [1, 0], [1, 1], [1, 1]])
     model = odtc.OptimalTreeClassifier(2).fit(cells, [0, 0, 1, 1, 0, 0])
     assert model.feature_importances_ == pytest.approx([(8 / 3 - 2) / (8 / 3), 2 / (8 / 3)])
-    assert model._training_rows(cells, [0, 0, 1, 1, 0, 0], None).aside_X.shape == (6, 0)
     with pytest.warns(UserWarning, match="column-vector"):
         assert model.fit(X, LABELS[:, None]).n_classes_ == 2
     with pytest.raises(ValueError, match="y contains NaN"):
         model.fit(X, np.where(LABELS, np.nan, 1.0))
+
+
+def test_no_columns_are_set_aside_if_none_are_given():
+    model = odtc.OptimalTreeClassifier(1).fit(X, LABELS)
+    assert model._training_rows(X, LABELS, None).aside_X.shape == (8, 0)
 
 
 def test_labels_of_any_type_are_named_as_a_file_has_them():
@@ -666,3 +675,19 @@ def test_a_tree_keeps_an_order_if_it_does_for_all_inputs():
         model = odtc.OptimalTreeClassifier(2, monotonic_cst={"a": 1}).fit(frame, random.integers(0, 2, 10))
     beyond = pd.DataFrame(list(product([-1.0, 0.5, 1.5, 3], ["u", "v", None])), columns=["a", "c"])
     assert (np.diff(model.predict(beyond).reshape(4, 3), axis=0) < 0).any()
+
+
+def test_weights_that_doubles_cannot_add_up_and_what_scikit_learn_is_told():
+    for make, words, y in (*TASK_CASES, (odtc.OptimalTreeClassifier, {}, LABELS)):
+        with pytest.raises(ValueError, match="expected weights that add up to less than 1e\\+150 in sample_weight"):
+            make(1, **words).fit(X, y, sample_weight=np.full(8, 1e308))
+        tags = make(1, **words).__sklearn_tags__().input_tags
+        assert tags.allow_nan is True and tags.sparse is True
+
+
+def test_frames_without_columns_and_words_for_numbers():
+    with pytest.raises(ValueError, match="0 feature"):
+        odtc.OptimalTreeClassifier(1).fit(pd.DataFrame(index=range(8)), LABELS)
+    words = pd.DataFrame({"size": [f"{at % 9} kg" for at in range(40)]})
+    with pytest.warns(DataWarning, match="size"):
+        odtc.OptimalTreeClassifier(1).fit(words, np.arange(40) % 2)

@@ -9,7 +9,7 @@ import pytest
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.reading import read
 from odtc.formulations.dpflow import threshold_search
-from odtc.verification.threshold_columns import ColumnRanks, count_left_out
+from odtc.verification.threshold_columns import ColumnRanks, count_left_out, distinct_columns
 from odtc.workflow.posing import pose
 
 
@@ -72,3 +72,24 @@ def test_pairs_of_many_tests_over_all_rows_do_not_make_the_dynamic_program_the_s
     frame["y"] = (frame.income > 1000).astype(int)
     frame.to_csv(tmp_path / "names.csv", index=False)
     assert threshold_search.by_ranks(pose(read(tmp_path / "names.csv"), "dpflow", 2))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("seed", range(20))
+def test_columns_of_one_test_have_the_cuts_that_a_sort_finds(seed, dtype):
+    """Most columns are one test, and are not sorted; one that sends all rows one way has no cut."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(1, 12))
+    drawn = [random.integers(0, random.integers(1, 5), n) + random.integers(0, 2) for _ in range(5)]
+    rank = np.array([*drawn, np.zeros(n, int), np.ones(n, int)], dtype).T
+    found = distinct_columns(rank)
+    assert [values.tolist() for values in found.values] == [sorted(set(column)) for column in rank.T.tolist()]
+    for place, order in enumerate(found.order):
+        assert (np.diff(found.rank[order, place]) >= 0).all() and sorted(order) == list(range(n))
+    for given, place in enumerate(found.place.tolist()):
+        sides = {tuple(rank[:, given] <= value) for value in found.values[given][:-1].tolist()}
+        assert (place < 0) == (not sides)
+        if place >= 0:
+            kept = {tuple(found.rank[:, place] <= cut) for cut in range(int(found.rank[:, place].max()))}
+            turned = {tuple(not one for one in side) for side in kept}
+            assert sides == (turned if found.mirrored[given] else kept)

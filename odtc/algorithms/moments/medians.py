@@ -4,20 +4,22 @@ It is the least over one number of a sum of costs of the rows, as those of odtc.
 A and B costs less than the best tree on A and the best one on B together, and V(A) <= V(B) for A within B. But it is no
 function of three sums. The best test of one column is found by moving the rows from the right side to the left one in
 the order of the column: of either side a Fenwick tree (1994) holds W and Σ w y by the rank of y, and tells the median
-and what it costs in log n steps. Trees of two levels are found by intervals of cuts.
+and what it costs in log n steps; where that is not compiled, numpy finds those of all cuts together
+(odtc.algorithms.moments.medians_numpy). Trees of two levels are found by intervals of cuts.
 """
 
 from functools import cache
 
 import numpy as np
 
-from odtc.algorithms.moments import laws
+from odtc.algorithms.moments import laws, medians_numpy
 from odtc.algorithms.moments.search import NO_LIMITS, MomentSearch
 from odtc.algorithms.moments.tree_limits import Place
+from odtc.algorithms.thresholds import compile_apart
 from odtc.algorithms.weighted_quantiles import ROUNDING, places_of
-from odtc.base.compiled_loops import Repaid, compile_loops
+from odtc.base.compiled_loops import Repaid, compile_loops, place
 
-EACH = 3.5e-5  # CPU seconds of a row and a column in loops that are not compiled, about
+EACH, ONCE = 4e-6, 8e-4  # CPU seconds of a row and a column in numpy, and of a set of rows, about
 
 
 def add_at(tree, place, weight, value):
@@ -77,7 +79,8 @@ def best_cut(code, size, w, y, count, rows, least, price):
         if up <= n:
             every[0, up] += every[0, i + 1]
             every[1, up] += every[1, i + 1]
-    best, column, cut = -spread(every, values, whole, total), -1, -1
+    leaf = spread(every, values, whole, total)
+    best, column, cut, near = -leaf, -1, -1, ROUNDING * leaf
     order = np.empty(n, np.int64)
     for g in range(len(size)):
         begin = np.zeros(size[g] + 1, np.int64)
@@ -107,7 +110,7 @@ def best_cut(code, size, w, y, count, rows, least, price):
             if lc < least or held - lc < least:
                 continue
             gain = -spread(left, values, lw, ls) - spread(right, values, whole - lw, total - ls) - price
-            if gain > best:
+            if gain > best + near:
                 best, column, cut = gain, g, v
     return best, column, cut
 
@@ -118,7 +121,14 @@ def compiled():
     return compile_loops(("add_at", "spread", "best_cut"), dict(globals()))
 
 
-COMPILED = Repaid(compiled, 1.0)  # compiled in three seconds, they take a hundredth of the time
+def _apart(spent: float) -> bool:
+    """Has `compiled` compiled by a process apart, if so many CPU seconds in numpy pay for it; whether that goes on."""
+    if spent > compile_apart.PAYS and place(compiled()) is not None:
+        compile_apart.begin(compile_apart.MEDIANS)
+    return compile_apart.goes_on()
+
+
+COMPILED = Repaid(compiled, 4.0, _apart)  # compiled in three seconds, they take a tenth of the time
 
 
 class MedianSearch(MomentSearch):
@@ -159,10 +169,12 @@ class MedianSearch(MomentSearch):
 
     def _depth_one(self, rows: np.ndarray, columns: tuple[int, ...] | None):
         code, size = self._over(columns)
-        ahead = EACH * len(size) * len(rows)
+        ahead = ONCE + EACH * len(size) * len(rows)
         if (loops := COMPILED.loops(ahead)) is None:
             COMPILED.spend(ahead)
-        found = (loops or best_cut)(code, size, self.weight, self.y, self.count, rows, self.least, self.price)
+        found = (loops or medians_numpy.best_cut)(
+            code, size, self.weight, self.y, self.count, rows, self.least, self.price
+        )
         return self._named(found, columns)
 
     def depth_two(self, rows: np.ndarray, place: Place):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from odtc.base import compiled_loops, system
 
-MOMENTS = "moments"  # the name of the kernel of odtc.algorithms.moments
+MOMENTS, MEDIANS = "moments", "medians"  # the names of the kernels of odtc.algorithms.moments
 LOCK = "compiling.lock"  # beside what is compiled; held by the process that compiles
 ENDED = 5.0  # seconds that the process has to end in
 ALONE = 120.0  # seconds that it goes on once the process that has started it has ended
@@ -79,7 +79,7 @@ def _compile(name: str) -> None:
     import numpy as np
 
     # They use this module.
-    from odtc.algorithms.moments import laws
+    from odtc.algorithms.moments import laws, medians
     from odtc.algorithms.moments import search as moments
     from odtc.algorithms.thresholds.rank_search import RankSearch
     from odtc.algorithms.thresholds.ranks import rank_rows
@@ -90,6 +90,10 @@ def _compile(name: str) -> None:
         rank, numbers = random.integers(0, 40, (200, 3)), random.random(200)
         moments.MomentSearch(rank, np.stack([numbers**0, numbers, numbers**2, numbers**0]), laws.SQUARE).solve(2)
         return
+    if name == MEDIANS:
+        rank, numbers = random.integers(0, 40, (200, 3)), np.sort(random.random(200))
+        medians.MedianSearch(rank, np.stack([numbers, numbers**0, numbers**0])).solve(1)
+        return
     rank = random.integers(0, 40 if name == "depth_two" else 2, (200, 8))
     search = RankSearch(rank_rows(rank, np.eye(2)[random.integers(0, 2, 200)]))
     search.dive(4)
@@ -98,10 +102,11 @@ def _compile(name: str) -> None:
 
 def _place(name: str) -> Path:
     """The folder in which the kernels stay."""
-    from odtc.algorithms.moments import kernels  # they use this module
+    from odtc.algorithms.moments import kernels, medians  # they use this module
     from odtc.algorithms.thresholds import compiled
 
-    folder = compiled_loops.place(kernels.compiled()) if name == MOMENTS else compiled.place(name)
+    loops = {MOMENTS: kernels.compiled, MEDIANS: medians.compiled}
+    folder = compiled_loops.place(loops[name]()) if name in loops else compiled.place(name)
     assert folder is not None
     return folder
 

@@ -1,7 +1,7 @@
-"""Thresholds for numeric columns, one column per level for the others."""
+"""Thresholds for numeric columns, one column per level for the others, per cut of the order of levels that have one."""
 
 from odtc.data.dataset import NUMERIC
-from odtc.data.encoding import BINS, level_tests, threshold_tests
+from odtc.data.encoding import BINS, level_tests, order_tests, threshold_tests
 from odtc.data.splits import TestList
 
 NAME = "auto"
@@ -12,6 +12,8 @@ OPTIONS = {"bins": BINS}
 def tests(dataset, bins=None):
     """The tests of `thresholds` or of `onehot`, as the kind of each feature asks."""
     return TestList.joined(
-        threshold_tests(dataset, place, bins) if feature.kind == NUMERIC else level_tests(dataset, place)
+        threshold_tests(dataset, place, bins)
+        if feature.kind == NUMERIC
+        else (order_tests if feature.ordered else level_tests)(dataset, place)
         for place, feature in enumerate(dataset.features)
     )

@@ -143,8 +143,8 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
     if limit.rows < 1 or limit.leaves < 0:
         raise ValueError(f"its leaves have {limit.rows} rows, its trees {limit.leaves} leaves")
     measure = law.MEASURE(facts, dataset)
-    ranks = rank_columns(facts["columns"], dataset, left_of)
-    absent = count_left_out(dataset, ranks)
+    ranks = rank_columns(facts["columns"], dataset, left_of, deadline.check)
+    absent = count_left_out(dataset, ranks, deadline.check)
     terms = claim_of(dataset, depth, int(ranks.size.sum()), not absent[1], limit.words)
     expect(facts, terms)
     expect_tree(facts["tree"], dataset)
@@ -165,7 +165,7 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
             f"the tree of the certificate costs {float(low / unit):.17g} to {float(high / unit):.17g} on the data, the "
             f"certificate claims {float(claim[0] / unit):.17g} to {float(claim[1] / unit):.17g}"
         )
-    found = LeafSumsBound(ranks.rank, measure, price, law.SINGLE)
+    found = LeafSumsBound(np.ascontiguousarray(ranks.rank, np.int64), measure, price, law.SINGLE)
     floor = found.floor(every)
     tried = facts["tried"] if limit.at(depth)[1] > 2 or facts["tried"] else 0
     bound = floor + Fraction(found.least(every, depth, tried, low - floor, limit))

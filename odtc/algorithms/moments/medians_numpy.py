@@ -1,0 +1,80 @@
+"""The best test of leaves that cost the absolute error around their median, in plain numpy, for all cuts at once.
+
+The rows in the order of a column hold ranks of their numbers, and a side of a cut is a range of them. A wavelet matrix
+(Claude, Navarro & Ordóñez 2015) keeps of each bit of these ranks, the highest first, how many rows with a 0 there are
+in front of each place, and what they weigh: so the median of each range is found by bits, in log n steps for all.
+"""
+
+import numpy as np
+
+from odtc.algorithms.weighted_quantiles import ROUNDING
+
+CELLS = 2**20  # ranks that are held at once
+
+
+def best_cut(code, size, w, y, count, rows, least, price):
+    """(gain, column, cut) of the best test, as odtc.algorithms.moments.medians.best_cut finds it."""
+    n = len(rows)
+    weight, values = w[rows], y[rows] - y[rows[n // 2]]
+    terms = weight, weight * values
+    every = _tables(np.arange(n)[None], terms)
+    leaf = float(_spread(every, np.zeros(1, int), np.zeros(1, int), np.full(1, n), values)[0])
+    best, column, cut = -leaf, -1, -1
+    wide = max(1, CELLS // n)
+    for first in range(0, len(size), wide):
+        codes = code[first : first + wide][:, rows]
+        order = np.argsort(codes, axis=1, kind="stable")
+        ranks = np.take_along_axis(codes, order, axis=1)
+        held = count[rows][order].cumsum(axis=1)
+        ends = ranks[:, 1:] != ranks[:, :-1]
+        if least > 0.0:
+            ends &= (held[:, :-1] >= least) & (held[:, -1:] - held[:, :-1] >= least)
+        line, at = np.nonzero(ends)
+        if not len(line):
+            continue
+        tables, none = _tables(order, terms), np.zeros(len(at), int)
+        left = _spread(tables, line, none, at + 1, values)
+        gains = -left - _spread(tables, line, at + 1, none + n, values) - price
+        place = int((gains >= gains.max() - ROUNDING * leaf).argmax())
+        if gains[place] > best + ROUNDING * leaf:
+            best, column, cut = float(gains[place]), first + int(line[place]), int(ranks[line[place], at[place]])
+    return best, column, cut
+
+
+def _tables(order, terms):
+    """float64 (3, columns, places + 1) in front of each place: of each bit of the ranks `order`, the highest first, how
+    many rows have a 0 there, what they weigh, and their weighted numbers; and the same of all rows."""
+    found, line = [], order
+    for bit in reversed(range(max(1, int(order.shape[1] - 1).bit_length()))):
+        zero = (line >> bit & 1) == 0
+        found.append((bit, _upto(line, terms, zero)))
+        line = np.take_along_axis(line, np.argsort(~zero, axis=1, kind="stable"), axis=1)
+    return found, _upto(order, terms, np.ones(order.shape, bool))
+
+
+def _upto(line, terms, meant):
+    sums = np.zeros((3, len(line), line.shape[1] + 1))
+    np.cumsum(meant, axis=1, out=sums[0, :, 1:])
+    for table, term in zip(sums[1:], terms):
+        np.cumsum(np.where(meant, term[line], 0.0), axis=1, out=table[:, 1:])
+    return sums
+
+
+def _spread(tables, line, begin, end, values):
+    """What the rows from the place `begin` to before `end` of each line cost around their median."""
+    bits, every = tables
+    weight, total = every[1:, line, end] - every[1:, line, begin]
+    half = 0.5 * weight * (1 - ROUNDING)
+    below, told, at = np.zeros(len(line)), np.zeros(len(line)), np.zeros(len(line), int)
+    for bit, sums in bits:
+        low, high = sums[:, line, begin], sums[:, line, end]
+        light, sum_of_light = high[1:] - low[1:]
+        above = below + light < half
+        below[above] += light[above]
+        told[above] += sum_of_light[above]
+        at[above] += 1 << bit
+        behind = sums[0, line, -1] + begin - low[0], sums[0, line, -1] + end - high[0]
+        begin, end = (np.where(above, one, two).astype(int) for one, two in zip(behind, (low[0], high[0])))
+    middle = values[at.clip(max=len(values) - 1)]
+    cost = middle * below - told + (total - told) - middle * (weight - below)
+    return np.where(weight > 0.0, cost, 0.0).clip(min=0.0)

@@ -1,0 +1,97 @@
+"""Columns of pandas whose categories have an order: tests cut it in two."""
+
+import pickle
+from itertools import product
+
+import numpy as np
+import pandas
+import pytest
+
+import odtc
+from odtc.data.dataset import Dataset
+from odtc.data.frames import learn_features, orders_of, series_of
+from odtc.trees.rendering import render_tree
+
+SIZES = ["small", "medium", "large", "huge", "none"]  # neither sorted nor all in the rows
+
+
+def drawn(seed: int, n: int = 24):
+    """(table, place of each row's size, colour, random) with an ordered column, and one of colours."""
+    rng = np.random.default_rng(seed)
+    place, colour = rng.integers(0, 4, n), rng.integers(0, 3, n)
+    size = pandas.Categorical([SIZES[at] for at in place], categories=SIZES, ordered=True)
+    return pandas.DataFrame({"size": size, "colour": np.array(["red", "blue", "green"])[colour]}), place, colour, rng
+
+
+def best(place, colour, leaf, depth: int) -> float:
+    """Of all trees of this depth on the rows the least cost, by trying each: cuts of the order, and single colours."""
+    tests = [place <= cut for cut in range(3)] + [colour == one for one in range(3)]
+
+    def least(rows, left):
+        found = leaf(rows)
+        for test in tests if left else ():
+            if 0 < (rows & test).sum() < rows.sum():
+                found = min(found, least(rows & test, left - 1) + least(rows & ~test, left - 1))
+        return found
+
+    return least(np.ones(len(place), bool), depth)
+
+
+@pytest.mark.parametrize(("seed", "depth"), list(product(range(3), (1, 2))))
+def test_the_best_tree_over_cuts_of_the_order_is_found(seed, depth):
+    table, place, colour, rng = drawn(seed)
+    y = np.where(rng.random(24) < 0.8, (place > 1) ^ (colour == 0), rng.integers(0, 2, 24)).astype(int)
+    number = place**2 + (colour == 1) + rng.normal(size=24).round(2)
+
+    def errors(rows):
+        return float(min(y[rows].sum(), (1 - y[rows]).sum()))
+
+    def squares(rows):
+        return float(((number[rows] - number[rows].mean()) ** 2).sum())
+
+    tree = odtc.OptimalTreeClassifier(depth).fit(table, y)
+    assert tree.is_optimal_ and (tree.predict(table) != y).sum() == best(place, colour, errors, depth)
+    tree = odtc.OptimalTreeRegressor(depth).fit(table, number)
+    expected = best(place, colour, squares, depth)
+    assert tree.is_optimal_ and tree.objective_ == pytest.approx(expected, rel=1e-9)
+    assert ((tree.predict(table) - number) ** 2).sum() == pytest.approx(expected, rel=1e-9)
+    again = pickle.loads(pickle.dumps(tree))
+    assert again.predict(table).tolist() == tree.predict(table).tolist()
+
+
+def test_sets_of_an_order_are_said_exported_and_predicted():
+    table, place, *_ = drawn(5)
+    tree = odtc.OptimalTreeClassifier(1).fit(table[["size"]], place >= 2)
+    assert "size in {small, medium}" in str(tree.tree_) and (tree.predict(table[["size"]]) == (place >= 2)).all()
+    code: dict = {}
+    exec(render_tree(tree.tree_, "python"), code)
+    assert [code["predict"]({"size": size}) for size in SIZES] == ["false", "false", "true", "true", "true"]
+    new = pandas.DataFrame({"size": pandas.Categorical(["medium", "huge", "none"], categories=SIZES)})
+    assert tree.predict(new).tolist() == [False, True, True]  # a level that no row had is in no set
+
+
+def test_missing_cells_and_numbers_keep_the_order():
+    cells = pandas.Categorical([10, 9, None, 8, 10, 9, 8, None], categories=[10, 8, 9], ordered=True)
+    table = pandas.DataFrame({"x": cells})
+    _, (feature,) = learn_features(series_of(table), ["x"], set(), orders_of(table))
+    assert feature.levels == ("10", "8", "9") and feature.ordered
+    y = np.array([0, 1, 1, 0, 0, 1, 0, 1])
+    tree = odtc.OptimalTreeClassifier(2).fit(table, y)
+    assert (tree.predict(table) == y).all() and tree.is_optimal_
+
+
+def test_without_an_order_each_level_is_a_test():
+    table, place, *_ = drawn(5)
+    plain = table.assign(size=table["size"].cat.as_unordered())
+    assert orders_of(plain) == {} and orders_of(np.zeros((2, 2))) == {}
+    tree = odtc.OptimalTreeClassifier(1).fit(plain[["size"]], place == 1)
+    assert "size = medium" in str(tree.tree_) and (tree.predict(plain[["size"]]) == (place == 1)).all()
+
+
+def test_a_tree_over_an_order_has_a_certificate():
+    table, place, colour, _ = drawn(3)
+    X, features = learn_features(series_of(table), list(table), set(), orders_of(table))
+    y = ((place > 1) ^ (colour == 0)).astype(np.int32)
+    y[:4] = 1 - y[:4]
+    data = Dataset("d", X, y, features, ("no", "yes"), np.ones(len(y)))
+    assert odtc.fit(data, depth=2).certified
