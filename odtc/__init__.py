@@ -44,6 +44,7 @@ _HOMES = {
     "Solution": "odtc.model.solution",
     "Tree": "odtc.trees.tree",
     "OdtcError": "odtc.errors",
+    "NoSolutionError": "odtc.errors",
 }
 
 __all__ = ["__version__", *_HOMES]

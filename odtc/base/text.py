@@ -10,6 +10,14 @@ def show_number(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
+def show_figure(value: float) -> str:
+    """A figure that is reached: a whole number with all its digits, a share or a sum to four digits, or to a tenth."""
+    value = float(value)
+    if value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return f"{value:.4g}" if not abs(value) >= 1000 else f"{value:.1f}"
+
+
 def of_any_bytes(name: str) -> str:
     """A name as text that can be written as UTF-8: bytes of a file's name that are no text are told as escapes."""
     return name.encode("utf-8", "backslashreplace").decode()

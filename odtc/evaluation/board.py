@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.base.text import show_figure
 from odtc.data.dataset import Dataset
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import broken
@@ -158,7 +159,7 @@ def constraints_of_cart(fit: Fit | None) -> str:
     found = broken(fit.problem, fit.greedy)
     if not found:
         return "it satisfies the same constraints"
-    return "it breaks " + "; ".join(f"{given} ({value:.4g})" for given, value in found)
+    return "it breaks " + "; ".join(f"{given} ({show_figure(value)})" for given, value in found)
 
 
 def columns_that_matter(found: list[Place]) -> list[tuple[str, int, int]]:

@@ -18,6 +18,7 @@ from odtc.problem.constraints.kinds import leaf_rows
 from odtc.problem.constraints.search_units import ROUNDED, rounded_down, whole
 from odtc.trees.heap_tree import settle
 from odtc.workflow import pipeline
+from odtc.workflow.constrained.kept_constraints import kept_text
 
 
 def encoded(classes=("no", "yes"), weight=None, columns=("x", "c"), n=12):
@@ -275,3 +276,12 @@ def test_the_precision_of_leaves_that_do_not_predict_a_class_is_one():
     assert given.module.value(problem.encoded, given, leaf) == 1.0
     leaf = settle(np.full(4, -1, np.int32), problem.encoded, np.array([-1, 0, -1, -1], np.int32))
     assert given.module.value(problem.encoded, given, leaf) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("figure", "words"),
+    [(100000.0, "100000"), (16094.0, "16094"), (0.05, "0.05"), (1 / 3, "0.3333"), (12345.678, "12345.7"), (2.0, "2")],
+)
+def test_a_figure_that_is_reached_is_told_with_the_digits_that_count(figure, words):
+    entry = {"constraint": "leaf_rows >= 3", "training": figure, "test": None}
+    assert kept_text(entry) == f"leaf_rows >= 3: {words} on training rows"

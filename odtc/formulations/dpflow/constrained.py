@@ -295,9 +295,11 @@ def _begin(
             proved = [f"depth {depth} proved"]
             before.append(proved[0])
         elif found.cost is not None:
-            paid, bound = found.cost * posed.unit, found.bound * posed.unit
-            words = f"depth {depth}: {paid:.6g}" + (f", bound {bound:.6g}" if bound > 0 else "")
-            before.append(", ".join([*proved, words]))
+            paid, bound, known = found.cost * posed.unit, found.bound * posed.unit, engines[-1].found.cost
+            words = [f"{paid:.6g}"] if known is None or found.cost < known else []  # a worse one says nothing
+            words += [f"bound {bound:.6g}"] if bound > 0 else []
+            if words:
+                before.append(", ".join([*proved, f"depth {depth}: {', '.join(words)}"]))
         if found.test is None:
             continue
         tree = _deeper(found, engine)

@@ -11,6 +11,7 @@ from math import ceil
 
 import numpy as np
 
+from odtc.base.text import show_figure
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import ChoiceError, OdtcError
 from odtc.problem.constraints.constraint import Constraint
@@ -275,7 +276,10 @@ def assured_text(entry: Assured, confidence: float) -> str:
     if entry.figure is None:
         return f"{entry.constraint}: cannot be assured, {entry.why}"
     side = "or more" if entry.constraint.op == ">=" else "or less"
-    figure = f"{entry.figure:.4g} {side} on new rows, with confidence {confidence:g}, by {entry.test:.4g} on test rows"
+    figure = (
+        f"{show_figure(entry.figure)} {side} on new rows, with confidence {confidence:g}, by {show_figure(entry.test)} "
+        f"on test rows"
+    )
     return f"{entry.constraint}: {figure}" + (f"; cannot be assured, {entry.why}" if entry.why else "")
 
 

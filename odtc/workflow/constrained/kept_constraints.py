@@ -1,5 +1,6 @@
 """What was asked of a tree and what it reaches, for each constraint, on training and on test rows."""
 
+from odtc.base.text import show_figure
 from odtc.data.dataset import Dataset
 from odtc.errors import OdtcError
 from odtc.heuristics.heuristic import HEURISTICS
@@ -56,15 +57,16 @@ def kept_facts(
 def broken_text(asked: tuple[Constraint, ...], kept: list[dict]) -> str:
     """Which of the constraints CART's tree breaks, with its figures (`kept_facts` of these); "" for none."""
     told = [(given, entry["cart"]) for given, entry in zip(asked, kept, strict=True) if "cart" in entry]
-    return ", ".join(f"{given} ({value:.4g})" for given, value in told if not given.holds(value))
+    return ", ".join(f"{given} ({show_figure(value)})" for given, value in told if not given.holds(value))
 
 
 def kept_text(entry: dict) -> str:
     """An entry in words."""
-    figure = f"{entry['constraint']}: {entry['training']:.4g} on training rows"
+    figure = f"{entry['constraint']}: {show_figure(entry['training'])} on training rows"
     if entry["test"] is None:
         return figure
-    return f"{figure}, {entry['test']:.4g} on test rows" + ("" if entry["kept_on_test"] else ", not satisfied there")
+    not_there = "" if entry["kept_on_test"] else ", not satisfied there"
+    return f"{figure}, {show_figure(entry['test'])} on test rows{not_there}"
 
 
 def no_worse_than_cart(problem: Problem, heap: HeapTree | None) -> HeapTree | None:
@@ -88,7 +90,7 @@ def open_text(paid: float, bound: float | None) -> str:
 def unmet_text(problem: Problem, ended: str) -> str:
     """That a search which has `ended` so met no tree that keeps the constraints, and what CART's tree comes to."""
     cart = _cart_of(problem)
-    reached = ", ".join(f"{given} ({value:.4g})" for given, value in broken(problem, cart))
+    reached = ", ".join(f"{given} ({show_figure(value)})" for given, value in broken(problem, cart))
     which = "the constraint" if len(problem.constraints) == 1 else "one of them"
     return (
         f"no tree that keeps {'; '.join(map(str, problem.constraints))} was met before {ended}, and it is open whether "
