@@ -3,6 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -182,6 +183,7 @@ def test_groups_of_rows_by_their_words():
         ("sid", "no column 'sid'.*side"),
         ("c:x", "levels of the column 'c', got 'x'"),
         ("c<=1", "a column of numbers"),
+        ("sid<=1", "no column 'sid'"),
         ("n<=x", "a column of numbers"),
         ("one", "two groups of rows or more"),
         ("n<=9", None),
@@ -227,7 +229,9 @@ def test_shares_of_rows():
     assert lacking(given, inside).tolist() == [3 - 10, 3]
     assert lacking(replace(given, bound=odd), inside) == pytest.approx([odd - 1, odd])
     yes, none = encoded.y == 1, np.zeros(encoded.n_rows, bool)
-    assert part(encoded, yes, yes) == 1 and part(encoded, yes, none) == 0 and np.isnan(part(encoded, none, yes))
+    assert part(encoded, yes, yes) == 1 and part(encoded, yes, none) == 0
+    with np.errstate(invalid="raise"):
+        assert np.isnan(part(encoded, none, yes))
     assert part(encoded, ~none, yes) == encoded.weight[yes].sum() / encoded.weight.sum()
     (above,), (below,) = at_least(yes, ~yes, 0.25, "x").shares, at_most(yes, yes, 0.25, "x").shares
     assert (at_least(yes, yes, 0.25, "x").upper, at_most(yes, yes, 0.25, "x").upper) == (-0.25, 0.25)
@@ -258,13 +262,15 @@ def test_shares_of_rows():
 def test_the_readings_of_arguments():
     encoded = pipeline.pose(people(), "flowoct", 1).encoded
     names = tuple(replace(f, name=name) for f, name in zip(encoded.features, ("a,b", "c", "d")))
-    odd = replace(encoded, features=names, classes=("x,y", "no"), dataset=None)
+    odd = replace(encoded, features=names, classes=("x,y", "k=v,w", "no"), dataset=None)
 
     def read(text):
         return list(readings(text, odd))
 
     assert read("") == [()] or read("")[0] == ()
     assert read("a,b")[:2] == [("a", "b"), ("a,b",)] and read("a, c ")[0] == ("a", "c")
+    assert ("k=v,w",) in read("k=v,w") and ("c", "k=v,w") in read("c,k=v,w")
+    assert read('c, "a,b"')[0] == ("c", "a,b") and read("'a'b,c") == [("'a'b", "c")]
     assert read('"a,b",c')[0] == ("a,b", "c") and ("a,b", "c") in read("'a,b',c") and ("c", "a,b") in read("c,'a,b'")
     assert ("positive=x,y",) in read("positive='x,y'") and ("positive=x,y",) in read("positive=x,y")
     assert ("group=a,b", "positive=x,y") in read("group=a,b,positive=x,y")
@@ -277,17 +283,22 @@ def test_the_readings_of_arguments():
     assert len(read(long)) == 2 and len(read(long + ",c")) == 1
 
 
-def test_the_gaps_of_every_two_groups_are_differences_of_their_shares():
-    dataset = people()
-    encoded = pipeline.pose(dataset, "flowoct", 1).encoded
-    each = replace(
+def row_by_row(dataset: Dataset):
+    """An encoding whose rows are those of the data."""
+    encoded, n = pipeline.pose(dataset, "flowoct", 1).encoded, dataset.n_rows
+    return replace(
         encoded,
         X=encoded.X[encoded.row_of],
         y=dataset.y,
         weight=dataset.weight,
-        copies=np.ones(12, np.int64),
-        row_of=np.arange(12),
+        copies=np.ones(n, np.int64),
+        row_of=np.arange(n),
     )
+
+
+def test_the_gaps_of_every_two_groups_are_differences_of_their_shares():
+    dataset = people()
+    each = row_by_row(dataset)
     counted = np.arange(12) % 3 > 0
     among = {"": np.ones(12, bool), " of yes": dataset.y == 1}
     found = gaps(each, "c", among, counted, 0.25)
@@ -298,3 +309,59 @@ def test_the_gaps_of_every_two_groups_are_differences_of_their_shares():
             (one.of, two.of): one.coef * one.value + two.coef * two.value for one, two in (sum_.shares for sum_ in some)
         }
         assert told == pytest.approx({(g, h): rate[g] - rate[h] for g in rate for h in rate if g != h})
+
+
+def test_rates_of_groups_are_compared_as_their_definitions_say():
+    """The figure, the lines of the search and the shares of rows, of drawn predictions."""
+    dataset, random = people(), np.random.default_rng(3)
+    group, seen = dataset.X[:, 1], set()
+    yes, no = " of class 'yes'", " of another class than 'yes'"
+    for name, rows, among in (
+        ("statistical_parity", [""], [np.ones(12, bool)]),
+        ("equal_opportunity", [yes], [dataset.y == 1]),
+        ("predictive_equality", [no], [dataset.y == 0]),
+        ("equalised_odds", [yes, no], [dataset.y == 1, dataset.y == 0]),
+    ):
+        for weighted in (False, True):
+            each = row_by_row(dataset if weighted else replace(dataset, weight=np.ones(12)))
+            given = parse(f"{name}[group=c,positive=yes] <= 0.4", each)
+            assert given.module.compared(given) == ("c",)
+            for _ in range(20):
+                said = random.integers(0, 2, 12)
+                heap = SimpleNamespace(label=said, reach=lambda X: np.arange(len(X)))
+                apart = 0.0
+                for which in among:
+                    rates = [
+                        np.average(said[which & (group == k)], weights=each.weight[which & (group == k)])
+                        for k in range(3)
+                    ]
+                    apart = max(apart, max(rates) - min(rates))
+                assert given.module.value(each, given, heap) == pytest.approx(apart)
+                lines = given.module.answers(each, given)
+                assert len(lines) == 6 * len(among)
+                kept = all(coef[np.arange(12), said].sum() <= upper + 1e-9 for coef, upper in lines)
+                assert kept == (apart <= 0.4)
+                if not weighted:
+                    sums = given.module.proportions(each, given, said)
+                    told = [sum(one.coef * one.value for one in some.shares) for some in sums]
+                    assert max(told) == pytest.approx(apart) and {some.upper for some in sums} == {0.4}
+                    words = {one.of for some in sums for one in some.shares}
+                    assert words == {f"of {level}{of}" for level in "uvw" for of in rows}
+                seen.add(kept)
+    assert seen == {True, False}
+
+
+def test_columns_and_levels_that_hold_signs_are_named_as_they_are():
+    dataset = people()
+    features = (
+        replace(dataset.features[0], name="n<=1"),
+        replace(dataset.features[1], name="c:d", levels=("u:1", "p|q", "w")),
+    )
+    odd = replace(dataset, features=(*features, dataset.features[2]))
+    for text, names in (
+        ("c:d:u:1", ["u:1", "the others", "missing"]),
+        ("c:d:p|q", ["p|q", "the others", "missing"]),
+        ("c:d:w|u:1", ["w|u:1", "the others", "missing"]),
+        ("n<=1<=1", ["n<=1<=1", "n<=1>1", "missing"]),
+    ):
+        assert members(odd, text)[1] == names
