@@ -274,6 +274,11 @@ def test_paths_and_leaves_of_rows():
     for row, leaf in zip(path, leaves):
         told = [at for at in np.flatnonzero(row) if isinstance(nodes[at], Leaf)]
         assert row[0] and len(told) == 1 and sum(isinstance(n, Leaf) for n in nodes[: told[0]]) == leaf
+    for most, leaves_ in ((2, 2), (3, 3), (4, 4), (5, 4)):
+        assert (
+            odtc.OptimalTreeClassifier(2, max_leaf_nodes=most).fit(X, [0, 0, 1, 1, 0, 0, 1, 1]).get_n_leaves()
+            == leaves_
+        )
     assert path.shape == (8, len(nodes)) and model.get_depth() == 2 and model.get_n_leaves() == leaves.max() + 1
 
 
@@ -310,6 +315,8 @@ def test_policies_beside_each_other_and_their_value():
     found = one.compare([two], X, COSTS)
     assert found.mean_cost.tolist() == [one.value(X, COSTS)[0], two.value(X, COSTS)[0]]
     assert found.standard_error.tolist() == [one.value(X, COSTS)[1], two.value(X, COSTS)[1]]
+    alike = odtc.OptimalPolicyTree(2).fit(X, np.ones((8, 2)))
+    assert alike.model_ is None and alike.cost_ == 8 and alike.tree_.goal == one.tree_.goal == ""
     bare = one.compare([two], X)
     assert bare.mean_cost is None and bare.standard_error is None
     with pytest.raises(ValueError, match="costs of 2 actions, got 3"):
@@ -334,6 +341,7 @@ def test_a_policy_by_outcomes_is_as_good_as_its_costs_say():
         model = odtc.OptimalPolicyTree(1, goal=goal, scores="ips").fit(side, taken, outcome, chance)
         assert model.predict(side).tolist() == (side[:, 0] == (sign > 0)).astype(int).tolist()
         assert all(check.passed for check in model.verify(side, taken, outcome, chance))
+        assert model.tree_.goal == ("max" if sign > 0 else "")
         told = model.value(side, taken, outcome=outcome, propensity=chance)
         assert told == model.value(side, model.costs_) and told[0] == pytest.approx(model.cost_ / 8)
         with pytest.raises(ValueError, match="the actions of fit"):
@@ -373,6 +381,7 @@ def test_what_survival_takes_and_answers():
         (told().reshape(2, 4), "structured array"),
         (told(types=(float, float))[:7], "expected a time for each row, got 7"),
         (np.array([(2.0, 1)] * 8, dtype=[("event", float), ("time", float)]), "'event' of type float64"),
+        (np.array([(2.0, 1)] + [(1.0, 1)] * 7, dtype=[("event", float), ("time", float)]), "'event' of type float64"),
         (told(change=-1.0), "at least 0 in the field 'time'"),
         (told(change=np.nan), "at least 0 in the field 'time'"),
         (np.array([(False, 1.0)] * 8, dtype=TOLD.dtype), "event"),
@@ -401,7 +410,7 @@ def test_what_survival_takes_and_answers():
     none_before = odtc.OptimalSurvivalTree(2).fit(X, TOLD)
     functions = none_before.predict_survival_function(X)
     table = none_before.predict_survival_function(X, return_array=True)
-    assert all(np.array_equal(f.y, row) for f, row in zip(functions, table))
+    assert all(np.array_equal(f.y, row) for f, row in zip(functions, table)) and table.max() == 1
 
 
 def test_numbers_that_are_no_targets_and_importances_of_a_tree_of_numbers():
@@ -426,7 +435,10 @@ def test_numbers_that_are_no_targets_and_importances_of_a_tree_of_numbers():
         every, none, right = (
             (abs(part - (np.median(part) if words else part.mean())) ** power).sum() for part in parts
         )
-        assert none == 0 and model.feature_importances_ == pytest.approx([1 - right / every, right / every])
+        assert none == 0
+        for sign in (1, -1):  # on either side
+            found = model.fit(sign * cells, numbers).feature_importances_
+            assert found == pytest.approx([1 - right / every, right / every])
     with pytest.raises(ValueError, match="criterion"):
         odtc.OptimalTreeRegressor(1, criterion="odd").fit(X, Y)
     weight = np.array([1.0, 1, 1, 1, 1, 1, 1, 9])
@@ -437,6 +449,7 @@ def test_numbers_that_are_no_targets_and_importances_of_a_tree_of_numbers():
     assert mean.predict(X[:1]) == pytest.approx([middle]) and mean.objective_ == pytest.approx(
         weight @ (Y - middle) ** 2
     )
+    assert (mean.gap_, mean.tree_.root.label, odtc.OptimalPolicyTree(0).fit(X, COSTS).gap_) == (0, 0, 0)
     assert mean.is_optimal_ and mean.bound_ == mean.objective_ and mean.status_ == "optimal"
 
 
