@@ -417,9 +417,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             return given
         known = {label: label for label in self.classes_.tolist()}  # True may be written as 1
         strange = [label for label in given if label not in known]
-        if strange and not set(known) <= set(
-            given
-        ):  # as in scikit-learn: if all classes have a weight, a fold may lack one
+        # As in scikit-learn: if all classes have a weight, a fold may lack one.
+        if strange and not set(known) <= set(given):
             raise ValueError(
                 f"expected class_weight of the classes {', '.join(map(repr, self.classes_.tolist()))}, got one of "
                 f"{strange[0]!r}"

@@ -1,7 +1,7 @@
 """The certificate of what a search has found, made and held against the data before a tree is called proved.
 
 The check is that of `odtc verify --certificate` (odtc.verification.certificate), which uses nothing of the search. It
-has what is left of a limit; without one as much time as the search had, and LEAST at least: if it does not end by then,
+has as much time as the search had, and LEAST at least, or TIMED of what is left of a limit: if it does not end by then,
 the proof is that of the search alone, and the run says so. A certificate that is refused is no proof.
 """
 
@@ -21,7 +21,9 @@ from odtc.verification.certificate import SCHEMAS, check
 from odtc.workflow.results import Fit
 
 AT_LIMIT = 2.0  # seconds for it after a limit
-LEAST = 6.0  # seconds that the check has without a limit, however soon the search had ended
+# Seconds that the check has however soon the search had ended: nobody waits for it unasked, and who has set a limit
+# waits, but hardly an hour for a proof of a second.
+LEAST, TIMED = 6.0, 60.0
 TOLD = 1.0  # seconds, after which the states that were checked tell how long the others take
 TRIED = 0.3  # of the time, which is spent before that: the first states are those of the most rows
 CERTIFY = "`odtc certify` writes it and `odtc verify --certificate` checks it"
@@ -125,7 +127,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     problem : Problem
     make : callable or None, makes the certificate; None if the search has none
     paid : float, the objective of the tree that it has to prove; infinite if it has to prove that there is none
-    searched : float, the seconds that the search took; without a limit the check has as many
+    searched : float, the seconds that the search took; the check has as many
 
     Returns
     -------
@@ -135,7 +137,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
         return Certified(None)
     shown = "the tree" if isfinite(paid) else "that there is none"
     try:
-        with deadline.within(max(LEAST, searched) if deadline.seconds_left() is None else None):
+        with deadline.within(max(LEAST if deadline.seconds_left() is None else TIMED, searched)):
             facts = make()
             proof, sums = _checked(facts, problem.encoded.dataset)
     except ChoiceError as reason:
