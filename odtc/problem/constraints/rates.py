@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from odtc.base.registry import did_you_mean
+from odtc.base.text import some
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import SLACK, Constraint
@@ -144,11 +145,14 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
         raise ChoiceError(f"{refused}; write for example {str(example)!r}") from None
     k, of = klass(encoded, positive), groups(encoded, text)
     for which in given.module.AMONG:
-        have = np.array(of.names)[_mass(encoded, of, k, which).sum(axis=0) > 0]
-        if len(have) < 2:
+        has = _mass(encoded, of, k, which).sum(axis=0) > 0
+        if has.sum() < 2:
             rows = f"the class {positive!r}" if which else f"other classes than {positive!r}"
+            only = f"only {some(np.array(of.names)[has].tolist())} has" if has.any() else "none has"
             raise ChoiceError(
-                f"expected two groups with rows of {rows} in {str(given)!r}, got {', '.join(have) or 'none'}"
+                f"expected two groups with rows of {rows} in {str(given)!r}, but {only} such rows, and "
+                f"{some(np.array(of.names)[~has].tolist())} none, so that there is nothing to compare; take another "
+                f"group or class, or more rows"
             )
     return share(given)
 
