@@ -87,14 +87,18 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
         notes.append(f"--model auto: {problem.choice.why}")
     notes += problem.module.advice(problem)
     if read_here:
-        dataset = problem.encoded.dataset
-        whole = dataset if dataset.selected is None else dataset.selected.whole
-        notes.append(dropped_text(whole))
-        notes.append(held_out_text(dataset))
-        if whole is not dataset:
-            notes.append(f"--select {spec.model.select}: {dataset.n_rows:,} of {whole.n_rows:,} rows")
-        notes += data_notes(whole)
+        notes += file_notes(problem, spec)
     return [note for note in notes if note]
+
+
+def file_notes(problem: Problem, spec: RunSpec) -> list[str]:
+    """What is to be known of the rows of the data file, and which of them are not in a problem."""
+    dataset = problem.encoded.dataset
+    whole = dataset if dataset.selected is None else dataset.selected.whole
+    notes = [dropped_text(whole), held_out_text(dataset)]
+    if whole is not dataset:
+        notes.append(f"--select {spec.model.select}: {dataset.n_rows:,} of {whole.n_rows:,} rows")
+    return [note for note in [*notes, *data_notes(whole)] if note]
 
 
 def needless_text(done: Fit) -> str:

@@ -385,3 +385,18 @@ def test_no_more_is_asked_than_a_share_can_be(text, files):
         harder = assured_fit._tightened(given, factor, 0.08)
         assert 0 < harder.bound < 1 and abs(harder.bound - given.bound) <= factor * 0.08 + 1e-4
     assert assured_fit._tightened(given, 1.5, 0.08) == assured_fit._tightened(given, 1.0, 0.08) != given
+
+
+def test_the_file_is_read_once_and_its_notes_are_said_once(tmp_path, monkeypatch):
+    """Each search read it anew: the first one, and one for each number that it is asked for."""
+    from odtc.data.readers import csv as csv_reader
+
+    rng = np.random.default_rng(0)
+    x = rng.random(300).round(3)
+    lines = [f"{one},{'yes' if one + rng.normal(0, 0.2) > 0.5 else 'no'}" for one in x]
+    (tmp_path / "t.csv").write_text("\n".join(["x,y", *lines, ",yes"]) + "\n")
+    times, load = [], csv_reader.read
+    monkeypatch.setattr(csv_reader, "read", lambda *of, **how: [times.append(of), load(*of, **how)][1])
+    said = command("fit", tmp_path / "t.csv", "--depth", 1, "--constraint", "recall[yes] >= 0.7", "--confidence", 0.9)
+    assert said.code == 0 and len(times) == 1, said.err
+    assert said.err.count("dropped 1 row") == 1 and said.err.count("were set aside by chance") == 1

@@ -30,6 +30,7 @@ from odtc.workflow.constrained.assurance import (
     speaks_of_new_rows,
     widths,
 )
+from odtc.workflow.messages import file_notes
 from odtc.workflow.posing import held_out_rows, test_rows
 from odtc.workflow.reporting import Reporter
 from odtc.workflow.results import Fit
@@ -103,6 +104,8 @@ def fit_assured(
         raise KeyboardInterrupt
     asked, posed = first.problem.constraints, first.problem
     labelled = held_out_rows(posed) if test is None else test_rows(posed, test)
+    for note in file_notes(posed, spec) if dataset is not data else ():  # the runs below read no file
+        reporter.say(note)
     if test is not None and (seen := seen_before(dataset, labelled)):
         reporter.say(seen)
     width = widths(posed, first.tree, labelled.n_rows, confidence)
@@ -114,7 +117,7 @@ def fit_assured(
         tried.add(texts)
         more = limited(0.5 if factor else 1.0).with_model(constraints=texts)
         try:
-            found = run(more, data, test, new_sink(), reporter)
+            found = run(more, dataset, test, new_sink(), reporter)
         except NoSolutionError:
             if not factor:
                 raise
