@@ -37,7 +37,8 @@ def dropped_text(dataset: Dataset) -> str:
     """How many rows of the data file are not in the data set, and why; "" if none was left out."""
     if not dataset.n_dropped:
         return ""
-    return f"dropped {dataset.n_dropped} rows of {dataset.n_dropped + dataset.n_file_rows}: {why_dropped(dataset)}"
+    rows = "row" if dataset.n_dropped == 1 else "rows"
+    return f"dropped {dataset.n_dropped} {rows} of {dataset.n_dropped + dataset.n_file_rows}: {why_dropped(dataset)}"
 
 
 def read_notes(dataset: Dataset) -> list[str]:

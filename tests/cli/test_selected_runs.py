@@ -165,7 +165,7 @@ def test_one_object_is_printed_whatever_becomes_of_later_rounds(noisy, monkeypat
 def test_dropped_rows_are_those_of_the_file_and_said_once(noisy):
     for scheme in ("convex_hull", "iterative:rounds=3"):
         said = run("fit", "d.csv", *BINS, "--weights", "w", "--select", scheme, "-o", "m", folder=noisy)
-        assert said.code == 0 and said.err.count("dropped") == said.err.count("dropped 1 rows of 400") == 1
+        assert said.code == 0 and said.err.count("dropped") == said.err.count("dropped 1 row of 400") == 1
 
 
 def test_a_run_without_its_data_says_whose_the_leaves_are(noisy):

@@ -255,9 +255,7 @@ def test_shares_of_rows():
     lone = pipeline.pose(replace(people(), y=(people().X[:, 1] == 0).astype(np.int32)), "flowoct", 1).encoded
     with pytest.raises(ChoiceError, match="two groups with rows of the class 'yes'.*only 'u' has such rows, and"):
         parse("equal_opportunity[group=c,positive=yes] <= 0.1", lone)
-    with pytest.raises(
-        ChoiceError, match="two groups with rows of other classes than 'no'.*only 'u' has such rows"
-    ):
+    with pytest.raises(ChoiceError, match="two groups with rows of other classes than 'no'.*only 'u' has such rows"):
         parse("predictive_equality[group=c,positive=no] <= 0.1", lone)
 
 
