@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from odtc.data.splits import Splits, Threshold
+from odtc.data.splits import Splits
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 
 
@@ -27,12 +27,13 @@ class CertificateColumns:
         self._number: dict = {}  # of a column: by the feature of thresholds, by the split of others
         self._places: dict[int, list[tuple[int, int, bool]]] = {}  # by column of the search, of each rank
         encoded = search.problem.encoded
+        self._splits = Splits.of(encoded.tests)
         merged = [other for others in encoded.stands_for for other, _ in others]
         chains = self._chains()
         thresholds: dict[int, np.ndarray] = {}
         columns: dict[int, Any] = {at: ("nested", scale) for at, scale in chains.items()}  # by the place of a test
         begin = 0
-        for tests in (Splits.of(encoded.tests), Splits.of(merged)):
+        for tests in (self._splits, Splits.of(merged)):
             feature_of = tests.feature.copy()
             feature_of[[at - begin for at in chains if begin <= at < begin + len(tests)]] = -1
             for feature in np.unique(feature_of[feature_of >= 0]).tolist():
@@ -55,7 +56,7 @@ class CertificateColumns:
 
     def _chains(self) -> dict[int, int]:
         """By test its scale, of scales of several tests that are no thresholds of one feature."""
-        scales, feature = self.search.scales, Splits.of(self.search.problem.encoded.tests).feature
+        scales, feature = self.search.scales, self._splits.feature
         found: dict[int, int] = {}
         for scale in np.flatnonzero(scales.size > 1).tolist():
             own = scales.test(scale, np.arange(scales.size[scale]))
@@ -95,14 +96,15 @@ class CertificateColumns:
         scale, found = int(ranked.columns[column]), []
         if (key := ("nested", scale)) in self._number:
             return [(self._number[key], cut, False) for cut in range(int(scales.size[scale]))]
-        for place in np.unique(scales.rank[:, scale])[:-1].tolist():
-            test = int(scales.test(scale, place))
-            split, turned = encoded.tests[test], bool(encoded.ones_left[test])
-            if not isinstance(split, Threshold):
-                found.append((self._number[split], 0, turned))
-                continue
-            cut = int(np.searchsorted(self._cuts[split.feature], split.threshold, side="right")) - 1
-            found.append((self._number[split.feature], cut, turned))
+        tests = scales.test(scale, np.unique(scales.rank[:, scale])[:-1])
+        splits, ones_left = self._splits, encoded.ones_left[tests].tolist()
+        cuts = np.empty(len(tests), np.int64)
+        for feature in np.unique(splits.feature[tests]).tolist():
+            own = splits.feature[tests] == feature
+            cuts[own] = 0 if feature < 0 else self._cuts[feature].searchsorted(splits.cut[tests[own]], "right") - 1
+        for test, cut, turned in zip(tests.tolist(), cuts.tolist(), ones_left):
+            feature = int(splits.feature[test])
+            found.append((self._number[feature if feature >= 0 else splits.others[test]], cut, turned))
         return found
 
     def entry(self, lower: int, free: bool, points: list) -> str:

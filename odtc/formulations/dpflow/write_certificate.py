@@ -14,7 +14,7 @@ import numpy as np
 import odtc
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
-from odtc.data.splits import Oblique
+from odtc.data.splits import Oblique, Splits
 from odtc.data.tasks import median
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow import threshold_search
@@ -201,11 +201,8 @@ def require_certifiable(problem: Problem) -> None:
 
 def require_tests_of_columns(encoded: Encoded) -> None:
     """Raises ChoiceError for hyperplanes, which no certificate states."""
-    if any(
-        isinstance(split, Oblique)
-        for test, others in zip(encoded.tests, encoded.stands_for)
-        for split in (test, *(other for other, _ in others))
-    ):
+    merged = (other for others in encoded.stands_for for other, _ in others)
+    if any(isinstance(split, Oblique) for split in (*Splits.of(encoded.tests).others.values(), *merged)):
         raise ChoiceError(
             f"a certificate holds tests of one column each, as sums of columns are rounded; the encoding "
             f"{encoded.scheme!r} asks "

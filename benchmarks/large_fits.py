@@ -1,0 +1,89 @@
+"""`odtc fit` of large made tables, whole processes: what is proved in a limit, with which bound, and what it takes.
+
+    python -m benchmarks.large_fits [--cells regression-5000,wide-200] [--limit 60] [--beside FOLDER]
+
+regression-ROWS   18 columns of numbers, y = 3 sin x0 + 2 max(x1, 0) x2 + x3² + noise; depth 2, all thresholds
+wide-COLUMNS      2,000 rows of scikit-learn's make_classification, two classes, 15 of 100 labels by lot; depth 3
+kept-COLUMNS      the same with recall[b] >= 0.75 and leaf_rows >= 20
+
+With --beside each cell is run by the checkout in that folder, too, right after.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from sklearn.datasets import make_classification
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = Path(".venv/made-tables").resolve()
+CELLS = "regression-1000,regression-5000,regression-20000,regression-50000,wide-200,kept-200"
+WORDS = {
+    "regression": ["--depth", "2", "--task", "regression"],
+    "wide": ["--depth", "3"],
+    "kept": ["--depth", "3", "--constraint", "recall[b] >= 0.75", "--constraint", "leaf_rows >= 20"],
+}
+
+
+def table(rule: str, size: int) -> Path:
+    """The CSV file of a cell, written when it is first asked for."""
+    path = FOLDER / f"{'wide' if rule == 'kept' else rule}-{size}.csv"
+    if not path.is_file():
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        random = np.random.default_rng(size)
+        if rule == "regression":
+            X = random.normal(size=(size, 18)).round(6)
+            y = 3 * np.sin(X[:, 0]) + 2 * np.maximum(X[:, 1], 0) * X[:, 2] + X[:, 3] ** 2
+            y = (y + 1.5 * random.normal(size=size)).round(4)
+        else:
+            drawn = {"n_informative": 8, "n_redundant": 4, "n_clusters_per_class": 3, "flip_y": 0.15, "class_sep": 0.6}
+            X, label = make_classification(2000, size, random_state=0, **drawn)
+            X, y = X.round(6), np.array(["a", "b"])[label]
+        columns = {f"x{number}": column for number, column in enumerate(X.T)}
+        pl.DataFrame({**columns, "y": y}).write_csv(path)
+    return path
+
+
+def run(cell: str, limit: float, root: Path) -> str:
+    """A line of the table."""
+    rule, size = cell.split("-")
+    data = table(rule, int(size))
+    words = [sys.executable, "-m", "odtc", "fit", str(data), *WORDS[rule], "--time-limit", str(limit), "--json"]
+    environment = os.environ | {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
+        seconds, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    try:
+        facts = json.loads(done.stdout)
+    except ValueError:
+        return f"| {cell} | {root.name} | {seconds:.1f} | {cpu:.1f} | exit {done.returncode}: {done.stderr[-80:]!r} |"
+    bound = "" if facts.get("bound") is None else f"{facts['bound']:.10g}"
+    shown = (f"{seconds:.1f}", f"{cpu:.1f}", facts["termination"], f"{facts['objective']:.10g}", bound)
+    return f"| {cell} | {root.name} | {' | '.join(shown)} | {facts.get('certified')} |"
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--cells", default=CELLS)
+    words.add_argument("--limit", type=float, default=60.0)
+    words.add_argument("--beside", type=Path)
+    asked = words.parse_args()
+    print("| cell | checkout | seconds | CPU s | end | objective | bound | certificate accepted |")
+    print("|---" * 8 + "|")
+    for cell in asked.cells.split(","):
+        for root in filter(None, (ROOT, asked.beside and asked.beside.resolve())):
+            print(run(cell, asked.limit, root), flush=True)
+
+
+if __name__ == "__main__":
+    main()
