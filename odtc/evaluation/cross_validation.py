@@ -19,6 +19,7 @@ from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, NoSolutionError
 from odtc.evaluation.studies.engine import Pool, Step, Store, key_of, local, run_tasks
 from odtc.evaluation.studies.price_path import beside_price, path_of, price_of, turns
+from odtc.model.solution import Termination
 from odtc.problem.formulation import FORMULATIONS, Estimates
 from odtc.problem.parameters import has_parameter, parse_params
 from odtc.trees.complete_tree import CompleteTree
@@ -374,9 +375,10 @@ def best_setting(results: list[Result], rule: str = "best") -> int:
 
 
 def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int, path: str = "") -> Fold:
-    """A fit on some rows, scored on others; without scores if the solver finds no tree, or the data refuse the setting:
-    what others of the study found is not lost for it. What fits of the same `path`
-    (odtc.evaluation.studies.price_path) have proved of it is not searched again."""
+    """A fit on some rows, scored on others; without scores if the solver finds no tree, or the data refuse the
+    setting: what others of the study found is not lost for it. A fit that Ctrl-C ends is none: it raises
+    KeyboardInterrupt. What fits of the same `path` (odtc.evaluation.studies.price_path) have proved of it is not
+    searched again."""
     known, price = path_of(path) if path else None, price_of(spec.model)
     if known is not None and (scored := known.scores(spec.model.depth, price)) is not None:
         return replace(scored, setting=number, fold=k, seconds=0.0)
@@ -388,6 +390,8 @@ def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int
         done = run_spec(spec, train)
     except (NoSolutionError, ChoiceError, DataError) as problem:
         return Fold(number, k, None, None, None, False, None, error=str(problem))
+    if done.interrupted or done.proof.termination == Termination.INTERRUPTED:
+        raise KeyboardInterrupt
     if not task.CLASSES:
         told = task.figures(test.sums, done.tree.answers(test.X), train.classes).get(task.HEADLINE)
         figure = told if told is None or not task.LESS_IS_BETTER else -told

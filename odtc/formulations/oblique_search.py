@@ -1,7 +1,7 @@
 """Trees of hyperplanes without a solver and without a proof, chosen by held-out rows or for the training rows alone."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,6 +33,7 @@ CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")
 FOLDS, TRAINING = "folds", "training"
 SECONDS = 20.0
 NEAR = 1e-6
+MOMENT = 3.0  # seconds for a tree after Ctrl-C
 ALL_FOLDS = PARTS * REPEATS
 ALONE = "this is the majority alone; -p choice=training fits the training rows as closely as the depth lets it"
 
@@ -70,8 +71,16 @@ def tree(problem: Problem) -> HeapTree:
 
 
 def learned(problem: Problem) -> tuple[HeapTree, str]:
-    """(`tree`, what was seen on held-out rows)."""
-    p = problem.params
+    """(`tree`, what was seen on held-out rows). Ctrl-C leaves no tree of all rows: one is found in a moment."""
+    try:
+        return _learned(problem, problem.params)
+    except KeyboardInterrupt:
+        deadline.end_soon(MOMENT + deadline.GRACE)
+        heap, words = _learned(problem, replace(problem.params, seconds=MOMENT))
+        return heap, "; ".join(filter(None, [words, f"interrupted, so that the tree was found in {MOMENT:g} s"]))
+
+
+def _learned(problem: Problem, p: Params) -> tuple[HeapTree, str]:
     if p.choice == FOLDS:
         limited = p.seconds == SECONDS and deadline.seconds_left() is not None
         heap, choice = choose(

@@ -267,10 +267,12 @@ def learn(
     began = time.monotonic()
     with deadline.within(time_limit):
         heap, words = problem.module.learned(problem)
+        ended = Termination.INTERRUPTED if deadline.is_interrupted() else Termination.UNKNOWN
     paid = problem.module.objective(problem, heap)
     seconds = time.monotonic() - began
-    solution = Solution(None, Termination.UNKNOWN, paid, None, seconds, problem.module.NAME, message=words)
-    return without_model(problem, heap, solution, labelled, simplify)
+    solution = Solution(None, ended, paid, None, seconds, problem.module.NAME, message=words)
+    done = without_model(problem, heap, solution, labelled, simplify)
+    return replace(done, interrupted=ended == Termination.INTERRUPTED)
 
 
 def unfinished(

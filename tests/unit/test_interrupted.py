@@ -1,6 +1,7 @@
 """Ctrl-C and SIGTERM, wherever they come: what is in hand is handed in, and nothing more is begun that lasts."""
 
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,11 +12,18 @@ from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.base import deadline
 from odtc.data.reading import read, read_arrays
 from odtc.errors import TimeLimitReached
+from odtc.evaluation import cross_validation
+from odtc.formulations import oblique_search
 from odtc.formulations.dpflow import constrained, threshold_search
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
+from odtc.heuristics import oblique
 from odtc.heuristics.heuristic import grow
+from odtc.model.solution import Termination
+from odtc.problem.constraints.constraint import parse
 from odtc.verification import certificate
 from odtc.workflow import near_optimal_set, pipeline
+from odtc.workflow.constrained import frontier
+from odtc.workflow.posing import pose
 from odtc.workflow.provenance import certificates
 from tests.command_line import odtc as command
 
@@ -172,3 +180,51 @@ def test_one_interruption_ends_a_search_under_constraints_in_its_bound_without_t
     done = pipeline.fit(dataset, "dpflow", 3, encoding="thresholds", constraints=["leaf_rows >= 3", "recall[p] >= 0.5"])
     assert ends and ends[0] is not None and ends[0] <= deadline.GRACE
     assert done.tree is not None and done.verified
+
+
+@pytest.mark.parametrize("choice", ["folds", "training"])
+def test_an_interrupted_search_for_hyperplanes_hands_in_a_tree(table, monkeypatch, choice):
+    times = []
+    place, name = (oblique_search, "choose") if choice == "folds" else (oblique, "search_hyperplanes")
+    first = getattr(place, name)
+
+    def cut_once(*of, **how):
+        times.append(1)
+        return first(*of, **how) if len(times) > 1 else interrupted()
+
+    monkeypatch.setattr(place, name, cut_once)
+    done = pipeline.fit(read(table / "t.csv"), "oblique_search", 2, params={"choice": choice})
+    assert done.interrupted and done.verified and "interrupted" in done.solution.message
+    assert len(times) == 2
+
+
+def test_a_fit_that_ctrl_c_ends_is_no_finished_fit_of_a_study(table, monkeypatch):
+    times, run = [], cross_validation.run_spec
+
+    def second_is_cut(*of):
+        times.append(1)
+        done = run(*of)
+        if len(times) != 2:
+            return done
+        return replace(done, proof=replace(done.proof, termination=Termination.INTERRUPTED))
+
+    monkeypatch.setattr(cross_validation, "run_spec", second_is_cut)
+    monkeypatch.chdir(table)
+    said = command("tune", "t.csv", "--depths", "1,2", "--folds", 2, "-o", "best")
+    assert said.code == 1 and "finished fits (1) are kept in best.tune.fits" in said.err and len(times) == 2
+    assert len(list((table / "best.tune.fits").iterdir())) == 1
+    said = command("tune", "t.csv", "--depths", "1,2", "--folds", 2, "-o", "best")
+    assert said.code == 0 and len(times) == 5 and not (table / "best.tune.fits").exists()
+
+
+def test_a_number_that_was_not_searched_has_the_tree_of_a_looser_one_that_keeps_it(table):
+    problem = pose(read(table / "t.csv"), "dpflow", 2)
+    heap = problem.module.search(problem, None, lambda *told: None).heap
+    paid = problem.module.objective(problem, heap)
+    kinds = [parse(f"recall[p] >= {number}", problem.encoded) for number in (0.1, 0.2, 1.0)]
+    assert kinds[1].holds(value := kinds[0].module.value(problem.encoded, kinds[0], heap)) and value < 1
+    points = [frontier.Point(kinds[0], heap, paid, paid, True)]
+    points += [frontier.Point(given, None, None, paid, False) for given in kinds[1:]]
+    found = frontier._by_trees_met(problem, points)
+    assert [point.ended for point in found] == ["optimal", "optimal", "open"]
+    assert found[1].heap is heap and found[2].heap is None

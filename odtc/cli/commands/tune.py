@@ -1,5 +1,7 @@
 """`odtc tune`: a grid by cross-validation, a table, and the best setting fitted on all rows."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -148,6 +150,7 @@ def tune(
     store = Store(folder if cluster is None else folder.absolute())  # workers may run in other folders
     store.make()
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_told_of_interruption(folder))
         pool = stack.enter_context(pool_of(jobs, cluster, console.say))
         done = stack.enter_context(console.counted(len(settings) * folds * len(every) * (1 + (nested or 0)), "fits"))
         tell = lambda fit: done(f"{settings[fit.setting]}, fold {fit.fold + 1}")
@@ -189,6 +192,16 @@ def tune(
         print(nested_text(honest, settings, task))
     print()
     console.print_tree_result(fitted, fitted.to_json() | files, False)
+
+
+@contextmanager
+def _told_of_interruption(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = len(list(folder.glob("*.json")))
+        console.say(f"odtc: interrupted; the finished fits ({kept}) are kept in {folder}: the same command goes on")
+        raise typer.Exit(1) from None
 
 
 def nested_text(honest, settings, task) -> str:

@@ -211,7 +211,7 @@ def frontier(
         between(0, last)
     if stopped:
         say("interrupted: the numbers that were not searched have what their neighbours tell")
-    told = [_known(loose_first, points, place) for place in range(len(given))]
+    told = _by_trees_met(problem, [_known(loose_first, points, place) for place in range(len(given))])
     known = _shared(free.better([_with(problem, point, heap) for point, heap in zip(told, starts)]))
     return [known[loose_first.index(one)] for one in given]
 
@@ -266,6 +266,20 @@ def _with(problem: Problem, point: Point, heap: HeapTree | None) -> Point:
     paid = problem.module.objective(problem, heap)
     better = point.objective is None or paid < point.objective
     return replace(point, heap=heap, objective=paid, bound=min(point.bound, paid)) if better else point
+
+
+def _by_trees_met(problem: Problem, points: list[Point]) -> list[Point]:
+    """The points, the loosest first, each with the best of all their trees that keeps its number: a tree may keep more
+    than it was asked for."""
+    met = [(point.heap, point.constraint) for point in points if point.heap is not None]
+    # The numbers are of one constraint, so that a tree reaches the same of each.
+    reached = [(heap, given.module.value(problem.encoded, given, heap)) for heap, given in met]
+    for place, point in enumerate(points):
+        for heap, value in reached:
+            if heap is not point.heap and point.constraint.holds(value):
+                point = _with(problem, point, heap)
+        points[place] = point
+    return points
 
 
 def _bounded(point: Point, bound: float) -> Point:
