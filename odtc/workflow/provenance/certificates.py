@@ -136,8 +136,9 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     if make is None or problem.encoded.dataset is None:
         return Certified(None)
     shown = "the tree" if isfinite(paid) else "that there is none"
+    limited = deadline.seconds_left() is not None
     try:
-        with deadline.within(max(LEAST if deadline.seconds_left() is None else TIMED, searched)):
+        with deadline.within(max(TIMED if limited else LEAST, searched)):
             facts = make()
             proof, sums = _checked(facts, problem.encoded.dataset)
     except ChoiceError as reason:
@@ -145,10 +146,8 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     except CertificateError as reason:
         return Certified(False, Termination.UNKNOWN, f"the certificate of the search was refused: {reason}")
     except (TimeLimitReached, NotProvedError):  # the latter of a search that the certificate of no tree asks for
-        return Certified(
-            None,
-            why=f"the search has proved {shown}; no time was left to check the proof by its certificate: {CERTIFY}",
-        )
+        cut = "no time was left to check" if limited else "it would take longer than the search did to check"
+        return Certified(None, why=f"the search has proved {shown}; {cut} the proof by its certificate: {CERTIFY}")
     except KeyboardInterrupt:
         deadline.end_soon()
         return Certified(
