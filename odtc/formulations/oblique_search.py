@@ -33,7 +33,7 @@ CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")
 FOLDS, TRAINING = "folds", "training"
 SECONDS = 20.0
 NEAR = 1e-6
-MOMENT = 3.0  # seconds for a tree after Ctrl-C
+AFTER = 3.0  # seconds for a tree after Ctrl-C
 ALL_FOLDS = PARTS * REPEATS
 ALONE = "this is the majority alone; -p choice=training fits the training rows as closely as the depth lets it"
 
@@ -75,9 +75,9 @@ def learned(problem: Problem) -> tuple[HeapTree, str]:
     try:
         return _learned(problem, problem.params)
     except KeyboardInterrupt:
-        deadline.end_soon(MOMENT + deadline.GRACE)
-        heap, words = _learned(problem, replace(problem.params, seconds=MOMENT))
-        return heap, "; ".join(filter(None, [words, f"interrupted, so that the tree was found in {MOMENT:g} s"]))
+        deadline.end_soon(AFTER + deadline.GRACE)
+        heap, words = _learned(problem, replace(problem.params, seconds=AFTER))
+        return heap, "; ".join(filter(None, [words, f"interrupted, so that the tree was found in {AFTER:g} s"]))
 
 
 def _learned(problem: Problem, p: Params) -> tuple[HeapTree, str]:
