@@ -10,6 +10,7 @@ from odtc.data.reading import read_judged_rows, read_rows
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError
+from odtc.evaluation.board import shared_rows
 from odtc.evaluation.html_report import Run, open_run, training_score
 from odtc.trees.tree import Tree
 from odtc.workflow import run_facts
@@ -168,6 +169,7 @@ def _entry(name: str, run: Run, data, judging: tuple[Dataset, Dataset] | None, f
             "accuracy": scored["accuracy"],
             "balanced_accuracy": scored["balanced_accuracy"],
             "n_rows": scored["n_rows"],
+            "n_training_rows": 0 if run.fit is None else shared_rows(run.fit.dataset, rows),
         }
     return Entry(name, run, facts, np.array(tree.classes, dtype=object)[tree.predict(rows.X)])
 

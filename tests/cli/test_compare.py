@@ -102,6 +102,16 @@ def predicted(folder, stem, data):
     return odtc("predict", f"{stem}.tree.json", data, folder=folder).out.split()[1:]
 
 
+def test_rows_that_trained_a_tree_are_no_test_of_it(runs, tmp_path):
+    """A file of which a part was set aside by --hold-out is for the most part training rows."""
+    said = odtc("compare", "d1", "d2", "--data", MONKS / "monks-1.csv", folder=runs)
+    assert said.err.count("124 of the 124 rows are equal to training rows of d") == 2
+    lines = (MONKS / "monks-1_test.csv").read_text().splitlines()
+    known = set((MONKS / "monks-1.csv").read_text().splitlines())
+    (tmp_path / "new.csv").write_text("\n".join(line for line in lines if line not in known or line == lines[0]) + "\n")
+    assert "training rows" not in odtc("compare", "d1", "d2", "--data", tmp_path / "new.csv", folder=runs).err
+
+
 def test_numbers_side_by_side_differ_by_so_much(tables):
     folder, rows = tables
     found = odtc("compare", "A", "B", "--data", "y.csv", "--json", folder=folder).facts

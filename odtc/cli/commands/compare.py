@@ -33,6 +33,7 @@ def compare(
 ) -> None:
     """Put trees or runs side by side: size, accuracy, proof, agreement, and the rows where they differ."""
     from odtc.data.task import TASKS
+    from odtc.evaluation.board import SAME_ROWS
     from odtc.evaluation.compare import compare as compared
 
     if rows < 0:
@@ -58,6 +59,12 @@ def compare(
     words, sign = task.headline({"goal": "max" if brings else "min"})[0], -1.0 if brings else 1.0
     if found.scored:
         console.say(f"note: test {words}: {found.scored}, for all trees")
+    for entry in found.entries:
+        if (seen := entry.facts.get("n_training_rows", 0)) > SAME_ROWS * entry.facts.get("n_rows", 0):
+            console.say(
+                f"note: {seen:,} of the {entry.facts['n_rows']:,} rows are equal to training rows of {entry.name}: the "
+                f"test figure is no estimate for new rows"
+            )
     own = f" {words}" if not task.CLASSES else ""
     header = ["tree", "leaves", "depth", f"training{own}", f"test{own}", "objective", "bound", "model", "columns asked"]
     lines = [
