@@ -81,6 +81,14 @@ def column_cells(series: pl.Series, place: str) -> pl.Series:
     return text.set(text.is_in(MISSING_CELLS), None)
 
 
+def missing_words(series: pl.Series) -> list[str]:
+    """The texts of a column, but for the empty one, that `column_cells` takes for missing cells."""
+    if not (series.dtype == pl.String or is_categories(series.dtype)):
+        return []
+    texts = series.cast(pl.String).unique().drop_nulls().str.strip_chars()
+    return sorted(set(texts.filter(texts.is_in(MISSING_CELLS))) - {""})
+
+
 def is_categories(dtype: pl.DataType) -> bool:
     """Whether a type of polars declares categories."""
     return isinstance(dtype, (pl.Categorical, pl.Enum))

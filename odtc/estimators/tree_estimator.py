@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from odtc.base.memory import require_memory
+from odtc.base.text import some
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.task import expect_addable
 from odtc.errors import ChoiceError, DataWarning, NoSolutionError, SolverError
@@ -137,6 +138,14 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
                 )
             orders = frames.orders_of(X)
             coded, features = frames.learn_features(series, self._names(), self._categorical(given), orders)
+            for feature, cells in zip(features, series):
+                if words := column_types.missing_words(cells):
+                    warnings.warn(
+                        f"column {feature.name!r}: {some(words)} are read as missing cells, as in files; write them "
+                        f"in other words if they are values",
+                        DataWarning,
+                        stacklevel=3,
+                    )
             # Whoever declares categories is believed.
             declared = {j for j, cells in enumerate(series) if column_types.is_categories(cells.dtype)}
             guessed = sorted(set(range(len(features))) - declared - self._categorical(given))

@@ -1,6 +1,7 @@
 """Columns of pandas whose categories have an order: tests cut it in two."""
 
 import pickle
+import warnings
 from itertools import product
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import odtc
 from odtc.data.dataset import Dataset
 from odtc.data.frames import learn_features, orders_of, series_of
+from odtc.errors import DataWarning
 from odtc.trees.rendering import render_tree
 
 SIZES = ["small", "medium", "large", "huge", "none"]  # neither sorted nor all in the rows
@@ -95,3 +97,17 @@ def test_a_tree_over_an_order_has_a_certificate():
     y[:4] = 1 - y[:4]
     data = Dataset("d", X, y, features, ("no", "yes"), np.ones(len(y)))
     assert odtc.fit(data, depth=2).certified
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_texts_that_are_read_as_missing_cells_are_told(declared):
+    """NA is Namibia, too: as in files it is a missing cell, and whoever meant a level hears of it."""
+    cells = ["NA", "US", "null", "DE", "", None] * 5
+    column = pandas.Categorical(cells, categories=["NA", "null", "US", "DE", ""], ordered=True) if declared else cells
+    frame, y = pandas.DataFrame({"land": column, "x": range(30)}), [0, 1] * 15
+    with pytest.warns(DataWarning, match="column 'land': 'NA', 'null' are read as missing cells"):
+        odtc.OptimalTreeClassifier(1).fit(frame, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        known = pandas.DataFrame({"land": ["US", "DE"] * 5, "x": range(10)})
+        odtc.OptimalTreeClassifier(1).fit(known, [0, 1] * 5)
