@@ -199,7 +199,8 @@ def _told_of_interruption(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        kept = len(list(folder.glob("*.json")))
+        if not (kept := len(list(folder.glob("*.json")))):
+            raise
         console.say(f"odtc: interrupted; the finished fits ({kept}) are kept in {folder}: the same command goes on")
         raise typer.Exit(1) from None
 
