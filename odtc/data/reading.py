@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from odtc.base import cluster as clusters
+from odtc.base import deadline
 from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.contract import Contract
 from odtc.base.memory import available
@@ -35,7 +36,7 @@ from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_k
 from odtc.data.reading_spec import CLASSIFICATION, POLICIES, TASK_FIELDS, ReadingSpec
 from odtc.data.task import task_of
 from odtc.data.text_pieces import not_utf8
-from odtc.errors import ChoiceError, DataError
+from odtc.errors import ChoiceError, DataError, TimeLimitReached
 
 BATCH = 1 << 24  # bytes of text that are read at once
 LEAST_MEMORY = 1 << 26  # bytes; with less polars ends the process without a word of ours
@@ -127,6 +128,8 @@ def read(
         If the data cannot be used.
     ChoiceError
         If an option is unknown.
+    TimeLimitReached
+        If the deadline passes (odtc.base.deadline) before a large file is read.
     """
     _check_policy(missing)
     how = ReadingSpec(
@@ -147,7 +150,7 @@ def read(
     except TypeError:
         raise DataError(f"expected the path of a data file or a data frame, got {type(path).__name__}") from None
     if how.hold_out:  # the rows that are set aside are kept as they stand in the file
-        frame = _load(path)
+        frame = _load(path, in_time=True)
         return from_frame(frame, name or _stem(path), how, {"path": str(path), "sha256": fingerprint(path)})
     columns, how = _columns_of(path, repr(str(path)), how)
     source = {"path": str(path), "sha256": fingerprint(path)}
@@ -156,7 +159,7 @@ def read(
 
 def _columns_of(path: Path, place: str, how: ReadingSpec) -> tuple[list[Column], ReadingSpec]:
     """The columns of a file, read frame by frame (by the workers of a cluster, if the run has one), and how."""
-    frames = frames_of(path)
+    frames = _in_time(frames_of(path, BATCH), place)
     first = next(frames)
     how = _without_index(first.columns, place, how)
     read_ones = _read_ones(first.columns, place, how)
@@ -173,7 +176,7 @@ def _columns_of(path: Path, place: str, how: ReadingSpec) -> tuple[list[Column],
             return code_columns(read_frames, place, words), how
         except WordsNeeded as needed:  # once a column at most
             words.add(needed.name)
-            frames = frames_of(path)
+            frames = _in_time(frames_of(path, BATCH), place)
             first = next(frames)
 
 
@@ -530,8 +533,30 @@ def frames_of(path, size: int = BATCH) -> Iterator[pl.DataFrame]:
         raise _header_only(path)
 
 
-def _load(path: Path) -> pl.DataFrame:
-    """The frame of a file that exists, can be read and has rows."""
+def _in_time(frames: Iterator[pl.DataFrame], place: str) -> Iterator[pl.DataFrame]:
+    """The frames of a file, between which a time limit is looked at: what is said of a tree is said of all rows, so
+    that without them there is none."""
+    rows = 0
+    for frame in frames:
+        if rows:
+            expect_time(place, rows)
+        rows += frame.height
+        yield frame
+
+
+def expect_time(place: str, rows: int) -> None:
+    """Raises TimeLimitReached if the deadline has passed when so many rows of a file were read."""
+    if deadline.is_over():
+        raise TimeLimitReached(
+            f"{deadline.what_ends()} came while {place} was read, after {rows:,} of its rows, so there is no tree; "
+            "allow more time (--time-limit), or write fewer rows or columns to a file"
+        )
+
+
+def _load(path: Path, in_time: bool = False) -> pl.DataFrame:
+    """The frame of a file that exists, can be read and has rows; `in_time` as of `_in_time`."""
+    if in_time and deadline.seconds_left() is not None:
+        return pl.concat(_in_time(frames_of(path, BATCH), repr(str(path))))
     frame = _reader_of(path).read(path)
     if not frame.height:
         raise _header_only(path)

@@ -58,11 +58,13 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True, l
     ------
     DataError, ChoiceError
         For what is wrong with the data, or with the specification.
+    TimeLimitReached
+        If the limit comes before a large file is read.
     """
     began, wanted, choice = time.monotonic(), spec.model, None
     topology, model = CompleteTree(wanted.depth), wanted.model
     settings = _settings(spec, model) if model != "auto" else None  # a bad one is said before the work
-    dataset = data if isinstance(data, Dataset) else read(data, **spec.reading.keywords)
+    dataset = data if isinstance(data, Dataset) else read_in_time(spec, data)
     if wanted.select is not None:
         dataset = select_rows(dataset, wanted.select, wanted.depth)
     with _part_of_limit(spec, began):
@@ -109,6 +111,13 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True, l
         expect_classes(encoded.task, f"--model {problem.formulation} with these parameters")
     with _part_of_limit(spec, began):
         return problem.module.prepared(problem) if prepared else problem
+
+
+def read_in_time(spec: RunSpec, path: str | Path) -> Dataset:
+    """The data of a file, read as a specification says and within its time limit. Raises DataError, ChoiceError and
+    TimeLimitReached."""
+    with deadline.within(spec.solving.time_limit):
+        return read(path, **spec.reading.keywords)
 
 
 def _radius(dataset: Dataset, boxes: str | None) -> tuple[float, ...]:

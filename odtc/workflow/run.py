@@ -12,13 +12,12 @@ from pathlib import Path
 from odtc.algorithms.thresholds import workers
 from odtc.base import deadline, interrupts, threads
 from odtc.data.dataset import Dataset
-from odtc.data.reading import read
 from odtc.errors import NoSolutionError, OutputError
 from odtc.model.solution import Solution, Termination
 from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare, searches
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
 from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes
-from odtc.workflow.posing import held_out_rows, pose_run, test_rows
+from odtc.workflow.posing import held_out_rows, pose_run, read_in_time, test_rows
 from odtc.workflow.reporting import Reporter, listening
 from odtc.workflow.results import Fit, Unsolved
 from odtc.workflow.row_selection.rest_bound import bound_by_parts
@@ -97,7 +96,7 @@ def _handing_in(done: Fit):
 def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, reporter: Reporter) -> Fit:
     """The best of the rounds of a selection, each of which selects by the tree of the last."""
     began, wanted = time.monotonic(), spec.model
-    dataset = data if isinstance(data, Dataset) else read(data, **spec.reading.keywords)
+    dataset = data if isinstance(data, Dataset) else read_in_time(spec, data)
     if dataset is not data and (words := dropped_text(dataset)):
         reporter.say(words)
     fits, sinks, once = [], [], spec.with_model(select=None)

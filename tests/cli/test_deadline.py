@@ -1,19 +1,23 @@
 """A time limit holds for the compiler too: what is known then is handed in, and says so."""
 
+import gzip
 import importlib
+import re
 import signal
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import odtc
 from odtc.algorithms.thresholds import depth_two_numpy
 from odtc.base import deadline, memory
-from odtc.data import ranked_answers
+from odtc.data import ranked_answers, reading
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.ranked_answers import RankedAnswers
+from odtc.data.readers import arff, parquet
 from odtc.errors import ModelError, TimeLimitReached
 from odtc.model.solution import Solution, Termination
 from odtc.problem import identity
@@ -359,3 +363,65 @@ def test_a_real_signal_in_reading_or_encoding_ends_in_one_sentence(number, words
     assert said.code == 1 and "Traceback" not in said.err and "interrupted before there was a result" in said.err
     assert said.err.count("\n") == 1 and not said.out.strip()
     assert [file for file in contents(wide) if not file.endswith(".log")] == ["wide.csv"]
+
+
+def _as_another_file(wide, suffix: str):
+    """The table of `wide` in another format, or with quotes, which are read row by row."""
+    table = pl.read_csv(wide / "wide.csv")
+    path = wide / f"again{suffix}"
+    if suffix == ".parquet":
+        table.write_parquet(path, row_group_size=100)
+    elif suffix == ".arff":
+        path.write_bytes(arff.sample(table.with_columns(pl.all().cast(pl.Float64))))
+    elif suffix == ".csv.gz":
+        path.write_bytes(gzip.compress((wide / "wide.csv").read_bytes()))
+    else:
+        table.with_columns(pl.col("y").cast(pl.String)).write_csv(path, quote_style="non_numeric")
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", "-quoted.csv", ".csv.gz", ".parquet", ".arff"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit",),
+        ("fit", "--model", "flowoct"),
+        ("fit", "--hold-out", "0.2"),
+        ("fit", "--select", "coarse_to_fine"),
+        ("fit", "--constraint", "recall[1] >= 0.5", "--confidence", "0.9"),
+        ("certify",),
+        ("select",),
+        ("frontier", "--vary", "recall[1] >= 0.1:0.5:0.1"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_a_limit_that_ends_while_a_large_file_is_read_is_refused(words, suffix, wide, monkeypatch):
+    """A file of several blocks is a large one; what would be said of a tree is of all its rows."""
+    path = wide / "wide.csv" if suffix == ".csv" else _as_another_file(wide, suffix)
+    monkeypatch.setattr(reading, "BATCH", 1 << 10)
+    monkeypatch.setattr(arff, "LOOK", 1 << 10)
+    monkeypatch.setattr(parquet, "GROUP", 100)
+    before = set(contents(wide))
+    told = refused(command(words[0], path.name, *words[1:], "--time-limit", 1e-6, "-o", "m", folder=wide))
+    assert path.name in told and "while" in told and "was read, after" in told and "--time-limit" in told
+    assert 0 < int(re.search(r"after ([\d,]+) of its rows", told)[1].replace(",", "")) < 1200
+    assert set(contents(wide)) == before
+
+
+def test_a_file_of_one_block_is_read_whatever_the_limit(wide):
+    said = command("fit", "wide.csv", "--time-limit", 1e-6, "--json", folder=wide)
+    assert said.code == 0 and said.facts["termination"] == "time_limit" and said.facts["n_rows"] == 1200, said.err
+
+
+@pytest.mark.parametrize("suffix", [".csv", "-quoted.csv", ".csv.gz", ".parquet", ".arff"])
+def test_a_limit_that_does_not_end_changes_nothing_of_what_is_read(suffix, wide, monkeypatch):
+    path = wide / "wide.csv" if suffix == ".csv" else _as_another_file(wide, suffix)
+    whole, held_out = odtc.read(path), odtc.read(path, hold_out=0.25)
+    monkeypatch.setattr(reading, "BATCH", 1 << 10)
+    monkeypatch.setattr(arff, "LOOK", 1 << 10)
+    monkeypatch.setattr(parquet, "GROUP", 100)
+    with deadline.within(1000):
+        again, apart = odtc.read(path), odtc.read(path, hold_out=0.25)
+    assert np.array_equal(again.X, whole.X) and np.array_equal(again.y, whole.y)
+    assert np.array_equal(apart.X, held_out.X) and np.array_equal(apart.y, held_out.y)
+    assert apart.held_out.equals(held_out.held_out)

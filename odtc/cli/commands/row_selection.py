@@ -46,11 +46,11 @@ def select(
     A selection in rounds (iterative, coarse_to_fine) learns a tree in each round and selects by it; the rows are those
     of the round with the best tree on all rows, and a table tells the accuracy per share of rows.
     """
-    from odtc import read
     from odtc.base import deadline
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.data.task import expect_classes
     from odtc.workflow.messages import data_notes
+    from odtc.workflow.posing import read_in_time
     from odtc.workflow.row_selection.selection import as_csv, parts_of, rounds_of, select_rows
     from odtc.workflow.run import run
 
@@ -58,7 +58,7 @@ def select(
     began = time.monotonic()
     several = rounds_of(spec.model.select) > 1 or parts_of(spec.model.select) > 0
     expect_rounds(several, spec, test)
-    dataset = read(data, **spec.reading.keywords)
+    dataset = read_in_time(spec, data)
     for note in data_notes(dataset):
         console.say(note.replace("--aside", "--ignore"))  # what is set aside is no part of the file
     path = o or Path(f"{dataset.name}_selected.csv")

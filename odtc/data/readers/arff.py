@@ -1,16 +1,18 @@
 """Reads ARFF files (Weka), dense or sparse, with numeric, nominal and string attributes."""
 
 import re
+from collections.abc import Iterator
 
 import polars as pl
 
 from odtc.data.column_types import EXACT
-from odtc.data.reading import check_names, read_text
-from odtc.errors import DataError
+from odtc.data.reading import check_names, expect_time, read_text
+from odtc.errors import DataError, TimeLimitReached
 
 NAME = "arff"
 SUFFIXES = (".arff", ".arff.gz")
 SUMMARY = "ARFF (Weka), dense or sparse; nominal attributes are categorical"
+LOOK = 1 << 20  # signs between two looks at the time limit
 
 
 def read(path) -> pl.DataFrame:
@@ -45,7 +47,9 @@ def _loads(path, text: str) -> dict:
     import arff
 
     try:
-        return arff.loads(text)
+        return arff.load(_lines(path, text))
+    except TimeLimitReached:
+        raise
     # liac-arff raises its own exceptions for the errors it foresees, bare ones for the others.
     except Exception as problem:
         try:
@@ -56,6 +60,17 @@ def _loads(path, text: str) -> dict:
             f"expected ARFF in {str(path)!r}, got text that is not ({' '.join(said.split()).rstrip('.')}); "
             "correct the line, or save the data as CSV"
         ) from None
+
+
+def _lines(path, text: str) -> Iterator[str]:
+    """The lines of a text as arff.loads takes them apart, between which a time limit is looked at now and then."""
+    seen = 0
+    for number, line in enumerate(text.strip("\r\n ").replace("\r\n", "\n").split("\n")):
+        if seen >= LOOK:
+            expect_time(repr(str(path)), number)
+            seen = 0
+        seen += len(line)
+        yield line
 
 
 def _as_text(text: str, which: list[int]) -> str:

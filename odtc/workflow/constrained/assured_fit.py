@@ -17,7 +17,6 @@ from pathlib import Path
 
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
-from odtc.data.reading import read
 from odtc.errors import ChoiceError, NoSolutionError
 from odtc.model.solution import Termination
 from odtc.problem.constraints.constraint import Constraint
@@ -31,7 +30,7 @@ from odtc.workflow.constrained.assurance import (
     widths,
 )
 from odtc.workflow.messages import file_notes
-from odtc.workflow.posing import held_out_rows, test_rows
+from odtc.workflow.posing import held_out_rows, read_in_time, test_rows
 from odtc.workflow.reporting import Reporter
 from odtc.workflow.results import Fit
 from odtc.workflow.run import run
@@ -82,7 +81,7 @@ def fit_assured(
     if not isinstance(data, Dataset):
         if test is None and not spec.reading.hold_out:
             spec = replace(spec, reading=replace(spec.reading, hold_out=HELD_OUT))
-        dataset = read(data, **spec.reading.keywords)
+        dataset = read_in_time(spec, data)
     else:
         dataset = data
     if (dataset.weight != 1).any():
