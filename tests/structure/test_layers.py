@@ -179,6 +179,19 @@ def packages_of(path: Path):
     return {name for name in names if (PACKAGE / name).is_dir()}
 
 
+def law_of_modules(law):
+    """A law of single modules as one test a package: for pytest a test of each module costs more than the law."""
+
+    @pytest.mark.parametrize("package", sorted({name_of(path).split("/")[0] for path in MODULES}))
+    def holds(package):
+        for path in MODULES:
+            if name_of(path).split("/")[0] == package:
+                law(path)
+
+    holds.__name__, holds.__doc__ = law.__name__, law.__doc__
+    return holds
+
+
 def test_the_law_names_every_package_and_is_acyclic():
     assert set(LAW) == {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     rank = {}
@@ -188,7 +201,7 @@ def test_the_law_names_every_package_and_is_acyclic():
         rank |= dict.fromkeys(ready)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
+@law_of_modules
 def test_imports_follow_the_law(path):
     here = name_of(path).split("/")[0]
     if here in LAW:
@@ -208,7 +221,7 @@ ONE_SYSTEM = re.compile(
 )
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
+@law_of_modules
 def test_what_only_some_systems_have_is_behind_one_module(path):
     if name_of(path) == "base/system.py":
         return
@@ -251,7 +264,7 @@ def test_every_module_begins_with_a_sentence_and_no_room_is_crowded():
         assert count <= most, f"{name_of(folder)} holds {count} modules"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
+@law_of_modules
 def test_no_function_has_more_parameters_than_a_reader_can_hold(path):
     for node in ast.walk(tree_of(path)):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -338,7 +351,7 @@ DECLARED = {"name", "module", "abilities", "can"}.union(
 )
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
+@law_of_modules
 def test_nobody_looks_for_undeclared_names_of_a_plug_in(path):
     """A member of a registry has every name of its contract (odtc.base.contract), so nobody asks whether it has."""
     for node in ast.walk(tree_of(path)):
@@ -356,7 +369,7 @@ DEFAULT = "flowoct"
 FORMULATION_NAMES = set(FORMULATIONS.names()) - set(HEURISTICS.names())
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
+@law_of_modules
 def test_no_formulation_is_asked_for_by_name_outside_its_package(path):
     here = name_of(path).split("/")
     if here[0] == "formulations":
