@@ -50,6 +50,16 @@ def test_a_number_that_is_far_away_is_proved_in_whole_numbers(tmp_path):
     assert fitted.proved and fitted.certified
 
 
+def test_decimals_that_doubles_round_have_a_certificate(tmp_path):
+    rng = np.random.default_rng(8)
+    a, y = rng.integers(0, 5, 24), np.round(rng.normal(size=24), 3)
+    data = written(tmp_path / "above.csv", "a,y", zip(a, [f"{1000000000 + one:.3f}" for one in y]))
+    fitted = odtc.fit(data, "dpflow", depth=1, task="regression")
+    assert fitted.proved and fitted.certified
+    least = min(error(y, a <= cut) for cut in range(4))
+    assert fitted.proof.objective == pytest.approx(least, rel=1e-6) and fitted.proof.objective != least
+
+
 @pytest.mark.parametrize("task", ["policy", "survival"])
 def test_a_certificate_states_how_its_target_was_read(tmp_path, task):
     rng = np.random.default_rng(2)

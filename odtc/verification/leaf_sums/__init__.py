@@ -188,7 +188,7 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
         terms,
         objective if exact and bound >= low else below,
         exact,
-        OFF * measure.near / float(unit),
+        (OFF * measure.near + measure.in_doubles(float(high))) / float(unit),
     )
 
 

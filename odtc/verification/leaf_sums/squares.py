@@ -9,6 +9,9 @@ half a unit at most, around one number for all, so that the square root of what 
 E = sqrt(Σ w / 4), whatever its leaves. If the tree costs C by these, its branch nodes included, it costs between
 C - 2 E sqrt(C) + E² (0 if C < E²) and C + 2 E sqrt(C) + E², so that claim and bound are widened (`ends`). If no number
 had to be rounded, E = 0. Products with powers of two are exact, and so is (w y) / w of weights that are such powers.
+
+Decimals with many digits before the point are not what doubles hold: a run counts with the doubles, which differ from
+the decimals by δ at most, so that a tree costs it up to 2 E sqrt(C) + E² more or less, E = δ sqrt(Σ w) (`in_doubles`).
 """
 
 import math
@@ -54,6 +57,7 @@ class Squares:
             raise CertificateError("the numbers of the data are no whole numbers at the scales of the certificate")
         if np.abs(t).max() >= EXACT:
             raise CertificateError("the numbers of the data have too many digits to be whole numbers at these scales")
+        self.apart = 0.0 if bits is not None else float(np.abs(y - t).max() + np.spacing(np.abs(y).max()))
         t -= np.sort(t)[len(t) // 2]
         if (w * t * t).sum() >= 2.0 ** (LOW + 61) or np.abs(w * t).sum() >= 2.0**61 or w.sum() >= EXACT:
             raise CertificateError("the numbers of the data are too large to be added as whole numbers")
@@ -85,6 +89,11 @@ class Squares:
             )
 
         return least(low), high + _root_above(weight * high) + weight / 4, least(bound)
+
+    def in_doubles(self, cost: float) -> float:
+        """How far from what a tree costs its cost is that is counted with the doubles nearest to these decimals."""
+        weight = float(self.moments[0].sum())
+        return 2 * self.apart * math.sqrt(weight * cost) + self.apart**2 * weight
 
     LAW, TOLD, root_unit = SQUARE, 2, 1.0
     high = low
