@@ -328,7 +328,9 @@ class Descriptor:
                     os.close(self.kept)
 
 
-STDOUT, STDERR = Descriptor(1), Descriptor(2)  # what libraries print there, past Python
+# What libraries print there, past Python: a thread of polars that comes to its end prints its stack to the latter, beside
+# the exception that reaches us.
+STDOUT, STDERR = Descriptor(1), Descriptor(2)
 
 
 def _turned_away(number: int) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from odtc.base.json_schema import TEXT
+from odtc.base.json_schema import FLAG, TEXT
 from odtc.base.text import show_number
 from odtc.data.reading_spec import CLASSIFICATION
 
@@ -27,6 +27,11 @@ class Feature:
     levels: tuple[str, ...] = ()
     ordered: bool = field(default=False, compare=False)
 
+    @property
+    def has_order(self) -> bool:
+        """Whether a test parts its cells in smaller and greater ones."""
+        return self.kind == NUMERIC or self.ordered
+
     @cached_property
     def codes(self) -> dict[str, int]:
         """The code of each level, which may be thousands."""
@@ -41,18 +46,19 @@ class Feature:
     def to_json(self) -> dict:
         """The feature as in manifests and trees."""
         facts = {"name": self.name, "kind": self.kind}
-        return facts | {"levels": list(self.levels)} if self.kind != NUMERIC else facts
+        order = {"ordered": True} if self.ordered else {}
+        return facts | {"levels": list(self.levels)} | order if self.kind != NUMERIC else facts
 
     @classmethod
     def from_json(cls, facts: dict) -> "Feature":
         """The feature of its JSON form."""
-        return cls(facts["name"], facts["kind"], tuple(facts.get("levels", ())))
+        return cls(facts["name"], facts["kind"], tuple(facts.get("levels", ())), facts.get("ordered", False))
 
 
 def feature_shape(value, place: str) -> dict:
     """The shape of a feature in JSON (odtc.base.json_schema)."""
     levels = "levels?" if isinstance(value, dict) and value.get("kind") == NUMERIC else "levels"
-    return {"name": TEXT, "kind": (NUMERIC, CATEGORICAL, BOOLEAN), levels: [TEXT]}
+    return {"name": TEXT, "kind": (NUMERIC, CATEGORICAL, BOOLEAN), levels: [TEXT], "ordered?": FLAG}
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ from odtc.data import column_types
 from odtc.data.coded_columns import table_of_columns
 from odtc.data.column_coding import Column, WordsNeeded, code_columns, named_columns
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
-from odtc.data.frames import table_of, table_of_arrays
+from odtc.data.frames import orders_of, table_of, table_of_arrays
+from odtc.data.level_orders import in_order, order_text, orders_of_texts
 from odtc.data.partitions import columns as partitions
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label
 from odtc.data.reading_spec import CLASSIFICATION, POLICIES, TASK_FIELDS, ReadingSpec
@@ -89,6 +90,7 @@ def read(
     aside=(),
     hold_out: float = 0.0,
     ignore=(),
+    ordered=(),
     **task,
 ) -> Dataset:
     """Reads a data set.
@@ -115,6 +117,9 @@ def read(
         rows each time. They are `Dataset.held_out`.
     ignore : sequence of str
         Columns that are not read: of any type, and a missing cell in one leaves no row out.
+    ordered : sequence of str
+        Columns whose levels have an order, as "size=small<medium<large", or by name alone in the order that levels are
+        sorted in. An ordered categorical of pandas need not be named.
     **task
         `task` and the options of that task, as fields of odtc.data.reading_spec.ReadingSpec.
 
@@ -141,10 +146,11 @@ def read(
         aside,
         hold_out=hold_out,
         ignore=tuple(_listed(ignore)),
+        ordered=tuple(_listed(ordered)),
         **_task_options(task),
     )
     if hasattr(path, "columns") and hasattr(path, "shape"):
-        return from_frame(table_of(path), name or "data", how)
+        return from_frame(table_of(path), name or "data", _with_declared(path, how))
     try:
         path = Path(path)
     except TypeError:
@@ -163,7 +169,7 @@ def _columns_of(path: Path, place: str, how: ReadingSpec) -> tuple[list[Column],
     first = next(frames)
     how = _without_index(first.columns, place, how)
     read_ones = _read_ones(first.columns, place, how)
-    words = {*_checked_columns(read_ones, place, how), *_listed(how.categorical)}
+    words = {*_checked_columns(read_ones, place, how), *_listed(how.categorical), *_ordered(how, read_ones, place)}
     cluster = clusters.present()
     while True:
         try:
@@ -239,6 +245,22 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     return _dataset_of(code_columns([named_columns(frame, read_ones)], place, read_ones), name, how, source)
 
 
+def _with_declared(X, how: ReadingSpec) -> ReadingSpec:
+    """How a data frame is read whose columns of pandas may declare an order."""
+    names = [str(name) for name in X.columns]
+    orders = {names[at]: order_text(names[at], order) for at, order in orders_of(X).items()}
+    if not orders:
+        return how
+    of_others = {how.weights, *_listed(how.numeric), *how.ignore, *_ordered(how, names, "the data frame")}
+    of_others |= set(task_of(how).target_columns(names, how, "the data frame"))
+    return replace(how, ordered=(*how.ordered, *(text for name, text in orders.items() if name not in of_others)))
+
+
+def _ordered(how: ReadingSpec, names: Sequence[str], place: str) -> dict[str, tuple[str, ...] | None]:
+    """The columns whose levels have an order (odtc.data.level_orders)."""
+    return orders_of_texts(_listed(how.ordered), names, place)
+
+
 def _without_index(names: Sequence[str], place: str, how: ReadingSpec) -> ReadingSpec:
     """How columns of these names are read: one without a name is the index of the rows, and not read."""
     check_names(names, place)
@@ -283,7 +305,8 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) 
     table.clear()
     names = [n for n in columns if n not in (*targets, weights)]
     n_rows = len(columns[targets[0]].missing)
-    kinds = [columns[n].kind(n in categorical, n in numeric) for n in names]
+    orders = _ordered(how, list(columns), place)
+    kinds = [columns[n].kind(n in categorical or n in orders, n in numeric) for n in names]
     advice = "correct it, or name the column in --categorical"
     numbers = {n: columns[n].numbers(advice) for n, kind in zip(names, kinds) if kind == NUMERIC}
     padded = [(n, cell) for n in numbers if n not in numeric and (cell := columns[n].padded)]
@@ -315,7 +338,9 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) 
         if not all_kept:
             column = column.kept(keep)
         levels = ("false", "true") if kind == BOOLEAN else column_types.levels_of(column.words)
-        features.append(Feature(n, kind, levels))
+        order = orders.get(n)
+        levels = levels if order is None else in_order(levels, order, n, place)
+        features.append(Feature(n, kind, levels, n in orders))
         coded.append(column.level_codes(levels, kind))
     if not any(column.has_number for column in coded):
         raise DataError(f"expected a known cell in some feature column of {place}, got only missing ones")
@@ -643,11 +668,13 @@ def _task_options(given: dict) -> dict:
 def _check_columns(names, place: str, targets, how: ReadingSpec, aside) -> None:
     """Raises ChoiceError for a column named in an option that does not exist or does not fit."""
     weights, categorical, numeric = how.weights, _listed(how.categorical), _listed(how.numeric)
+    ordered = list(_ordered(how, names, place))
     for role, named in (
         ("weights", [weights] if weights else []),
         ("categorical", categorical),
         ("numeric", numeric),
         ("aside", aside),
+        ("ordered", ordered),
     ):
         for name in named:
             if name not in names:
@@ -655,10 +682,12 @@ def _check_columns(names, place: str, targets, how: ReadingSpec, aside) -> None:
                 raise ChoiceError(f"expected --{role} to name a column of {place}, got {name!r}{hint}")
             if name in targets:
                 raise ChoiceError(f"expected another column for --{role}, got {name!r}, which is the target of {place}")
-            if role in ("categorical", "numeric", "aside") and name == weights:
+            if role in ("categorical", "numeric", "aside", "ordered") and name == weights:
                 raise ChoiceError(f"expected a feature column for --{role}, got {name!r}, which holds the weights")
             if role == "numeric" and name in categorical:
                 raise ChoiceError(f"expected the column {name!r} in --categorical or in --numeric, got it in both")
+            if role == "ordered" and name in numeric:
+                raise ChoiceError(f"expected the column {name!r} in --ordered or in --numeric, got it in both")
 
 
 def _kept_rows(columns: dict, names, targets, weights, missing: str, place: str) -> np.ndarray:

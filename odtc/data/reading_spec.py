@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 
-from odtc.base.spec_fields import NAMES, changes_of, check_ranges, spec_field
+from odtc.base.spec_fields import NAMES, REPEATED, changes_of, check_ranges, spec_field
 
 POLICIES = ("drop", "error", "separate")
 CLASSIFICATION = "classification"  # the task, if none is named
@@ -26,6 +26,12 @@ class ReadingSpec:
     )
     ignore: tuple[str, ...] = spec_field(
         (), "Columns that are not read, whatever is in them.", metavar="A,B", form=NAMES
+    )
+    ordered: tuple[str, ...] = spec_field(
+        (),
+        "A column whose levels have an order, so that tests part it in two; without levels the sorted one.",
+        metavar="COL[=A<B<…]",
+        form=REPEATED,
     )
     hold_out: float = spec_field(
         0.0,
@@ -75,7 +81,7 @@ class ReadingSpec:
         """How the data of a manifest was read; `facts` is its object "data". Raises KeyError, TypeError for one that
         does not say."""
         listed = {key: tuple(facts[key]) for key in ("categorical", "numeric")} | {
-            key: tuple(facts.get(key, ())) for key in ("aside", "ignore")
+            key: tuple(facts.get(key, ())) for key in ("aside", "ignore", "ordered")
         }
         asked = {key: value for key, value in facts.items() if key in ("task", *TASK_FIELDS)}
         told = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
@@ -90,7 +96,9 @@ class ReadingSpec:
         source = {"weights": self.weights, "categorical": list(self.categorical), "numeric": list(self.numeric)}
         changed = {key: value for key, value in changes_of(self).items() if key in ("task", *TASK_FIELDS)}
         told = {key: list(value) if isinstance(value, tuple) else value for key, value in changed.items()}
-        more = {"aside": self.aside, "hold_out": self.hold_out, "ignore": list(self.ignore)}
+        more = {"aside": self.aside, "hold_out": self.hold_out} | {
+            key: list(getattr(self, key)) for key in ("ignore", "ordered")
+        }
         return source | {key: value for key, value in more.items() if value} | told
 
     @property

@@ -72,6 +72,8 @@ class Subset:
         """The question answered on the left and on the right, for a reader."""
         feature = features[self.feature]
         shown = [feature.show(value) for value in self.values]
+        if feature.ordered and len(shown) > 1 and self.values == tuple(range(len(shown))):
+            return f"{feature.name} ≤ {shown[-1]}", f"{feature.name} > {shown[-1]}"
         if len(shown) == 1:
             return f"{feature.name} = {shown[0]}", f"{feature.name} ≠ {shown[0]}"
         listed = "{" + ", ".join(shown) + "}"

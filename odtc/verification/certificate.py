@@ -139,6 +139,7 @@ SOURCE = {
         "weights?": (TEXT, None),
         "aside?": [TEXT],
         "ignore?": [TEXT],
+        "ordered?": [TEXT],
         "sha256?": (TEXT, None),
     }
 }

@@ -31,13 +31,14 @@ SHAPE = {
     "categorical?": [TEXT],
     "numeric?": [TEXT],
     "ignore?": [TEXT],
+    "ordered?": [TEXT],
     "hold_out?": NUMBER,
     "n_set_aside?": WHOLE,
     "task?": TEXT,
     "asked?": {},
 }
 READ_AS = {"categorical": "a category", "numeric": "numbers"}  # what columns were told to be, whatever is in the file
-TOLD = (*READ_AS, "ignore")  # what is stated of the reading if it was told
+TOLD = (*READ_AS, "ignore", "ordered")  # what is stated of the reading if it was told
 OF_ROWS = ("hold_out", "n_set_aside")  # and of a part of the rows alone
 # The shapes of what its tree and a leaf of that say beside splits and labels.
 OF_TREE = {
@@ -75,6 +76,7 @@ NAMES = {
     "categorical": "the columns read as categories",
     "numeric": "the columns read as numbers",
     "ignore": "the columns that are not read",
+    "ordered": "the columns whose levels have an order",
     "hold_out": "the share of the rows that is set aside",
     "n_set_aside": "the number of rows that are set aside",
     "all_tests": "whether its tests are all",
@@ -230,6 +232,7 @@ def words(terms: dict) -> str:
     said += [f"{name} is read as {kind}" for key, kind in READ_AS.items() for name in terms.get(key, ())]
     if terms.get("ignore"):
         said.append(f"not read are {', '.join(name or 'column 1 (no name)' for name in terms['ignore'])}")
+    said += [f"the levels of a column have an order, {text}" for text in terms.get("ordered", ())]
     if terms["aside"]:
         said.append(f"no test asks {', '.join(terms['aside'])}")
     left = [f"{terms['n_dropped_missing']:,} with missing cells"] if terms["n_dropped_missing"] else []

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from odtc.data.dataset import NUMERIC, Dataset
+from odtc.data.dataset import Dataset
 
 FEW = 8  # splits of a feature that are looked up one by one
 
@@ -26,7 +26,7 @@ def count_uncovered(
     total, lacking = 0, {}
     every = {packed.tobytes() for packed in np.packbits(np.concatenate([columns, ~columns]), axis=1)}
     for at, feature in enumerate(dataset.features):
-        splits = _Splits(dataset.X[:, at], feature.kind == NUMERIC, dataset.missing == "separate")
+        splits = _Splits(dataset.X[:, at], feature.has_order, dataset.missing == "separate")
         total += splits.many
         if of is None and splits.many <= FEW:
             absent = sum(np.packbits(splits.side(place)).tobytes() not in every for place in range(splits.many))
@@ -45,7 +45,7 @@ class _Splits:
     Parameters
     ----------
     cells : float64 (rows,), NaN if missing
-    ordered : bool, whether its splits are thresholds, else single levels
+    ordered : bool, whether its splits are cuts of an order, as thresholds, else single levels
     separate : bool, whether one asks if a cell is missing
     """
 

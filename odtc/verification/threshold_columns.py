@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from odtc.data.dataset import NUMERIC, Dataset
+from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
 
 
@@ -117,7 +117,7 @@ def count_left_out(
     {feature: (left out, splits)} of the features of which some are left out)
     """
     of_features = [
-        _sides(dataset.X[:, at], feature.kind == NUMERIC, dataset.missing == "separate")
+        _sides(dataset.X[:, at], feature.has_order, dataset.missing == "separate")
         for at, feature in enumerate(dataset.features)
     ]
     asked = {
@@ -172,11 +172,12 @@ def _values(column: np.ndarray) -> np.ndarray:
     return np.unique(ends if ends[1] - ends[0] <= 1 else column)
 
 
-def _sides(cells: np.ndarray, numeric: bool, separate: bool) -> list[_Sides]:
-    """What a feature says of the rows: by its thresholds or levels, and by the cells that lack if `separate`."""
+def _sides(cells: np.ndarray, ordered: bool, separate: bool) -> list[_Sides]:
+    """What a feature says of the rows: by its thresholds or levels (cuts of these if they have an order), and by the
+    cells that lack if `separate`."""
     known = ~np.isnan(cells)
     values = np.unique(cells[known])
-    if numeric:
+    if ordered:
         found = [_Sides(cells, values[:-1], True)]
     elif known.all():  # of two levels one says the other, unless missing cells are on the other side of both
         found = [_Sides(cells, values[: 1 if len(values) == 2 else len(values) * (len(values) > 1)], False)]

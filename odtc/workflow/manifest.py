@@ -83,6 +83,7 @@ SHAPE = {
         "categorical?": [TEXT],
         "numeric?": [TEXT],
         "ignore?": [TEXT],
+        "ordered?": [TEXT],
         "weights?": (TEXT, None),
         "hold_out?": NUMBER,
         "task?": TEXT,

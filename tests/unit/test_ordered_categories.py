@@ -1,4 +1,4 @@
-"""Columns of pandas whose categories have an order: tests cut it in two."""
+"""Columns whose levels have an order, of pandas or of a file: tests cut it in two."""
 
 import pickle
 import warnings
@@ -11,8 +11,11 @@ import pytest
 import odtc
 from odtc.data.dataset import Dataset
 from odtc.data.frames import learn_features, orders_of, series_of
-from odtc.errors import DataWarning
+from odtc.data.level_orders import order_text, orders_of_texts
+from odtc.errors import DataWarning, OdtcError
 from odtc.trees.rendering import render_tree
+from odtc.trees.tree import Tree
+from tests.command_line import odtc as run_cli
 
 SIZES = ["small", "medium", "large", "huge", "none"]  # neither sorted nor all in the rows
 
@@ -64,7 +67,11 @@ def test_the_best_tree_over_cuts_of_the_order_is_found(seed, depth):
 def test_sets_of_an_order_are_said_exported_and_predicted():
     table, place, *_ = drawn(5)
     tree = odtc.OptimalTreeClassifier(1).fit(table[["size"]], place >= 2)
-    assert "size in {small, medium}" in str(tree.tree_) and (tree.predict(table[["size"]]) == (place >= 2)).all()
+    assert (
+        "size ≤ medium" in str(tree.tree_)
+        and "size > medium" in str(tree.tree_)
+        and (tree.predict(table[["size"]]) == (place >= 2)).all()
+    )
     code: dict = {}
     exec(render_tree(tree.tree_, "python"), code)
     assert [code["predict"]({"size": size}) for size in SIZES] == ["false", "false", "true", "true", "true"]
@@ -97,6 +104,93 @@ def test_a_tree_over_an_order_has_a_certificate():
     y[:4] = 1 - y[:4]
     data = Dataset("d", X, y, features, ("no", "yes"), np.ones(len(y)))
     assert odtc.fit(data, depth=2).certified
+
+
+ORDER = "size=small<medium<large<huge<none"
+
+
+def as_file(folder, seed: int):
+    """The table as a file with numbers to predict, with the places of its sizes and colours."""
+    table, place, colour, rng = drawn(seed)
+    table["y"] = place**2 + (colour == 1) + rng.normal(size=len(table)).round(2)
+    path = folder / "sizes.csv"
+    table.to_csv(path, index=False)
+    return path, place, colour, table
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_column_of_a_file_has_the_order_that_is_told(tmp_path, seed):
+    path, place, colour, table = as_file(tmp_path, seed)
+    y = table["y"].to_numpy()
+
+    def squares(rows):
+        return float(((y[rows] - y[rows].mean()) ** 2).sum())
+
+    expected = best(place, colour, squares, 2)
+    words = {"depth": 2, "task": "regression", "target": "y"}
+    told = odtc.fit(path, "dpflow", ordered=[ORDER], **words)
+    declared = odtc.fit(table, "dpflow", **words)
+    assert told.proved and told.certified and told.proof.objective == pytest.approx(expected, rel=1e-9)
+    assert declared.tree.to_json() == told.tree.to_json()
+    feature = told.dataset.features[0]
+    assert feature.levels == tuple(SIZES[:4]) and feature.ordered
+    kept = Tree.from_json(told.tree.to_json())
+    assert str(kept) == str(told.tree) and kept.features[0].ordered
+
+
+def test_an_order_goes_with_the_files_of_a_run(tmp_path):
+    path, *_ = as_file(tmp_path, 1)
+    words = ["--task", "regression", "--target", "y", "--depth", 2, "--ordered", ORDER]
+    assert run_cli("fit", path, *words, "-o", tmp_path / "run").code == 0
+    assert run_cli("verify", tmp_path / "run").code == 0
+    certificate = tmp_path / "c.json"
+    assert run_cli("certify", path, *words, "-o", certificate).code == 0
+    checked = run_cli("verify", "--certificate", certificate)
+    assert checked.code == 0 and ORDER in checked.out and "these are all" in checked.out
+    forged = certificate.read_text().replace("small<medium", "medium<small")
+    certificate.write_text(forged)
+    assert run_cli("verify", "--certificate", certificate).code == 1
+    model = ["build", path, "--model", "dpflow", *words, "-o", tmp_path / "m"]
+    assert run_cli(*model).code == 0 and run_cli("solve", tmp_path / "m.mps").code == 0
+    assert run_cli("decode", tmp_path / "m.sol").code == 0 and run_cli("verify", tmp_path / "m").code == 0
+
+
+def test_a_column_without_levels_has_the_order_that_they_are_sorted_in(tmp_path):
+    path = tmp_path / "days.csv"
+    days = [f"2024-0{month}-0{day}" for month in (1, 2, 3) for day in (1, 5, 9)]
+    path.write_text("day,y\n" + "".join(f"{day},{int(day > '2024-02-03')}\n" for day in reversed(days)))
+    fitted = odtc.fit(path, depth=1, ordered=["day"])
+    assert fitted.proof.objective == 0 and "day ≤ 2024-02-01" in str(fitted.tree)
+
+
+def test_levels_in_quotes_hold_the_sign_between_them(tmp_path):
+    path = tmp_path / "ages.csv"
+    path.write_text("age,y\n" + "".join(f"{age},{y}\n" for age, y in (("<18", 0), ("18-65", 1), (">65", 0)) * 3))
+    fitted = odtc.fit(path, depth=2, ordered=['age="<18"<18-65<>65'])
+    assert fitted.dataset.features[0].levels == ("<18", "18-65", ">65") and fitted.proof.objective == 0
+    assert order_text("age", ["<18", "old"]) == 'age="<18"<old'
+    assert orders_of_texts(['a=b="<1"<2'], ["a=b"], "f") == {"a=b": ("<1", "2")}
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("siz=small<large", "expected --ordered to name a column of .*, got 'siz' \\(did you mean 'size'"),
+        (
+            "size=small<medium<lage<huge",
+            "every level of column 'size' of .*, got none for 'large' \\(did you mean 'lage'",
+        ),
+        ("size=small", "two different levels or more, got 'size=small'"),
+        ("size=small<small<large", "two different levels or more"),
+        ("y", "expected another column for --ordered, got 'y', which is the target"),
+    ],
+)
+def test_an_order_that_does_not_fit_is_refused_in_a_sentence(tmp_path, words, why):
+    path, *_ = as_file(tmp_path, 1)
+    with pytest.raises(OdtcError, match=why):
+        odtc.fit(path, depth=1, task="regression", target="y", ordered=[words])
+    with pytest.raises(OdtcError, match="in --ordered or in --numeric"):
+        odtc.fit(path, depth=1, task="regression", target="y", ordered=[ORDER], numeric=["size"])
 
 
 @pytest.mark.parametrize("declared", [False, True])

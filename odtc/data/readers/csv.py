@@ -11,7 +11,7 @@ from itertools import islice
 import numpy as np
 import polars as pl
 
-from odtc.data.polars_stacks import without_stacks
+from odtc.base.system import STDERR
 from odtc.data.reading import check_names, read_text
 from odtc.data.text_pieces import text_pieces
 from odtc.errors import DataError
@@ -147,7 +147,7 @@ def _read_plain(path, names: list[str], text: bytes, delimiter: str, above: int 
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
     data = text if text.endswith(b"\n") else text + b"\n"
     try:
-        with without_stacks():
+        with STDERR.away():
             frame = pl.read_csv(
                 data,
                 has_header=False,

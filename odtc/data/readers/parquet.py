@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from odtc.data.polars_stacks import without_stacks
+from odtc.base.system import STDERR
 from odtc.errors import DataError
 
 NAME = "parquet"
@@ -26,7 +26,7 @@ def parts(path, size: int) -> list[tuple[int, int]]:
     """(first row, rows) of each frame of `batches`, one at least."""
     try:
         table = pl.scan_parquet(path, glob=False)
-        with without_stacks():
+        with STDERR.away():
             n_rows = table.select(pl.len()).collect().item()
             rows = _rows_of_frame(max(1, size // (8 * max(1, len(table.collect_schema())))))
     except FAULTS as problem:
@@ -44,7 +44,7 @@ def _rows_of_frame(rows: int) -> int:
 def part(path, part: tuple[int, int]) -> Iterator[pl.DataFrame]:
     """The frame of one of `parts`."""
     try:
-        with without_stacks():
+        with STDERR.away():
             frame = pl.scan_parquet(path, glob=False).slice(*part).collect()
     except FAULTS as problem:
         raise _broken(path, problem) from None
@@ -55,7 +55,7 @@ def read(path) -> pl.DataFrame:
     """The columns in their native types; raises DataError if the file is not whole Parquet."""
     try:
         # An open file instead of a path: polars would take "*" and "[" in a path for a pattern.
-        with open(path, "rb") as stream, without_stacks():
+        with open(path, "rb") as stream, STDERR.away():
             return pl.read_parquet(stream)
     except FAULTS as problem:
         raise _broken(path, problem) from None
