@@ -328,8 +328,8 @@ class Descriptor:
                     os.close(self.kept)
 
 
-# What libraries print there, past Python: a thread of polars that comes to its end prints its stack to the latter, beside
-# the exception that reaches us.
+# What libraries print there, past Python: a thread of polars that comes to its end prints its stack to the latter,
+# beside the exception that reaches us.
 STDOUT, STDERR = Descriptor(1), Descriptor(2)
 
 
