@@ -18,8 +18,11 @@ from odtc.verification.pair_bound import require_pair
 
 LOADING = 0.4  # CPU seconds in numpy, after which a kernel is loaded that is on disk
 COMPILING = 4.0  # CPU seconds in numpy, after which it is compiled
-EACH = 9e-6  # CPU seconds in numpy for a row, a column and a class, about
 _loaded: list[bool] = []  # whether it was loaded in this process
+
+
+class _TakesLong(Exception):
+    """numpy has spent so long that the kernel pays."""
 
 
 class PairCheck:
@@ -37,13 +40,15 @@ class PairCheck:
 
     def require(self, rows: Rows, members: np.ndarray, target: float) -> None:
         """Raises CertificateError if a tree of depth 2 costs less than the target on these rows."""
-        if rows.least <= 1:
-            self._renew(EACH * len(members) * rows.columns.rank.shape[1] * rows.loss.shape[1])
         if self.kernel is None or rows.least > 1:
             began = time.process_time()
-            require_pair(rows, members, target)
-            self.spent += time.process_time() - began
-            return
+            try:
+                require_pair(rows, members, target, lambda: self._look(rows, began))
+                return
+            except _TakesLong:
+                self.kernel = kernel()
+            finally:
+                self.spent += time.process_time() - began
         if id(rows) not in self._arrays:
             self._arrays[id(rows)] = pair_kernel.entries(rows)
         inside = np.zeros(len(rows.count), np.uint8)
@@ -55,12 +60,14 @@ class PairCheck:
                 f"is {target:.0f}"
             )
 
-    def _renew(self, ahead: float) -> None:
-        """Takes the kernel if what was spent in numpy, and what lies ahead, are worth it: one tree of depth 2 over a
-        large table can take longer than all of a small one."""
-        spent = self.spent + ahead
-        if self.can and self.kernel is None and spent > LOADING and (spent > COMPILING or on_disk()):
-            self.kernel = kernel()
+    def _look(self, rows: Rows, began: float) -> None:
+        """Raises _TakesLong once the kernel pays. How many cuts numpy has to count is known of no tree before: the same
+        numbers of rows, columns and classes take twenty times as long on one table as on another."""
+        if rows.least > 1 or not self.can:
+            return
+        spent = self.spent + time.process_time() - began
+        if spent > LOADING and (spent > COMPILING or on_disk()):
+            raise _TakesLong
 
 
 @cache

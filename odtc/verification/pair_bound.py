@@ -5,6 +5,8 @@ The certificate says nothing of these levels: cuts are evaluated until their bou
 for the cuts of one column, one table of what the rows left of each cut cost, by the places of all columns.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from odtc.errors import CertificateError
@@ -20,7 +22,7 @@ def best_stump(cuts: NodeCuts, loss: np.ndarray) -> float:
     return float(cost[cuts.parts].min(initial=np.inf))
 
 
-def require_pair(rows: Rows, members: np.ndarray, target: float) -> None:
+def require_pair(rows: Rows, members: np.ndarray, target: float, look: Callable[[], None] = lambda: None) -> None:
     """Raises CertificateError if some tree of two tests after each other costs less than the target.
 
     Parameters
@@ -28,6 +30,7 @@ def require_pair(rows: Rows, members: np.ndarray, target: float) -> None:
     rows : Rows
     members : int64 (members,)
     target : float, above what no tree can avoid
+    look : called between tables of sums; raises to end the check
     """
     cuts = NodeCuts(rows, members)
     loss = rows.loss[members]
@@ -55,6 +58,7 @@ def require_pair(rows: Rows, members: np.ndarray, target: float) -> None:
         for column in np.unique(cuts.column[places]):
             here = places[cuts.column[places] == column]
             for begin in range(0, len(here), step := max(1, CELLS // shape)):
+                look()
                 part = here[begin : begin + step]
                 free[:, part], own[:, part] = _stumps(cuts, loss, part, strict)
 

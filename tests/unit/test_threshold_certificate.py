@@ -1,5 +1,6 @@
 """Certificates over thresholds: they prove the optimum, at an interruption a bound, and nothing that is false."""
 
+import itertools
 import json
 import random
 
@@ -231,10 +232,10 @@ def test_with_and_without_numba_the_same_is_accepted(monkeypatch):
         assert said[0] == said[1]
 
 
-def test_a_tree_of_depth_two_over_many_rows_is_checked_by_the_kernel_at_once(monkeypatch):
-    """The check of one such tree took minutes in numpy, and the kernel was looked for after it."""
-    problem = draw(607, (2,))
-    facts, taken = certificate(interrupted(problem, None)), []
+@pytest.fixture
+def asked_for_a_kernel(monkeypatch):
+    """Lets the check choose, with a kernel that is not compiled; a list that grows when the kernel is taken."""
+    taken = []
 
     def kernel():
         taken.append(True)
@@ -242,13 +243,30 @@ def test_a_tree_of_depth_two_over_many_rows_is_checked_by_the_kernel_at_once(mon
 
     monkeypatch.setenv("ODTC_COMPILED", "")
     monkeypatch.setattr(compiled_pairs, "_loaded", [])
-    monkeypatch.setattr(compiled_pairs, "on_disk", lambda: True)
     monkeypatch.setattr(compiled_pairs, "kernel", kernel)
+    monkeypatch.setattr(compiled_pairs, "on_disk", lambda: False)
     monkeypatch.setattr(compiled_loops.importlib.util, "find_spec", lambda name: name)
-    assert check(facts, problem.encoded.dataset).optimal and not taken  # few rows
-    monkeypatch.setattr(compiled_pairs, "EACH", 1.0)
-    monkeypatch.setattr(compiled_pairs, "require_pair", lambda *given: pytest.fail("in numpy"))
-    assert check(facts, problem.encoded.dataset).optimal and taken
+    return taken
+
+
+@pytest.mark.parametrize(
+    ("seconds", "on_disk", "takes"), [(0.0, True, False), (0.3, True, True), (0.3, False, False), (3.0, False, True)]
+)
+def test_one_tree_of_depth_two_that_takes_long_in_numpy_is_left_to_the_kernel(
+    asked_for_a_kernel, monkeypatch, seconds, on_disk, takes
+):
+    """The check of one such tree took minutes in numpy, as the kernel was looked for after it; then the kernel was
+    compiled for 12 s to save 1 s, as an estimate before the check said that it would take long."""
+    problem = draw(607, (2,))
+    facts = certificate(interrupted(problem, None))
+    clock = itertools.count(step=seconds)  # so long between two looks
+    monkeypatch.setattr(compiled_pairs.time, "process_time", lambda: next(clock))
+    monkeypatch.setattr(compiled_pairs, "on_disk", lambda: on_disk)
+    looks = []
+    numpy = compiled_pairs.require_pair
+    monkeypatch.setattr(compiled_pairs, "require_pair", lambda *given: looks.append(given[0].least) or numpy(*given))
+    assert check(facts, problem.encoded.dataset).optimal
+    assert looks == [1] and bool(asked_for_a_kernel) == takes
 
 
 def test_the_command_writes_no_table_of_tests(tmp_path, monkeypatch):
