@@ -193,6 +193,15 @@ def address_space_left() -> int | None:
     return max(0, limit - held)
 
 
+def return_freed_memory() -> None:
+    """Hands memory that this process has freed, but keeps for its next arrays, back to the system (glibc alone)."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with contextlib.suppress(AttributeError, OSError):  # another C library
+            ctypes.CDLL(None).malloc_trim(0)
+
+
 def cores() -> int:
     """How many processors this process may use; on macOS and Windows, which set no limit, how many there are."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from odtc.base import system
 from odtc.base.byte_stream import Closed
 
-PIECE = 1 << 22  # bytes written at once, a multiple of all sizes of blocks; memory for two of them is held
+PIECE = 1 << 21  # bytes written at once, a multiple of all sizes of blocks; memory for two of them is held
 LARGE = 1 << 24  # bytes of a file that go to the cache as ever
 SLOW = 100e6  # bytes a second: a disk that takes less is left to the cache
 TRIED = 8  # pieces before a disk is judged

@@ -28,11 +28,13 @@ from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.contract import Contract
 from odtc.base.file_kinds import kind_by_name
 from odtc.base.registry import Registry, of_this_stem
+from odtc.base.system import return_freed_memory
 from odtc.base.text import show_number
 from odtc.errors import ModelError
 from odtc.fileformats.direct_file import DirectFile
+from odtc.model import vectors
 from odtc.model.blocks import Block, NamedBlock
-from odtc.model.milp import Model
+from odtc.model.milp import SMALL, Model
 from odtc.model.points import name_list
 
 
@@ -159,6 +161,8 @@ def write_model(model: Model, path: str | Path, format: str = "mps", cuts: bool 
             f"the objective has the constant {show_number(model.offset)}, which solvers read in different ways; "
             "add a column fixed to 1 with this cost (ModelBuilder.constant)"
         )
+    if model.n_rows + model.n_cols > SMALL:  # else what reading and encoding have freed stays beside the names
+        return_freed_memory()
     with new_file(path) as stream:
         if str(path).endswith(".gz"):
             with ParallelGzip(stream) as packed:
@@ -389,7 +393,7 @@ def repeated(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
 def finite_sides(model: Model, begin: int = 0, end: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(kind, rhs) of each row from `begin` to `end`: kind is "L", "G" or "E" as bytes; raises ModelError for a range
     or a free row, which files say in too many ways."""
-    lower, upper = model.row_lower[begin:end], model.row_upper[begin:end]
+    lower, upper = (vectors.part(model, side, begin, end) for side in ("row_lower", "row_upper"))
     has_lower, has_upper = np.isfinite(lower), np.isfinite(upper)
     bad = (has_lower & has_upper & (lower != upper)) | ~(has_lower | has_upper)
     if bad.any():

@@ -21,6 +21,7 @@ from odtc.fileformats.model_files import (
     row_sections,
     text_table,
 )
+from odtc.model import vectors
 from odtc.model.blocks import Block, NamedBlock
 from odtc.model.milp import CountedModel, Model
 
@@ -70,7 +71,7 @@ def write(
     for begin, end, part in model.column_entries():
         names = column_names(begin, end) if end - begin <= CARDS else None
         # A marker stands wherever whole and continuous columns meet.
-        flags = model.integrality[begin:end].astype(bool)
+        flags = vectors.part(model, "integrality", begin, end).astype(bool)
         cuts = np.flatnonzero(np.diff(flags)) + 1
         for first, last in zip([0, *cuts], [*cuts, end - begin]):
             if flags[first] != integer:
@@ -133,7 +134,7 @@ class Cards:
     def write(self, begin: int, names: np.ndarray, starts: np.ndarray, places: np.ndarray, data: np.ndarray) -> None:
         """The columns from `begin` on with these names; column j has the entries starts[j] to starts[j + 1]."""
         end = begin + len(names)
-        cost, counts = self.model.c[begin:end], np.diff(starts)
+        cost, counts = vectors.part(self.model, "c", begin, end), np.diff(starts)
         rows, values = places[starts[0] : starts[-1]], data[starts[0] : starts[-1]]
         costly = (cost != 0) | (counts == 0)
         texts = None
@@ -199,7 +200,7 @@ def _write_bounds(
     model: Model, stream: ByteStream, column_names: Callable[[int, int], np.ndarray], begin: int, end: int
 ) -> None:
     """FX | UP (lower 0) | PL | FR | MI and UP | LO and UP | LO and PL: never a default."""
-    lower, upper, whole = (side[begin:end] for side in (model.col_lower, model.col_upper, model.integrality))
+    lower, upper, whole = (vectors.part(model, name, begin, end) for name in ("col_lower", "col_upper", "integrality"))
     alike = all((side == side[0]).all() for side in (lower, upper, whole))  # as nearly all blocks are
     if alike:
         lower, upper, whole = lower[:1], upper[:1], whole[:1]

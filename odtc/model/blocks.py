@@ -13,7 +13,7 @@ from odtc.model.name_spans import Words
 
 # The columns that Gurobi, CPLEX and COPT make of the ranges of rows: "Rgc4", "MPS_Rgc4".
 SLACK = re.compile(r"(MPS_)?Rg")
-LARGE = 1 << 16  # labels of a model that is only counted: more are not looked at
+LARGE = 1 << 16  # labels: more are kept by few bytes, and those of a model that is only counted not looked at
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,9 @@ class Block:
             place = np.asarray(label) - axis.first
             if place.size and (place.min() < 0 or place.max() >= axis.size):
                 raise ModelError(f"block {self.name!r}: a label of axis {axis.name!r} is out of range")
-            # A model holds these: half of the memory, and no model has more columns or rows.
-            places.append(place.astype(np.int32) if place.dtype.itemsize > 4 else place)
+            # A model holds these, so by as few bytes as the axis needs if they are many.
+            least = np.min_scalar_type(axis.size) if place.size > LARGE else np.dtype(np.int32)
+            places.append(place.astype(least) if place.dtype.itemsize > least.itemsize else place)
         return Cells(self, tuple(places))
 
     def all(self) -> "Cells":

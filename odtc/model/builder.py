@@ -6,7 +6,6 @@ out: no vector, no name, no entry (odtc.problem.estimates).
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,11 @@ from numpy.typing import ArrayLike
 from odtc.base import deadline
 from odtc.base.memory import require_memory
 from odtc.errors import ModelError
+from odtc.model import vectors
 from odtc.model.blocks import Axis, Block, Cells, NamedBlock, PickedBlock
 from odtc.model.counting import is_counting
 from odtc.model.milp import SMALL, CountedModel, CountedTerm, Model, Term
+from odtc.model.vectors import Joined, replaced
 
 LABEL_BYTES = 80  # of a column or a row: cost, bounds, kind, name, and copies while they are joined
 LOOKED_AT = 4096  # coefficients of a term whose texts are measured, if it is only counted
@@ -47,8 +48,9 @@ class ModelBuilder:
         """A builder that begins with all columns and rows of a model; additions follow behind them."""
         m = cls(model.name)
         m._columns, m._rows, m._terms, m._base = [*model.columns], [*model.rows], [*model.terms], model
-        m._cost, m._lower, m._upper, m._integer = [model.c], [model.col_lower], [model.col_upper], [model.integrality]
-        m._row_lower, m._row_upper, m._lazy = [model.row_lower], [model.row_upper], [*model.lazy]
+        m._cost, m._lower, m._upper = (vectors.parts(model, name) for name in ("c", "col_lower", "col_upper"))
+        m._integer, m._lazy = vectors.parts(model, "integrality"), [*model.lazy]
+        m._row_lower, m._row_upper = vectors.parts(model, "row_lower"), vectors.parts(model, "row_upper")
         m._n_cols, m._n_rows = model.n_cols, model.n_rows
         return m
 
@@ -150,19 +152,19 @@ class ModelBuilder:
         """The model of all that was added. Raises ModelError if it does not fit into memory."""
         if is_counting():
             return self._counted()
-        vectors: dict[str, Any] = dict(
-            c=_join(self._cost),
-            row_lower=_join(self._row_lower),
-            row_upper=_join(self._row_upper),
-            col_lower=_join(self._lower),
-            col_upper=_join(self._upper),
-            integrality=_join(self._integer),
+        parts: dict[str, Any] = dict(
+            c=Joined(self._cost),
+            row_lower=Joined(self._row_lower),
+            row_upper=Joined(self._row_upper),
+            col_lower=Joined(self._lower),
+            col_upper=Joined(self._upper),
+            integrality=Joined(self._integer),
             columns=tuple(self._columns),
             rows=tuple(self._rows),
             lazy=tuple(self._lazy),
             terms=tuple(self._terms),
         )
-        return replace(self._base, **vectors) if self._base is not None else Model(self.name, offset=0.0, **vectors)
+        return replaced(self._base, **parts) if self._base is not None else Model(self.name, offset=0.0, **parts)
 
     def _counted(self) -> Model:
         """The model without its numbers: every vector is one zero, seen as many times as it is long."""
@@ -183,21 +185,10 @@ class ModelBuilder:
             sides=self._sides + (known.sides if known else 0),
             bounds=self._bounds + (known.bounds if known else 0),
         )
-        return replace(known, **parts) if known else CountedModel(self.name, offset=0.0, **parts)
+        return replaced(known, **parts) if known else CountedModel(self.name, offset=0.0, **parts)
 
 
 def _some(values: ArrayLike, size: int) -> int:
     """How many of the values are not 0 once they are broadcast to `size`, which repeats all alike."""
     values = np.asarray(values)
     return int(np.count_nonzero(values)) * size // max(1, values.size)
-
-
-def _join(parts: list[np.ndarray]) -> np.ndarray:
-    """All values of the parts in a line; a part that was broadcast is multiplied out here alone."""
-    # Zeros that nobody writes take no memory of the system.
-    joined, at = np.zeros(sum(part.size for part in parts), np.result_type(*parts) if parts else float), 0
-    for part in parts:
-        if any(part.strides) or (part.size and (part.flat[0] != 0 or np.signbit(part.flat[0]))):
-            joined[at : at + part.size].reshape(part.shape)[...] = part
-        at += part.size
-    return joined

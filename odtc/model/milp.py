@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from odtc.base.memory import require_memory
 from odtc.errors import ModelError
-from odtc.model import in_packages, own_parts
+from odtc.model import in_packages, own_parts, vectors
 from odtc.model.blocks import Block, Cells, NamedBlock
 from odtc.model.entries import Entries, sorted_entries
 from odtc.model.points import name_list, split_point
@@ -30,7 +30,7 @@ from odtc.model.repeated_labels import Pattern, runs_of
 from odtc.model.summary import summary_html, summary_lines
 
 CHUNK = 100_000  # nonzeros held at once while the matrix is streamed
-MANY = 4  # times as many nonzeros of one first label are cut by second labels
+MANY = 2  # times as many nonzeros of one first label are cut by second labels
 
 SMALL = 1_000_000  # columns, rows or nonzeros that need no thought about memory
 ENTRY_BYTES = 40  # of a nonzero while the matrix is assembled
@@ -123,11 +123,13 @@ ARRAYS = (
 )
 
 
+@vectors.laid_out_when_asked
 @dataclass(frozen=True)
 class Model:
     """A model; the formula stands in the module's first lines.
 
-    Vectors are float64 of shape (columns,) or (rows,) and read-only; `integrality` is uint8. `lazy` names the blocks of
+    Vectors are float64 of shape (columns,) or (rows,) and read-only; `integrality` is uint8. Those of a model that was
+    built are laid out when they are first asked for (odtc.model.vectors). `lazy` names the blocks of
     rows that the model needs, but that a solver may leave out until they are violated. `user_cuts` names those that
     no integer point violates: they only tighten the relaxation.
     """
@@ -169,26 +171,25 @@ class Model:
     # Whether nothing is known of it but its columns.
     rowless: bool = field(default=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        for array in (self.c, self.row_lower, self.row_upper, self.col_lower, self.col_upper, self.integrality):
-            array.setflags(write=False)
-
     @property
     def as_built(self) -> "Model":
         """The model that its formulation built, before its user added or replaced anything; itself if nothing was."""
         first: Model = self.base or self
         changed = first.built is not None and any(
-            getattr(first, name) is not getattr(first.built, name) for name in ARRAYS
+            not vectors.same(first, first.built, name)
+            if name in vectors.VECTORS
+            else getattr(first, name) is not getattr(first.built, name)
+            for name in ARRAYS
         )
         return first.built if changed else first
 
     @property
     def n_cols(self) -> int:
-        return len(self.c)
+        return len(vectors.held(self, "c"))
 
     @property
     def n_rows(self) -> int:
-        return len(self.row_lower)
+        return len(vectors.held(self, "row_lower"))
 
     @cached_property
     def nnz(self) -> int:
@@ -449,11 +450,12 @@ class Model:
         """
         x = np.empty(self.n_cols)
         for block in self.columns:
-            place = slice(block.start, block.stop)
+            ends = block.start, block.stop
+            place = slice(*ends)
             if block.name in values:
                 x[place] = np.broadcast_to(values[block.name], block.shape).reshape(-1)
-            elif (self.col_lower[place] == self.col_upper[place]).all():
-                x[place] = self.col_lower[place]
+            elif (vectors.part(self, "col_lower", *ends) == vectors.part(self, "col_upper", *ends)).all():
+                x[place] = vectors.part(self, "col_lower", *ends)
             else:
                 raise ModelError(f"the point gives no values for the columns {block.name!r}")
         return x

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from odtc.model import vectors
+
 if TYPE_CHECKING:
     from odtc.model.milp import Model
 
@@ -17,7 +19,7 @@ def families(model: "Model", blocks: Sequence[Any]) -> list[tuple[str, str, int,
         labels = ", ".join(axis.name for axis in getattr(block, "axes", ()))
         kind = "row"
         if block in model.columns:
-            whole = model.integrality[block.start : block.stop]
+            whole = vectors.part(model, "integrality", block.start, block.stop)
             kind = "integer" if whole.all() and len(whole) else "continuous" if not whole.any() else "mixed"
         found.append((block.name, labels, block.size, kind))
     return found

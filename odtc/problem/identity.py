@@ -9,7 +9,6 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from odtc.data.dataset import Feature
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split
 from odtc.model.milp import Model
+from odtc.model.vectors import replaced
 from odtc.problem.parameters import parameter_key
 from odtc.problem.problem import Problem
 
@@ -116,8 +116,8 @@ def identified(model: Model) -> Model:
     """The model with its identity; a model that was not built from a problem, or that has it, as it is."""
     if model.problem is None or model.built is not None:
         return model
-    named = replace(model, identity=identity_of(model.problem, model.cuts), built=None)
-    return replace(named, built=named)
+    named = replaced(model, identity=identity_of(model.problem, model.cuts), built=None)
+    return replaced(named, built=named)
 
 
 def stamp_of(model: Model) -> str:

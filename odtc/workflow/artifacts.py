@@ -22,6 +22,7 @@ from odtc.fileformats.model_files import FORMATS, read_model, write_model
 from odtc.fileformats.solution_files import RawPoint, read_point, write_point
 from odtc.model.milp import Model
 from odtc.model.solution import Options, Progress, Solution, Termination, proof
+from odtc.model.vectors import replaced
 from odtc.problem.identity import identified, short
 from odtc.solvers.external import point_by_pattern
 from odtc.solvers.log_parser import LogFacts
@@ -105,7 +106,7 @@ def _write_build(model: Model, stem, format, gzip, point, dialect, keep) -> list
         cuts = dialect not in (None, "all") and find_solver(dialect).DIALECT.cuts
         digest = hashlib.sha256()
         files.append(write_model(model, f"{stem}{suffix}", format, cuts, digest))
-        model = replace(model, content=digest.hexdigest())
+        model = replaced(model, content=digest.hexdigest())
     files.append(write_manifest(model.problem, model, f"{stem}{SUFFIX}"))
     if point is not None:
         # A format that cannot say the model's names has its own, and a start speaks of columns by name.

@@ -3,7 +3,7 @@
 import contextlib
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from odtc.heuristics.heuristic import HEURISTICS, grow
 from odtc.model.feasibility import OFF
 from odtc.model.milp import Model
 from odtc.model.own_parts import broken_rows, completed
+from odtc.model.vectors import replaced
 from odtc.problem.constraints import constraint
 from odtc.problem.counts import require_room
 from odtc.problem.cuts import cut
@@ -58,7 +59,7 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
     if broken:
         rounds = rounds or relaxations()
         model = separate_rows(model, broken, rounds.solve, rounds.tell)
-    return identified(replace(model, left_out=left_out_text(model.problem)))
+    return identified(replaced(model, left_out=left_out_text(model.problem)))
 
 
 def left_out_text(problem: Problem) -> str:

@@ -20,6 +20,7 @@ from odtc.fileformats.model_files import (
     row_sections,
     text_table,
 )
+from odtc.model import vectors
 from odtc.model.blocks import Block, NamedBlock
 from odtc.model.milp import Model
 
@@ -38,7 +39,11 @@ def write(model: Model, stream: ByteStream, cuts: bool = False) -> None:
     stream.write(f"{comment}Minimize\n obj:".encode("ascii"))
     for begin, end, _ in _blocks(model):
         _write_entries(
-            stream, names[begin:end], np.arange(end - begin), model.c[begin:end], np.arange(end - begin) % PER_LINE == 0
+            stream,
+            names[begin:end],
+            np.arange(end - begin),
+            vectors.part(model, "c", begin, end),
+            np.arange(end - begin) % PER_LINE == 0,
         )
     stream.write(b"\n")
     # User cuts before lazy rows: in the other order SCIP leaves lazy rows unchecked (docs/background/file-formats.md).
@@ -121,7 +126,7 @@ def _ends(senses: list[str], rhs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _write_bounds(model: Model, stream: ByteStream, names: np.ndarray, begin: int, end: int) -> None:
     """l <= x <= u | x free | x = v, for every column."""
-    lower, upper = model.col_lower[begin:end], model.col_upper[begin:end]
+    lower, upper = (vectors.part(model, side, begin, end) for side in ("col_lower", "col_upper"))
     pairs, code = np.unique(np.stack([lower, upper], axis=1), axis=0, return_inverse=True)
     before, after = [], []
     for low, up in pairs:

@@ -22,6 +22,7 @@ from odtc.errors import ChoiceError, SaysNothingError, TreeError
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
+from odtc.model.vectors import replaced
 from odtc.problem.constraints.arguments import readings
 from odtc.problem.constraints.groups import carrying, example_of, rarest
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Repairs, Subject
@@ -244,7 +245,7 @@ def built(problem: Problem) -> Model:
     ChoiceError
         If the formulation lacks the columns that a constraint needs.
     """
-    model = replace(problem.module.build(problem), problem=problem)
+    model = replaced(problem.module.build(problem), problem=problem)
     for number, given in rowed(problem):
         module = given.module
         if module.SUBJECT == Subject.SETTLED:

@@ -7,7 +7,7 @@ constraint (odtc.problem.constraints.constraint) they are refused: the optimum t
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis, Cells
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
+from odtc.model.vectors import replaced
 from odtc.problem.expressions import Statement, missing, stated
 from odtc.problem.formulation import Iterative
 from odtc.problem.problem import Problem
@@ -175,7 +176,7 @@ def append(model: Model, name: str, rows: tuple[CutRows, ...]) -> Model:
     implied = family(name)[0].VALID == EVERY_TREE and not _is_part(model.problem)
     user = tuple(part.name for part in rows) if implied else ()
     families = model.cuts if name in model.cuts else (*model.cuts, name)
-    return replace(m.finish(), user_cuts=(*model.user_cuts, *user), cuts=families)
+    return replaced(m.finish(), user_cuts=(*model.user_cuts, *user), cuts=families)
 
 
 def _is_part(problem: Problem | None) -> bool:

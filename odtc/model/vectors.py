@@ -1,0 +1,124 @@
+"""The vectors of a model (costs, sides, bounds) as the parts that they are joined of, laid out when all is asked for.
+
+Nearly all families of a model have one cost, one side and one bound each: as numbers they are two thirds of the memory
+of a model whose entries are never held. Who writes a file takes them piece by piece (`part`), and who asks a model for
+`model.row_lower` gets the whole array, made once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+VECTORS = ("c", "row_lower", "row_upper", "col_lower", "col_upper", "integrality")
+M = TypeVar("M", bound=Any)
+C = TypeVar("C", bound=type)
+
+
+class Joined:
+    """Arrays one behind the other, each flat; one that repeats a single number is kept as that number.
+
+    Parameters
+    ----------
+    parts : arrays of any shapes, which are read in C order
+    """
+
+    def __init__(self, parts: Sequence[np.ndarray]) -> None:
+        kept = [part for part in parts if part.size]
+        self.dtype = np.result_type(*parts) if parts else np.dtype(float)
+        self.parts = [part.flatten() if any(part.strides) else part.flat[:1] for part in kept]
+        self.stops = np.cumsum([part.size for part in kept], dtype=np.int64)
+        self._whole: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return int(self.stops[-1]) if len(self.stops) else 0
+
+    @property
+    def is_laid_out(self) -> bool:
+        return self._whole is not None
+
+    def part(self, begin: int, end: int) -> np.ndarray:
+        """The numbers from `begin` to `end` - 1."""
+        if self._whole is not None:
+            return self._whole[begin:end]
+        found, at = [], int(np.searchsorted(self.stops, begin, "right"))
+        while begin < end:
+            stop, part = int(self.stops[at]), self.parts[at]
+            last, start = min(end, stop), stop - self._size(at)
+            found.append(
+                part[begin - start : last - start] if len(part) == stop - start else np.repeat(part, last - begin)
+            )
+            begin, at = last, at + 1
+        return found[0] if len(found) == 1 else np.concatenate([np.zeros(0, self.dtype), *found])
+
+    def whole(self) -> np.ndarray:
+        """All of them, read-only; the same array whenever it is asked for."""
+        if self._whole is None:
+            # Zeros that nobody writes take no memory of the system.
+            joined, at = np.zeros(len(self), self.dtype), 0
+            for part, stop in zip(self.parts, self.stops.tolist()):
+                if len(part) > 1 or part[0] != 0 or np.signbit(part[0]):
+                    joined[at:stop] = part
+                at = stop
+            joined.setflags(write=False)
+            self._whole, self.parts = joined, []
+        return self._whole
+
+    def _size(self, at: int) -> int:
+        return int(self.stops[at] - (self.stops[at - 1] if at else 0))
+
+
+class _LaidOut:
+    """A field that is set to an array or to a Joined, and read as an array."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, model: Any, of: Any = None) -> Any:
+        if model is None:
+            raise AttributeError(self.name)  # as a field without a default
+        held = vars(model)[self.name]
+        return held.whole() if isinstance(held, Joined) else held
+
+    def __set__(self, model: Any, value: Any) -> None:
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+        vars(model)[self.name] = value
+
+
+def laid_out_when_asked(model: C) -> C:
+    """A class decorator: the fields named in VECTORS also take a Joined."""
+    for name in VECTORS:
+        setattr(model, name, _LaidOut(name))
+    return model
+
+
+def held(model: Any, name: str) -> Any:
+    """What a model holds of a vector: an array, or a Joined."""
+    return vars(model)[name]
+
+
+def part(model: Any, name: str, begin: int = 0, end: int | None = None) -> np.ndarray:
+    """The numbers `begin` to `end` - 1 of a vector of a model, without laying it out."""
+    of = held(model, name)
+    end = len(of) if end is None else end
+    return of.part(begin, end) if isinstance(of, Joined) else of[begin:end]
+
+
+def parts(model: Any, name: str) -> list[np.ndarray]:
+    """The arrays that a vector of a model is joined of."""
+    of = held(model, name)
+    if isinstance(of, Joined) and not of.is_laid_out:
+        return [np.broadcast_to(array, of._size(at)) for at, array in enumerate(of.parts)]
+    return [of.whole() if isinstance(of, Joined) else of]
+
+
+def replaced(model: M, **changes: Any) -> M:
+    """dataclasses.replace, but vectors that are not changed are not laid out."""
+    return replace(model, **({name: held(model, name) for name in VECTORS} | changes))
+
+
+def same(one: Any, other: Any, name: str) -> bool:
+    """Whether two models hold the same array, not only equal ones."""
+    return held(one, name) is held(other, name) or getattr(one, name) is getattr(other, name)
