@@ -4,6 +4,7 @@ if several commands have them."""
 import functools
 import inspect
 import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -92,6 +93,18 @@ ClusterAddress = Annotated[
     str | None, typer.Option("--cluster", metavar=clusters.METAVAR, help=clusters.HELP.format("--jobs"))
 ]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="N", help="Fits at once; -1 for all cores.")]
+ArrayScript = Annotated[
+    str | None,
+    typer.Option(
+        "--script",
+        metavar="sh|slurm",
+        help="Write a job array of --jobs parts, and run nothing.",
+        autocompletion=among("sh", "slurm"),
+    ),
+]
+ArrayPart = Annotated[
+    str | None, typer.Option("--part", metavar="I/N", help="Run only every N-th fit, from the I-th on; I from 0.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
 ManifestFile = Annotated[
     Path | None, typer.Option("--manifest", metavar="STEM.odt.json", help="By default found beside the solution.")
@@ -183,6 +196,19 @@ def takes(*parts: Part):
         return command
 
     return wrap
+
+
+def words_without(*options: str) -> list[str]:
+    """The words of this command line, without these options and their values."""
+    kept, words = [], iter(sys.argv[1:])
+    for word in words:
+        if word == "--":
+            return [*kept, word, *words]
+        if word in options:
+            next(words, None)
+        elif word.partition("=")[0] not in options:
+            kept.append(word)
+    return kept
 
 
 def written_default(one):

@@ -218,21 +218,25 @@ def run(
     """Every setting on every fold: a list of folds per setting. `tell` hears of each as it ends; `spec` has what all
     settings have in common; a `pool` runs the fits, by default this process. With a `store` what was finished before is
     not fitted again. Raises what a fit does, but for what `score_fold` takes down."""
-    n_folds, content = int(fold.max()) + 1, _content(dataset, fold)
-    specs = [setting.of(spec) for setting in settings]
-    turn = turns(one.model for one in specs)
-    tasks = [
-        _FoldTask(dataset, fold, one, number, k, content, turn[one.model.depth, price_of(one.model)])
-        for number, one in enumerate(specs)
-        for k in range(n_folds)
-    ]
+    tasks, n_folds = fold_tasks(dataset, settings, fold, spec), int(fold.max()) + 1
     told = None if tell is None else lambda place, result, before: tell(Fold(**result))
     results = [Fold(**result) for result in run_tasks(tasks, pool or local(1), store, told)]
     return [results[at : at + n_folds] for at in range(0, len(results), n_folds)]
 
 
+def fold_tasks(dataset: Dataset, settings: list[Setting], fold: np.ndarray, spec: RunSpec = PLAIN) -> list["FoldTask"]:
+    """The fits of `run`, the folds of one setting side by side."""
+    content, specs = _content(dataset, fold), [setting.of(spec) for setting in settings]
+    turn = turns(one.model for one in specs)
+    return [
+        FoldTask(dataset, fold, one, number, k, content, turn[one.model.depth, price_of(one.model)])
+        for number, one in enumerate(specs)
+        for k in range(int(fold.max()) + 1)
+    ]
+
+
 @dataclass(frozen=True)
-class _FoldTask:
+class FoldTask:
     """A setting on a fold of data in memory, as a task of the engine."""
 
     dataset: Dataset
@@ -322,7 +326,7 @@ def run_nested(
     for k in range(int(outer.max()) + 1):
         results, best = choose(dataset.taken(outer != k))
         setting = results[best].setting
-        (found,) = run_tasks([_FoldTask(dataset, outer, setting.of(spec), best, k, content)], local(1), store, None)
+        (found,) = run_tasks([FoldTask(dataset, outer, setting.of(spec), best, k, content)], local(1), store, None)
         if found[score] is None:
             raise ChoiceError(f"no tree came of {setting} without fold {k + 1}; allow more time (--time-limit)")
         scores.append(found[score])

@@ -140,16 +140,13 @@ def test_tune_that_is_killed_goes_on_where_it_was(tmp_path, monkeypatch):
     assert not (tmp_path / "t.tune.fits").exists()
 
 
-def test_the_jobs_of_an_array_make_the_same_study(quiet, tmp_path):
+def test_the_jobs_of_an_array_make_the_same_study(quiet, odtc_command, tmp_path):
     folder, _ = quiet
     words = ["sweep", MONKS / "monks-1.csv", MONKS / "monks-3.csv", *GRID, "-o", "s"]
     said = odtc(*words, "--script", "slurm", "--jobs", "2", folder=tmp_path)
     assert said.code == 0 and "2 jobs for 72 fits" in said.out
     script = tmp_path / "s" / "job-array.sh"
     assert "#SBATCH --array=0-1\n" in script.read_text()
-    odtc_command = tmp_path / "odtc"
-    odtc_command.write_text(f'#!/bin/sh\nexec {sys.executable} -m odtc "$@"\n')
-    odtc_command.chmod(0o755)
     for job in "01":
         more = environment(SLURM_ARRAY_TASK_ID=job, SLURM_SUBMIT_DIR=str(script.parent), ODTC=str(odtc_command))
         done = subprocess.run(["bash", script], cwd=tmp_path, env=more, capture_output=True, encoding="utf-8")
@@ -157,6 +154,59 @@ def test_the_jobs_of_an_array_make_the_same_study(quiet, tmp_path):
         assert len(list((tmp_path / "s" / "tasks").glob("*.json"))) == 36 * (int(job) + 1)
     assert odtc("sweep", "-o", tmp_path / "s").code == 0
     assert table(tmp_path / "s").equals(table(folder))
+
+
+@pytest.fixture
+def odtc_command(tmp_path):
+    """What a script calls: odtc of this interpreter."""
+    path = tmp_path / "odtc"
+    path.write_text(f'#!/bin/sh\nexec {sys.executable} -m odtc "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+def test_a_script_runs_the_parts_of_a_study_and_ends_it(quiet, odtc_command, tmp_path):
+    folder, _ = quiet
+    words = ["sweep", MONKS / "monks-1.csv", MONKS / "monks-3.csv", *GRID, "-o", "s", "--script", "sh", "--jobs", "2"]
+    said = odtc(*words, "--json", folder=tmp_path)
+    assert said.code == 0 and said.facts == {"script": "s/parts.sh", "parts": 2, "fits": 72}
+    done = subprocess.run(["sh", tmp_path / "s" / "parts.sh"], env=environment(ODTC=str(odtc_command)))
+    assert done.returncode == 0 and table(tmp_path / "s").equals(table(folder))
+
+
+def tuned(folder):
+    """The results of a tuning, but for seconds."""
+    facts = json.loads((folder / "t.tune.json").read_text())
+    told = lambda one: {key: value for key, value in one.items() if key not in ("seconds", "folds")}
+    scores = [[fold["accuracy"] for fold in one["folds"]] for one in facts["results"]]
+    nested = {key: facts["nested"][key] for key in ("scores", "inner", "chosen")}
+    return [told(one) for one in facts["results"]], scores, nested, facts["best"], facts["seeds"]
+
+
+@pytest.mark.parametrize("kind", ["slurm", "sh"])
+def test_the_jobs_of_an_array_tune_as_one_process_does(kind, odtc_command, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    for name in ("quiet", "parts"):
+        (tmp_path / name).mkdir()
+        shutil.copy(MONKS / "monks-1.csv", tmp_path / name / "my rows.csv")
+    words = ["tune", "my rows.csv", "--model", "cart", "--depths", "1,2", "--folds", "2", "--seeds", "1,2"]
+    words += ["--nested", "2", "--encoding", "onehot", "-o", "t"]
+    assert odtc(*words, folder=tmp_path / "quiet").code == 0
+    parts = tmp_path / "parts"
+    said = odtc(*words, f"--script={kind}", "--jobs", "3", folder=parts)
+    assert said.code == 0 and f"t.tune.{kind}: 3 jobs for 24 fits" in said.out
+    assert not list(parts.glob("*.fits/*"))
+    jobs = "012" if kind == "slurm" else "0"
+    for job in jobs:
+        more = environment(SLURM_ARRAY_TASK_ID=job, ODTC=str(odtc_command))
+        script = ["bash" if kind == "slurm" else "sh", parts / f"t.tune.{kind}"]
+        done = subprocess.run(script, cwd=tmp_path / "elsewhere", env=more, capture_output=True, encoding="utf-8")
+        assert done.returncode == 0, done.stderr
+        assert kind == "sh" or len(list(parts.glob("t.tune.fits/*"))) == 8 * (int(job) + 1)
+    if kind == "slurm":
+        said = odtc(*words, folder=parts)
+        assert said.code == 0 and not (parts / "t.tune.fits").exists()
+    assert tuned(parts) == tuned(tmp_path / "quiet")
 
 
 def test_a_fit_that_is_refused_is_a_row_that_says_why(tmp_path):
@@ -183,7 +233,7 @@ def test_a_fit_that_is_refused_is_a_row_that_says_why(tmp_path):
         (["--jobs", "0"], "expected --jobs"),
         (["--part", "2/2"], "--part: expected I/N"),
         (["--score", "f2"], "expected one of accuracy"),
-        (["--script", "sge"], "--script: expected slurm"),
+        (["--script", "sge"], "--script: expected slurm or sh"),
     ],
 )
 def test_what_is_wrong_is_said_before_the_work(words, expected, tmp_path):

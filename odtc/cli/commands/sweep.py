@@ -15,10 +15,13 @@ from odtc.cli.commands.tune import (
     nested_text,
     param_values,
     print_results,
+    say_script,
     whole_numbers,
 )
 from odtc.cli.options import (
     READING,
+    ArrayPart,
+    ArrayScript,
     ClusterAddress,
     Encodings,
     Folds,
@@ -27,7 +30,6 @@ from odtc.cli.options import (
     Part,
     Rule,
     Score,
-    among,
     completing,
     takes,
 )
@@ -74,18 +76,8 @@ def sweep(
     rule: Rule = "best",
     jobs: Jobs = 1,
     cluster: ClusterAddress = None,
-    script: Annotated[
-        str | None,
-        typer.Option(
-            "--script",
-            metavar="slurm",
-            help="Write a job array of --jobs parts, and run nothing.",
-            autocompletion=among("slurm"),
-        ),
-    ] = None,
-    part: Annotated[
-        str | None, typer.Option("--part", metavar="I/N", help="Run only every N-th fit, from the I-th on; I from 0.")
-    ] = None,
+    script: ArrayScript = None,
+    part: ArrayPart = None,
     o: Annotated[Path, typer.Option("-o", metavar="FOLDER", help="The folder of the study.")] = Path("sweep"),
     as_json: Json = False,
 ) -> None:
@@ -98,13 +90,16 @@ def sweep(
     from odtc.evaluation.studies import sweep as study_module
     from odtc.evaluation.studies.cluster import expect_jobs, pool_of
     from odtc.evaluation.studies.engine import Store, run_tasks
+    from odtc.evaluation.studies.job_array import expect_kind, part_of, write_script
     from odtc.evaluation.studies.nested import nested_of
 
     expect_jobs(jobs)
     for known, given in ((cross_validation.SCORES, score), (cross_validation.RULES, rule)):
         if given not in known:
             raise ChoiceError(f"expected one of {', '.join(known)}, got {given!r}")
-    which = _part(part)
+    which = part_of(part)
+    if script:
+        expect_kind(script)
     cross_validation.score_of(spec.reading.task, score)
     if data:
         study = study_module.study_of(
@@ -129,8 +124,10 @@ def sweep(
     task = TASKS.get(study.spec.reading.task)
     score = cross_validation.score_of(study.spec.reading.task, score)
     if script:
+        path, limit = o / ("job-array.sh" if script == "slurm" else "parts.sh"), study.spec.solving.time_limit
         n_tasks = len(study.tasks) + len(study.inner_tasks)
-        _write_script(script, o, abs(jobs), n_tasks, study.spec.solving.time_limit)
+        parts = write_script(script, path, ["sweep", "-o", "."], jobs, n_tasks, limit)
+        say_script(script, path, parts, n_tasks, f"odtc sweep -o {o}", as_json)
         return
     own = study.tasks
     tasks = own + study.inner_tasks if which[1] == 1 else study.part(*which)
@@ -173,27 +170,3 @@ def sweep(
             print(told if len(study.seeds) == 1 else f"{told} (seed {seed})")
         print()
     print("wrote " + ", ".join(facts["files"]))
-
-
-def _part(text: str | None) -> tuple[int, int]:
-    if text is None:
-        return 0, 1
-    first, slash, many = text.partition("/")
-    if not (slash and first.isdecimal() and many.isdecimal() and int(first) < int(many)):
-        raise ChoiceError(f"--part: expected I/N with I from 0 to N - 1, got {text!r}")
-    return int(first), int(many)
-
-
-def _write_script(kind: str, folder: Path, parts: int, n_tasks: int, time_limit: float | None) -> None:
-    """A job array for a queue: each job runs one part, and whoever comes last makes the table by `odtc sweep -o`."""
-    from odtc.base.atomic_write import write_text
-    from odtc.base.templates import render
-
-    if kind != "slurm":
-        raise ChoiceError(f"--script: expected slurm, got {kind!r}")
-    parts = min(parts, n_tasks)
-    limit = None if time_limit is None else int(-(-n_tasks // parts) * (time_limit + 30) // 60) + 5
-    path = folder / "job-array.sh"
-    write_text(path, render("script/slurm_array.jinja", name=folder.name, parts=parts, minutes=limit))
-    print(f"wrote {path}: {parts} jobs for {n_tasks:,} fits; submit it from {folder}: sbatch {path.name}")
-    print(f"afterwards: odtc sweep -o {folder}")

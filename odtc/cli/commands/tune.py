@@ -10,6 +10,8 @@ import typer
 from odtc.cli import console
 from odtc.cli.options import (
     READING,
+    ArrayPart,
+    ArrayScript,
     ClusterAddress,
     DataFile,
     Encodings,
@@ -23,6 +25,7 @@ from odtc.cli.options import (
     completing,
     stem_named,
     takes,
+    words_without,
 )
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
@@ -90,6 +93,8 @@ def tune(
     rule: Rule = "best",
     jobs: Jobs = 1,
     cluster: ClusterAddress = None,
+    script: ArrayScript = None,
+    part: ArrayPart = None,
     o: Stem = None,
     as_json: Json = False,
 ) -> None:
@@ -97,6 +102,7 @@ def tune(
     STEM.tune.json."""
     import contextlib
     import json
+    import shlex
     from dataclasses import replace
 
     from odtc.base.atomic_write import write_text
@@ -105,13 +111,18 @@ def tune(
     from odtc.data.task import TASKS
     from odtc.evaluation import cross_validation
     from odtc.evaluation.studies.cluster import expect_jobs, pool_of
-    from odtc.evaluation.studies.engine import Store
+    from odtc.evaluation.studies.engine import Store, run_tasks
+    from odtc.evaluation.studies.engine import part as part_of_tasks
+    from odtc.evaluation.studies.job_array import expect_kind, part_of, write_script
     from odtc.problem.constraints import constraint
     from odtc.workflow.messages import read_notes
     from odtc.workflow.run import run
     from odtc.workflow.sinks import FileSink
 
     expect_jobs(jobs)
+    which = part_of(part)
+    if script:
+        expect_kind(script)
     models, params = [name.strip() for name in model.split(",")], param_values(p)
     settings = cross_validation.grid(
         models,
@@ -145,6 +156,12 @@ def tune(
         encoded = encode(dataset, encoding[0])
         for text in try_constraint:
             constraint.parse(text, encoded)
+    n_fits = len(settings) * folds * len(every) * (1 + (nested or 0))
+    if script:
+        path, words = Path(f"{stem}.tune.{script}"), words_without("--script", "--jobs", "--part")
+        parts = write_script(script, path, words, jobs, n_fits, spec.solving.time_limit, Path())
+        say_script(script, path, parts, n_fits, f"odtc {shlex.join(words)}", as_json)
+        return
     # Finished fits lie there until all are done, so that the same command goes on if this one is killed.
     folder = Path(f"{stem}.tune.fits")
     store = Store(folder if cluster is None else folder.absolute())  # workers may run in other folders
@@ -152,8 +169,19 @@ def tune(
     with contextlib.ExitStack() as stack:
         stack.enter_context(_told_of_interruption(folder))
         pool = stack.enter_context(pool_of(jobs, cluster, console.say))
-        done = stack.enter_context(console.counted(len(settings) * folds * len(every) * (1 + (nested or 0)), "fits"))
+        tasks = []
+        if which[1] > 1:
+            for rows in (dataset, *(dataset.taken(outer != k) for k in range(nested or 0))):
+                for one in every:
+                    fold, own = cross_validation.deal_rows(rows, folds, one), spec.with_solving(seed=one)
+                    tasks += cross_validation.fold_tasks(rows, settings, fold, own)
+            tasks = part_of_tasks(tasks, *which)
+        done = stack.enter_context(console.counted(len(tasks) if which[1] > 1 else n_fits, "fits"))
         tell = lambda fit: done(f"{settings[fit.setting]}, fold {fit.fold + 1}")
+        if which[1] > 1:
+            run_tasks(tasks, pool, store, lambda place, result, before: tell(cross_validation.Fold(**result)))
+            console.say(f"part {part} is done: {len(tasks):,} fits; the command without --part ends the study")
+            return
 
         def choose(rows):
             found = [[] for _ in settings]
@@ -192,6 +220,17 @@ def tune(
         print(nested_text(honest, settings, task))
     print()
     console.print_tree_result(fitted, fitted.to_json() | files, False)
+
+
+def say_script(kind: str, path: Path, parts: int, n_fits: int, afterwards: str, as_json: bool) -> None:
+    """What was written in the place of a study, and what to do with it; a script of sh ends the study itself."""
+    if as_json:
+        console.print_json({"script": str(path), "parts": parts, "fits": n_fits})
+        return
+    how = f"submit it from {path.parent}: sbatch {path.name}" if kind == "slurm" else f"run it: sh {path}"
+    print(f"wrote {path}: {parts} jobs for {n_fits:,} fits; {how}")
+    if kind == "slurm":
+        print(f"afterwards: {afterwards}")
 
 
 @contextmanager

@@ -124,6 +124,11 @@ def bundles(tasks: Sequence[Task], least: int) -> list[list[int]]:
     return [[place] for place in range(len(tasks))]
 
 
+def part(tasks: Sequence[Task], which: int, parts: int) -> list[Task]:
+    """The tasks of one of some parts: those that help each other are in one part, if there are enough of them."""
+    return [tasks[place] for bundle in bundles(tasks, parts)[which::parts] for place in bundle]
+
+
 # Runs tasks somewhere, and yields (place in the sequence, result) as they end, or raises WorkersLost.
 Pool = Callable[[Sequence[Task], Store | None], Iterator[tuple[int, dict]]]
 

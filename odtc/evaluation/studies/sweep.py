@@ -39,7 +39,7 @@ from odtc.evaluation.cross_validation import (
     score_fold,
     summarise,
 )
-from odtc.evaluation.studies.engine import Step, Store, bundles, key_of
+from odtc.evaluation.studies.engine import Step, Store, key_of, part
 from odtc.evaluation.studies.price_path import beside_price, price_of, turns
 from odtc.problem.constraints.constraint import parse
 from odtc.problem.parameters import parse_params
@@ -198,9 +198,8 @@ class Study:
         ]
 
     def part(self, which: int, parts: int) -> list[FitTask]:
-        """The fits of one of some parts: those that help each other are in one part, if there are enough of them."""
-        tasks = self.tasks + self.inner_tasks
-        return [tasks[place] for bundle in bundles(tasks, parts)[which::parts] for place in bundle]
+        """The fits of one of some parts, as of odtc.evaluation.studies.engine.part."""
+        return part(self.tasks + self.inner_tasks, which, parts)
 
     def to_json(self, folder: Path) -> dict:
         """As study.json in this folder has it: the data are named from there, so both can be moved together."""
