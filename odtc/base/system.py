@@ -17,9 +17,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Protocol
 
 WINDOWS = sys.platform == "win32"
 FOLDER = "odtc-run-"  # what the temporary folder of a run begins with
@@ -40,13 +41,24 @@ WATCH = (
 )
 
 
-def forget_in_forks(forget) -> None:
+class Process(Protocol):
+    """What is used of a `subprocess.Popen`."""
+
+    pid: int
+    returncode: int | None
+
+    def poll(self) -> int | None: ...
+
+    def kill(self) -> None: ...
+
+
+def forget_in_forks(forget: Callable[[], None]) -> None:
     """Calls `forget()` in each process that is forked from this one."""
     if not WINDOWS:
         os.register_at_fork(after_in_child=forget)
 
 
-def own_group() -> dict:
+def own_group() -> dict[str, Any]:
     """The keywords of `subprocess.Popen` by which a process is started in a group of its own."""
     return {"creationflags": 0x00000200} if WINDOWS else {"start_new_session": True}  # CREATE_NEW_PROCESS_GROUP
 
@@ -55,13 +67,13 @@ def interrupt_group(pid: int) -> None:
     """What Ctrl-C would do, to the group of a process that was started with `own_group`."""
     with contextlib.suppress(OSError):
         if WINDOWS:
-            os.kill(pid, signal.CTRL_BREAK_EVENT)
+            os.kill(pid, signal.CTRL_BREAK_EVENT)  # type: ignore[attr-defined]  # only Windows has it
         else:
             os.killpg(pid, signal.SIGINT)
 
 
-def has_ended(process) -> bool:
-    """Whether a process (subprocess.Popen) has ended. It is not waited for, so its number stays its own."""
+def has_ended(process: Process) -> bool:
+    """Whether a process has ended. It is not waited for, so its number stays its own."""
     if process.returncode is not None or not hasattr(os, "waitid"):
         return process.poll() is not None
     with contextlib.suppress(ChildProcessError):
@@ -69,8 +81,8 @@ def has_ended(process) -> bool:
     return True
 
 
-def end_group(process) -> None:
-    """Ends the group of a process (subprocess.Popen) that was started with `own_group`, whatever it does."""
+def end_group(process: Process) -> None:
+    """Ends the group of a process that was started with `own_group`, whatever it does."""
     with contextlib.suppress(OSError):
         if WINDOWS:
             process.kill()
@@ -118,7 +130,7 @@ def watcher_command() -> list[str] | None:
     return [shell, "-c", WATCH] if shell else None
 
 
-def gated_command(argv) -> list[str] | None:
+def gated_command(argv: Sequence[str]) -> list[str] | None:
     """A command that waits for a line on its input before it becomes `argv` (`GATE`), so that no process runs before
     its watcher; None if there is no shell, or if the program cannot be started, so that its start says why: a shell
     takes what the system refuses for a script."""
@@ -162,7 +174,7 @@ def signal_main_thread(number: int) -> None:
     """Sends a signal to the main thread of this process; on Windows its handler is called without one, so that a call
     of the system under way is not cut."""
     if WINDOWS:
-        _thread.interrupt_main(number)
+        _thread.interrupt_main(signal.Signals(number))
     else:
         signal.pthread_kill(threading.main_thread().ident or 0, number)
 
@@ -302,7 +314,7 @@ def publish(path: Path, name: Path) -> bool:
 
 
 @contextlib.contextmanager
-def run_folder():
+def run_folder() -> Iterator[Path]:
     """A temporary folder for one run. The folders of runs whose process was killed are removed before."""
     place = Path(tempfile.gettempdir())
     for old in place.glob(f"{FOLDER}*"):

@@ -3,7 +3,7 @@
 import json
 import math
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from odtc.base.text import show_number
@@ -26,7 +26,7 @@ def py_value(value: object) -> str:
     return text if text.lstrip("-")[0].isdigit() else f'float("{text}")'
 
 
-def py_whole(values) -> str:
+def py_whole(values: Sequence[float]) -> str:
     """A tuple of whole numbers in Python."""
     return "(" + ", ".join(str(int(value)) for value in values) + ("," if len(values) == 1 else "") + ")"
 

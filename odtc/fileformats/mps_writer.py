@@ -72,8 +72,8 @@ def write(
         names = column_names(begin, end) if end - begin <= CARDS else None
         # A marker stands wherever whole and continuous columns meet.
         flags = vectors.part(model, "integrality", begin, end).astype(bool)
-        cuts = np.flatnonzero(np.diff(flags)) + 1
-        for first, last in zip([0, *cuts], [*cuts, end - begin]):
+        changes = np.flatnonzero(np.diff(flags)) + 1
+        for first, last in zip([0, *changes], [*changes, end - begin]):
             if flags[first] != integer:
                 integer = not integer
                 stream.write(MARKER % (b"INTORG" if integer else b"INTEND"))

@@ -57,7 +57,7 @@ def columns(problem: Problem, model: Model, role: Role, at: str | None = None) -
         None if the model has none.
     """
     for block in model.columns:
-        if block.role != role:
+        if block.role != role or not isinstance(block, Block):  # blocks of files by others have no role
             continue
         if role == Role.BRANCH and [axis.name for axis in block.axes] != ["node", "test"]:
             continue

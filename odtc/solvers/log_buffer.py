@@ -78,7 +78,7 @@ class Transcript:
 
     def text(self) -> str:
         """What is kept of it."""
-        if self._stream is None:
+        if self._stream is None or self.path is None:
             return "".join([*self._head, self._tail.text()])
         self._stream.flush()
         return self.path.read_text(encoding="utf-8")

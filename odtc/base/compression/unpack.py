@@ -43,7 +43,7 @@ def gunzip(data: bytes) -> bytes:
         while not member.eof:
             if not len(view) and not member.unconsumed_tail:
                 raise EOFError("the file ends before its end-of-stream mark")
-            given = member.unconsumed_tail
+            given: bytes | memoryview = member.unconsumed_tail
             if not given:
                 given, view = view[:PIECE], view[PIECE:]
             part = member.decompress(given, most + 1 - size)

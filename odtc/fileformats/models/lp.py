@@ -131,9 +131,11 @@ def _write_bounds(model: Model, stream: ByteStream, names: np.ndarray, begin: in
     before, after = [], []
     for low, up in pairs:
         if low == up:
-            before.append(""), after.append(f"= {show_number(low)}")
+            before.append("")
+            after.append(f"= {show_number(low)}")
         elif np.isinf(low) and np.isinf(up):
-            before.append(""), after.append("free")
+            before.append("")
+            after.append("free")
         else:
             before.append("-inf <=" if np.isinf(low) else f"{show_number(low)} <=")
             after.append("" if np.isinf(up) else f"<= {show_number(up)}")

@@ -56,7 +56,10 @@ def matches(head: bytes) -> bool:
 def read(data: bytes) -> RawPoint:
     """The first solution of a file of several. Raises SolutionError for XML that is cut off, and for a
     DOCTYPE, which no solver writes: the entities in it can be made to fill any memory."""
-    header, names, values, solutions = [], [], [], 0
+    header: list[str] = []
+    names: list[str] = []
+    values: list[str] = []
+    solutions = 0
 
     def refuse(*_: object) -> None:
         raise SolutionError(

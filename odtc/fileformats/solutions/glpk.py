@@ -62,9 +62,9 @@ def read(data: bytes) -> RawPoint:
         return RawPoint(NAME, None, None, status)
     first = FIRST.search(data, header.end())
     begin = first.start() if first else end.start()
-    width, at = WORDS[kind]
+    width, of_value = WORDS[kind]
     words = table(data, begin, end.start(), width, "the columns")
-    letter, place, value = words[0], words[1], words[at]
+    letter, place, value = words[0], words[1], words[of_value]
     rows = data.count(b"\n", header.end(), begin)
     if len(place) != n_columns or rows != n_rows or (letter.buffer[letter.starts] != ord("j")).any():
         raise cut_off(f"{n_rows} rows and {n_columns} columns, as the file announces", f"{rows} and {len(place)}")

@@ -46,10 +46,11 @@ def read(data: bytes) -> RawPoint:
             f"expected 6 words on the first line of the columns, got {width}; write the solution in style 0"
         )
     words = table(data, header.end(), rows + 1, width, "the columns")
-    if VALUE[width] is None:
+    place = VALUE[width]
+    if place is None:
         return RawPoint(NAME, None, None, status)
     places = words[0].numbers("the places of the columns")
     if not np.array_equal(places, np.arange(len(places))):
         raise SolutionError("expected the columns 0, 1, 2, ..., in this order; the file is damaged, write it again")
-    values = words[VALUE[width]].numbers("the columns")
+    values = words[place].numbers("the columns")
     return RawPoint(NAME, words[-1], values, status, number(end[2]) if end[2] else None, len(places))

@@ -29,8 +29,13 @@ WORD = re.compile(rb"^#[ \t]*Status[ \t]*[=:][ \t]*(\S[^\n]*)", re.M | re.I)
 LINE = re.compile(rb"\s*\S+[ \t]+[-+]?(\d|\.\d|inf|nan)\S*[ \t]*\n?\Z", re.I)
 
 
+def _behind_comments(data: bytes) -> int:
+    found = COMMENTS.match(data)
+    return found.end() if found else 0
+
+
 def matches(head: bytes) -> bool:
-    begin = COMMENTS.match(head).end()
+    begin = _behind_comments(head)
     first = head[begin:].split(b"\n", 1)[0]
     return bool(LINE.match(first) or (not first and WORD.search(head)))
 
@@ -38,7 +43,7 @@ def matches(head: bytes) -> bool:
 def read(data: bytes) -> RawPoint:
     """`termination` is None if the file holds no status. Raises SolutionError for another line, and
     for a last line that does not end."""
-    begin = COMMENTS.match(data).end()
+    begin = _behind_comments(data)
     found, word = OBJECTIVE.search(data, 0, begin), WORD.search(data, 0, begin)
     status = CUOPT.get("".join(word[1].decode("utf-8").split()).lower(), Termination.UNKNOWN) if word else None
     if data.find(b"#", begin) >= 0:

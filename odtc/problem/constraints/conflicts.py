@@ -88,7 +88,7 @@ def a_tree(problem: Problem, tick: Callable[[], bool]) -> HeapTree | bool | None
         return None
     engine.watch(tick, lambda bound, cost: None)
     found = engine.run()
-    if found.test is not None:
+    if found.test is not None and found.label is not None:
         return posed.tree(found.test, found.label)
     return False if found.infeasible else None
 

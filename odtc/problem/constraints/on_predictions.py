@@ -86,7 +86,7 @@ class Line:
     @property
     def monotone(self) -> bool:
         """Whether the line only asks for rows to be right: a tree that gets more of them right keeps it, too."""
-        return self.right is not None and (self.right[1] <= 0).all()
+        return self.right is not None and bool((self.right[1] <= 0).all())
 
     def value(self, predicted: np.ndarray) -> float:
         """The sum for the class predicted of each row, int (rows,)."""
@@ -234,11 +234,10 @@ def _terms(problem: Problem, mine: list[Line]) -> tuple[np.ndarray, np.ndarray, 
         coef = _summed(of, coef)
         constant.append(shift.sum())
         found += [(coef[:, k], number, k) for k in np.flatnonzero(coef.any(axis=0))]
-    coef, number, klass = zip(*found) if found else ((), (), ())
     return (
-        np.array(coef).reshape(len(found), of.max() + 1),
-        np.array(number, int),
-        np.array(klass, int),
+        np.array([coef for coef, _, _ in found]).reshape(len(found), of.max() + 1),
+        np.array([number for _, number, _ in found], int),
+        np.array([klass for _, _, klass in found], int),
         np.array(constant),
     )
 

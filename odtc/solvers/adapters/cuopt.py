@@ -24,6 +24,6 @@ def read_log(text: str) -> Termination | None:
     """From its last line with a status; the words are compared without blanks."""
     if "cuopt" not in text.lower():
         return None
-    found = ["".join(words.split()).lower() for words in STATUS.findall(text)]
-    found = [CUOPT[words] for words in found if words in CUOPT]
+    named = ["".join(words.split()).lower() for words in STATUS.findall(text)]
+    found = [CUOPT[words] for words in named if words in CUOPT]
     return found[-1] if found else None
