@@ -144,6 +144,9 @@ MAY_HAVE_MORE = {
     # numba compiles these, and takes arrays, not records
     "algorithms/constrained/threshold_kernel.py": "subtrees",
     "verification/constrained/sweep_kernel.py": "two_levels",
+    # what numpy does in their place
+    "algorithms/constrained/threshold_numpy.py": "subtrees",
+    "verification/constrained/sweep_numpy.py": "two_levels",
 }
 
 

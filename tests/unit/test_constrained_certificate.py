@@ -14,7 +14,6 @@ from odtc.algorithms.constrained import all_thresholds, engines
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.subtree_options import Options
-from odtc.algorithms.constrained.threshold_kernel import kernel
 from odtc.base import deadline
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import CertificateError, ChoiceError, NoSolutionError, NotProvedError, TimeLimitReached
@@ -231,7 +230,6 @@ def test_a_search_over_some_tests_first_has_a_certificate_too(depth, recall, mon
 @pytest.mark.parametrize("seed", range(6))
 def test_sweeps_leave_the_cases_that_counts_of_pairs_leave(seed, monkeypatch):
     """Of any multipliers, and any claim; and their lists say the same."""
-    monkeypatch.setenv("ODTC_COMPILED", "never")
     rng, depth = np.random.default_rng(seed), 2 + seed % 2
     for constraints in [SETS[place] for place in rng.permutation(len(SETS))[: 4 if depth == 2 else 2]]:
         data = small(int(rng.integers(1000)), n=18 if depth == 2 else 8)
@@ -260,8 +258,6 @@ def test_a_search_by_sweeps_has_a_certificate(monkeypatch):
     monkeypatch.setattr(all_thresholds, "MANY", 20)
     monkeypatch.setattr(constrained_certificate, "WIDE", 20)
     monkeypatch.setattr(write_constrained_certificate, "swept", constrained_certificate.swept)
-    if kernel() is None:
-        pytest.skip("numba is not installed: all tests are taken at once")
     rng = np.random.default_rng(4)
     X = rng.normal(size=(26, 2)).round(1)
     y = (X.prod(axis=1) + 0.3 * rng.normal(size=26) > 0).astype(np.int32)
@@ -287,8 +283,6 @@ def test_what_stands_in_for_a_certificate_is_said(tmp_path, monkeypatch):
     rows = [f"{a},{b},{'yes' if a * b > 0 else 'no'}" for a, b in X]
     path.write_text("\n".join(["a,b,y", *rows]) + "\n")
     monkeypatch.setattr(all_thresholds, "MANY", 20)
-    if kernel() is None:
-        pytest.skip("numba is not installed: all tests are taken at once, with a certificate")
     ran = odtc_run("fit", path, "--depth", 3, "--constraint", "recall[yes] >= 0.8", "--json", folder=tmp_path)
     facts = json.loads(ran.out)
     assert facts["termination"] == "optimal" and "certified" not in facts

@@ -31,7 +31,6 @@ from odtc.algorithms.constrained.constrained_problem import (
 )
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found, Settled
 from odtc.algorithms.constrained.swept_trees import SweptTrees
-from odtc.algorithms.constrained.threshold_kernel import kernel
 from odtc.algorithms.constrained.threshold_sides import Sides, ThresholdSides, weighed
 
 FEW = 15  # tests of a scale that are searched first
@@ -47,8 +46,8 @@ OTHERS = 8  # subsets of columns beside that of the best tree
 
 
 def takes(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
-    """Whether this search is one for a problem with these scales, int (tests,), and numba is here."""
-    if problem.depth != 3 or problem.n_labels != 2 or not MANY <= len(scale) <= MOST_SWEPT or kernel() is None:
+    """Whether this search is one for a problem with these scales, int (tests,)."""
+    if problem.depth != 3 or problem.n_labels != 2 or not MANY <= len(scale) <= MOST_SWEPT:
         return False
     plain = problem.below is None and problem.allowed.all() and problem.accepts is None
     one = len(problem.measures) == 0 or (len(problem.measures) == 1 and (problem.least == problem.least[:, :1]).all())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
-from odtc.algorithms.constrained.threshold_kernel import kernel
+from odtc.algorithms.constrained.threshold_kernel import best_subtrees
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def weighed(problem: ConstrainedProblem, scale: int, m: np.ndarray) -> tuple[np.
 
 
 class ThresholdSides(Sides):
-    """W of the two answers of roots by the compiled sweep; two labels, depth 3.
+    """W of the two answers of roots by sweeps over the rows; two labels, depth 3.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class ThresholdSides(Sides):
         chosen = np.ones(len(self.delta), bool) if j < 0 else (self.codes[j] > f) == bool(answer)
         rows = np.flatnonzero(chosen)
         out, where = np.empty(len(self.columns)), np.empty((len(self.columns), 2), np.int64)
-        kernel()(
+        best_subtrees(
             self.codes,
             rows,
             self.delta,

@@ -18,6 +18,7 @@ from pathlib import Path
 from odtc.base import compiled_loops, system
 
 MOMENTS, MEDIANS = "moments", "medians"  # the names of the kernels of odtc.algorithms.moments
+SUBTREES = "subtrees"  # of the kernel of odtc.algorithms.constrained
 LOCK = "compiling.lock"  # beside what is compiled; held by the process that compiles
 ENDED = 5.0  # seconds that the process has to end in
 ALONE = 120.0  # seconds that it goes on once the process that has started it has ended
@@ -79,6 +80,7 @@ def _compile(name: str) -> None:
     import numpy as np
 
     # They use this module.
+    from odtc.algorithms.constrained import threshold_kernel
     from odtc.algorithms.moments import laws, medians
     from odtc.algorithms.moments import search as moments
     from odtc.algorithms.thresholds.rank_search import RankSearch
@@ -94,6 +96,14 @@ def _compile(name: str) -> None:
         rank, numbers = random.integers(0, 40, (200, 3)), np.sort(random.random(200))
         medians.MedianSearch(rank, np.stack([numbers, numbers**0, numbers**0])).solve(1)
         return
+    if name == SUBTREES:
+        codes, rows, one = random.integers(0, 9, (2, 20)).astype(np.int32), np.arange(20), np.arange(1)
+        numbers, written = np.ones(20), (np.empty(1), np.empty((1, 2), np.int64))
+        both = one.repeat(2)
+        threshold_kernel.best_subtrees(
+            codes, rows, numbers, rows, numbers[:2], numbers[:2], both, np.arange(2), one, one[None], *written
+        )
+        return
     rank = random.integers(0, 40 if name == "depth_two" else 2, (200, 8))
     search = RankSearch(rank_rows(rank, np.eye(2)[random.integers(0, 2, 200)]))
     search.dive(4)
@@ -102,10 +112,11 @@ def _compile(name: str) -> None:
 
 def _place(name: str) -> Path:
     """The folder in which the kernels stay."""
-    from odtc.algorithms.moments import kernels, medians  # they use this module
+    from odtc.algorithms.constrained import threshold_kernel  # they use this module
+    from odtc.algorithms.moments import kernels, medians
     from odtc.algorithms.thresholds import compiled
 
-    loops = {MOMENTS: kernels.compiled, MEDIANS: medians.compiled}
+    loops = {MOMENTS: kernels.compiled, MEDIANS: medians.compiled, SUBTREES: threshold_kernel.compiled}
     folder = compiled_loops.place(loops[name]()) if name in loops else compiled.place(name)
     assert folder is not None
     return folder

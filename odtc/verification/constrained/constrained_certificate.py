@@ -21,7 +21,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.base import deadline
-from odtc.base.compiled_loops import may_compile
 from odtc.base.json_schema import NOT_WHOLE, NUMBER, TEXT, WHOLE, explain_error, validate
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
@@ -136,14 +135,13 @@ def small_enough(depth: int, n_tests: int, n_rows: int) -> bool:
     """Whether a certificate can be of this depth over so many tests of so many rows of data."""
     return 1 <= n_tests <= MOST_CELLS // max(1, n_rows) and (
         (1 <= depth <= MOST_DEPTH and _counted(depth, n_tests))
-        or (1 <= depth <= DEEPEST_SWEPT and n_tests <= MOST_SWEPT and (depth < 3 or may_compile()))
+        or (1 <= depth <= DEEPEST_SWEPT and n_tests <= MOST_SWEPT)
     )
 
 
 def swept(depth: int, n_tests: int) -> bool:
     """Whether the tests are so many that those of a column are swept, rather than pairs of them counted."""
-    wide = depth <= DEEPEST_SWEPT and n_tests >= WIDE
-    return wide and (depth < 3 or may_compile() or not _counted(depth, n_tests))
+    return depth <= DEEPEST_SWEPT and n_tests >= WIDE
 
 
 def _counted(depth: int, n_tests: int) -> bool:
@@ -166,9 +164,8 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         )
     if not small_enough(depth, len(facts["tests"]), dataset.n_rows):
         raise CertificateError(
-            f"a certificate under constraints is of depth 1 to {DEEPEST_SWEPT} over up to {MOST_SWEPT:,} tests (of 3 "
-            f"over more than some hundreds with numba: pip install 'odtc[fast]'), or of {MOST_DEPTH} over some tens; "
-            f"got depth {depth} over {len(facts['tests']):,} tests"
+            f"a certificate under constraints is of depth 1 to {DEEPEST_SWEPT} over up to {MOST_SWEPT:,} tests, "
+            f"or of {MOST_DEPTH} over some tens; got depth {depth} over {len(facts['tests']):,} tests"
         )
     if weight_scale < 1 or scale < 1 or scale % weight_scale or not 0 <= price < scale or max(scale, price) >= EXACT:
         raise ValueError("its scales or its price are no numbers that can be")

@@ -105,7 +105,7 @@ class SweptSides:
         used = np.flatnonzero(member.any(axis=0)[chains.column])
         second = np.stack([self._may((*path, int(chains.tests[a][0])))[used] for a in used])
         out = np.empty(len(sets))
-        sweep_kernel.kernel()(
+        sweep_kernel.least_of_two_levels(
             np.ascontiguousarray(chains.codes[:, used]),
             rows,
             value,

@@ -1,18 +1,17 @@
 """The search over all thresholds: equal to the search that takes them all at once, valid whenever it is stopped."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 
-from odtc.algorithms.constrained import all_thresholds
+from odtc.algorithms.constrained import all_thresholds, threshold_kernel, threshold_numpy
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ThresholdSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, search
-from odtc.algorithms.constrained.threshold_kernel import kernel, subtrees
 from odtc.algorithms.constrained.trace_tree import by_weight, trace
-
-needs_numba = pytest.mark.skipif(kernel() is None, reason="numba is not installed, and all tests are taken at once")
+from odtc.base import compiled_loops
 
 
 def random_table(seed: int):
@@ -54,7 +53,6 @@ def random_table(seed: int):
 
 
 @pytest.mark.slow
-@needs_numba
 @pytest.mark.parametrize("seed", range(16))
 def test_the_optimum_is_that_of_all_tests_at_once(seed, monkeypatch):
     monkeypatch.setattr(all_thresholds, "MANY", 1)
@@ -66,7 +64,6 @@ def test_the_optimum_is_that_of_all_tests_at_once(seed, monkeypatch):
     assert found.cost is None or keeps(problem, found.test, found.label)
 
 
-@needs_numba
 @pytest.mark.parametrize("moments", [0, 3, 30, 60, 100, 200])
 def test_a_search_that_is_stopped_has_a_valid_bound(moments, monkeypatch):
     problem, scale = random_table(1)
@@ -78,31 +75,66 @@ def test_a_search_that_is_stopped_has_a_valid_bound(moments, monkeypatch):
     assert found.bound <= best and (found.cost is None or found.cost >= best)
 
 
-@pytest.mark.slow
-@needs_numba
-def test_the_compiled_sweep_answers_as_the_written_one():
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 5, (3, 30)).astype(np.int32)
-    words = (
-        codes,
-        np.arange(0, 30, 2),
-        rng.integers(-9, 9, 30).astype(float),
-        np.ones(30, np.int64),
-        np.array([2.0, 1.0]),
-        np.zeros(2),
-        np.array([0, 1, 1]),
-        np.array([0, 1, 2]),
-        np.array([0, 0]),
-        np.array([[0, 1]]),
+def test_a_first_search_compiles_nothing_that_it_does_not_repay(monkeypatch):
+    """A table of 333 rows waited for numba longer than its whole search takes in numpy."""
+    asked = []
+    loops = compiled_loops.Repaid(lambda: asked.append(True), 1e9)
+    monkeypatch.setenv(compiled_loops.VARIABLE, "")
+    monkeypatch.setattr(compiled_loops, "LOADING", 1e9)
+    monkeypatch.setattr(threshold_kernel, "COMPILED", loops)
+    monkeypatch.setattr(all_thresholds, "MANY", 1)
+    problem, scale = random_table(1)
+    assert takes(problem, scale) and ThresholdSearch(problem, scale, 3).run().proved
+    assert not asked and loops._spent > 0
+
+
+def drawn_side(seed: int) -> tuple:
+    """What `subtrees` takes but where it writes: rows of some scales, with counts, prices and subsets of columns."""
+    rng = np.random.default_rng(seed)
+    scales, n = int(rng.integers(1, 6)), int(rng.integers(0, 30))
+    columns = int(rng.integers(1, scales + 1))
+    width = int(rng.integers(1, columns + 1))
+    column = np.sort(rng.integers(0, columns, scales))
+    subsets = np.array(list(combinations(range(columns), width)))
+    holds = (subsets[:, :, None] == np.arange(columns)).any(axis=1)
+    of, member = np.nonzero(holds.T)
+    return (
+        rng.integers(0, rng.integers(2, 12), (scales, 40)).astype(np.int32),
+        np.sort(rng.choice(40, n, replace=False)),
+        rng.integers(-9, 10, 40).astype(float),
+        rng.integers(1, 3, 40),
+        np.array([float(rng.choice([0, 0, 1, 2, 5])), float(rng.integers(0, 4))]),
+        rng.integers(-4, 5, 2).astype(float),
+        column,
+        np.searchsorted(of, np.arange(columns + 1)),
+        member,
+        subsets,
     )
-    ours, theirs = np.empty(1), np.empty(1)
-    here, there = np.empty((1, 2), np.int64), np.empty((1, 2), np.int64)
-    kernel()(*words, ours, here)
-    subtrees(*words, theirs, there)
-    assert ours == theirs and (here == there).all()
 
 
-@needs_numba
+def written(function, words: tuple) -> tuple[list, list]:
+    """What a function writes for them: costs, and first tests."""
+    out, where = np.empty(len(words[-1])), np.empty((len(words[-1]), 2), np.int64)
+    function(*words, out, where)
+    return out.tolist(), where.tolist()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_numpy_finds_the_subtrees_of_the_loops(seed, monkeypatch):
+    """With leaf rows, prices, costs of a leaf and empty sides: the same costs, and the same first tests of equals."""
+    monkeypatch.setattr(threshold_numpy, "CELLS", [8, 64, 2**17][seed % 3])
+    words = drawn_side(seed)
+    assert written(threshold_numpy.subtrees, words) == written(threshold_kernel.subtrees, words)
+
+
+@pytest.mark.slow
+def test_the_compiled_sweep_answers_as_the_written_one():
+    pytest.importorskip("numba", reason="numba is not installed")
+    for seed in range(20):
+        words = drawn_side(seed)
+        assert written(threshold_kernel.compiled(), words) == written(threshold_kernel.subtrees, words)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_sweep_finds_trees_as_cheap_as_the_counts_of_pairs(seed):
     rng = np.random.default_rng(seed)
