@@ -17,7 +17,8 @@ from odtc.base.text import show_number
 from odtc.data.dataset import BOOLEAN, NUMERIC, Dataset
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Missing, Split, Subset, Threshold
-from odtc.data.tasks import regression
+from odtc.data.task import TASKS
+from odtc.data.tasks import policy, regression
 from odtc.errors import TreeError
 from odtc.trees.tree import Branch, Leaf, Node, Tree, read_tree
 
@@ -47,7 +48,7 @@ def import_tree(source, dataset: Dataset) -> Tree:
     """A tree of another program over the features and classes of a data set, with its rows counted in the leaves.
 
     Predictions are those of scikit-learn for every number. A leaf that answers a number keeps it, whatever the mean of
-    the rows of the data set there.
+    the rows of the data set there. Of a policy the classes of a tree are the actions.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def import_tree(source, dataset: Dataset) -> Tree:
     """
     if isinstance(source, (str, Path)):
         source = read_foreign(source)
-    if (task := task_of_source(source)) != dataset.task:
+    if (task := task_of_source(source)) != dataset.task and (task, dataset.task) != (CLASSIFICATION, policy.NAME):
         raise TreeError(
             f"expected a tree for --task {dataset.task}, as {dataset.name!r} was read for, got one for --task {task}; "
             "read the data for that, or fit a tree anew"
@@ -87,6 +88,7 @@ def import_tree(source, dataset: Dataset) -> Tree:
             dataset.target,
             dataset.missing,
             dataset.task,
+            policy.MOST if TASKS.get(dataset.task).terms(dataset.source).get("goal") == policy.MOST else "",
         )
     except RecursionError:
         raise TreeError("expected a tree of at most some hundred levels, got a deeper one") from None
@@ -374,7 +376,8 @@ def _counted(node: Node, dataset: Dataset, rows: np.ndarray) -> Node:
         return Leaf(
             node.label,
             tuple(map(float, np.bincount(y, dataset.weight[rows], K))),
-            tuple(map(int, np.bincount(y, minlength=K))),
+            tuple(map(int, np.bincount(y, dataset.copies[rows], K))),
+            tuple(map(float, dataset.sums[rows].sum(axis=0))),
         )
     left = node.split.left(dataset.X[rows])
     return Branch(node.split, _counted(node.left, dataset, rows[left]), _counted(node.right, dataset, rows[~left]))

@@ -382,6 +382,36 @@ def test_a_regressor_keeps_its_numbers(as_text, tmp_path):
     assert started.code == 0, started.err
 
 
+@pytest.mark.parametrize("goal", ["min", "max"])
+def test_a_tree_of_classes_is_a_policy_whose_actions_they_are(tmp_path, goal):
+    rng = np.random.default_rng(4)
+    X, costs = rng.integers(0, 6, (40, 2)).astype(float), rng.integers(0, 30, (40, 3)) / 4
+    names = np.array(["none", "letter", "visit"])
+    lines = ["a,b,none,letter,visit", *(",".join(map(str, row)) for row in np.hstack([X, costs]).tolist())]
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    fitted = DecisionTreeClassifier(max_depth=3, random_state=0).fit(
+        pd.DataFrame(X, columns=["a", "b"]), names[costs.argmin(axis=1)]
+    )
+    (tmp_path / "t.txt").write_text(export_text(fitted, feature_names=["a", "b"], decimals=17))
+    words = ("--data", "d.csv", "--task", "policy", "--actions", "none,letter,visit", "--goal", goal)
+    facts = command("import", "t.txt", *words, "-o", "t.tree.json", "--json", folder=tmp_path).facts
+    taken = np.searchsorted(np.sort(names), fitted.predict(pd.DataFrame(X, columns=["a", "b"])))
+    paid = costs[np.arange(40), np.argsort(names)[taken]].sum()
+    assert facts["task"] == "policy" and facts["cost"] == pytest.approx(paid if goal == "min" else -paid)
+    tree = odtc.read_tree(tmp_path / "t.tree.json")
+    assert tree.goal == ("max" if goal == "max" else "") and sum(sum(leaf.rows) for leaf in tree.leaves()) == 40
+    assert sum(leaf.sums[1] for leaf in tree.leaves()) == 40
+    said = command("import", "t.txt", *words, "-o", "t.tree.json", folder=tmp_path).out
+    assert ("value" if goal == "max" else "cost") + f" {paid:.10g}" in said
+    again = command("import", "t.tree.json", *words, "-o", "u.tree.json", folder=tmp_path)
+    assert again.code == 0
+    assert odtc.read_tree(tmp_path / "u.tree.json").predict(X).tolist() == tree.predict(X).tolist()
+    started = command("fit", "d.csv", *words[2:], "--depth", 3, "--start", "t.tree.json", "-o", "f", folder=tmp_path)
+    assert started.code == 0, started.err
+    untold = command("import", "t.tree.json", "--data", "d.csv", "-o", "v.tree.json", folder=tmp_path)
+    assert untold.code == 1 and "expected --actions A,B" in untold.err
+
+
 def test_numbers_and_classes_are_not_taken_for_one_another(tmp_path):
     (tmp_path / "c.csv").write_text("a,y\n1,no\n2,yes\n3,no\n")
     data = odtc.read(tmp_path / "c.csv")

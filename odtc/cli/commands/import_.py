@@ -7,11 +7,11 @@ import typer
 
 from odtc.cli import console
 from odtc.cli.options import Json, Part, takes, tree_path
-from odtc.data.reading_spec import TASK_FIELDS
+from odtc.data.reading_spec import CLASSIFICATION
 from odtc.workflow.specification import ReadingSpec
 
 
-@takes(Part(ReadingSpec, leave=("aside", "hold_out", "task", *TASK_FIELDS)))
+@takes(Part(ReadingSpec, leave=("aside", "hold_out", "time", "event")))
 def import_(
     file: Annotated[
         Path,
@@ -41,7 +41,7 @@ def import_(
     from odtc.data.cost_matrix import unit_cost
     from odtc.data.reading import read
     from odtc.data.task import TASKS
-    from odtc.data.tasks import regression
+    from odtc.data.tasks import policy, regression
     from odtc.errors import TreeError
     from odtc.trees.importing import import_tree, read_foreign, task_of_source
     from odtc.trees.rendering import render_tree
@@ -50,9 +50,12 @@ def import_(
     path = tree_path(o) if o else Path(f"{file.name.removesuffix(file.suffix).removesuffix('.tree')}.tree.json")
     require_writable(path, file, data)
     source = read_foreign(file, trust)
-    task = TASKS.get(name := task_of_source(source))
-    if not (task.CLASSES or name == regression.NAME):
-        raise TreeError(f"expected a tree of classes or of means to import, got one of --task {name}; fit it anew")
+    asked, name = spec.reading.task, task_of_source(source)
+    task = TASKS.get(name := name if asked == CLASSIFICATION else asked)
+    if not (task.CLASSES or name in (regression.NAME, policy.NAME)):
+        raise TreeError(
+            f"expected a tree of classes, of actions or of means to import, got one of --task {name}; fit it anew"
+        )
     dataset = read(data, **(spec.reading.keywords | {"task": name}))
     tree = import_tree(source, dataset)
     write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
@@ -62,6 +65,7 @@ def import_(
         "n_rows_dropped": dataset.n_dropped,
         **(TreeFacts.of(tree, unit_cost(len(tree.classes))).to_json() if task.CLASSES else {"task": name}),
         **({} if task.CLASSES else task.figures(dataset.sums, tree.answers(dataset.X), tree.classes)),
+        **task.terms(dataset.source),
         "tree": str(path),
         "files": [str(path)],
     }
