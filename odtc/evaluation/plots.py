@@ -63,13 +63,15 @@ def progress(history, ax, title: str = "") -> None:
     ax.grid(alpha=0.25)
 
 
-def pareto(points, ax, size: str = "leaves", title: str = "", task=None) -> list[int]:
+def pareto(points, ax, size: str = "leaves", title: str = "", task=None, brings: bool = False) -> list[int]:
     """Accuracy against size of trees, `points` of (name, size, accuracy); returns the places of those on the
     Pareto front: no other is as small and more accurate, or smaller and as accurate. Of a `task` that is no
-    classification (odtc.data.task) it is the figure, given so that more is better and drawn as it is told."""
+    classification (odtc.data.task) it is the figure, given so that more is better and drawn as it is told; of costs
+    that are minus what is brought (`brings`) as that."""
     front = on_front([(leaves, accuracy) for _, leaves, accuracy in points])
-    figure = "accuracy" if task is None or task.CLASSES else task.HEADLINE_WORDS
-    sign = -1 if figure != "accuracy" and task.LESS_IS_BETTER else 1
+    classes = task is None or task.CLASSES
+    figure = "accuracy" if classes else task.headline({"goal": "max" if brings else "min"})[0]
+    sign = -1 if not classes and task.LESS_IS_BETTER and not brings else 1
     points = [(name, leaves, sign * accuracy) for name, leaves, accuracy in points]
     sizes = [leaves for _, leaves, _ in points]
     middle = (min(sizes) + max(sizes)) / 2

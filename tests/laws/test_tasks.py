@@ -868,6 +868,22 @@ def test_trees_of_a_task_are_compared_by_its_own_figure(fitted_tasks, name):
     assert other.code == 1 and "trees of one task" in other.err
 
 
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("data", [False, True])
+def test_trees_of_a_task_are_drawn_by_size_and_its_own_figure(fitted_tasks, name, data):
+    beside = ("--data", data_of(name)) if data else ()
+    said(fitted_tasks, "plot", "size", f"{name}1", f"{name}2", *beside, "-o", "sizes.svg")
+    words = {"regression": "squared error", "median": "absolute error", "policy": "cost"}[name]
+    drawn = (fitted_tasks / "sizes.svg").read_text()
+    assert words in drawn and ("test rows" if data else "training rows") in drawn and "accuracy" not in drawn
+    alone = command("plot", "size", f"{name}1", "alone.tree.json", "-o", "s.svg", folder=fitted_tasks)
+    assert alone.code == 1
+    (fitted_tasks / "alone.tree.json").write_text((fitted_tasks / f"{name}2.tree.json").read_text())
+    alone = command("plot", "size", f"{name}1", "alone.tree.json", "-o", "s.svg", folder=fitted_tasks)
+    assert alone.code == 1 and "got none of 'alone'" in alone.err
+    (fitted_tasks / "alone.tree.json").unlink()
+
+
 def test_a_price_where_no_share_is_bounded_is_told_as_none(fitted_tasks):
     words = ("fit", "r.csv", *TABLES["regression"], "--depth", 1, "--constraint", "leaf_rows >= 2", "--price")
     found = command(*words, folder=fitted_tasks)

@@ -134,7 +134,7 @@ def size(
         Path | None, typer.Option("--data", metavar="DATA", help="Labelled rows; by default the training rows.")
     ] = None,
 ) -> None:
-    """Accuracy against the number of leaves, with the Pareto front."""
+    """Accuracy, or the figure of another task, against the number of leaves, with the Pareto front."""
     from odtc.evaluation.compare import compare as compared
 
     _expect_picture(o)
@@ -205,8 +205,12 @@ def regions(
 
 
 def _sized(found):
+    from odtc.data.task import TASKS
     from odtc.evaluation import plots as pictures
 
+    task = TASKS.get(found.entries[0].run.tree.task)
+    if not task.CLASSES:
+        return _sized_by_figure(found, task)
     key = "accuracy" if all(entry.facts.get("accuracy") is not None for entry in found.entries) else "train_accuracy"
     if any(entry.facts.get(key) is None for entry in found.entries):
         raise ChoiceError(
@@ -214,6 +218,25 @@ def _sized(found):
         )
     points = [(entry.name, entry.facts["n_leaves"], entry.facts[key]) for entry in found.entries]
     return lambda ax: pictures.pareto(points, ax, title="test rows" if key == "accuracy" else "training rows")
+
+
+def _sized_by_figure(found, task):
+    """The same of a task whose figure is no accuracy."""
+    from odtc.evaluation import plots as pictures
+
+    key = (
+        "test_figure" if all(entry.facts.get("test_figure") is not None for entry in found.entries) else "train_figure"
+    )
+    if lacking := next((entry.name for entry in found.entries if entry.facts.get(key) is None), None):
+        raise ChoiceError(
+            f"expected runs with their training data, or labelled rows with --data, to show the {task.HEADLINE_WORDS}, "
+            f"got none of {lacking!r}; give the stems that `odtc fit -o` had"
+        )
+    sign = -1 if task.LESS_IS_BETTER else 1
+    points = [(entry.name, entry.facts["n_leaves"], sign * entry.facts[key]) for entry in found.entries]
+    title = "test rows" if tested else "training rows"
+    brings = all(entry.run.tree.goal for entry in found.entries)
+    return lambda ax: pictures.pareto(points, ax, title=title, task=task, brings=brings)
 
 
 def _picture(path: Path, draw) -> str:
