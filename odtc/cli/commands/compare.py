@@ -224,9 +224,8 @@ def _sized_by_figure(found, task):
     """The same of a task whose figure is no accuracy."""
     from odtc.evaluation import plots as pictures
 
-    key = (
-        "test_figure" if all(entry.facts.get("test_figure") is not None for entry in found.entries) else "train_figure"
-    )
+    tested = all(entry.facts.get("test_figure") is not None for entry in found.entries)
+    key = "test_figure" if tested else "train_figure"
     if lacking := next((entry.name for entry in found.entries if entry.facts.get(key) is None), None):
         raise ChoiceError(
             f"expected runs with their training data, or labelled rows with --data, to show the {task.HEADLINE_WORDS}, "
