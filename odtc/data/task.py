@@ -193,6 +193,12 @@ def part_costs(encoded: Encoded, part: np.ndarray, n_parts: int) -> np.ndarray:
     return TASKS.get(encoded.task).part_costs(encoded.sums, part, n_parts, own_costs(encoded))
 
 
+def leaf_cost(encoded: Encoded) -> float:
+    """About what one leaf for all rows costs: the unit of rounding."""
+    task = TASKS.get(encoded.task)
+    return float(task.leaf_costs(encoded.sums.sum(axis=0)) if task.MOMENTS else encoded.loss.sum())
+
+
 def expect_told_apart(cost: float, what: str, place: str, power: int = 1) -> None:
     """Raises DataError if what one leaf for all rows costs, in words a number of `what`, is near to what counts as
     equal; it grows with this power of the numbers."""

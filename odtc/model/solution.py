@@ -190,11 +190,12 @@ def gap_in_words(objective: float, bound: float) -> str:
     return f"gap {share:.2f} % of the objective"
 
 
-def is_proved(objective: float | None, bound: float | None) -> bool:
-    """Whether a bound proves an objective: no gap is left but that of rounding. All that says "proved" asks here."""
+def is_proved(objective: float | None, bound: float | None, unit: float = 1.0) -> bool:
+    """Whether a bound proves an objective: no gap is left but that of rounding, of itself or of a `unit`. All that says
+    "proved" asks here."""
     if objective is None or bound is None:
         return False
-    return math.isfinite(bound) and bound >= objective - PROVED * max(1.0, abs(objective))
+    return math.isfinite(bound) and bound >= objective - PROVED * max(unit, abs(objective))
 
 
 def proof(

@@ -5,6 +5,7 @@ That of FlowOCT, (1.1) of Aghaei, Gomez & Vayanos 2020, as a minimum; λ is `par
 
 from fractions import Fraction
 
+from odtc.data.task import TASKS, leaf_cost
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -55,6 +56,23 @@ def branch_price(problem: Problem) -> float:
     float
     """
     return problem.params.lambda_ / (1 - problem.params.lambda_)
+
+
+def unit_of_costs(problem: Problem) -> float:
+    """What objectives are rounded in: 1, and of leaves that cost by sums the objective of one leaf for all rows if
+    that is less.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    float
+    """
+    if not TASKS.get(problem.encoded.task).MOMENTS:
+        return 1.0
+    return min(1.0, (1 - getattr(problem.params, "lambda_", 0.0)) * leaf_cost(problem.encoded))
 
 
 def prices(problem: Problem) -> tuple[float, float]:

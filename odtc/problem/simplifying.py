@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from odtc.data.task import TASKS
 from odtc.errors import TreeError
 from odtc.model.feasibility import Check
+from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints.constraint import broken
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -50,11 +50,8 @@ def simplified(problem: Problem, heap: HeapTree) -> HeapTree:
 
 
 def _rounding(problem: Problem, paid: float) -> float:
-    """What rounding adds to an objective at most; what leaves cost by sums has no unit but that of one leaf."""
-    task, sums, one = TASKS.get(problem.encoded.task), problem.encoded.sums, 1.0
-    if task.MOMENTS and sums is not None:
-        one = min(1.0, float(task.leaf_costs(sums.sum(axis=0))))
-    return SLACK * max(one, abs(paid))
+    """What rounding adds to an objective at most."""
+    return SLACK * max(unit_of_costs(problem), abs(paid))
 
 
 def simplified_check(problem: Problem, before: HeapTree, after: HeapTree) -> Check:

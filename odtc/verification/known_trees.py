@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from odtc.data.encoding import Encoded
-from odtc.data.task import TASKS
+from odtc.data.task import leaf_cost
 from odtc.errors import ModelError, TreeError
 from odtc.model.feasibility import is_close
 from odtc.model.milp import Model
@@ -65,9 +64,3 @@ def is_below(problem: Problem, paid: float, bound: float) -> bool:
     """Whether a tree that costs `paid` costs less than a bound, by more than rounding of what one leaf would cost:
     with costs far below 1, figures that solvers take for equal may be far apart."""
     return paid < bound and not is_close(paid, bound, unit=min(1.0, leaf_cost(problem.encoded)))
-
-
-def leaf_cost(encoded: Encoded) -> float:
-    """About what one leaf for all rows costs: the unit of rounding."""
-    task = TASKS.get(encoded.task)
-    return float(task.leaf_costs(encoded.sums.sum(axis=0)) if task.MOMENTS else encoded.loss.sum())

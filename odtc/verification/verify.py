@@ -14,7 +14,7 @@ import numpy as np
 from odtc.data.coded_columns import alike_rows
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, answers_of
-from odtc.data.task import TASKS, part_costs
+from odtc.data.task import TASKS, leaf_cost, part_costs
 from odtc.errors import TreeError
 from odtc.model.feasibility import OFF, TOLERANCE, Check, check_claim, check_point, is_close
 from odtc.model.milp import Model
@@ -26,7 +26,7 @@ from odtc.trees.attack import is_robust
 from odtc.trees.boxes import Boxes
 from odtc.trees.heap_tree import HeapTree, blank_arrays
 from odtc.trees.tree import Branch, Leaf, Tree
-from odtc.verification.known_trees import against_known, is_below, leaf_cost
+from odtc.verification.known_trees import against_known, is_below
 
 ROUTED = 2**14  # rows whose cells are laid out at once
 

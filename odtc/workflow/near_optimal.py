@@ -10,6 +10,7 @@ from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
 from odtc.base.staging import remove
 from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
+from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal, NearOptimal
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Branch, Tree
@@ -135,7 +136,7 @@ def near_optimal(problem: Problem, most: int, within: float | str | None = None,
     expect_pool(problem, most, within)
     from odtc.algorithms.dp.k_best import OutOfMemory  # loaded here, as few runs want a pool
 
-    trees, values, least, stopped = [], [], 0, ""
+    trees, values, least, stopped, unit = [], [], 0, "", unit_of_costs(problem)
     chosen = problem.encoded.dataset.selected if problem.encoded.dataset is not None else None
     try:
         with deadline.within(seconds):
@@ -144,7 +145,7 @@ def near_optimal(problem: Problem, most: int, within: float | str | None = None,
                 value = problem.module.objective(problem, heap)
                 if within is not None and not trees:
                     within = Within.of(within).above(value)
-                if within is not None and trees and value > values[0] + within + 1e-9 * max(1.0, abs(values[0])):
+                if within is not None and trees and value > values[0] + within + 1e-9 * max(unit, abs(values[0])):
                     break
                 least = max(least, len(trees) + 1)
                 if not trees:

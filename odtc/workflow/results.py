@@ -13,6 +13,7 @@ from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.feasibility import OFF, Check, is_close
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, gap_in_words, is_proved
+from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints import constraint
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.problem import Problem
@@ -144,13 +145,18 @@ class Fit:
     @property
     def proved(self) -> bool:
         """Whether no tree costs less, by the bound, and no check contradicts what is said."""
-        return self.verified and is_proved(self.proof.objective, self.proof.bound)
+        return self.verified and is_proved(self.proof.objective, self.proof.bound, self._unit)
+
+    @property
+    def _unit(self) -> float:
+        """What objectives are rounded in: solvers hold theirs to parts of 1."""
+        return unit_of_costs(self.problem) if self.model is None else 1.0
 
     @property
     def claim(self) -> str:
         """One line: what is proved of the tree, of which trees it is the best, by whom and how long that took."""
         proof = self.proof
-        words = {"optimal": _best(proof.objective, proof.bound), "unknown": "not proved"}
+        words = {"optimal": _best(proof.objective, proof.bound, self._unit), "unknown": "not proved"}
         proved = words.get(proof.termination, proof.termination.replace("_", " ")) if self.verified else "NOT VERIFIED"
         bound = ""
         if proof.bound is not None:
@@ -391,11 +397,11 @@ def _size(tree: Tree) -> str:
     return f"{leaves}, depth {tree.depth}"
 
 
-def _best(objective: float | None, bound: float | None) -> str:
+def _best(objective: float | None, bound: float | None, unit: float = 1.0) -> str:
     """How "optimal" is said: by the word of a solver alone, or by a bound that meets the objective."""
     if bound is None:
         return "optimal, by its word alone"
-    return "proved optimal" if is_proved(objective, bound) else "optimal within the gap"
+    return "proved optimal" if is_proved(objective, bound, unit) else "optimal within the gap"
 
 
 @dataclass(frozen=True)

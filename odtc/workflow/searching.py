@@ -9,6 +9,7 @@ from odtc.base import deadline
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
 from odtc.model.solution import Progress, Solution, Termination, is_proved
+from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints import constraint
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -63,7 +64,8 @@ def searched(
                 heap = no_worse_than_cart(problem, heap)
             paid = None if heap is None else problem.module.objective(problem, heap)
         seconds = time.monotonic() - began
-        ended, bound = _ended(found, paid, time_limit is not None and seconds >= time_limit)
+        limit_came = time_limit is not None and seconds >= time_limit
+        ended, bound = _ended(found, paid, limit_came, unit_of_costs(problem))
         if ended in (Termination.OPTIMAL, Termination.INFEASIBLE):
             least = np.inf if ended == Termination.INFEASIBLE else paid
             patience = PATIENCE if problem.constraints else 1
@@ -128,11 +130,11 @@ def _easier(problem: Problem, timed: bool) -> str:
     return f"{', '.join(ways[:-1])}{' or ' if ways[1:] else ''}{ways[-1]} would let it end"
 
 
-def _ended(found, paid: float | None, limit_came: bool) -> tuple[Termination, float | None]:
-    """How a search has ended, and its bound."""
+def _ended(found, paid: float | None, limit_came: bool, unit: float) -> tuple[Termination, float | None]:
+    """How a search has ended, and its bound, of objectives that are rounded in a unit."""
     if found.infeasible:
         return Termination.INFEASIBLE, None
-    if is_proved(paid, found.bound) or (found.proved and paid is not None and paid <= found.bound + found.off):
+    if is_proved(paid, found.bound, unit) or (found.proved and paid is not None and paid <= found.bound + found.off):
         return Termination.OPTIMAL, paid
     if found.interrupted:
         return Termination.INTERRUPTED, found.bound

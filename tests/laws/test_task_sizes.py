@@ -86,7 +86,80 @@ def test_small_units_keep_the_branch_nodes_that_rows_need():
     assert tree.objective_ == pytest.approx(4 / 3 * 1e-6, rel=1e-9)
 
 
-@pytest.mark.parametrize("task", ["regression", "median", "policy"])
+def tiny(folder, unit, digits=17):
+    """A table of numbers of the size of `unit`, and the numbers in units."""
+    rng = np.random.default_rng(11)
+    rows, y = rng.integers(0, 5, (30, 2)), np.round(rng.normal(size=30), 2)
+    return written(folder / "tiny.csv", "a,b,y", [(a, b, f"{v * unit:.{digits}g}") for (a, b), v in zip(rows, y)])
+
+
+@pytest.mark.parametrize("unit", [1e-5, 1e-7, 1e-9, 1e-30])
+def test_numbers_far_below_one_have_the_same_proved_tree(tmp_path, unit):
+    plain = odtc.fit(tiny(tmp_path, 1.0), "dpflow", depth=3, task="regression")
+    small = odtc.fit(tiny(tmp_path, unit), "dpflow", depth=3, task="regression")
+    assert small.proved and small.certified and small.verified
+    assert [str(node.split) for node, _ in small.tree.walk() if hasattr(node, "split")] == [
+        str(node.split) for node, _ in plain.tree.walk() if hasattr(node, "split")
+    ]
+    assert small.proof.objective == pytest.approx(plain.proof.objective * unit**2, rel=1e-6)
+    answers = [np.array([tree.answer(leaf) for leaf in tree.leaves()]) for tree in (small.tree, plain.tree)]
+    assert answers[0] == pytest.approx(answers[1] * unit, rel=1e-6, abs=1e-6 * unit)
+
+
+def test_a_search_that_is_cut_is_not_called_proved_because_its_costs_are_small(tmp_path):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(400, 12)).round(3), rng.normal(size=400) * 1e-7
+    table = [(*row, f"{one:.17g}") for row, one in zip(X.tolist(), y)]
+    data = written(tmp_path / "cut.csv", ",".join("abcdefghijkl") + ",y", table)
+    fitted = odtc.fit(data, "dpflow", depth=5, task="regression", time_limit=1.5)
+    assert not fitted.proved and fitted.proof.termination == "time_limit"
+    assert fitted.proof.bound < fitted.proof.objective and "proved" not in fitted.claim
+
+
+def test_files_of_costs_far_below_one_are_told_from_forged_ones(tmp_path):
+    data, words = tiny(tmp_path, 1e-7), ["--task", "regression", "--depth", 2]
+    assert run_cli("fit", data, *words, "-o", tmp_path / "t").code == 0
+    assert run_cli("verify", tmp_path / "t").code == 0
+    record = tmp_path / "t.run.json"
+    facts = json.loads(record.read_text())
+    for name, share in (("objective", 0.5), ("bound", 1.5)):
+        record.write_text(json.dumps(facts | {name: facts[name] * share}))
+        assert run_cli("verify", tmp_path / "t").code == 1
+    certificate = tmp_path / "c.json"
+    assert run_cli("certify", data, *words, "-o", certificate).code == 0
+    assert run_cli("verify", "--certificate", certificate).code == 0
+    scaled = json.loads(certificate.read_text())
+    certificate.write_text(json.dumps(scaled | {"number_scale": 1, "claim": "0"}))
+    assert run_cli("verify", "--certificate", certificate).code == 1
+
+
+def test_trees_near_the_best_and_frontiers_know_costs_far_below_one_apart(tmp_path):
+    words = {"depth": 2, "task": "regression"}
+    plain, small = tiny(tmp_path, 1.0), tmp_path / "small"
+    small.mkdir()
+    small = tiny(small, 1e-7)
+    costs, points = [], []
+    for data in (plain, small):
+        pool = run_cli(
+            "fit", data, "--task", "regression", "--depth", 2, "--pool", 4, "-o", data.with_suffix(""), "--json"
+        )
+        assert pool.code == 0, pool.err
+        near = json.loads(data.with_suffix(".pool.json").read_text())
+        costs.append([entry["objective"] for entry in near["trees"]])
+        points.append(odtc.frontier(data, "leaves <= 1:4:1", **words))
+    assert costs[1] == pytest.approx([cost * 1e-14 for cost in costs[0]], rel=1e-6) and len(set(costs[1])) > 1
+    assert [point.objective for point in points[1]] == pytest.approx(
+        [one.objective * 1e-14 for one in points[0]], rel=1e-6
+    )
+    assert [point.ended for point in points[1]] == ["optimal"] * 4 and len({p.objective for p in points[1]}) == 4
+
+
+def test_no_model_of_costs_that_solvers_take_for_equal_is_written(tmp_path):
+    result = run_cli("build", tiny(tmp_path, 1e-7), "--model", "dpflow", "--task", "regression", "--depth", 2)
+    assert result.code == 1 and "leave --solver and --format out" in result.err.replace("\n", " ")
+
+
+@pytest.mark.parametrize("task", ["median", "policy"])
 def test_costs_that_count_as_equal_are_refused(tmp_path, task):
     data = written(tmp_path / "tiny.csv", "x,y,z", [(i, v * 1e-12, 0) for i, v in enumerate([1, 2, 1, 5, 6, 5])])
     target = ["--actions", "y,z"] if task == "policy" else ["--target", "y", "--aside", "z"]

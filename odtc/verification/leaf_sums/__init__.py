@@ -189,21 +189,24 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
         objective if exact and bound >= low else below,
         exact,
         (OFF * measure.near + measure.in_doubles(float(high))) / float(unit),
+        min(1.0, float(measure.high(measure.moments.sum(axis=1)) / unit)),
     )
 
 
 @dataclass(frozen=True)
 class LeafSumsProof(Proof):
     """A proof whose numbers are rounded outwards, unless they are `exact`: the tree costs no more than `objective`, and
-    no tree costs less than `bound`. The cost of a tree by sums in floats may be `off` by so much."""
+    no tree costs less than `bound`. The cost of a tree by sums in floats may be `off` by so much; rounding is a part of
+    the `unit`, 1 or what one leaf costs if that is less."""
 
     exact: bool
     off: float
+    unit: float
 
     @property
     def optimal(self) -> bool:
         return self.bound == self.objective or (
-            not self.exact and self.bound >= self.objective - WIDTH * max(1.0, abs(self.objective))
+            not self.exact and self.bound >= self.objective - WIDTH * max(self.unit, abs(self.objective))
         )
 
 

@@ -53,11 +53,12 @@ class Squares:
             weight, y = dataset.weight * scale, dataset.sums[:, 2] / dataset.sums[:, 1] * float(number)
         w, t = np.rint(weight), np.rint(y) if bits is None else np.floor(y)
         self.rounds = bits is not None and bool((t != y).any())
-        if max(np.abs(weight - w).max(), 0.0 if self.rounds else np.abs(y - t).max()) > 1e-4 or (w <= 0).any():
+        apart = 0.0 if self.rounds else float(np.abs(y - t).max())
+        if np.abs(weight - w).max() > 1e-4 or apart > 1e-4 * min(1.0, float(np.ptp(y))) or (w <= 0).any():
             raise CertificateError("the numbers of the data are no whole numbers at the scales of the certificate")
         if np.abs(t).max() >= EXACT:
             raise CertificateError("the numbers of the data have too many digits to be whole numbers at these scales")
-        self.apart = 0.0 if bits is not None else float(np.abs(y - t).max() + np.spacing(np.abs(y).max()))
+        self.apart = 0.0 if bits is not None else apart + float(np.spacing(np.abs(y).max()))
         t -= np.sort(t)[len(t) // 2]
         if (w * t * t).sum() >= 2.0 ** (LOW + 61) or np.abs(w * t).sum() >= 2.0**61 or w.sum() >= EXACT:
             raise CertificateError("the numbers of the data are too large to be added as whole numbers")

@@ -20,6 +20,7 @@ from odtc.base.atomic_write import write_text
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.model.solution import is_proved
+from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints.constraint import Constraint, parse
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -48,6 +49,8 @@ class Point:
         None if it is proved that no tree keeps it.
     searched : bool
         Whether this number was searched, not told by its neighbours.
+    unit : float
+        What objectives are rounded in.
     """
 
     constraint: Constraint
@@ -55,13 +58,14 @@ class Point:
     objective: float | None
     bound: float | None
     searched: bool
+    unit: float = 1.0
 
     @property
     def ended(self) -> str:
         """optimal, infeasible, or open."""
         if self.bound is None:
             return "infeasible"
-        return "optimal" if is_proved(self.objective, self.bound) else "open"
+        return "optimal" if is_proved(self.objective, self.bound, self.unit) else "open"
 
 
 def varied(text: str) -> list[str]:
@@ -168,7 +172,7 @@ def frontier(
         paid = None if found.heap is None else problem.module.objective(problem, found.heap)
         off = found.off if found.off > ROUGHLY * abs(paid or 0.0) else 0.0  # of rounded sums
         lower = None if found.infeasible else found.bound - off
-        points[place] = Point(loose_first[place], found.heap, paid, lower, True)
+        points[place] = Point(loose_first[place], found.heap, paid, lower, True, unit_of_costs(problem))
         return points[place]
 
     def tighter(place: int, loose: Point, start: HeapTree | None) -> None:
@@ -186,7 +190,9 @@ def frontier(
             return
         loose, tight = points[low], points[high]
         same = loose.ended == tight.ended == "infeasible"
-        same = same or (loose.ended == tight.ended == "optimal" and is_proved(tight.objective, loose.objective))
+        same = same or (
+            loose.ended == tight.ended == "optimal" and is_proved(tight.objective, loose.objective, loose.unit)
+        )
         if same:
             for place in range(low + 1, high):
                 points[place] = replace(tight, constraint=loose_first[place], searched=False)
@@ -246,7 +252,7 @@ class _Without:
         """The point of a number that the tree keeps; None of another."""
         if self.heap is None or not given.holds(given.module.value(self.problem.encoded, given, self.heap)):
             return None
-        return Point(given, self.heap, self.paid, min(self.paid, self.bound), False)
+        return Point(given, self.heap, self.paid, min(self.paid, self.bound), False, unit_of_costs(self.problem))
 
     def better(self, points: list[Point]) -> list[Point]:
         """The points with the tree where it is better than theirs, and with the bound where that is higher."""
@@ -313,7 +319,8 @@ def _known(loose_first: list[Constraint], points: dict[int, Point], place: int) 
     bound = 0.0 if looser is None else points[looser].bound
     best = None if tighter is None else points[tighter]
     heap, paid = (None, None) if best is None else (best.heap, best.objective)
-    return Point(loose_first[place], heap, paid, bound, False)
+    unit = min(point.unit for point in points.values()) if points else 1.0
+    return Point(loose_first[place], heap, paid, bound, False, unit)
 
 
 def _told(problem: Problem, given: list[Constraint], together: list) -> list[Point]:

@@ -16,6 +16,7 @@ from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError, ChoiceError, NotProvedError, TimeLimitReached
 from odtc.model.feasibility import is_close
 from odtc.model.solution import Termination, is_proved
+from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.problem import Problem
 from odtc.verification.certificate import SCHEMAS, check
 from odtc.workflow.results import Fit
@@ -153,11 +154,12 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
         return Certified(
             None, why=f"the search has proved {shown}; an interruption ended the check by its certificate: {CERTIFY}"
         )
+    unit = unit_of_costs(problem)
     # Sums that are no whole numbers of a unit may have trees that differ by less than any proof tells apart.
-    near = sums and is_proved(proof.objective, proof.bound)
+    near = sums and is_proved(proof.objective, proof.bound, unit)
     same = paid == proof.objective or abs(paid - proof.objective) <= getattr(proof, "off", 0.0)
     # A tree that costs less than the least that is proved contradicts the proof.
-    same = same or (is_proved(paid, proof.objective) and is_close(paid, proof.objective))
+    same = same or (is_proved(paid, proof.objective, unit) and is_close(paid, proof.objective, unit=unit))
     if not (proof.optimal or near) or not same:
         why = f"the certificate of the search bounds all trees by {proof.bound:.10g}, the tree costs {paid:.10g}"
         return Certified(False, Termination.UNKNOWN, why, proof.bound if sums and proof.bound <= paid else None)

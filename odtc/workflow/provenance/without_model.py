@@ -18,6 +18,7 @@ from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import OdtcError, TreeError
 from odtc.model.feasibility import Check, is_close
 from odtc.model.solution import Solution, Termination
+from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints.constraint import broken
 from odtc.problem.parameters import params_to_json
 from odtc.problem.problem import Problem
@@ -216,7 +217,11 @@ def _again(facts: dict, spec: RunSpec, where: Path, tree_path: Path) -> Fit:
     same, bound = done.tree.to_json() == tree.to_json(), facts["bound"]
     checks = [
         Check("tree file", same, f"{tree_path.name} holds {'the' if same else 'other than the'} counts of the data"),
-        Check("objective", is_close(paid, said), f"the tree costs {paid:.10g}, the run said {said:.10g}"),
+        Check(
+            "objective",
+            is_close(paid, said, unit=unit_of_costs(problem)),
+            f"the tree costs {paid:.10g}, the run said {said:.10g}",
+        ),
     ]
     told = {name: facts["fit"].get(name) for name in ("certified", "fewest_leaves", "fewest_columns")}
     known = _known_trees(problem, tree_path, paid) if bound is not None else []
@@ -257,7 +262,7 @@ def _smaller(problem: Problem, heap: HeapTree, paid: float, known, columns: bool
         less = _size(problem, other)
         if less[: 1 + columns] < size[: 1 + columns] and not broken(problem, other):
             costs = problem.module.objective(problem, other)
-            if costs <= paid or is_close(costs, paid):
+            if costs <= paid or is_close(costs, paid, unit=unit_of_costs(problem)):
                 told = f"{name} costs {costs:.10g}, leaves {less[0]}, columns {less[1]}"
                 return f"{told}; of this tree they are {size[0]} and {size[1]}"
     return None

@@ -151,7 +151,8 @@ def _scale(numbers: np.ndarray, what: str) -> int:
     """The least power of ten that makes all numbers whole."""
     for digits in range(MOST_DIGITS + 1):
         scaled = numbers * 10**digits
-        if np.abs(scaled).max() < LARGEST and np.abs(scaled - np.rint(scaled)).max() < 1e-6:
+        near = 1e-6 * min(1.0, float(np.ptp(scaled) or np.abs(scaled).max()))  # numbers far below 1 are not all 0
+        if np.abs(scaled).max() < LARGEST and np.abs(scaled - np.rint(scaled)).max() <= near:
             return 10**digits
     raise ChoiceError(
         f"a certificate counts in whole numbers: expected {what} of at most {MOST_DIGITS} decimals; round them"
