@@ -204,6 +204,28 @@ def test_tests_of_long_chains_leave_the_same_cases():
             check_surviving(drawn(seed, 3, (5, 8)), np.random.default_rng(seed), 4)
 
 
+def test_a_column_of_some_sets_alone_is_tested_by_their_trees():
+    """Three levels, pairs of four columns: each column is in half of the sets; some tests may not be below others, and
+    leaves have conditions that one row more may break."""
+    with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
+        for seed in range(16):
+            rng = np.random.default_rng(100 + seed)
+            plain = {"apart": (), "together": (), "most_tests": None, "follows": np.zeros((0, 3), np.int64)}
+            problem = replace(
+                drawn(seed, 3, (4, 7)),
+                column=np.arange(4),
+                most_columns=2,
+                levels=np.ones((3, 4), bool),
+                below=rng.random((4, 4)) < (0.6 if seed % 2 else 1.0),
+                **plain,
+            )
+            kinds, K = problem.cost.shape
+            if seed % 4 > 1:
+                held = rng.integers(-2, 4, (2, kinds))
+                problem = replace(problem, measures=held, least=rng.integers(-1, 4, (2, K)).astype(float))
+            check_surviving(problem, rng, 4)
+
+
 def test_a_row_answers_1_to_so_many_tests_of_a_chain_as_its_code_says():
     for seed in range(24):
         problem = drawn(seed, 2, (7, 9))
