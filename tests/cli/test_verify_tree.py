@@ -187,3 +187,99 @@ def test_a_bound_that_a_record_claims_is_held_against_trees_in_hand(tmp_path):
     (tmp_path / "m.certificate.json").unlink()
     failed = _forged(tmp_path, stump, 12.0)
     assert "but the tree of a short search costs 0" in failed["bound"] or "but CART costs 0" in failed["bound"]
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory):
+    """A run of depth 1 and what was certified beside it: other depths, constraints and data, by name."""
+    folder = tmp_path_factory.mktemp("certified")
+    rows = (MONKS / "monks-1.csv").read_text().splitlines()
+    (folder / "data.csv").write_text("\n".join(rows) + "\n")
+    (folder / "fewer.csv").write_text("\n".join(rows[:100]) + "\n")
+    assert odtc("fit", "data.csv", "--certificate", "--depth", 1, "-o", "m", folder=folder).code == 0
+    others = {
+        "depth": ("data.csv", "--depth", 2),
+        "constraint": ("data.csv", "--depth", 1, "--constraint", "recall[1] >= 0.9"),
+        "costs": ("data.csv", "--depth", 1, "--class-weight", "0=3"),
+        "price": ("data.csv", "--depth", 1, "-p", "lambda=0.25"),
+        "reading": ("data.csv", "--depth", 1, "--ignore", "a1"),
+        "data": ("fewer.csv", "--depth", 1),
+    }
+    for name, words in others.items():
+        said = odtc("fit", *words, "--certificate", "-o", name, folder=folder)
+        assert said.code == 0, said.err
+    return folder
+
+
+@pytest.mark.parametrize(
+    "other, words",
+    [
+        ("depth", "is of trees of depth 2, and this run of depth 1"),
+        ("constraint", "is of trees that satisfy 'recall[1] >= 0.9', which this run does not ask"),
+        ("costs", "counts other costs of errors than this run"),
+        ("price", "counts 0.25 for a branch node, and this run 0"),
+        ("reading", "states other terms than this run: 'columns', 'ignore'"),
+        ("data", "is of a data file of the SHA-256"),
+    ],
+)
+def test_the_certificate_of_another_run_is_no_proof_of_this_one(certified, other, words, tmp_path):
+    """It is true, and was taken for a proof of whatever run has its stem: all checks passed."""
+    for name in ("data.csv", "fewer.csv", "m.tree.json", "m.run.json"):
+        (tmp_path / name).write_bytes((certified / name).read_bytes())
+    (tmp_path / "m.certificate.json").write_bytes((certified / f"{other}.certificate.json").read_bytes())
+    assert odtc("verify", "--certificate", "m.certificate.json", folder=tmp_path).code == 0
+    said = odtc("verify", "m", "--json", folder=tmp_path)
+    failed = [one for one in said.facts["checks"] if not one["passed"]]
+    assert said.code == 1 and not said.facts["verified"] and [one["check"] for one in failed] == ["certificate"]
+    assert words in failed[0]["text"]
+    assert "FAIL  certificate" in odtc("verify", "m", folder=tmp_path).out
+
+
+def test_its_own_certificate_is_a_check_of_a_run(certified):
+    said = odtc("verify", "m", "--json", folder=certified)
+    told = [one for one in said.facts["checks"] if one["check"] == "certificate"]
+    assert said.code == 0 and [one["passed"] for one in told] == [True]
+
+
+def test_fewest_columns_are_held_against_trees_in_hand_whatever_is_said_of_leaves(tmp_path):
+    """A run of another tree of the same cost, with a needless column: its record claims the columns alone."""
+    rows = ["a,b,c,y", *(f"{a},{b},{a},{a}" for a in (0, 1) for b in (0, 1) for _ in range(3))]
+    (tmp_path / "d.csv").write_text("\n".join(rows) + "\n")
+    assert odtc("fit", "d.csv", "--depth", 2, "-o", "m", folder=tmp_path).code == 0
+    tree, record = (json.loads((tmp_path / f"m.{name}.json").read_text()) for name in ("tree", "run"))
+    half = {"0": [3, 0], "1": [0, 3]}  # of the rows of a leaf
+    leaves = {
+        side: tree["root"][side] | dict.fromkeys(("counts", "rows"), half[tree["root"][side]["label"]])
+        for side in ("left", "right")
+    }
+    split = {key: one for key, one in tree["root"].items() if key not in ("left", "right")}
+    needless = json.loads(json.dumps(split).replace('"a"', '"b"'))
+    tree["root"] |= {side: needless | {"left": leaf, "right": leaf} for side, leaf in leaves.items()}
+    record["fit"] |= {"fewest_leaves": None, "fewest_columns": True}
+    data = json.dumps(tree).encode()
+    record["fit"]["tree"]["sha256"] = hashlib.sha256(data).hexdigest()
+    (tmp_path / "m.tree.json").write_bytes(data)
+    (tmp_path / "m.run.json").write_text(json.dumps(record))
+    said = odtc("verify", "m", "--json", folder=tmp_path)
+    assert said.code == 1, said.err
+    assert "smallest" in [one["check"] for one in said.facts["checks"] if not one["passed"]]
+
+
+def test_a_tree_that_was_decoded_to_another_name_is_held_against_its_solution(tmp_path):
+    """`odtc decode -o FOO` left a tree of no run: nothing beside it had its stem."""
+    for depth in (1, 2):
+        words = ("--model", "flowoct", "--encoding", "onehot", "--solver", "highs", "--format", "mps")
+        data = MONKS / "monks-1.csv"
+        said = odtc("fit", data, *words, "--depth", depth, "-o", f"m{depth}", folder=tmp_path)
+        assert said.code == 0, said.err
+    (tmp_path / "m1.tree.json").unlink()
+    assert odtc("decode", "m1.sol", "-o", "foo.json", folder=tmp_path).code == 0
+    said = odtc("verify", "foo.json", "--json", folder=tmp_path)
+    assert said.code == 0 and said.facts["depth"] == 1 and said.facts["objective"] == 34, said.err
+    tree = json.loads((tmp_path / "foo.json").read_text())
+    _counted(tree)
+    (tmp_path / "foo.json").write_text(json.dumps(tree))
+    assert "tree file" in refused(odtc("verify", "foo.json", folder=tmp_path))
+    tree["target"] = "another"
+    (tmp_path / "foo.json").write_text(json.dumps(tree))
+    assert "found neither" in refused(odtc("verify", "foo.json", folder=tmp_path))

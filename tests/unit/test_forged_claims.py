@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import odtc
+from odtc.cli.commands.certify import verify_certificate
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.splits import Threshold
 from odtc.model.solution import Solution, Termination, gap
@@ -25,7 +26,7 @@ from odtc.verification.verify import verify_filled, verify_tree
 from odtc.workflow import pipeline
 from odtc.workflow.provenance.model_file import _confirmed, file_checks
 from odtc.workflow.provenance.rechecking import check_record
-from odtc.workflow.provenance.tree_file import recheck_tree
+from odtc.workflow.provenance.tree_file import check_of_certificate, recheck_tree
 from odtc.workflow.provenance.without_model import open_record
 from tests.command_line import odtc as command
 from tests.refusal_sites import sites, switched_off
@@ -279,7 +280,7 @@ def solved(tmp_path_factory):
     return folder
 
 
-@refused_by("tree file", "tree_file.recheck_tree: tree file")
+@refused_by("tree file", "tree_file._held_against: tree file")
 def other_counts_in_the_tree_file_of_a_solution(solved, _, change=one_more_row):
     tree = json.loads((solved / "m.tree.json").read_text())
     change(tree)
@@ -287,6 +288,15 @@ def other_counts_in_the_tree_file_of_a_solution(solved, _, change=one_more_row):
     for suffix in ("sol", "odt.json"):
         (solved / f"m2.{suffix}").write_bytes((solved / f"m.{suffix}").read_bytes())
     return refusing(recheck_tree(solved / "m2.tree.json")[0].decoded.checks)
+
+
+@refused_by("certificate", "tree_file.check_of_certificate: certificate")
+def a_certificate_of_trees_of_another_depth(solved, _):
+    path = solved / "deeper.certificate.json"
+    if not path.exists():
+        assert command("certify", "d.csv", "--depth", 2, "-o", path.name, folder=solved).code == 0
+    proved, _ = verify_certificate(path, None)
+    return refusing([check_of_certificate(recheck_tree(solved / "m.tree.json")[0], path, proved)])
 
 
 @refused_by("objective", "without_model._again: objective")

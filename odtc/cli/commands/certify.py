@@ -94,9 +94,8 @@ def certify(
     )
 
 
-def verify_certificate(path: Path, data: Path | None, as_json: bool) -> dict:
-    """What the check of a certificate against its data file, read anew, has proved, as JSON; it is printed in words
-    unless `as_json`."""
+def verify_certificate(path: Path, data: Path | None) -> tuple[dict, list[str]]:
+    """What the check of a certificate against its data file, read anew, has proved: as JSON, and as lines of words."""
     from odtc.data.reading import fingerprint, read
     from odtc.data.reading_spec import ReadingSpec
     from odtc.errors import CertificateError, ChoiceError, DataError
@@ -137,21 +136,21 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> dict:
     head = {"verified": True, "optimal": proof.optimal and not none} | paid
     sizes = {"same_file": same, "depth": proof.depth, "n_rows": proof.n_rows}
     told = head | sizes | _scope(proof) | {"of": proof.of}
-    if as_json:
-        return told
     if none:
         none_of = certifying.none_satisfies(proof)
-        print(f"proved: {none_of} on {proof.n_rows} rows; {_steps(proof)} checked in whole numbers")
+        lines = [f"proved: {none_of} on {proof.n_rows} rows; {_steps(proof)} checked in whole numbers"]
     else:
-        print(
+        lines = [
             f"proved: no tree of depth {proof.depth} over {proof.n_tests} tests{_satisfying(proof)} costs less than "
             f"{proof.bound:.10g} on {proof.n_rows} rows{f' ({proof.terms})' if proof.terms else ''}; {_steps(proof)} "
             "checked in whole numbers"
-        )
+        ]
     if not proof.optimal:
-        print(f"bound     the tree of the certificate costs {proof.objective:.10g}: the bound is proved, not the tree")
-    print(f"tests     {words(proof.n_splits, proof.left_out)}")
-    print(f"of        {terms_in_words(proof.of)}")
+        lines.append(
+            f"bound     the tree of the certificate costs {proof.objective:.10g}: the bound is proved, not the tree"
+        )
+    covered = f"tests     {words(proof.n_splits, proof.left_out)}"
+    return told, [*lines, covered, f"of        {terms_in_words(proof.of)}"]
 
 
 def _scope(proof) -> dict:

@@ -1,6 +1,7 @@
 """`odtc decode` and `odtc verify`: a solution file to its tree, and everything computed anew."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -89,7 +90,7 @@ def verify(
     Of a TREE.json: that it is the tree of the run beside it, with the counts of the data. Of a STEM: its solution file
     or, where no solver wrote one, its tree; and its certificate, if it has one.
     """
-    from odtc.workflow.provenance.tree_file import recheck_tree
+    from odtc.workflow.provenance.tree_file import check_of_certificate, recheck_tree
 
     if (solution_file is None) == (certificate is None):
         raise ChoiceError(
@@ -97,9 +98,11 @@ def verify(
             + ("got neither" if certificate is None else "not both")
         )
     if certificate is not None:
-        proved = certify.verify_certificate(certificate, data, as_json)
+        proved, lines = certify.verify_certificate(certificate, data)
         if as_json:
             console.print_json(proved)
+        else:
+            print(*lines, sep="\n")
         return
     solution_file, certificate = _of_stem(solution_file)
     if solution_file.suffix == ".json":
@@ -113,11 +116,15 @@ def verify(
         done, dropped, *remarks = _rechecked(
             solution_file, (manifest, log, solver_template), data, (solvers, time_limit), as_json
         )
-    decoded = done.decoded
+    decoded, proof, lines = done.decoded, {}, []
+    if certificate is not None:
+        proved, lines = certify.verify_certificate(certificate, data)
+        check, proof = check_of_certificate(done, certificate, proved), {"certificate": proved}
+        decoded = replace(decoded, checks=[*decoded.checks, check])
     if not as_json:
         console.print_checks(decoded.checks)
-    proof = {} if certificate is None else {"certificate": certify.verify_certificate(certificate, data, as_json)}
-    if as_json:
+        print(*lines, sep="\n", end="\n" * bool(lines))
+    else:
         console.print_json(
             done.facts
             | proof

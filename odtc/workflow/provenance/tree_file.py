@@ -1,22 +1,38 @@
-"""`odtc verify TREE.json`: a tree file held against the run that left it, whose figures are computed anew."""
+"""`odtc verify TREE.json`: a tree file held against the run that left it, whose figures are computed anew; and the
+certificate beside a run, which is to be one of this run."""
 
 from dataclasses import replace
 from pathlib import Path
 
-from odtc.errors import TreeError
-from odtc.model.feasibility import Check
-from odtc.trees.tree import read_tree
+import numpy as np
+
+from odtc.base.text import some
+from odtc.data.reading_spec import CLASSIFICATION
+from odtc.errors import OdtcError, TreeError
+from odtc.model.feasibility import Check, is_close
+from odtc.problem.formulation import Certifies
+from odtc.problem.parameters import params_to_json
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Tree, read_tree
+from odtc.verification.certificate import read_certificate
+from odtc.verification.claim import claim_of
 from odtc.workflow import artifacts
 from odtc.workflow.decoding import finish
 from odtc.workflow.manifest import SUFFIX
+from odtc.workflow.provenance.certifying import checks
 from odtc.workflow.provenance.without_model import open_record
 from odtc.workflow.results import Fit
+
+# What a certificate states that is not of its rows, or that is compared apart.
+APART = ("depth", "n_tests", "all_tests", "constraints")
 
 
 def recheck_tree(path: Path, data: Path | None = None) -> tuple[Fit, str]:
     """(the run of a tree file, computed anew, with the check "tree file"; what no check says).
 
-    The run is that of STEM.sol and STEM.odt.json beside STEM.tree.json, or the one without a model of STEM.run.json.
+    The run is that of STEM.sol and STEM.odt.json beside STEM.tree.json, or the one without a model of STEM.run.json; if
+    neither is there, that of another solution file in the folder, which `odtc decode -o` may have made it of.
 
     Parameters
     ----------
@@ -36,15 +52,39 @@ def recheck_tree(path: Path, data: Path | None = None) -> tuple[Fit, str]:
     if opened.fit is not None:
         said = "the bound and how the search ended are the word of the run; `odtc certify` writes a proof to check"
         return opened.fit, said if opened.fit.proof.bound is not None else ""
-    solution_path, manifest_path = Path(f"{stem}.sol"), Path(f"{stem}{SUFFIX}")
-    if opened.note or not (solution_path.is_file() and manifest_path.is_file()):
+    if opened.note:
+        raise TreeError(f"cannot verify {str(path)!r}: {opened.note}; fit it again")
+    own, found = Path(f"{stem}.sol"), None
+    for solution_path in [own] if own.is_file() and Path(f"{stem}{SUFFIX}").is_file() else _solutions_beside(path):
+        try:
+            found = _held_against(tree, path, solution_path, data)
+        except OdtcError:
+            if solution_path == own:
+                raise
+            continue
+        if all(check.passed for check in found[0].decoded.checks if check.name == "tree file"):
+            break
+    if found is None:
         raise TreeError(
-            f"cannot verify {str(path)!r}: {opened.note}; fit it again"
-            if opened.note
-            else f"expected {stem}.sol and {stem}{SUFFIX}, or {stem}.run.json, beside {str(path)!r}, found neither: "
-            "the run that left the tree is what it is held against"
+            f"expected {stem}.sol and {stem}{SUFFIX}, or {stem}.run.json, beside {str(path)!r}, found neither, nor "
+            "another solution of such a tree: the run that left the tree is what it is held against"
         )
-    model, solution, manifest = artifacts.open_solution(solution_path, manifest_path)
+    return found
+
+
+def _solutions_beside(path: Path) -> list[Path]:
+    """The solution files in the folder of a tree, starts left out: `odtc decode FILE.sol -o TREE.json` may have made it
+    of any of them."""
+    return sorted(one for one in path.resolve().parent.glob("*.sol") if ".start." not in one.name and one.is_file())
+
+
+def _held_against(tree: Tree, path: Path, solution_path: Path, data: Path | None) -> tuple[Fit, str]:
+    """The run of a solution file with the check whether `tree` of the file `path` is its tree; what no check says.
+    Raises TreeError if the solution has no tree, or one of another target or other features."""
+    model, solution, manifest = artifacts.open_solution(solution_path)
+    encoded = model.problem.encoded
+    if not solution.has_solution or (encoded.target, encoded.features) != (tree.target, tree.features):
+        raise TreeError(f"{str(path)!r} is no tree of {str(solution_path)!r}")
     dataset, note = artifacts.original_data(manifest, data)
     if dataset is None:  # the manifest holds equal rows together, and a curve needs each row
         tree = tree.with_curves([()] * tree.n_leaves)
@@ -55,3 +95,64 @@ def recheck_tree(path: Path, data: Path | None = None) -> tuple[Fit, str]:
     held = "the tree and the counts" if same else "another tree than that, or other counts than those,"
     check = Check("tree file", same, f"{path.name} holds {held} of the solution {solution_path.name}")
     return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, check])), note
+
+
+def check_of_certificate(done: Fit, path: Path, proved: dict) -> Check:
+    """Whether the certificate beside a run is one of this run: of trees of its depth over its data file, under none but
+    its constraints, with a tree that costs what its tree costs. That it proves what it states is checked apart.
+
+    Parameters
+    ----------
+    done : Fit
+    path : Path
+        The certificate.
+    proved : dict
+        What its check came to: `depth`, `of`, and `infeasible` or `objective`.
+    """
+    facts = read_certificate(path, tuple(checks()))
+    why, own = _of_another_run(facts, proved, done), f"the tree of {path.name} costs what this one costs"
+    return Check("certificate", not why, f"{path.name} {why}; certify this run again" if why else own)
+
+
+def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
+    """What makes a certificate one of another run, in words; "" for nothing."""
+    problem, source = done.problem, {} if done.dataset is None else done.dataset.source
+    hashes = facts["data"].get("sha256"), source.get("sha256")
+    if None not in hashes and hashes[0] != hashes[1]:
+        return f"is of a data file of the SHA-256 {hashes[0][:12]}…, and this run of {hashes[1][:12]}…"
+    if proved["depth"] != problem.topology.depth:
+        return f"is of trees of depth {proved['depth']}, and this run of depth {problem.topology.depth}"
+    if done.dataset is not None and done.dataset.selected is None:
+        terms = claim_of(done.dataset, proved["depth"], 0, False)
+        names = dict.fromkeys([*terms, *proved["of"]])
+        if other := [name for name in names if name not in APART and proved["of"].get(name) != terms.get(name)]:
+            return f"states other terms than this run: {some(other)}"
+    if problem.encoded.task == CLASSIFICATION and (other := _other_costs(facts, problem)):
+        return other
+    own = {str(given) for given in problem.constraints}
+    if other := [text for text in proved["of"]["constraints"] if text not in own]:
+        return f"is of trees that satisfy {some(other)}, which this run does not ask"
+    if proved.get("infeasible"):
+        return "proves that no tree satisfies the constraints, and this run has one"
+    try:
+        heap = HeapTree.from_tree(Tree.from_json(facts["tree"]), problem.encoded, problem.topology)
+        there, here = problem.module.objective(problem, heap), problem.module.objective(problem, done.decoded.heap)
+    except TreeError as unfit:
+        return f"has a tree that is none of this run: {unfit}"
+    if not is_close(there, here):
+        return f"has a tree that costs {there:.10g}, and the one of this run costs {here:.10g}"
+    if problem.module.can(Certifies) and not is_close(proved["objective"], there):
+        return f"states that its tree costs {proved['objective']:.10g}, and in this run it costs {there:.10g}"
+    return ""
+
+
+def _other_costs(facts: dict, problem: Problem) -> str:
+    """What a certificate of classes counts otherwise than the run, in words; "" for nothing."""
+    unit = (facts["scale"] - facts["price"]) / facts["weight_scale"]
+    there, here = np.array(facts["loss"], float) / unit, problem.encoded.cost
+    if not np.allclose(there, 1 - np.eye(len(there)) if here is None else here, rtol=1e-9, atol=0):
+        return "counts other costs of errors than this run"
+    price = params_to_json(problem.params).get("lambda", 0.0)
+    if problem.module.can(Certifies) and not is_close(facts["price"] / facts["scale"], price):
+        return f"counts {facts['price'] / facts['scale']:.10g} for a branch node, and this run {price:.10g}"
+    return ""

@@ -229,7 +229,7 @@ def _again(facts: dict, spec: RunSpec, where: Path, tree_path: Path) -> Fit:
         contradiction, others = against_known(problem, None, bound, known)
         fits = not contradiction and not is_below(problem, paid, bound)
         checks.append(Check("bound", fits, f"the run said {bound:.10g}, this tree costs {paid:.10g}{others}"))
-    if told["fewest_leaves"]:
+    if told["fewest_leaves"] or told["fewest_columns"]:
         smaller = _smaller(problem, heap, paid, known, bool(told["fewest_columns"]))
         checks.append(Check("smallest", smaller is None, smaller or "no tree in hand of this objective is smaller"))
     checks.append(check_record(facts, said))  # what the tree costs is compared above
