@@ -17,7 +17,7 @@ from contextvars import ContextVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from odtc.base.threads import for_product
+from odtc.base.threads.matrix_products import for_product
 from odtc.errors import ModelError, TimeLimitReached
 
 BLOCK = 4e9  # multiplications of one product between two looks: about half a second

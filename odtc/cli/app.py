@@ -16,6 +16,7 @@ import typer
 from odtc import __version__
 from odtc.base import interrupts
 from odtc.base.plug_ins import take_option
+from odtc.base.threads import matrix_products
 from odtc.cli import console
 from odtc.cli.help_page import CommandHelp, GroupHelp
 from odtc.errors import OdtcError, SetAsideWarning
@@ -128,6 +129,7 @@ def __getattr__(name: str):
 def main() -> None:
     """Runs the command line: errors of odtc are one sentence on stderr and their exit code."""
     gc.set_threshold(OBJECTS)
+    matrix_products.one_thread()
     interrupts.hear()  # SIGTERM as Ctrl-C: the incumbent is kept
     interrupts.forget_files()
     try:

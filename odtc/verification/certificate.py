@@ -186,7 +186,7 @@ def check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: Non
             validate(facts, SHAPE_OF_THRESHOLDS)
             return _check_thresholds(facts, dataset, pause)
         validate(facts, SHAPE)
-        return _check(facts, dataset)
+        return _check(facts, dataset, pause)
     except NOT_WHOLE as problem:
         raise CertificateError(f"the certificate is not whole: {explain_error(problem)}; make it again") from None
 
@@ -257,7 +257,7 @@ def _expect_cost(facts: dict, dataset: Dataset, loss: np.ndarray, least: int = 1
         )
 
 
-def _check(facts: dict, dataset: Dataset) -> Proof:
+def _check(facts: dict, dataset: Dataset, pause: Callable[[], None]) -> Proof:
     depth, price, claim, scale, weight_scale = _scales(facts)
     loss = _loss(facts, dataset)
     columns = np.stack([left_of(test, dataset) for test in facts["tests"]])
@@ -275,12 +275,13 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
     kind = kind.reshape(-1)
     _, first = np.unique(kind, return_index=True)
     merged = np.stack([np.bincount(kind, column) for column in loss.T], axis=1)
+    pause()
     n_splits, absent = count_uncovered(dataset, columns)
     terms = claim_of(dataset, depth, len(columns), not absent)
     if "of" in facts:  # certificates of before state no terms, so that all that is proved is what is found
         expect(facts, terms)
     bound = LowerBound(facts, columns[:, first], merged, price, depth)
-    least = bound.of_root()
+    least = bound.of_root(pause)
     if least != claim:
         raise CertificateError(
             f"the certificate bounds all trees by {least / scale:.10g}, its own costs {claim / scale:.10g}; "

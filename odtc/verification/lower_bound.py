@@ -8,10 +8,12 @@ that answer all tests alike cannot avoid. Sums are of whole numbers, and exact (
 """
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 
 from odtc.base.json_schema import show_value
+from odtc.base.threads.matrix_products import for_product
 from odtc.errors import CertificateError
 
 BLOCK = 1 << 22  # answers that are real numbers at once
@@ -21,8 +23,7 @@ ENTRY = re.compile(r"[0-9]{1,16}(,[0-9]{1,9})*")
 
 class LowerBound:
     """The bound of a certificate over X, bool (tests, rows), of rows that differ in some test, and loss float64 of
-    whole
-    numbers (rows, classes). Raises ValueError if its targets are not written as numbers between commas."""
+    whole numbers (rows, classes). Raises ValueError if its targets are not written as numbers between commas."""
 
     def __init__(self, facts, X, loss, price, depth):
         self.X, self.price, self.depth = X, float(price), depth
@@ -53,12 +54,14 @@ class LowerBound:
         self.levels = [_entries(text, j) for j, text in enumerate(texts)]
         self.n_targets = sum(map(len, self.levels))
 
-    def of_root(self) -> float:
-        """What no tree costs less than, by the targets; raises CertificateError if one does not follow."""
+    def of_root(self, pause: Callable[[], None] = lambda: None) -> float:
+        """What no tree costs less than, by the targets; raises CertificateError if one does not follow. `pause` is
+        called between targets, and may raise."""
         below, sides = {}, self._sides_of_tests()
         for j in range(len(self.levels) - 1, -1, -1):
             here = {}
             for target, *literals in self.levels[j]:
+                pause()
                 if (
                     len(literals) != j
                     or len({at >> 1 for at in literals}) != j
@@ -206,7 +209,8 @@ class Blocks:
         """(len(tests), all tests): the sums of values (rows,) over the rows that answer 1 to both."""
         found = np.zeros((len(tests), self.answers.shape[1]), values.dtype)
         for here, X in self._each():
-            found += (X[:, tests] * values[here, None]).T @ X
+            with for_product(X.size * len(tests)):
+                found += (X[:, tests] * values[here, None]).T @ X
         return found
 
 

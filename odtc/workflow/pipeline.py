@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from odtc.base import deadline
 from odtc.base.registry import did_you_mean
+from odtc.base.threads.matrix_products import in_one_thread
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read, read_arrays
 from odtc.errors import ChoiceError
@@ -199,6 +200,7 @@ def fit(
     return run(spec, data, test, reporter=reporter)
 
 
+@in_one_thread()
 def near_optimal(
     data: Dataset | str | Path,
     within: float | str = 0.0,
@@ -237,6 +239,7 @@ def near_optimal(
     )
 
 
+@in_one_thread()
 def frontier(
     data: Any,
     vary: str,
@@ -278,6 +281,7 @@ def frontier(
     return Frontier(problem, vary, points_of(problem, texts, deadline.limit_left(began, time_limit)))
 
 
+@in_one_thread()
 def certify(
     data: Any,
     depth: int = 2,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from odtc.algorithms.thresholds import workers
 from odtc.base import deadline, interrupts, threads
+from odtc.base.threads.matrix_products import in_one_thread
 from odtc.data.dataset import Dataset
 from odtc.errors import NoSolutionError, OutputError
 from odtc.model.solution import Solution, Termination
@@ -32,6 +33,7 @@ FAILED = (Termination.ERROR, Termination.UNKNOWN)  # ends that say nothing of th
 AFTER = 0.5  # seconds in which trees near the best are counted after an interruption
 
 
+@in_one_thread()
 def run(
     spec: RunSpec,
     data: Dataset | str | Path,

@@ -14,7 +14,7 @@ import odtc
 from odtc.cli.commands.certify import _steps
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
-from odtc.errors import CertificateError, ChoiceError
+from odtc.errors import CertificateError, ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow.write_certificate import certify
 from odtc.problem.formulation import FORMULATIONS
 from odtc.testing.exhaustive import cheapest
@@ -42,6 +42,21 @@ def test_the_claim_is_the_optimum(form, data):
         encoded.X, encoded.y, encoded.weight, problem.topology.depth, price, 1 - price, cost=encoded.cost.tolist()
     )
     assert proof.objective == pytest.approx(best, abs=1e-9)
+
+
+def test_a_check_over_tests_can_be_ended_between_its_targets():
+    """It went on to its end whatever the time limit was: 27 s where the check may take six."""
+    problem = pipeline.pose(MONKS, "dpflow", 3, encoding="onehot")
+    facts, left = json.loads(json.dumps(certify(problem))), [5]
+
+    def pause():
+        left[0] -= 1
+        if not left[0]:
+            raise TimeLimitReached("enough")
+
+    with pytest.raises(TimeLimitReached, match="enough"):
+        check(facts, problem.encoded.dataset, pause)
+    assert sum(text.count(";") + 1 for text in facts["targets"]) > 5
 
 
 def corrupted(facts: dict, dataset: Dataset, rnd) -> tuple[dict, Dataset]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from odtc.algorithms.thresholds.compiled import Kernels
 from odtc.algorithms.thresholds.ranks import RankedRows
-from odtc.base.threads import for_product
+from odtc.base.threads.matrix_products import for_product
 
 NEVER = 1 << 59  # more than any cost
 EXACT = 2**24  # whole numbers below it are exact in float32

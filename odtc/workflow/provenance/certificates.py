@@ -60,7 +60,8 @@ def _pace(facts: dict) -> Callable[[], None]:
     """What the checker calls between states: it ends the check at the deadline, and sooner if the latter half of the
     states that were checked tells that the others will take longer than that: the first ones have the most rows. The
     longest one does not count: it loads kernels."""
-    total = sum(text.count(";") + 1 for text in facts.get("states", ()) if isinstance(text, str))
+    listed = facts.get("states", ()) or facts.get("targets", ())
+    total = sum(text.count(";") + 1 for text in listed if isinstance(text, str))
     began, longest, place = time.monotonic(), 0.0, 0
     ends = [began]
 

@@ -10,12 +10,6 @@ joblib and the like say by it how many threads each of their processes is to hav
     apart(work)
 
 does what Ctrl-C must not leave half done.
-
-    with for_product(multiplications):
-        ...
-
-multiplies small matrices in one thread: the libraries that do it begin others for each product, which wait for the next
-one in a loop, so that a search of many small products took several times its CPU seconds.
 """
 
 import os
@@ -66,34 +60,6 @@ def results(waiting: Sequence[Future[Any]], check: Callable[[], None]) -> list[A
     while wait(waiting, LOOK).not_done:
         check()
     return [future.result() for future in waiting]
-
-
-FEWEST, MOST = 2e5, 5e8  # multiplications that libraries share among threads, and that repay these
-
-
-@contextmanager
-def for_product(multiplications: float) -> Iterator[None]:
-    """Inside, BLAS has one thread if a product has so few multiplications that others do not repay; in the main thread
-    alone, as the number is one of the process."""
-    few = FEWEST < multiplications < MOST
-    libraries = _libraries() if few and threading.current_thread() is threading.main_thread() else ()
-    told = [(library, int(library.get_num_threads())) for library in libraries]
-    shared = [(library, most) for library, most in told if most > 1]
-    try:
-        for library, _ in shared:
-            library.set_num_threads(1)
-        yield
-    finally:
-        for library, most in shared:
-            library.set_num_threads(most)
-
-
-@cache
-def _libraries() -> tuple[Any, ...]:
-    """The libraries of matrix products that are loaded."""
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
-
-    return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 APART = "odtc apart"  # the name of a thread
