@@ -12,6 +12,7 @@ from odtc.errors import ChoiceError
 
 # How a field is written on the command line, if not as one plain word.
 NAMES, REPEATED, PAIRS = "names", "repeated", "pairs"  # A,B · one option each · KEY=VALUE, one option each
+SEVERAL = (NAMES, REPEATED, PAIRS)  # whose option may come several times
 
 
 def spec_field(

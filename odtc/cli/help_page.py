@@ -6,15 +6,28 @@
 """
 
 import textwrap
+from collections import Counter
 
 import typer.core
+
+from odtc.cli.console import say
 
 DATA, TREE, MODEL, CONSTRAINTS, SOLVER, OUTPUT = GROUPS = ("Data", "Tree", "Model", "Constraints", "Solver", "Output")
 FEW = 8  # options that need no sections
 
 
 class CommandHelp(typer.core.TyperCommand):
-    """A command whose help has its options in sections, the shortest flags first."""
+    """A command whose help has its options in sections, the shortest flags first. Of an option that takes one value and
+    comes twice it says which one holds."""
+
+    def parse_args(self, ctx, args: list[str]) -> list[str]:
+        order = self.make_parser(ctx).parse_args(args=list(args))[2]
+        left = super().parse_args(ctx, args)
+        for option, times in Counter(order).items():
+            if times > 1 and option.param_type_name == "option" and not (option.multiple or option.is_flag):
+                between = ", and takes several between commas" if "," in (option.metavar or "") else ""
+                say(f"note: {option.opts[0]} comes {times} times; the last one holds{between}")
+        return left
 
     def format_options(self, ctx, formatter) -> None:
         arguments, sections = [], {}

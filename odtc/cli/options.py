@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from odtc.base import cluster as clusters
-from odtc.base.spec_fields import NAMES, PAIRS, REPEATED, default_of, fields_by_name, flag_of
+from odtc.base.spec_fields import NAMES, PAIRS, REPEATED, SEVERAL, default_of, fields_by_name, flag_of
 from odtc.cli.help_page import CONSTRAINTS, DATA, SOLVER
 from odtc.cli.help_page import MODEL as MODEL_SECTION
 from odtc.errors import ChoiceError
@@ -212,15 +212,13 @@ def words_without(*options: str) -> list[str]:
 
 
 def written_default(one):
-    """The default of a field as the command line has it: nothing for no names, an empty list for what may come several
-    times."""
-    form = one.metadata.get("form")
-    return None if form == NAMES else [] if form in (REPEATED, PAIRS) else default_of(one)
+    """The default of a field as the command line has it: an empty list for what may come several times."""
+    return [] if one.metadata.get("form") in SEVERAL else default_of(one)
 
 
 def _option(one, section: str, help: str | None = None, hidden: bool = False):
     form, completes = one.metadata.get("form"), one.metadata.get("completes")
-    kind = {NAMES: str | None, REPEATED: list[str], PAIRS: list[str]}.get(form, one.metadata.get("type", one.type))
+    kind = list[str] if form in SEVERAL else one.metadata.get("type", one.type)
     complete = among(*completes) if isinstance(completes, tuple) else completing(completes) if completes else None
     metavar, help = one.metadata["metavar"], help or one.metadata["help"]
     group = one.metadata.get("group", section)
@@ -240,7 +238,7 @@ def _value(one, given):
     """What was written as the value of a field."""
     form = one.metadata.get("form")
     if form == NAMES:
-        return names(given)
+        return tuple(name for text in given for name in names(text))
     if form == REPEATED:
         return tuple(given)
     return pairs(given) if form == PAIRS else given

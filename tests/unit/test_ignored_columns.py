@@ -81,3 +81,19 @@ def test_a_model_file_is_decoded_from_data_with_ignored_columns(odd, monkeypatch
 def test_what_cannot_be_ignored_is_refused(odd, how, said):
     with pytest.raises(ChoiceError, match=said):
         odtc.read(odd, **how)
+
+
+def test_names_of_columns_may_stand_in_one_option_or_in_several(odd, monkeypatch):
+    monkeypatch.chdir(odd.parent)
+    apart = [word for name in ODD for word in ("--ignore", name)]
+    said = command("inspect", odd, *apart, "--json")
+    assert said.code == 0 and [column["name"] for column in said.facts["columns"]] == ["num", "y"] and not said.err
+    together = command("inspect", odd, "--ignore", "lst,dur", "--ignore", "nul,gap", "--json")
+    assert together.out == said.out
+
+
+def test_of_an_option_of_one_value_that_comes_twice_the_last_holds_and_a_note_says_so(odd, monkeypatch):
+    monkeypatch.chdir(odd.parent)
+    said = command("inspect", odd, "--ignore", ",".join(ODD), "--target", "num", "--target", "y", "--json")
+    assert said.facts["columns"][-1]["name"] == "y"
+    assert said.err == "note: --target comes 2 times; the last one holds\n"
