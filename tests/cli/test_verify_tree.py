@@ -39,6 +39,8 @@ def test_the_stem_of_a_run_with_a_certificate(tmp_path):
     assert said.facts["certificate"]["objective"] == said.facts["objective"]
     words = odtc("verify", "m", folder=tmp_path)
     assert words.code == 0 and "tree file" in words.out and "proved: no tree of depth 1" in words.out
+    assert "word of the run" not in words.err  # the certificate has just proved the bound
+    assert "word of the run" in odtc("verify", "m.tree.json", folder=tmp_path).err  # the tree alone
     (tmp_path / "m.tree.json").unlink()
     assert "--certificate m.certificate.json" in refused(odtc("verify", "m", folder=tmp_path))
 

@@ -1,5 +1,6 @@
 """`odtc decode` and `odtc verify`: a solution file to its tree, and everything computed anew."""
 
+import math
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -121,6 +122,8 @@ def verify(
         proved, lines = certify.verify_certificate(certificate, data)
         check, proof = check_of_certificate(done, certificate, proved), {"certificate": proved}
         decoded = replace(decoded, checks=[*decoded.checks, check])
+        if solution_file.suffix == ".json" and _proves(proved, done.proof.bound):
+            remarks = []  # the bound is no longer the word of the run
     if not as_json:
         console.print_checks(decoded.checks)
         print(*lines, sep="\n", end="\n" * bool(lines))
@@ -162,6 +165,12 @@ def _of_stem(given: Path) -> tuple[Path, Path | None]:
             f"{solution} nor {tree}; name the file, or the STEM of the run"
         )
     return solution if there[0] else tree, certificate if there[2] else None
+
+
+def _proves(proof: dict, bound: float | None) -> bool:
+    """Whether what a certificate has proved, as JSON, is the bound of a run, or more than that."""
+    proved = proof.get("bound")
+    return None not in (proved, bound) and (proved >= bound or math.isclose(proved, bound))
 
 
 def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, as_json: bool) -> tuple:
