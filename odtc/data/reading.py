@@ -289,9 +289,11 @@ def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> tupl
     targets = task_of(how).target_columns(names, replace(how, aside=tuple(aside)), place)
     _check_columns(names, place, targets, how, aside)
     if not set(names) - {*targets, how.weights, *aside}:
+        advice = "set fewer columns aside" if aside or how.ignore else "add one"
+        if len(names) == 1:
+            advice = "add one, or separate the columns by commas, semicolons or tabs"
         raise DataError(
-            f"expected at least one feature column beside the target {some(targets)} in {place}, got none; "
-            "set fewer columns aside"
+            f"expected at least one feature column beside the target {some(targets)} in {place}, got none; {advice}"
         )
     return targets
 
