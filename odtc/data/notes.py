@@ -31,6 +31,7 @@ OF_WORDS = {
     "plain numbers",
     "levels": "has so many levels that few rows speak for each; put them into groups, or leave it out",
 }
+MEASURES = 5  # one of so many numbers, at least, is written with a unit or a mark in a column of such
 SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
 IDENTIFIER = 20  # rows from which on a column of different values is remarked on
 MARKS = {"-", "--", ".", "n/a", "#n/a", "na", "none", "nil", "missing", "unknown", "nan", "null", "not available"}
@@ -107,7 +108,11 @@ def notes_on_words(X: np.ndarray, features: tuple[Feature, ...]) -> list[Note]:
 def _header(dataset: Dataset) -> Iterator[Note]:
     names = [feature.name for feature in dataset.features] + [dataset.target]
     numbers = [name for name in names if numbers_of([name]) is not None or name in MISSING_CELLS]
-    if len(numbers) == len(names) or len(numbers) > max(1, len(names) // 2):
+    columns = [(name, at.kind == NUMERIC, at.levels) for name, at in zip(names, dataset.features)]
+    columns += [(dataset.target, False, dataset.classes)] if dataset.classes else []
+    among = [name in numbers if numeric else name in levels for name, numeric, levels in columns]
+    is_row = all(among) or (len(numbers) > 0 and sum(among) > max(1, len(among) // 2))
+    if len(numbers) == len(names) or len(numbers) > max(1, len(names) // 2) or is_row:
         yield Note(
             "",
             "header",
@@ -123,7 +128,12 @@ def _identifiers(dataset: Dataset) -> Iterator[Note]:
     for feature, column in _columns(dataset):
         known = column[~np.isnan(column)]
         different = len(np.unique(known))
-        if feature.kind == CATEGORICAL and different > 0.9 * n and not _reads_otherwise(feature.levels):
+        if (
+            feature.kind == CATEGORICAL
+            and different > 0.9 * n
+            and not _reads_otherwise(feature.levels)
+            and not _left_numbers(dataset, feature)
+        ):
             yield Note(
                 feature.name,
                 "identifier",
@@ -162,7 +172,7 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 f"column {feature.name!r} looks like durations ({shown}), and each is a category of its own; turn it "
                 "into a number of days or seconds, or leave it out with --aside",
             )
-        elif _most(others, _is_measure):
+        elif _are_measures(others):
             yield Note(
                 feature.name,
                 "number",
@@ -186,6 +196,15 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 "number",
                 f"column {feature.name!r} would be numbers but for {rows:,} of {dataset.n_rows:,} cells ({listed}), "
                 "so that each number is a category of its own; write numbers there, or empty cells",
+            )
+            continue
+        elif _left_numbers(dataset, feature):
+            yield Note(
+                feature.name,
+                "number",
+                f"column {feature.name!r} has only numbers in the rows that are kept, and each is a category of its "
+                "own; if a row that is left out has a word there, as a line of totals or of units, remove it from the "
+                "file",
             )
             continue
         elif dataset.n_rows >= IDENTIFIER and dataset.n_rows / 2 < len(np.unique(column)) <= 0.9 * dataset.n_rows:
@@ -238,6 +257,21 @@ def _merged(dataset: Dataset) -> Iterator[Note]:
         )
 
 
+def _left_numbers(dataset: Dataset, feature: Feature) -> bool:
+    """Whether the rows that were kept have nothing but numbers in a column that nobody called one of categories."""
+    left_out = dataset.n_dropped or dataset.n_unlabelled
+    asked = feature.name in dataset.source.get("categorical", ())
+    return bool(left_out) and not asked and numbers_of(feature.levels) is not None
+
+
+def _are_measures(levels) -> bool:
+    """Whether most of the levels are numbers, and enough of them are written with a sign, a unit or a mark of
+    thousands: 973.50 beside 1,070.85 has no need of one."""
+    if not _most(levels, lambda level: MEASURE.fullmatch(level)):
+        return False
+    return MEASURES * sum(map(_is_measure, levels)) >= len(levels)
+
+
 def _most(levels, looks) -> bool:
     """Whether most of the levels look like something."""
     return bool(levels) and sum(map(bool, map(looks, levels))) >= SHARE * len(levels)
@@ -245,12 +279,12 @@ def _most(levels, looks) -> bool:
 
 def _reads_otherwise(levels) -> bool:
     times = _most(levels, DATE.fullmatch) or _most(levels, DURATION.fullmatch)
-    return times or _most(levels, _is_measure) or bool(words_among_numbers(levels))
+    return times or _are_measures(levels) or bool(words_among_numbers(levels))
 
 
 def _is_measure(text: str) -> bool:
     found = MEASURE.fullmatch(text)
-    return bool(found) and (bool(found["before"] or found["behind"]) or any(sign in text for sign in ",'"))
+    return bool(found) and (bool(found["before"] or found["behind"]) or any(sign in text for sign in ",' "))
 
 
 def _constants(dataset: Dataset) -> Iterator[Note]:

@@ -53,6 +53,9 @@ def test_an_ordinary_table_has_no_remark():
         ("date", [f"{at % 28 + 1} March 2024" for at in range(N)]),
         ("number", [f"${at % 9},000.50" for at in range(N)]),
         ("number", [f"{at % 9} kg" for at in range(N)]),
+        ("number", [f"{97.35 * at:,.2f}" for at in range(N)]),  # 973.50 beside 1,070.85
+        ("number", [f"{97.35 * at:,.2f}".replace(",", " ") for at in range(N)]),
+        ("number", [f"{97.35 * at:,.2f}".replace(",", "'") for at in range(N)]),
         ("number", [f"{at % 9}.5%" for at in range(N)]),
         ("number", ["n/a" if at % 8 == 0 else str(at % 9) for at in range(N)]),
         ("missing mark", [["red", "blue", "unknown"][at % 3] for at in range(N)]),
@@ -105,6 +108,29 @@ def test_a_header_that_is_a_row_and_a_class_of_two_rows(tmp_path):
         "the header looks like a row of data (5.1, 3.5, 1.4, 0)" in said.err
         and "class '2' has 2 rows of 32" in said.err
     )
+
+
+@pytest.mark.parametrize("header", ["5.1,red,yes", "red,5.1,yes", "red,blue,no"])
+def test_a_header_of_words_and_numbers_that_stand_in_the_rows_is_a_row(tmp_path, header):
+    numeric = [word[0].isdigit() for word in header.split(",")[:2]]
+    rows = [
+        ",".join(f"{at % 7}.5" if number else ("red", "blue", "green")[at % 3] for number in numeric)
+        + (",no" if at % 4 else ",yes")
+        for at in range(40)
+    ]
+    (tmp_path / "bare.csv").write_text("\n".join([header, *rows]) + "\n")
+    said = odtc("inspect", "bare.csv", folder=tmp_path)
+    assert said.code == 0 and f"the header looks like a row of data ({header.replace(',', ', ')})" in said.out
+    (tmp_path / "bare.csv").write_text("\n".join(["red,size,class", *rows]) + "\n")
+    assert "the header looks" not in odtc("inspect", "bare.csv", folder=tmp_path).out
+
+
+def test_a_line_of_totals_makes_categories_of_numbers_and_is_remarked_on(tmp_path):
+    rows = [f"{at * 1.5},{('a', 'b')[at % 3 == 0]}" for at in range(N)]
+    (tmp_path / "sums.csv").write_text("\n".join(["price,y", *rows, "Total,"]) + "\n")
+    (note,) = notes_on(read(tmp_path / "sums.csv"))
+    assert (note.column, note.kind) == ("price", "number") and "a line of totals" in note.text
+    assert [note.kind for note in notes_on(read(tmp_path / "sums.csv", categorical=["price"]))] == ["identifier"]
 
 
 def test_inspect_shows_every_column_and_how_many_tests_ask_it(tmp_path):
