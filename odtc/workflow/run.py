@@ -5,8 +5,10 @@ progress.
 """
 
 import time
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from odtc.algorithms.thresholds import workers
@@ -15,6 +17,7 @@ from odtc.base.threads.matrix_products import in_one_thread
 from odtc.data.dataset import Dataset
 from odtc.errors import NoSolutionError, OutputError
 from odtc.model.solution import Solution, Termination
+from odtc.trees.tree import Tree
 from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare, searches
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
 from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes
@@ -24,7 +27,7 @@ from odtc.workflow.results import Fit, Unsolved
 from odtc.workflow.row_selection.rest_bound import bound_by_parts
 from odtc.workflow.row_selection.selection import parts_of, rounds_of, select_in_rounds
 from odtc.workflow.run_facts import RoundFacts
-from odtc.workflow.searching import expect_feasible, raised, searched
+from odtc.workflow.searching import Start, expect_feasible, raised, searched
 from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import STOPPED, ChosenSolver, choose_solver, learns, relaxations, solve_or_loop
 from odtc.workflow.specification import RunSpec
@@ -40,6 +43,7 @@ def run(
     test: str | Path | None = None,
     sink: Sink | None = None,
     reporter: Reporter | None = None,
+    met: Sequence[Tree] = (),
 ) -> Fit:
     """Runs a specification.
 
@@ -57,6 +61,9 @@ def run(
         Takes the files; none are written without one.
     reporter : Reporter or None
         Hears of the progress.
+    met : sequence of Tree
+        Trees that runs before this one have met: the search of a formulation begins with the best of them that keeps
+        the constraints, if that costs less than `spec.model.start`.
 
     Returns
     -------
@@ -76,7 +83,7 @@ def run(
     for note in solver.notes:
         reporter.say(note)
     several = rounds_of(spec.model.select) > 1 or parts_of(spec.model.select)
-    whole = _run_rounds if several else _run_once
+    whole = _run_rounds if several else partial(_run_once, met=met)
     solving = spec.solving
     with threads.at_most(solving.threads), workers.team(solving.workers, solving.cluster):
         done = whole(spec, data, test, solver, sink, reporter)
@@ -145,7 +152,9 @@ def _round_facts(number: int, done: Fit, kept: bool) -> RoundFacts:
     )
 
 
-def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, reporter: Reporter) -> Fit:
+def _run_once(
+    spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, reporter: Reporter, met: Sequence[Tree] = ()
+) -> Fit:
     began, limit = time.monotonic(), spec.solving.time_limit
     problem = pose_run(spec, data)
     with deadline.within(deadline.limit_left(began, limit)):
@@ -162,7 +171,8 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
     if spec.searching and not sink.wants_model and searches(problem):
         with reporter.solving(ChosenSolver(COMPILER)) as hearing:
             share = None if left is None else sink.search_part * left
-            done = searched(problem, labelled, share, spec.model.start, hearing.progress, spec.simplify, reporter.say)
+            start, heard = Start(spec.model.start, tuple(met)), hearing.progress
+            done = searched(problem, labelled, share, start, heard, spec.simplify, reporter.say)
         sink.no_model()
         _finish(sink, reporter, done, deadline.limit_left(began, limit))
         return done

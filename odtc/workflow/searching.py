@@ -1,18 +1,22 @@
 """A problem to its proved tree without a model: the own search of a formulation (odtc.problem.formulation)."""
 
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
+from odtc.errors import TreeError
 from odtc.model.solution import Progress, Solution, Termination, is_proved
 from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints import constraint
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Tree
 from odtc.verification.verify import proves, raise_bound_to_floor
 from odtc.workflow.compiling import Prepared, is_tree_file, known_tree
 from odtc.workflow.constrained.kept_constraints import no_worse_than_cart, open_text, unmet_text
@@ -28,11 +32,19 @@ EXPLAINED = 20.0  # seconds that the explanation of "infeasible" may take
 FEWER = 16, 8, 4  # bins of a column that are advised, the first that are fewer than those there are
 
 
+@dataclass(frozen=True)
+class Start:
+    """What a search begins with: the tree of a heuristic or of a file by its name, and trees that were met before."""
+
+    name: str | Path | None = "cart"
+    met: tuple[Tree, ...] = ()
+
+
 def searched(
     problem: Problem,
     labelled: Dataset | None = None,
     time_limit: float | None = None,
-    start_from="cart",
+    start: Start = Start(),
     progress=None,
     simplify: bool = False,
     say=None,
@@ -54,7 +66,7 @@ def searched(
         if progress is not None:
             progress(Progress(seconds, objective, bound, None, phase=phase))
 
-    known = start_of(problem, start_from, say)
+    known = best_met(problem, start.met, start_of(problem, start.name, say))
     certified, rounded = Certified(None), ""
     with deadline.within(deadline.limit_left(began, time_limit)):
         found = problem.module.search(problem, known, tell)
@@ -148,6 +160,21 @@ def explained(problem: Problem, solution: Solution, time_limit: float | None) ->
 
     until = time.monotonic() + min(EXPLAINED, max(0.0, (time_limit or np.inf) - solution.seconds))
     return replace(solution, message=conflict(problem, lambda: time.monotonic() > until).text)
+
+
+def best_met(problem: Problem, met: Sequence[Tree], known: HeapTree | None) -> HeapTree | None:
+    """The cheapest of some trees over the columns of the data that keeps the constraints; `known` if none costs less.
+    A tree that asks what the encoding has not is passed over."""
+    for tree in met:
+        try:
+            heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, problem.module.BEYOND)
+        except TreeError:
+            continue
+        if (kept := constraint.mended(problem, heap)) is None:
+            continue
+        if known is None or problem.module.objective(problem, kept) < problem.module.objective(problem, known):
+            known = kept
+    return known
 
 
 def expect_feasible(ready: Prepared) -> None:

@@ -10,6 +10,8 @@ import pytest
 import odtc
 from benchmarks.assurance import simulated
 from odtc.errors import ChoiceError
+from odtc.formulations import dpflow
+from odtc.formulations.dpflow.searched import Searched
 from odtc.workflow.constrained import assured_fit
 from odtc.workflow.constrained.assurance import assurances, lower_bound, upper_bound
 from tests.command_line import odtc as command
@@ -171,6 +173,24 @@ def test_numbers_that_no_tree_reaches_are_asked_for_by_half(files, monkeypatch):
     fitted = odtc.fit(data, None, "dpflow", 1, constraints="recall[yes] >= 0.7", confidence=0.9)
     assert asked[0] == asked[-1] == 0.7 and sorted(asked[1:], reverse=True) == asked[1:] and len(asked) == 5
     assert str(fitted.problem.constraints[0]) == "recall[yes] >= 0.7"
+
+
+def test_a_search_that_has_no_time_left_hands_in_the_tree_of_the_search_before(tmp_path, monkeypatch):
+    """The first search takes the numbers as asked; CART, which the next one began with alone, finds no parity."""
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 2, (400, 9))
+    rows = [",".join(map(str, [*row, "yes" if row[:3].sum() % 2 else "no"])) for row in X]
+    (tmp_path / "parity.csv").write_text("\n".join(["a,b,c,d,e,f,g,h,i,y", *rows]) + "\n")
+    searching, ended = dpflow._search_constrained, []
+
+    def cut(problem, start, progress, floor):
+        found = searching(problem, start, progress, floor) if not ended else Searched(start, 0.0, False, 1, 1)
+        ended.append(found)
+        return found
+
+    monkeypatch.setattr(dpflow, "_search_constrained", cut)
+    done = odtc.fit(tmp_path / "parity.csv", None, "dpflow", 3, constraints=("recall[yes] >= 0.5",), confidence=0.9)
+    assert len(ended) == 2 and done.facts["objective"] == 0
 
 
 def test_held_out_rows_need_rows_on_both_sides(files, tmp_path):

@@ -116,7 +116,7 @@ def fit_assured(
         tried.add(texts)
         more = limited(0.5 if factor else 1.0).with_model(constraints=texts)
         try:
-            found = run(more, dataset, test, new_sink(), reporter)
+            found = run(more, dataset, test, new_sink(), reporter, (first.tree,))
         except NoSolutionError:
             if not factor:
                 raise
