@@ -46,6 +46,7 @@ def memory(key: str) -> int:
 
 def one(model: str, size: str, folder: str) -> dict:
     """What is said and what is measured of a model, in this process."""
+    from odtc.base.system import return_freed_memory
     from odtc.fileformats.model_files import write_model
     from odtc.problem.counts import counts_of
 
@@ -54,6 +55,7 @@ def one(model: str, size: str, folder: str) -> dict:
     write_model(small.module.build(small), path)
     problem = problem_of(model, size)
     said = counts_of(problem)
+    return_freed_memory()  # as a large model does when it is written
     Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here on
     held, began = memory("VmRSS"), time.process_time()
     written = problem.module.build(problem)

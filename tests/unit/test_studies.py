@@ -93,6 +93,30 @@ def test_a_task_that_was_kept_before_its_pool_was_lost_is_not_run_again(tmp_path
     assert {n: count for n, count in runs(tmp_path).items() if n < 3} == dict.fromkeys(range(3), 1)
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_goes_on_if_another_run_of_the_study_ended_and_removed_the_folder(jobs, tmp_path):
+    """The first of two equal commands to end removes the files of fits; the other one ended in an error."""
+    store, told = Store(tmp_path / "tasks"), []
+    store.make()
+
+    def tell(place, result, before):
+        if not told:
+            store.remove()
+        told.append(place)
+
+    results = run_tasks([Square(str(tmp_path), n) for n in range(6)], local(jobs), store, tell)
+    assert [result["square"] for result in results] == [n * n for n in range(6)] and sorted(told) == list(range(6))
+
+
+def test_a_folder_with_other_files_is_not_removed(tmp_path):
+    store = Store(tmp_path / "tasks")
+    store.make()
+    store.put("k", {"n": 1})
+    (store.folder / ".k2.json.part").write_text("half")  # another run writes one
+    store.remove()
+    assert [path.name for path in store.folder.iterdir()] == [".k2.json.part"]
+
+
 def test_workers_that_are_lost_each_time_end_the_study(tmp_path):
     def pool(tasks, store):
         raise WorkersLost("nobody is there")

@@ -7,6 +7,7 @@ nothing that was finished is lost or done again, whatever is killed: a worker, t
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -78,7 +79,7 @@ class Store:
         """Deletes the files of tasks, and the folder if nothing else is in it."""
         for path in self.folder.glob("*.json"):
             path.unlink(missing_ok=True)
-        if self.folder.is_dir() and not any(self.folder.iterdir()):
+        with suppress(OSError):  # other files are in it, or another run of the study has just written one
             self.folder.rmdir()
 
 
@@ -175,6 +176,7 @@ def run_tasks(
             for at, result in pool([tasks[place] for place in left], store):
                 place = left[at]
                 if store is not None and store.get(tasks[place].key) is None:  # a worker may not see the folder
+                    store.make()  # nor is it there if another run of the same study has ended
                     store.put(tasks[place].key, result)
                 results[place], lost = result, 0
                 if tell:
