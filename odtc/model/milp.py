@@ -30,7 +30,6 @@ from odtc.model.repeated_labels import Pattern, runs_of
 from odtc.model.summary import summary_html, summary_lines
 
 CHUNK = 100_000  # nonzeros held at once while the matrix is streamed
-MANY = 2  # times as many nonzeros of one first label are cut by second labels
 
 SMALL = 1_000_000  # columns, rows or nonzeros that need no thought about memory
 ENTRY_BYTES = 40  # of a nonzero while the matrix is assembled
@@ -222,7 +221,7 @@ class Model:
         ----------
         most : int
             About how many nonzeros a part holds. A part lies within one block, and holds one first label at least; if
-            that has far more nonzeros, one second label.
+            that has more nonzeros, one second label.
 
         Returns
         -------
@@ -504,7 +503,7 @@ def largest_piece(model: Model, most: int = CHUNK) -> int:
     first = {block.start: max(1, block.shape[0] if block.shape else 1) for block in model.columns}
     second = {block.start: max(1, block.shape[1] if len(block.shape) > 1 else 1) for block in model.columns}
     pieces = [
-        max(min(many, most), min(many // first[start], max(MANY * most, many // (first[start] * second[start]))))
+        max(min(many, most), min(many // first[start], max(most, many // (first[start] * second[start]))))
         for start, many in entries.items()
     ]
     return max(pieces, default=model.nnz if model.matrix is not None else 0)
@@ -519,8 +518,8 @@ def _parts(
     inner, entries = block.size // labels, sum(term.nnz for term in terms)
     step = max(1, int(labels * most / max(most, entries)))
     pairs: list[tuple[int, int] | None] = [None]
-    if entries > MANY * most * labels and len(block.shape) > 1:  # one label holds too many: its second ones, few by few
-        few = max(1, block.shape[1] * MANY * most * labels // entries)
+    if entries > most * labels and len(block.shape) > 1:  # one label holds too many: its second ones, few by few
+        few = max(1, block.shape[1] * most * labels // entries)
         pairs = [(low, min(low + few, block.shape[1])) for low in range(0, block.shape[1], few)]
     width = inner // block.shape[1] if len(block.shape) > 1 else inner
     runs = iter(runs_of([term.sides(by_rows) for term in terms]))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Measured with benchmarks.estimates on models of 0.1 to 43 million nonzeros (benchmarks/SCALE.md).
 COLUMN_BYTES, ROW_BYTES = 10, 30  # while a model is built and written: its names, and sides that differ
-TERM_BYTES = 2  # of a label or a coefficient that a term holds
+TERM_BYTES = 3  # of a label or a coefficient that a term holds
 PIECE_BYTES, PIECE_ENTRY = 30 * 2**20, 95  # of one piece of a model of a search, at most; of an entry of a piece
 # To write a nonzero; to lay out and write a column or a row; to begin.
 ENTRY_SECONDS, LABEL_SECONDS, BEGIN_SECONDS = 8e-8, 1e-7, 0.015
