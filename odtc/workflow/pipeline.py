@@ -127,7 +127,7 @@ def labelled(data, y, model, depth, keywords: dict) -> tuple:
         raise ChoiceError("expected data (an array, a data frame, a Dataset or a path) as the first argument, got none")
     whole = isinstance(data, Dataset | str | Path)  # it holds its labels
     columns = [] if whole else [str(name) for name in getattr(data, "columns", ())]
-    if isinstance(y, str) and columns and y not in (models := FORMULATIONS.names()):
+    if isinstance(y, str) and columns and y not in (models := FORMULATIONS.names()) and (y != "auto" or y in columns):
         if y not in columns:
             hint = did_you_mean(y, [*columns, *models])
             raise ChoiceError(

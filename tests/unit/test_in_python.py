@@ -65,3 +65,11 @@ def test_what_is_no_tree_model_or_data_is_refused_in_a_sentence():
         odtc.solve("m.mps")
     with pytest.raises(ChoiceError, match="`odtc decode FILE`"):
         odtc.decode("m.mps", "m.sol")
+
+
+def test_auto_behind_a_data_frame_is_the_model_unless_a_column_has_this_name():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "y": [0.5, 0.5, 2.0, 2.0]})
+    fitted = odtc.fit(frame, "auto", depth=1, task="regression", target="y")
+    assert fitted.problem.formulation == "dpflow" and fitted.proof.objective == 0
+    cars = pd.DataFrame({"auto": ["no", "no", "yes", "yes"], "a": [1.0, 2.0, 3.0, 4.0]})
+    assert odtc.fit(cars, "auto", "dpflow", depth=1).tree.target == "auto"
