@@ -10,12 +10,12 @@ def show_number(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
-def show_figure(value: float) -> str:
+def show_figure(value: float, digits: int = 4) -> str:
     """A figure that is reached: a whole number with all its digits, a share or a sum to four digits, or to a tenth."""
     value = float(value)
     if value.is_integer() and abs(value) < 1e15:
         return str(int(value))
-    return f"{value:.4g}" if not abs(value) >= 1000 else f"{value:.1f}"
+    return f"{value:.1f}" if 10 ** (digits - 1) <= abs(value) < 1e15 else f"{value:.{digits}g}"
 
 
 def of_any_bytes(name: str) -> str:

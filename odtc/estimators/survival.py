@@ -183,8 +183,9 @@ class OptimalSurvivalTree(LeafSumsEstimator):
         names = getattr(getattr(y, "dtype", None), "names", None)
         if names is None or len(names) != 2 or np.ndim(y) != 1:
             raise ValueError(
-                "expected y as a structured array of two fields, whether there was an event and the time, as of "
-                f"sksurv.util.Surv, got {type(y).__name__}"
+                "expected y as a structured array of two fields, whether there was an event and the time, got "
+                f"{type(y).__name__}; sksurv.util.Surv makes it, and so does np.array(list(zip(event, time)), "
+                'dtype=[("event", bool), ("time", float)])'
             )
         event, time = np.asarray(y[names[0]]), np.asarray(y[names[1]], float)
         if event.dtype != bool and not np.isin(event, (0, 1)).all():

@@ -235,7 +235,7 @@ def _bars(feature, cells: np.ndarray, y: np.ndarray, K: int, threshold: float | 
         place = np.clip(np.searchsorted(ends, values, side="left") - 1, 0, len(ends) - 2)
         for at in range(len(ends) - 1):
             counts = np.bincount(classes[place == at], minlength=K).tolist()
-            bars.append((f"{ends[at]:.4g} to {ends[at + 1]:.4g}", counts))
+            bars.append((f"{show_figure(ends[at])} to {show_figure(ends[at + 1])}", counts))
     if not known.all():
         bars.append(("missing", np.bincount(y[~known], minlength=K).tolist()))
     return bars

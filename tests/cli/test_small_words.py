@@ -36,3 +36,12 @@ def test_equal_numbers_have_no_interval_of_their_mean(tmp_path):
     assert said.code == 0
     shown = odtc("show", "n.tree.json", folder=tmp_path).out
     assert "10.4 to 10.4" not in shown and "sd 0" in shown and "sd 1, mean 1.51586 to 6.48414 (95 %)" in shown
+
+
+def test_figures_of_thousands_have_no_exponent(tmp_path):
+    rows = [f"{at % 2},{20000 + 1.5 * (at % 4) * 1e4}" for at in range(40)]
+    (tmp_path / "sums.csv").write_text("\n".join(["x,y", *rows]) + "\n")
+    said = odtc("fit", "sums.csv", "--task", "regression", "--depth", "1", "-o", "n", folder=tmp_path)
+    assert said.code == 0
+    shown = odtc("show", "n.tree.json", folder=tmp_path).out
+    assert "sd 15389.7, mean 27797.4 to 42202.6 (95 %)" in shown and "e+0" not in shown  # 20,000 and 50,000, ten each

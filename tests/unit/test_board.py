@@ -39,6 +39,17 @@ def test_histograms_hold_every_row_that_comes_to_a_node():
             assert (sums == np.array(left.node.rows)).all(axis=1).any()
 
 
+def test_the_ends_of_bars_have_no_exponent(tmp_path):
+    rows = [f"{1234.5 * at},{'no' if at < 60 else 'yes'}" for at in range(100)]
+    (tmp_path / "pay.csv").write_text("\n".join(["pay,y", *rows]) + "\n")
+    tree = odtc.fit(tmp_path / "pay.csv", depth=1).tree
+    (shown,) = board.histograms(places(tree), odtc.read(tmp_path / "pay.csv")).values()
+    words = [word for word, _ in shown["bars"]]
+    assert (
+        words[0].startswith("0 to ") and words[-1].endswith(" to 122215.5") and not any("e+" in word for word in words)
+    )
+
+
 def test_the_page_warns_of_test_rows_that_are_training_rows_and_of_no_proof(tmp_path):
     lines = IRIS.read_text().splitlines()
     (tmp_path / "new.csv").write_text(

@@ -65,6 +65,7 @@ def explain(
 ) -> None:
     """Explain a prediction: the path of a row through the tree, test by test, and which constraints the tree keeps."""
     from odtc.base.template_filters import of, one_line, tally
+    from odtc.base.text import show_figure
     from odtc.data.reading import read_rows
     from odtc.data.task import TASKS
     from odtc.trees.explanation import explain as path_of
@@ -82,7 +83,7 @@ def explain(
     def told(step) -> str:
         """The training rows at a node: of numbers how many, of a policy with what actions cost them, else by class."""
         if step.costs:
-            mean = ", ".join(f"{one_line(name)} {number:.4g}" for name, number in step.costs.items())
+            mean = ", ".join(f"{one_line(name)} {show_figure(number)}" for name, number in step.costs.items())
             return f"{of(sum(step.rows), 'row')}, mean {step.costs_name} {mean}"
         return of(sum(step.rows), "row") if task.NUMBERS else tally(step.rows, loaded.classes)
 

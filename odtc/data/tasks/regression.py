@@ -16,6 +16,7 @@ import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.algorithms.weighted_quantiles import weighted_median
+from odtc.base.text import show_figure
 from odtc.data.dataset import Dataset
 from odtc.errors import DataError
 
@@ -108,8 +109,8 @@ def leaf_words(sums, classes, curve=(), goal="") -> str:
     if not deviation:  # equal numbers tell nothing of how far their mean is off
         return "sd 0"
     half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * deviation / np.sqrt(n)
-    mean = answer(sums)
-    return f"sd {deviation:.4g}, mean {mean - half:.6g} to {mean + half:.6g} ({100 * CONFIDENCE:.0f} %)"
+    low, high = (show_figure(answer(sums) + step, 6) for step in (-half, half))
+    return f"sd {show_figure(deviation)}, mean {low} to {high} ({100 * CONFIDENCE:.0f} %)"
 
 
 def numbers(sums: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.base.registry import did_you_mean
-from odtc.base.text import some
+from odtc.base.text import show_figure, some
 from odtc.data.dataset import Dataset
 from odtc.data.reading_spec import GOALS, SCORES
 from odtc.data.task import expect_addable, expect_told_apart
@@ -200,7 +200,7 @@ def mean_costs(sums, classes) -> dict[str, float]:
 
 def _each(sums, classes, goal: str) -> str:
     sign = -1 if goal == MOST else 1
-    return ", ".join(f"{name} {sign * cost + 0.0:.4g}" for name, cost in mean_costs(sums, classes).items())
+    return ", ".join(f"{name} {show_figure(sign * cost + 0.0)}" for name, cost in mean_costs(sums, classes).items())
 
 
 def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
@@ -280,7 +280,7 @@ def told(facts) -> list[str]:
         "value" if brings else "cost",
         *(-facts[key] if brings else facts[key] for key in ("mean_cost", "cost", "best_action_cost", "least_cost")),
     )
-    error = "" if facts["standard_error"] is None else f" ± {facts['standard_error']:.4g}"
+    error = "" if facts["standard_error"] is None else f" ± {show_figure(facts['standard_error'])}"
     return [
         f"{word} {all_rows:.10g}, {mean:.6g}{error} a row of {facts['n_rows']}; "
         f"{facts['best_action']} for all {single:.10g}, the best of each row {best:.10g}"
