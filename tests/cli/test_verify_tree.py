@@ -285,3 +285,21 @@ def test_a_tree_that_was_decoded_to_another_name_is_held_against_its_solution(tm
     tree["target"] = "another"
     (tmp_path / "foo.json").write_text(json.dumps(tree))
     assert "found neither" in refused(odtc("verify", "foo.json", folder=tmp_path))
+
+
+def test_a_certificate_over_more_tests_is_one_of_a_run_that_costs_as_much(tmp_path):
+    """The splits of the certificate are none of the run's tests, and a manifest holds no data to look them up in."""
+    rows = "".join(f"{a},{'np'[a > 11]}\n" for a in range(40))
+    (tmp_path / "d.csv").write_text("a,y\n" + rows)
+    solver = ("--model", "flowoct", "--solver", "highs", "--format", "mps")
+    (tmp_path / "few.csv").write_text("a,y\n" + "".join(f"{a % 3},{'np'[a % 3 > 1]}\n" for a in range(30)))
+    # With two bins the tree costs more than what is certified; a = 2 is a > 1.5 in other words.
+    for data, encoding, code in (("d.csv", "thresholds:bins=2", 1), ("few.csv", "onehot", 0)):
+        words = ("--depth", 1, "--encoding", encoding, *solver, "-o", f"m{code}")
+        assert odtc("fit", data, *words, folder=tmp_path).code == 0
+        name = f"m{code}.certificate.json"
+        assert odtc("certify", data, "--depth", 1, "-o", "c.certificate.json", folder=tmp_path).code == 0
+        (tmp_path / name).write_bytes((tmp_path / "c.certificate.json").read_bytes())
+        said = odtc("verify", f"m{code}", "--json", folder=tmp_path)
+        told = [one for one in said.facts["checks"] if one["check"] == "certificate"]
+        assert (said.code, [one["passed"] for one in told]) == (code, [not code]), told
