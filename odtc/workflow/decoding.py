@@ -91,7 +91,7 @@ def decode(
             f"the solution is of the model {short(solution.model)}…, this model is {short(stamp)}…; solve this model, "
             "or decode with the model that was solved"
         )
-    if stamp and not solution.model and model.edited is None:
+    if nameless := bool(stamp and not solution.model and model.edited is None):
         solution = unproved(solution, NAMELESS)
     if (built := model.as_built) is not model:  # rows and columns of its user, or arrays in the place of its own
         model, solution = replace(built, edited=model), of_edited(built, model, solution)
@@ -116,7 +116,7 @@ def decode(
     if paid is not None and proves(problem, paid):  # whatever the solver says of its end
         ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid)
         solution = replace(ended, scope="", overall=None, scope_objective=None)
-    elif paid is not None and solution.termination == Termination.UNKNOWN and solution.bound is None:
+    elif paid is not None and solution.bound is None and (nameless or solution.termination == Termination.UNKNOWN):
         solution = _searched(problem, solution, paid)
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
 

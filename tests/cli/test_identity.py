@@ -294,3 +294,18 @@ def test_a_false_optimum_is_refused_by_a_solver_that_is_asked(tmp_path):
     assert refused.code == 1 and "is claimed" in refused.err
     unknown = odtc("verify", "m.sol", "--confirm", "nosuch", folder=tmp_path)
     assert unknown.code == 1 and "nosuch" in unknown.err and "Traceback" not in unknown.err
+
+
+@pytest.mark.parametrize("ended", ["Optimal", "Stopped on time", "Status unknown"])
+def test_a_point_of_another_program_has_the_bound_of_our_search_however_it_ended(ended, tmp_path):
+    """By a search of every tree of two levels no one has fewer than 27 errors. A point that says how its solver was
+    stopped, and no bound, had the bound 0."""
+    words = ("--model", "flowoct", "--depth", 2, "--encoding", "onehot", "-o", "m")
+    assert odtc("build", MONKS / "monks-1.csv", *words, folder=tmp_path).code == 0
+    columns = (tmp_path / "m.start.sol").read_text().partition("# Columns")[2].partition("# Rows")[0].splitlines()[1:]
+    point = [line.split() for line in columns if len(line.split()) == 2]
+    lines = [f"{at} {name} {value} 0" for at, (name, value) in enumerate(point) if float(value)]
+    (tmp_path / "m.sol").write_text("\n".join([f"{ended} - objective value 34.0", *lines, ""]))
+    said = odtc("decode", "m.sol", "--json", folder=tmp_path)
+    assert said.code == 0 and said.facts["termination"] != "optimal", said.err
+    assert (said.facts["objective"], said.facts["bound"]) == (34, 27)

@@ -214,7 +214,7 @@ def test_a_column_of_some_sets_alone_is_tested_by_their_trees():
             problem = replace(
                 drawn(seed, 3, (4, 7)),
                 column=np.arange(4),
-                most_columns=2,
+                most_columns=2 + seed % 2,
                 levels=np.ones((3, 4), bool),
                 below=rng.random((4, 4)) < (0.6 if seed % 2 else 1.0),
                 **plain,

@@ -374,7 +374,7 @@ def test_a_solution_without_a_name_proves_nothing_of_a_named_model(model, found,
 
 
 def test_what_a_file_does_not_prove_a_search_of_a_moment_does(model, found, monkeypatch):
-    """The tree of a solver's own file, which says nothing of its model; not what a solver did not end with."""
+    """The tree of a solver's own file, which says nothing of its model, however its solver ended."""
     silent = replace(found, termination=Termination.UNKNOWN, bound=None, model="", claimed=None)
     said = decode(model, silent).solution
     assert (said.termination, said.bound) == (OPTIMAL, found.objective) and "own search" in said.message
@@ -382,7 +382,10 @@ def test_what_a_file_does_not_prove_a_search_of_a_moment_does(model, found, monk
     worse = model.join(model.problem.module.start(model.problem, one_leaf(model.problem)))
     said = decode(model, replace(silent, x=worse, objective=model.objective(worse))).solution
     assert said.termination == Termination.UNKNOWN and said.bound == found.objective < said.objective
-    assert decode(model, replace(silent, termination=TIME_LIMIT)).solution.termination == TIME_LIMIT
+    stopped = decode(model, replace(silent, termination=TIME_LIMIT)).solution
+    assert (stopped.termination, stopped.bound) == (OPTIMAL, found.objective)
+    named = decode(model, replace(silent, termination=TIME_LIMIT, model=model.identity)).solution
+    assert named.termination == TIME_LIMIT
     monkeypatch.setattr(compiling, "MOMENT", 0)
     assert decode(model, silent).solution.termination == Termination.UNKNOWN
 

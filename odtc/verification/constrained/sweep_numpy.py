@@ -15,6 +15,8 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
     sums = _Sums(codes[rows], value[rows])
     every = sums.own.sum(axis=0)
     out[:] = _leaf(every, beside, least)
+    if not len(rows):  # no chain has two codes
+        return
     total = sums.upto(np.zeros(len(rows), int), 1)[:, 0]
     size = np.diff(sums.start)
     for a in np.flatnonzero(first & (size > 1)):
