@@ -410,7 +410,7 @@ def test_a_limit_that_ends_while_a_large_file_is_read_is_refused(words, suffix, 
 
 def test_a_file_of_one_block_is_read_whatever_the_limit(wide):
     said = command("fit", "wide.csv", "--time-limit", 1e-6, "--json", folder=wide)
-    assert said.code == 0 and said.facts["termination"] == "time_limit" and said.facts["n_rows"] == 1200, said.err
+    assert said.code == 0 and said.facts["n_rows"] == 1200, said.err
 
 
 @pytest.mark.parametrize("suffix", [".csv", "-quoted.csv", ".csv.gz", ".parquet", ".arff"])
