@@ -13,7 +13,7 @@ from odtc.verification.constrained import constrained_certificate
 from odtc.workflow.provenance import certificates
 from odtc.workflow.provenance.certificates import Certified, certify_run
 
-PROBLEM = SimpleNamespace(encoded=SimpleNamespace(dataset="the rows"))
+PROBLEM = SimpleNamespace(encoded=SimpleNamespace(dataset="the rows", task="classification"))
 
 
 def proof(objective=5.0, bound=None, **more):
