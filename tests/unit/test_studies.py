@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from odtc.errors import OdtcError
+from odtc.base.atomic_write import write_text
+from odtc.errors import OdtcError, OutputError
 from odtc.evaluation import benchmark
+from odtc.evaluation.studies import engine
 from odtc.evaluation.studies.engine import Store, WorkersLost, finish, key_of, local, run_tasks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,6 +108,28 @@ def test_a_run_goes_on_if_another_run_of_the_study_ended_and_removed_the_folder(
 
     results = run_tasks([Square(str(tmp_path), n) for n in range(6)], local(jobs), store, tell)
     assert [result["square"] for result in results] == [n * n for n in range(6)] and sorted(told) == list(range(6))
+
+
+def test_a_result_is_not_kept_if_the_folder_goes_while_it_is_written(tmp_path, monkeypatch):
+    """The other run removes the folder at any moment: a worker that was writing ended the study."""
+    store = Store(tmp_path / "tasks")
+    store.make()
+
+    def as_the_other_run_ends(path, text):
+        store.remove()
+        write_text(path, text)
+
+    monkeypatch.setattr(engine, "write_text", as_the_other_run_ends)
+    assert finish(Square(str(tmp_path), 3), store)["square"] == 9
+    assert not store.folder.exists()
+
+
+def test_a_result_that_cannot_be_written_is_told(tmp_path):
+    store = Store(tmp_path / "tasks")
+    store.make()
+    (store.folder / "k.json").mkdir()
+    with pytest.raises(OutputError, match="it is a folder"):
+        store.put("k", {"n": 1})
 
 
 def test_a_folder_with_other_files_is_not_removed(tmp_path):

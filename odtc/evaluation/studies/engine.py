@@ -72,8 +72,15 @@ class Store:
         return found if isinstance(found, dict) else None
 
     def put(self, key: str, result: dict) -> None:
-        """Keeps the result of a task: whole or not at all."""
-        write_text(self.folder / f"{key}.json", json.dumps(result, ensure_ascii=False, sort_keys=True) + "\n")
+        """Keeps the result of a task: whole or not at all. Nothing is kept if the folder is gone.
+
+        Another run of the same study removes the folder when it ends, at any moment. Raises OutputError.
+        """
+        try:
+            write_text(self.folder / f"{key}.json", json.dumps(result, ensure_ascii=False, sort_keys=True) + "\n")
+        except OutputError:
+            if self.folder.is_dir():
+                raise
 
     def remove(self) -> None:
         """Deletes the files of tasks, and the folder if nothing else is in it."""
@@ -91,7 +98,7 @@ def key_of(facts: dict) -> str:
 def finish(task: Task, store: Store | None) -> dict:
     """Runs a task, and keeps its result; for workers."""
     result = task.run()
-    if store is not None and store.folder.is_dir():
+    if store is not None:
         store.put(task.key, result)
     return result
 
