@@ -15,13 +15,15 @@ does what Ctrl-C must not leave half done.
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from odtc.base import system
+
+if TYPE_CHECKING:  # a command begins sooner without it, and few use threads
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 SAID = "OMP_NUM_THREADS"
 LOOK = 0.05  # seconds between two looks at the clock while others are at work
@@ -49,14 +51,18 @@ def allowed() -> int:
 
 
 @cache
-def pool(threads: int) -> ThreadPoolExecutor:
+def pool(threads: int) -> "ThreadPoolExecutor":
     """Threads that wait for work; they are made once in a process."""
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(threads, "odtc")
 
 
-def results(waiting: Sequence[Future[Any]], check: Callable[[], None]) -> list[Any]:
+def results(waiting: "Sequence[Future[Any]]", check: Callable[[], None]) -> list[Any]:
     """What threads or processes found, in the order of `waiting`; `check` is called again and again meanwhile, and may
     raise to end the wait."""
+    from concurrent.futures import wait
+
     while wait(waiting, LOOK).not_done:
         check()
     return [future.result() for future in waiting]
@@ -69,6 +75,8 @@ def apart(work: Callable[..., Any], *arguments: Any) -> Any:
     """What `work(*arguments)` returns or raises. Ctrl-C and SIGTERM come to the main thread alone: it lets another one
     work, and waits. KeyboardInterrupt is raised here at once, and the work goes on to its end, before which no other
     work of this kind begins."""
+    from concurrent.futures import Future
+
     done: Future[Any] = Future()
 
     def run() -> None:

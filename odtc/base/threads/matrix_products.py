@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from odtc.base.threads import allowed
+from odtc.base.threads import SAID, allowed
 
 FEWEST, MOST = 2e5, 5e8  # multiplications that libraries share among threads, and that repay these
 # The variables that say how many threads OpenBLAS, MKL, BLIS and Accelerate have; the first is for all but the last.
 VARIABLES = (
-    "OMP_NUM_THREADS",
+    SAID,
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
     "BLIS_NUM_THREADS",
