@@ -4,7 +4,8 @@ The version stands in odtc/__init__.py alone. The steps, each of which ends the 
 
 1. CHANGELOG.md has a section `## [VERSION] - YYYY-MM-DD` (not asked of a trial).
 2. dist/ gets the sdist, and a wheel that is built from the unpacked sdist.
-3. A new virtual environment installs the wheel with its test dependencies, and nothing of the checkout.
+3. A new virtual environment installs the wheel with its test dependencies, and nothing of the checkout; that of a trial
+   takes the dependencies from the environment that runs it, as these take longer to install than the tests to run.
 4. In another folder, beside copies of tests/ and examples/, the quick tests run against the installed wheel.
 
 With `--resolve` only the wheel is built, and `pip download --only-binary` is asked whether it and all that
@@ -50,7 +51,7 @@ def main() -> None:
         _check_changelog((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory(prefix="odtc-release-") as folder:
         wheel = _build(Path(folder) / "source")
-        _try(wheel, Path(folder) / "elsewhere", TRIAL if asked.trial else ("tests",), asked.n)
+        _try(wheel, Path(folder) / "elsewhere", asked.trial, asked.n)
     print(f"odtc {__version__}: {', '.join(sorted(path.name for path in (ROOT / 'dist').iterdir()))}")
 
 
@@ -77,18 +78,26 @@ def _build(folder: Path) -> Path:
     return wheel
 
 
-def _try(wheel: Path, folder: Path, tests: tuple[str, ...], processes: str) -> None:
-    """The quick tests against the wheel, installed in a new environment, from a folder without the source."""
+def _try(wheel: Path, folder: Path, trial: bool, processes: str) -> None:
+    """The quick tests, of a trial a few, against the wheel, installed in a new environment, from a folder without the
+    source."""
     venv.create(folder / "venv", with_pip=True)
     python = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
-    _run(python, "-m", "pip", "install", "-q", f"{wheel}[test]", cwd=folder)
+    if trial:
+        (packages,) = (folder / "venv").glob("**/site-packages")
+        found = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+        (packages / "dependencies.pth").write_text("\n".join(found) + "\n")  # they come after its own packages
+        _run(python, "-m", "pip", "install", "-q", "--no-deps", "--force-reinstall", wheel, cwd=folder)
+    else:
+        _run(python, "-m", "pip", "install", "-q", f"{wheel}[test]", cwd=folder)
     for name in ("tests", "examples"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
     ask = [python, "-c", "import odtc; print(odtc.__file__)"]
     where = subprocess.run(ask, cwd=folder, env=_environment(), capture_output=True, text=True, check=True).stdout
-    if "site-packages" not in where:
+    if not Path(where.strip()).is_relative_to(folder.resolve()):
         sys.exit(f"expected the installed odtc, found {where.strip() or 'none'}")
+    tests = TRIAL if trial else ("tests",)
     _run(python, "-m", "pytest", "-q", "-m", "not slow", "-n", processes, *tests, cwd=folder)
 
 
