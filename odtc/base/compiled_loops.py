@@ -62,6 +62,16 @@ class Repaid:
                 self._lacking = True
         return self._made
 
+    def run(self, plain: Callable[..., Any], *given: Any) -> Any:
+        """What the compiled loops make of `given`; until they pay, what `plain` makes, whose CPU seconds count."""
+        if (loops := self.loops(0.0)) is not None:
+            return loops(*given)
+        began = time.process_time()
+        try:
+            return plain(*given)
+        finally:
+            self.spend(time.process_time() - began)
+
     def spend(self, seconds: float) -> None:
         """So many CPU seconds were spent without compiled loops."""
         self._spent += seconds

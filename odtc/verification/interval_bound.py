@@ -67,7 +67,7 @@ class IntervalBound:
         n = len(self.rows.count)
         if len(self.levels[0]) != 1 or (self.levels[0][0].free and self.rows.least > 1):
             raise ValueError("expected one state of all rows at level 0")
-        pairs = PairCheck(self.rows, self._free)
+        pairs = PairCheck()
         packed = [np.packbits(np.ones(n, bool))]
         for level, states in enumerate(self.levels):
             height = self.depth - level

@@ -3,6 +3,7 @@
 import _thread
 import importlib
 import importlib.util
+import itertools
 import threading
 
 import pytest
@@ -59,6 +60,22 @@ def test_no_loops_are_compiled_that_a_limit_leaves_no_time_for_or_a_process_apar
         assert of_loops(monkeypatch).loops(9.0) is None
     with deadline.within(100.0):
         assert of_loops(monkeypatch).loops(9.0) == "compiled"
+
+
+def test_a_call_is_made_plain_until_that_has_taken_as_long_as_compiling(monkeypatch):
+    loops = of_loops(monkeypatch)
+    monkeypatch.setattr(loops, "_load", lambda: lambda *given: ("compiled", *given))
+    monkeypatch.setattr(compiled_loops.time, "process_time", itertools.count(step=5.0).__next__)
+    assert [loops.run(lambda *given: ("plain", *given), 1, 2)[0] for _ in range(4)] == ["plain"] * 2 + ["compiled"] * 2
+    assert loops.run(max, 1, 2) == ("compiled", 1, 2)
+
+
+def test_a_plain_call_that_is_ended_counts_too(monkeypatch):
+    loops = of_loops(monkeypatch)
+    monkeypatch.setattr(compiled_loops.time, "process_time", itertools.count(step=9.0).__next__)
+    with pytest.raises(ZeroDivisionError):
+        loops.run(lambda: 1 / 0)
+    assert loops.loops(0.0) == "compiled"
 
 
 def test_the_environment_settles_what_is_compiled(monkeypatch):

@@ -19,9 +19,8 @@ from odtc.data.reading import read
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_certificate import certify
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
-from odtc.verification import pair_kernel
+from odtc.verification import compiled_pairs, pair_kernel
 from odtc.verification.certificate import check, left_of, read_certificate
-from odtc.verification.compiled_pairs import PairCheck
 from odtc.verification.constrained import constrained_certificate, listed_cases, multiplier_bound
 from odtc.verification.constrained.constrained_certificate import check_constrained
 from odtc.verification.leaf_sums import check_leaf_sums
@@ -168,11 +167,8 @@ def other_schema(folder):
 
 def compiled(given: Callable) -> Callable:
     """The check of pairs by the function that numba compiles, as it is written."""
-
-    def kernel(self, rows, free):
-        self.can, self.kernel, self.spent, self._arrays = True, pair_kernel.least_pair, 0.0, {}
-
-    return patched(PairCheck, "__init__", kernel, given)
+    loops = mock.Mock(loops=lambda ahead: pair_kernel.least_pair)
+    return patched(compiled_pairs, "COMPILED", loops, given)
 
 
 def in_numpy(given: Callable) -> Callable:

@@ -18,7 +18,6 @@ from odtc.formulations.dpflow.write_certificate import certify, certify_search
 from odtc.problem.branch_penalty import objective
 from odtc.verification import compiled_pairs, pair_kernel
 from odtc.verification.certificate import OF_THRESHOLDS, SCHEMA, check
-from odtc.verification.compiled_pairs import PairCheck
 from odtc.workflow import pipeline
 from tests.command_line import odtc as command
 from tests.threshold_problems import accepted, certificate, corrupt, draw, interrupted, is_true, optimum
@@ -227,46 +226,36 @@ def test_with_and_without_numba_the_same_is_accepted(monkeypatch):
         said = []
         for wish in ("always", "never"):
             monkeypatch.setenv("ODTC_COMPILED", wish)
-            assert (PairCheck(None, None).kernel is None) == (wish == "never")
+            assert (compiled_pairs.COMPILED.loops(0.0) is None) == (wish == "never")
             said.append(accepted(facts, rows))
         assert said[0] == said[1]
-
-
-@pytest.fixture
-def asked_for_a_kernel(monkeypatch):
-    """Lets the check choose, with a kernel that is not compiled; a list that grows when the kernel is taken."""
-    taken = []
-
-    def kernel():
-        taken.append(True)
-        return pair_kernel.least_pair
-
-    monkeypatch.setenv("ODTC_COMPILED", "")
-    monkeypatch.setattr(compiled_pairs, "_loaded", [])
-    monkeypatch.setattr(compiled_pairs, "kernel", kernel)
-    monkeypatch.setattr(compiled_pairs, "on_disk", lambda: False)
-    monkeypatch.setattr(compiled_loops.importlib.util, "find_spec", lambda name: name)
-    return taken
 
 
 @pytest.mark.parametrize(
     ("seconds", "on_disk", "takes"), [(0.0, True, False), (0.3, True, True), (0.3, False, False), (3.0, False, True)]
 )
-def test_one_tree_of_depth_two_that_takes_long_in_numpy_is_left_to_the_kernel(
-    asked_for_a_kernel, monkeypatch, seconds, on_disk, takes
-):
+def test_one_tree_of_depth_two_that_takes_long_in_numpy_is_left_to_the_kernel(monkeypatch, seconds, on_disk, takes):
     """The check of one such tree took minutes in numpy, as the kernel was looked for after it; then the kernel was
     compiled for 12 s to save 1 s, as an estimate before the check said that it would take long."""
     problem = draw(607, (2,))
     facts = certificate(interrupted(problem, None))
-    clock = itertools.count(step=seconds)  # so long between two looks
+    taken, clock = [], itertools.count(step=seconds)  # so long between two looks
+
+    def kernel(*given):
+        taken.append(True)
+        return pair_kernel.least_pair(*given)
+
+    monkeypatch.setenv("ODTC_COMPILED", "")
+    monkeypatch.setattr(compiled_loops, "may_compile", lambda: True)
+    monkeypatch.setattr(compiled_loops, "AGAIN", 0.0)
+    monkeypatch.setattr(compiled_loops, "is_on_disk", lambda function: on_disk)
+    monkeypatch.setattr(compiled_pairs, "COMPILED", compiled_loops.Repaid(lambda: kernel, 4.0))
     monkeypatch.setattr(compiled_pairs.time, "process_time", lambda: next(clock))
-    monkeypatch.setattr(compiled_pairs, "on_disk", lambda: on_disk)
     looks = []
     numpy = compiled_pairs.require_pair
     monkeypatch.setattr(compiled_pairs, "require_pair", lambda *given: looks.append(given[0].least) or numpy(*given))
     assert check(facts, problem.encoded.dataset).optimal
-    assert looks == [1] and bool(asked_for_a_kernel) == takes
+    assert looks == [1] and bool(taken) == takes
 
 
 def test_the_command_writes_no_table_of_tests(tmp_path, monkeypatch):

@@ -7,7 +7,6 @@ takes little time. numba compiles these loops; numpy does the same at first, and
 (threshold_numpy), a few times slower.
 """
 
-import time
 from functools import cache
 
 import numpy as np
@@ -35,12 +34,7 @@ COMPILED = Repaid(compiled, 6.0, _apart)  # compiled in five seconds, they take 
 
 def best_subtrees(*given) -> None:
     """`subtrees`, compiled once that pays; its arguments are those of `subtrees`."""
-    if (loops := COMPILED.loops(0.0)) is not None:
-        loops(*given)
-        return
-    began = time.process_time()
-    threshold_numpy.subtrees(*given)
-    COMPILED.spend(time.process_time() - began)
+    COMPILED.run(threshold_numpy.subtrees, *given)
 
 
 def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, columns, out, where):

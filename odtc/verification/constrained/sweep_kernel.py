@@ -6,7 +6,6 @@ sums of their codes, and one pass over these sums tells the two leaves of every 
 whole numbers in float64. Nothing of the search is used. Until the loops are compiled numpy does the same (sweep_numpy).
 """
 
-import time
 from functools import cache
 
 import numpy as np
@@ -179,9 +178,4 @@ COMPILED = Repaid(compiled, 6.0)  # compiled in five seconds, they take a tenth 
 
 def least_of_two_levels(*given) -> None:
     """`two_levels`, compiled once that pays, in numpy until then; its arguments are those of `two_levels`."""
-    if (loops := COMPILED.loops(0.0)) is not None:
-        loops(*given)
-        return
-    began = time.process_time()
-    sweep_numpy.two_levels(*given)
-    COMPILED.spend(time.process_time() - began)
+    COMPILED.run(sweep_numpy.two_levels, *given)
