@@ -10,7 +10,7 @@ import numpy as np
 from odtc.base import deadline
 from odtc.data.cost_matrix import cost_matrix, expect_telling_prices
 from odtc.data.dataset import Dataset
-from odtc.data.encoding import encode
+from odtc.data.encoding import Encoded, encode
 from odtc.data.reading import read, read_judged_rows, read_rows
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import TASKS, expect_classes
@@ -34,7 +34,9 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
     return pose_run(spec.with_solving(time_limit=time_limit), data)
 
 
-def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True, later: Sequence[str] = ()) -> Problem:
+def pose_run(
+    spec: RunSpec, data: Dataset | Encoded | str | Path, prepared: bool = True, later: Sequence[str] = ()
+) -> Problem:
     """The Problem that a specification poses.
 
     The model "auto" is chosen by the size of the data (odtc.formulations.auto). Searches for hyperplanes to ask, and
@@ -43,8 +45,9 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True, l
     Parameters
     ----------
     spec : RunSpec
-    data : Dataset or path
-        A path is read as `spec.reading` says.
+    data : Dataset, path or Encoded
+        A path is read as `spec.reading` says; encoded rows are those of `encode_run` for this specification, or for one
+        that differs from it in the numbers of its constraints and in what is solved.
     prepared : bool
         Whether searches that the formulation needs are made, too.
     later : sequence of str
@@ -64,14 +67,8 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True, l
     began, wanted, choice = time.monotonic(), spec.model, None
     topology, model = CompleteTree(wanted.depth), wanted.model
     settings = _settings(spec, model) if model != "auto" else None  # a bad one is said before the work
-    dataset = data if isinstance(data, Dataset) else read_in_time(spec, data)
-    if wanted.select is not None:
-        dataset = select_rows(dataset, wanted.select, wanted.depth)
-    with _part_of_limit(spec, began):
-        # Columns that part the rows alike do so no more once an adversary moves one of them.
-        radius = _radius(dataset, wanted.params.get("robust"))
-        by_column = constraint.speak_of_columns((*wanted.constraints, *later)) or bool(radius)
-        encoded = encode(dataset, wanted.encoding, by_column, radius)
+    encoded = data if isinstance(data, Encoded) else encode_run(spec, data, later)
+    dataset = encoded.dataset
     if (prices := TASKS.get(dataset.task).prices(encoded.classes)) is not None:
         encoded = replace(encoded, cost=prices)
     if model == "auto" and wanted.params.get("robust"):
@@ -111,6 +108,20 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True, l
         expect_classes(encoded.task, f"--model {problem.formulation} with these parameters")
     with _part_of_limit(spec, began):
         return problem.module.prepared(problem) if prepared else problem
+
+
+def encode_run(spec: RunSpec, data: Dataset | str | Path, later: Sequence[str] = ()) -> Encoded:
+    """The rows of data with the tests that a specification makes of them: its arguments, and what it raises, are those
+    of `pose_run`."""
+    began, wanted = time.monotonic(), spec.model
+    dataset = data if isinstance(data, Dataset) else read_in_time(spec, data)
+    if wanted.select is not None:
+        dataset = select_rows(dataset, wanted.select, wanted.depth)
+    with _part_of_limit(spec, began):
+        # Columns that part the rows alike do so no more once an adversary moves one of them.
+        radius = _radius(dataset, wanted.params.get("robust"))
+        by_column = constraint.speak_of_columns((*wanted.constraints, *later)) or bool(radius)
+        return encode(dataset, wanted.encoding, by_column, radius)
 
 
 def read_in_time(spec: RunSpec, path: str | Path) -> Dataset:

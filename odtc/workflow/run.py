@@ -15,6 +15,7 @@ from odtc.algorithms.thresholds import workers
 from odtc.base import deadline, interrupts, threads
 from odtc.base.threads.matrix_products import in_one_thread
 from odtc.data.dataset import Dataset
+from odtc.data.encoding import Encoded
 from odtc.errors import NoSolutionError, OutputError
 from odtc.model.solution import Solution, Termination
 from odtc.trees.tree import Tree
@@ -39,7 +40,7 @@ AFTER = 0.5  # seconds in which trees near the best are counted after an interru
 @in_one_thread()
 def run(
     spec: RunSpec,
-    data: Dataset | str | Path,
+    data: Dataset | Encoded | str | Path,
     test: str | Path | None = None,
     sink: Sink | None = None,
     reporter: Reporter | None = None,
@@ -53,8 +54,9 @@ def run(
     Parameters
     ----------
     spec : RunSpec
-    data : Dataset or path
-        A path is read as `spec.reading` says.
+    data : Dataset, path or Encoded
+        A path is read as `spec.reading` says; encoded rows are taken as `pose_run` does, but with rounds or parts of a
+        selection, which encode rows of their own.
     test : path or None
         A file of labelled rows to test the tree on.
     sink : Sink or None
@@ -158,7 +160,7 @@ def _run_once(
     began, limit = time.monotonic(), spec.solving.time_limit
     problem = pose_run(spec, data)
     with deadline.within(deadline.limit_left(began, limit)):
-        notes = posed_notes(problem, spec, read_here=not isinstance(data, Dataset))
+        notes = posed_notes(problem, spec, read_here=not isinstance(data, (Dataset, Encoded)))
     for note in notes:
         reporter.say(note)
     labelled = test_rows(problem, test) if test is not None else held_out_rows(problem)

@@ -30,7 +30,7 @@ from odtc.workflow.constrained.assurance import (
     widths,
 )
 from odtc.workflow.messages import file_notes
-from odtc.workflow.posing import held_out_rows, read_in_time, test_rows
+from odtc.workflow.posing import encode_run, held_out_rows, read_in_time, test_rows
 from odtc.workflow.reporting import Reporter
 from odtc.workflow.results import Fit
 from odtc.workflow.run import run
@@ -94,11 +94,16 @@ def fit_assured(
             "name their file with --test"
         )
 
-    def limited(share: float) -> RunSpec:
-        left = deadline.limit_left(began, spec.solving.time_limit)
-        return spec.with_solving(time_limit=None if left is None else max(deadline.MOMENT, share * left))
+    def left() -> float | None:
+        return deadline.limit_left(began, spec.solving.time_limit)
 
-    first = run(limited(FIRST_PART), dataset, sink=_BeforeSearch(test, confidence, reporter))
+    def limited(share: float) -> RunSpec:
+        seconds = left()
+        return spec.with_solving(time_limit=None if seconds is None else max(deadline.MOMENT, share * seconds))
+
+    # Its searches are over the same tests; a selection in rounds encodes rows of its own.
+    rows = dataset if spec.model.select is not None else encode_run(spec.with_solving(time_limit=left()), dataset)
+    first = run(limited(FIRST_PART), rows, sink=_BeforeSearch(test, confidence, reporter))
     if first.proof.termination == Termination.INTERRUPTED:
         raise KeyboardInterrupt
     asked, posed = first.problem.constraints, first.problem
@@ -116,7 +121,7 @@ def fit_assured(
         tried.add(texts)
         more = limited(0.5 if factor else 1.0).with_model(constraints=texts)
         try:
-            found = run(more, dataset, test, new_sink(), reporter, (first.tree,))
+            found = run(more, rows, test, new_sink(), reporter, (first.tree,))
         except NoSolutionError:
             if not factor:
                 raise
