@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base.text import show_number
+from odtc.base.text import show_number, some
 from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.encoding import encode
@@ -130,6 +130,9 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         n_tests, refusal = encoded.n_tests, ""
     except OdtcError as problem:
         asked, n_tests, refusal = None, None, str(problem)
+    notes = notes_on(whole)
+    if asked is not None and encoding == "auto":  # others leave out columns for reasons of their own
+        notes += _unasked(kept, asked, {note.column for note in notes if note.kind in ("constant", "equal")})
     columns = [
         _column(feature, whole.X, at, "feature", None if asked is None else asked[at])
         for at, feature in enumerate(whole.features)
@@ -146,8 +149,24 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         encoding,
         n_tests,
         refusal,
-        tuple(notes_on(whole)),
+        tuple(notes),
     )
+
+
+def _unasked(kept: Dataset, asked: Counter, told: set[str]) -> list[Note]:
+    """One remark on the columns that no test asks although their cells differ; those of `told` have one already."""
+    names = [
+        feature.name
+        for at, feature in enumerate(kept.features)
+        if not asked[at] and feature.name not in told and len(distinct(kept.X, at)[0]) > 1
+    ]
+    if not names:
+        return []
+    if len(names) == 1:
+        column, said = names[0], f"column {names[0]!r} has no test of its own, since each of its tests"
+    else:
+        column, said = "", f"the columns {some(names)} have no test of their own, since each of their tests"
+    return [Note(column, "no test", f"{said} parts the rows as one of another column does")]
 
 
 def _gaps(table, n_rows: int) -> np.ndarray:

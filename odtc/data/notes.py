@@ -5,6 +5,7 @@ anything: the run goes on with the data as it was read.
 """
 
 import contextlib
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.text import show_number
 from odtc.data.coded_columns import distinct
 from odtc.data.column_types import MISSING_CELLS, numbers_of, words_among_numbers
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
@@ -25,12 +27,13 @@ FEW = 3  # rows of a class from which on there is no remark on it
 OF_WORDS = {
     "identifier": "holds a level of its own for nearly each row, and no rule learned from it holds for new rows; leave "
     "it out",
-    "date": "looks like dates or durations, and each is a category of its own; turn it into numbers (a year, a month, "
-    "days since a day), or leave it out",
+    "date": "looks like dates, times or durations, and each is a category of its own; turn it into numbers (a year, a "
+    "month, days since a day), or leave it out",
     "number": "looks like numbers with a unit, a sign or words among them, and each is a category of its own; write "
     "plain numbers",
     "levels": "has so many levels that few rows speak for each; put them into groups, or leave it out",
 }
+MOST_MARKED = 10**10  # numbers below it may be marks of missing cells: 9, 99, 999, …
 MEASURES = 5  # one of so many numbers, at least, is written with a unit or a mark in a column of such
 SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
 IDENTIFIER = 20  # rows from which on a column of different values is remarked on
@@ -40,6 +43,8 @@ DATE = re.compile(
     r"|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([T ]\d{1,2}:\d{2}.*)?"
     r"|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, ?\d{4}"
 )
+ISO_DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}.*)?)?")  # sorted as text they are sorted in time
+TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp]\.?[Mm]\.?)?")
 DURATION = re.compile(r"-?\d+ days?(,? -?\d{1,2}:\d{2}.*)?|-?P(\d+D)?T[\dHMS.]+|(\d+(d|h|m|s|ms|us|µs|ns) ?)+")
 # A number before or behind a short sign: "$1,200.50", "12 %", "3.5kg", "1.200,50 €", "1,234".
 MEASURE = re.compile(
@@ -54,6 +59,7 @@ class Note:
     column: str
     kind: str
     text: str
+    of_many: str = ""  # the same, without an example, of several columns; "" if each is to be told
 
     def to_json(self) -> dict:
         """The note as an object of JSON: column, kind, text."""
@@ -80,7 +86,22 @@ def notes_on(dataset: Dataset) -> list[Note]:
                 continue
             for note in remark(dataset):
                 found.append(note)
-    return found
+    return list(_folded(found))
+
+
+def _folded(notes: list[Note]) -> Iterator[Note]:
+    """The remarks, in their order; what is said of more than FEW columns is one remark, where the first of them was."""
+    columns: dict[str, list[str]] = {}
+    for note in notes:
+        if note.of_many:
+            columns.setdefault(note.of_many, []).append(note.column)
+    for note in notes:
+        same = columns.get(note.of_many, [])
+        if len(same) <= FEW:
+            yield note
+        elif note.column == same[0]:
+            names = ", ".join(map(repr, same[:5])) + (", …" if len(same) > 5 else "")
+            yield Note("", note.kind, f"{len(same)} columns {note.of_many}: {names}")
 
 
 def notes_on_words(X: np.ndarray, features: tuple[Feature, ...]) -> list[Note]:
@@ -138,7 +159,7 @@ def _identifiers(dataset: Dataset) -> Iterator[Note]:
                 feature.name,
                 "identifier",
                 f"column {feature.name!r} has {different:,} levels in {n:,} rows, as names or numbers of rows have; "
-                "leave it out with --aside, since no rule learned from it holds for new rows",
+                "leave it out with --ignore, since no rule learned from it holds for new rows",
             )
         elif feature.kind == NUMERIC and different == len(known) == n and (known == np.round(known)).all():
             if known.max() - known.min() < 2 * n:
@@ -146,7 +167,7 @@ def _identifiers(dataset: Dataset) -> Iterator[Note]:
                     feature.name,
                     "identifier",
                     f"column {feature.name!r} counts the rows ({known.min():.0f} to {known.max():.0f}, each once); "
-                    "if it is an identifier, leave it out with --aside",
+                    "if it is an identifier, leave it out with --ignore",
                 )
 
 
@@ -159,18 +180,21 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
         marks = [level for level in levels if level.lower() in MARKS]
         others = [level for level in levels if level not in marks]
         if _most(others, DATE.fullmatch):
+            if not feature.ordered:
+                yield Note(feature.name, "date", _of_dates(feature.name, others, shown))
+        elif _most(others, TIME.fullmatch):
             yield Note(
                 feature.name,
                 "date",
-                f"column {feature.name!r} looks like dates ({shown}), and each date is a category of its own; turn it "
-                "into numbers (a year, a month, days since a day), or leave it out with --aside",
+                f"column {feature.name!r} looks like times ({shown}), and each time is a category of its own; turn it "
+                "into a number of hours or minutes, or leave it out with --ignore",
             )
         elif _most(others, DURATION.fullmatch):
             yield Note(
                 feature.name,
                 "date",
                 f"column {feature.name!r} looks like durations ({shown}), and each is a category of its own; turn it "
-                "into a number of days or seconds, or leave it out with --aside",
+                "into a number of days or seconds, or leave it out with --ignore",
             )
         elif _are_measures(others):
             yield Note(
@@ -179,6 +203,8 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 f"column {feature.name!r} looks like numbers with a decimal comma, a unit, a currency or marks of "
                 f"thousands ({next(filter(_is_measure, others))!r}), and each is a category of its own; write "
                 "plain numbers",
+                of_many="look like numbers with a decimal comma, a unit, a currency or marks of thousands, and each "
+                "number is a category of its own; write plain numbers",
             )
         elif marks and others and numbers_of(others) is not None:
             yield Note(
@@ -212,7 +238,7 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 feature.name,
                 "levels",
                 f"column {feature.name!r} has {len(levels):,} levels in {dataset.n_rows:,} rows, so that few rows "
-                "speak for each; put them into groups, or leave it out with --aside",
+                "speak for each; put them into groups, or leave it out with --ignore",
             )
         if marks:
             also = " beside cells that are empty or '?'" if np.isnan(column).any() or dataset.n_dropped else ""
@@ -233,6 +259,61 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                     "are two categories",
                 )
                 break
+
+
+def _of_dates(name: str, dates: list[str], shown: str) -> str:
+    """What is remarked on a column of dates, `shown` being one of them; ISO dates are sorted as text."""
+    ordered = ", compare those of this file with --ordered (any other date is then taken as later than all of them)"
+    sorts = all(map(ISO_DATE.fullmatch, dates))
+    number = "days since a day" + (f", {dates[0][:10].replace('-', '')}" if sorts else "")
+    return (
+        f"column {name!r} looks like dates ({shown}), and each date is a category of its own; turn it into numbers "
+        f"(a year, a month, {number}){ordered if sorts else ''}, or leave it out with --ignore"
+    )
+
+
+def _numbers_for_missing(dataset: Dataset) -> Iterator[Note]:
+    """Columns of numbers in which -999, 9999 or the like stands apart from all others, as a mark of a missing cell."""
+    for feature, column in _columns(dataset):
+        if feature.kind != NUMERIC:
+            continue
+        known = column[~np.isnan(column)]
+        for mark in (known.min(), known.max()) if len(known) else ():
+            digits = str(int(abs(mark))) if abs(mark) < MOST_MARKED and mark == int(mark) else ""
+            others = known[known != mark]
+            rows = len(known) - len(others)
+            if set(digits) != {"9"} or rows < 2 or len(np.unique(others)) < FEW:
+                continue
+            low, high = others.min(), others.max()
+            if (mark < 0 <= low) if mark < 0 else (len(digits) > 1 and mark - high > high - low):
+                yield Note(
+                    feature.name,
+                    "missing mark",
+                    f"column {feature.name!r} is {mark:.0f} in {rows:,} of {dataset.n_rows:,} rows, and "
+                    f"{show_number(low)} to {show_number(high)} in the others; if {mark:.0f} means a missing cell, "
+                    "write it as an empty one",
+                    of_many=f"hold {mark:.0f}, far from their other numbers; if it means a missing cell, write it as "
+                    "an empty one",
+                )
+
+
+def _equal_columns(dataset: Dataset) -> Iterator[Note]:
+    """One remark on all columns that are equal to one before them."""
+    first: dict[bytes, Feature] = {}
+    equal = []
+    for feature, column in _columns(dataset):
+        if dataset.n_rows < 2 or (column == column[0]).all():
+            continue
+        key = hashlib.sha256(np.ascontiguousarray(column)).digest()
+        other = first.setdefault(key, feature)
+        if other is not feature and other.levels == feature.levels:
+            equal.append((feature.name, other.name))
+    if len(equal) == 1:
+        name, other = equal[0]
+        yield Note(name, "equal", f"column {name!r} is equal to {other!r} in every row, so that it adds no test")
+    elif equal:
+        pairs = ", ".join(f"{name!r} to {other!r}" for name, other in equal[:3]) + (", …" if len(equal) > 3 else "")
+        yield Note("", "equal", f"{len(equal)} columns are equal to one before them and add no test: {pairs}")
 
 
 def _codes(dataset: Dataset) -> Iterator[Note]:
@@ -278,7 +359,7 @@ def _most(levels, looks) -> bool:
 
 
 def _reads_otherwise(levels) -> bool:
-    times = _most(levels, DATE.fullmatch) or _most(levels, DURATION.fullmatch)
+    times = any(_most(levels, form.fullmatch) for form in (DATE, TIME, DURATION))
     return times or _are_measures(levels) or bool(words_among_numbers(levels))
 
 
@@ -326,7 +407,7 @@ def _telling(dataset: Dataset) -> Iterator[Note]:
             feature.name,
             "leak",
             f"column {feature.name!r} alone determines the class {dataset.target!r}; if it is known only after the "
-            "class, leave it out with --aside",
+            "class, leave it out with --ignore",
         )
 
 
@@ -386,5 +467,18 @@ def _columns(dataset: Dataset) -> Iterator[tuple[Feature, np.ndarray]]:
         yield feature, dataset.X[:, at]
 
 
-REMARKS = (_header, _index, _many_numbers, _identifiers, _codes, _merged, _levels, _constants, _telling, _rare_classes)
+REMARKS = (
+    _header,
+    _index,
+    _many_numbers,
+    _identifiers,
+    _codes,
+    _merged,
+    _levels,
+    _numbers_for_missing,
+    _constants,
+    _equal_columns,
+    _telling,
+    _rare_classes,
+)
 OF_CLASSES = (_many_numbers, _telling, _rare_classes)  # that count the rows of classes

@@ -2,6 +2,7 @@
 
 import codecs
 import gzip
+import shlex
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import IO
 
 from odtc.base.compression.unpack import TooLargeError, most_unpacked
 from odtc.errors import DataError
+
+WINDOWS = "CP1252"  # text without a mark that is no UTF-8 is most often this one, of which Latin-1 is nearly a part
 
 
 def text_pieces(path, size: int) -> Iterator[bytes]:
@@ -48,7 +51,7 @@ def text_pieces(path, size: int) -> Iterator[bytes]:
                 return
 
 
-def _opened(path: Path, packed: int) -> IO[bytes]:
+def _opened(path: Path, packed: int | bool) -> IO[bytes]:
     return gzip.open(path, "rb") if packed else path.open("rb")
 
 
@@ -64,6 +67,37 @@ def _lines_before(path: Path, packed: int, place: int) -> int:
 def not_utf8(path, byte: int, line: int, place: int) -> DataError:
     """The error of a byte that is no UTF-8; `place` counts the bytes before it."""
     return DataError(
-        f"expected UTF-8 text in {str(path)!r}, got the byte 0x{byte:02x} in line {line}, "
-        f"byte {place + 1} of the file; save it as UTF-8"
+        f"expected UTF-8 text in {str(path)!r}, got the byte 0x{byte:02x} in line {line}, byte {place + 1} of the "
+        f"file; {save_as_utf8(path)}"
     )
+
+
+def save_as_utf8(path) -> str:
+    """What to do with a file of text in another encoding, in words: a command that writes it anew.
+
+    Parameters
+    ----------
+    path : path, of a text file, plain or .gz
+
+    Returns
+    -------
+    str
+    """
+    name, packed = shlex.quote(str(path)), str(path).lower().endswith(".gz")
+    encoding = _guessed(Path(path), packed)
+    convert = f"gzip -dc {name} | iconv -f {encoding} -t UTF-8" if packed else f"iconv -f {encoding} -t UTF-8 {name}"
+    suffix = Path(str(path)[:-3] if packed else path).suffix
+    said = "text of Windows or Latin-1" if encoding == WINDOWS else "UTF-16"
+    return f"save it as UTF-8 (`{convert} > NEW{suffix}`, if it is {said})"
+
+
+def _guessed(path: Path, packed: bool) -> str:
+    """The encoding that text which is no UTF-8 seems to have, by its first bytes."""
+    with _opened(path, packed) as stream:
+        head = stream.read(4096)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "UTF-16"
+    first, second = head[::2].count(0), head[1::2].count(0)
+    if not first and not second:
+        return WINDOWS
+    return "UTF-16BE" if first > second else "UTF-16LE"

@@ -51,6 +51,13 @@ def test_an_ordinary_table_has_no_remark():
         ("date", [f"2024-{at % 12 + 1:02}-03" for at in range(N)]),
         ("date", [f"{at % 28 + 1}.3.2024" for at in range(N)]),
         ("date", [f"{at % 28 + 1} March 2024" for at in range(N)]),
+        ("date", [f"{at % 24}:{at % 60:02}" for at in range(N)]),
+        ("date", [f"{at % 12 + 1}:{at % 60:02}:07 PM" for at in range(N)]),
+        ("missing mark", [-999 if at % 9 == 0 else 100 * (at % 7) for at in range(N)]),
+        ("missing mark", [9999.0 if at % 9 == 0 else 18.5 + at % 7 for at in range(N)]),
+        ("missing mark", [-9 if at % 9 == 0 else at % 7 for at in range(N)]),
+        ("equal", table()["size"]),
+        ("equal", table()["shape"]),
         ("number", [f"${at % 9},000.50" for at in range(N)]),
         ("number", [f"{at % 9} kg" for at in range(N)]),
         ("number", [f"{97.35 * at:,.2f}" for at in range(N)]),  # 973.50 beside 1,070.85
@@ -73,6 +80,53 @@ def test_an_ordinary_table_has_no_remark():
 )
 def test_a_column_is_remarked_on(kind, cells):
     assert kinds(odd=cells) == {("odd", kind)}
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [-999 if at == 5 else at % 7 for at in range(N)],  # once
+        [-9 if at % 9 == 0 else at % 7 - 3 for at in range(N)],  # below others that are negative, too
+        [99 if at % 9 == 0 else 10 * (at % 7) for at in range(N)],  # near the others
+        [9 if at % 9 == 0 else at % 3 for at in range(N)],
+        [999 if at % 9 == 0 else at % 2 for at in range(N)],  # of two other numbers nothing is far
+        [998 if at % 9 == 0 else at % 7 for at in range(N)],
+    ],
+)
+def test_numbers_that_may_be_meant_are_no_remark(cells):
+    assert kinds(odd=cells) == set()
+
+
+def test_a_remark_on_many_columns_is_one():
+    columns = {f"c{k}": [f"{at % 9},{k}" for at in range(N)] for k in range(4)}
+    (note,) = notes_on(from_frame(pl.DataFrame(table(**columns)), "table"))
+    assert (note.column, note.kind) == ("", "number")
+    assert note.text.startswith("4 columns look like numbers") and note.text.endswith(": 'c0', 'c1', 'c2', 'c3'")
+    del columns["c3"]
+    assert kinds(**columns) == {(name, "number") for name in columns}
+
+
+def test_dates_whose_order_is_given_are_no_remark_and_others_say_how(tmp_path):
+    cells = [f"2024-{at % 12 + 1:02}-03" for at in range(N)]
+    frame = pl.DataFrame(table(day=cells))
+    (note,) = notes_on(from_frame(frame, "table"))
+    assert "20240103" in note.text and "--ordered" in note.text
+    assert notes_on(from_frame(frame, "table", ReadingSpec(ordered=("day",)))) == []
+    (other,) = notes_on(from_frame(pl.DataFrame(table(day=[f"{at % 28 + 1}.3.2024" for at in range(N)])), "table"))
+    assert "--ordered" not in other.text  # 10.3. would come before 2.3.
+
+
+def test_inspect_says_why_a_column_has_no_test():
+    names = [f"p{at:02}" for at in range(N)]
+    columns = table(twin=table()["size"], one=[1] * N, name=names)
+    found = inspect_data(pl.DataFrame(columns))
+    why = {note.kind: note for note in found.notes}
+    unasked = {column.name for column in found.columns if column.tests == 0}
+    assert {"one", "twin"} <= unasked
+    assert why["constant"].column == "one" and why["equal"].column == "twin"
+    pairs = pl.DataFrame({"a": [0, 1] * 20, "b": ["u", "v"] * 20, "size": table()["size"], "y": table()["y"]})
+    (note,) = [note for note in inspect_data(pairs).notes if note.kind == "no test"]
+    assert note.column == "b" and "parts the rows as one of another column does" in note.text
 
 
 def test_columns_that_are_constant_are_one_remark():

@@ -4,6 +4,9 @@ import csv
 import datetime
 import gzip
 import hashlib
+import re
+import shutil
+import subprocess
 
 import numpy as np
 import polars as pl
@@ -109,6 +112,20 @@ def test_utf_16_without_a_mark_is_named(tmp_path):
     (tmp_path / "d.csv").write_bytes("a,y\n1,p\n2,q\n".encode("utf-16-le"))
     with pytest.raises(DataError, match="bytes of zero in its header, as UTF-16 has; save it as UTF-8"):
         read(tmp_path / "d.csv")
+
+
+@pytest.mark.skipif(shutil.which("iconv") is None, reason="iconv is not on this machine")
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["a table.csv", "a table.csv.gz"])
+def test_the_command_in_the_message_makes_a_file_that_can_be_read(tmp_path, name, encoding):
+    plain, packed = "größe,y\n1,p\n2,q\n", name.endswith(".gz")
+    written_as = plain.encode(encoding)
+    (tmp_path / name).write_bytes(gzip.compress(written_as) if packed else written_as)
+    with pytest.raises(DataError, match="save it as UTF-8") as told:
+        read(tmp_path / name)
+    command = re.search("`(.*)`", str(told.value))[1]
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    assert (tmp_path / "NEW.csv").read_text(encoding="utf-8-sig") == plain
 
 
 def test_quoted_cells_may_hold_commas_quotes_and_lines(tmp_path):

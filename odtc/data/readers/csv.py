@@ -13,7 +13,7 @@ import polars as pl
 
 from odtc.base.system import STDERR
 from odtc.data.reading import check_names, read_text
-from odtc.data.text_pieces import text_pieces
+from odtc.data.text_pieces import save_as_utf8, text_pieces
 from odtc.errors import DataError
 
 HEADER = 1 << 16  # bytes in which the header of a file ends that is read in parts
@@ -221,7 +221,8 @@ def _frame(names: list[str], rows: list[list[str]]) -> pl.DataFrame:
 def _names(path, header: list[str]) -> list[str]:
     if any("\0" in name for name in header):
         raise DataError(
-            f"expected UTF-8 text in {str(path)!r}, got bytes of zero in its header, as UTF-16 has; save it as UTF-8"
+            f"expected UTF-8 text in {str(path)!r}, got bytes of zero in its header, as UTF-16 has; "
+            f"{save_as_utf8(path)}"
         )
     names = [name.strip() for name in header]
     check_names(names, repr(str(path)))
