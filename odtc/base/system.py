@@ -10,6 +10,7 @@ only what both systems have.
 import _thread
 import contextlib
 import errno
+import mmap
 import os
 import shutil
 import signal
@@ -26,6 +27,7 @@ WINDOWS = sys.platform == "win32"
 FOLDER = "odtc-run-"  # what the temporary folder of a run begins with
 FRESH = 2.0  # seconds in which a file may not yet be held by the process that makes it
 PROGRAMS = {b"\x7fELF", *(bytes.fromhex(sign) for sign in ("feedface feedfacf cefaedfe cffaedfe cafebabe".split()))}
+LARGE_PAGE = 1 << 21  # bytes
 LOCK = ".lock"  # the file in it that its process holds
 # Waits until the process that holds its input is gone; then ends the group, and on Linux all whose environment holds
 # the mark that it was told, and removes the folder.
@@ -273,6 +275,20 @@ def past_the_cache(handle: int, direct: bool) -> bool:
     except OSError:  # a file system that has no such writes
         return False
     return direct
+
+
+def memory_in_large_pages(size: int) -> memoryview:
+    """Memory for writes past the cache, which begins where a page of 2 MiB does, in such pages if the system has them
+    (Linux): each write has the system look up the pages that it takes from, and a disk is given few long pieces."""
+    if not hasattr(mmap, "MADV_HUGEPAGE"):
+        return memoryview(mmap.mmap(-1, size))
+    held = mmap.mmap(-1, size + LARGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with contextlib.suppress(OSError):  # a system without such pages
+        held.madvise(mmap.MADV_HUGEPAGE)
+    import ctypes
+
+    skipped = -ctypes.addressof(ctypes.c_char.from_buffer(held)) % LARGE_PAGE
+    return memoryview(held)[skipped : skipped + size]
 
 
 def left_behind(path: Path) -> bool:

@@ -28,8 +28,8 @@ class DirectFile(Closed):
 
     def __init__(self, stream: BinaryIO) -> None:
         self._handle = stream.fileno()
-        self._filling = mmap.mmap(-1, PIECE)  # memory that begins where a block does
-        self._spare: mmap.mmap | None = None
+        self._filling = memoryview(mmap.mmap(-1, PIECE))
+        self._spare: memoryview | None = None
         self._filled, self._written = 0, 0
         self._waiting: Future[None] | None = None
         self._pool: ThreadPoolExecutor | None = None
@@ -54,7 +54,7 @@ class DirectFile(Closed):
         try:
             self._wait()
             self._turn(False)
-            self._put(memoryview(self._filling)[: self._filled])
+            self._put(self._filling[: self._filled])
             self._filled = 0
         finally:
             self._end()
@@ -63,15 +63,18 @@ class DirectFile(Closed):
         """Hands the full piece to the thread, and takes the other one to be filled."""
         full, size = self._filling, self._filled
         self._wait()
-        self._filling, self._filled = self._spare or mmap.mmap(-1, PIECE), 0
-        self._spare = full
+        self._filled = 0
         if self._written < LARGE:
-            self._put(memoryview(full)[:size])
+            self._put(full[:size])
             return
+        # Memory in large pages is taken in place of the first piece: a small file would pay for all of it.
+        self._filling = self._spare or system.memory_in_large_pages(PIECE)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1)
             self._turn(True)
-        self._waiting = self._pool.submit(self._judged, memoryview(full)[:size])
+        else:
+            self._spare = full
+        self._waiting = self._pool.submit(self._judged, full[:size])
 
     def _wait(self) -> None:
         waiting, self._waiting = self._waiting, None

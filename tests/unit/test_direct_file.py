@@ -1,6 +1,7 @@
 """A large file has the bytes that were written to it, whichever way the system takes them."""
 
 import errno
+import mmap
 import os
 import threading
 
@@ -55,6 +56,29 @@ def test_a_file_system_that_refuses_is_written_through_the_cache(small, tmp_path
     data = bytes(range(256)) * 120
     assert write(tmp_path / "file", data) == data
     assert turned == [True, False]
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="no large pages of the system's")
+def test_pieces_past_the_cache_begin_where_a_large_page_does(small, tmp_path):
+    plain, places = os.write, []
+
+    def seen(handle, data):
+        places.append(np.frombuffer(data, np.uint8).ctypes.data)
+        return plain(handle, data)
+
+    small.setattr(os, "write", seen)
+    small.setattr(system, "past_the_cache", lambda handle, direct: direct)
+    data = bytes(range(256)) * 16 * 9
+    assert write(tmp_path / "file", data) == data
+    # Two pieces through the cache, and the third, were filled before the file was known to be large.
+    assert len(places) == 9 and [place % (1 << 21) for place in places[3:]] == [0] * 6
+
+
+def test_without_large_pages_memory_is_as_ever(monkeypatch):
+    monkeypatch.delattr(mmap, "MADV_HUGEPAGE", raising=False)
+    held = system.memory_in_large_pages(PIECE)
+    held[:] = bytes(range(256)) * 16
+    assert bytes(held) == bytes(range(256)) * 16
 
 
 def test_a_part_of_a_piece_is_followed_by_the_rest(small, tmp_path):
