@@ -5,6 +5,8 @@
 regression-ROWS   18 columns of numbers, y = 3 sin x0 + 2 max(x1, 0) x2 + x3² + noise; depth 2, all thresholds
 wide-COLUMNS      2,000 rows of scikit-learn's make_classification, two classes, 15 of 100 labels by lot; depth 3
 kept-COLUMNS      the same with recall[b] >= 0.75 and leaf_rows >= 20
+keptrows-ROWS     12 columns of that kind, with the same constraints; depth 3
+deeprows-ROWS     the same at depth 4
 
 With --beside each cell is run by the checkout in that folder, too, right after.
 """
@@ -26,16 +28,21 @@ from sklearn.datasets import make_classification
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path(".venv/made-tables").resolve()
 CELLS = "regression-1000,regression-5000,regression-20000,regression-50000,wide-200,kept-200"
+KEPT = ["--constraint", "recall[b] >= 0.75", "--constraint", "leaf_rows >= 20"]
 WORDS = {
     "regression": ["--depth", "2", "--task", "regression"],
     "wide": ["--depth", "3"],
-    "kept": ["--depth", "3", "--constraint", "recall[b] >= 0.75", "--constraint", "leaf_rows >= 20"],
+    "kept": ["--depth", "3", *KEPT],
+    "keptrows": ["--depth", "3", *KEPT],
+    "deeprows": ["--depth", "4", *KEPT],
 }
+FILES = {"kept": "wide", "deeprows": "keptrows"}  # rules whose tables are those of others
 
 
 def table(rule: str, size: int) -> Path:
     """The CSV file of a cell, written when it is first asked for."""
-    path = FOLDER / f"{'wide' if rule == 'kept' else rule}-{size}.csv"
+    rule = FILES.get(rule, rule)
+    path = FOLDER / f"{rule}-{size}.csv"
     if not path.is_file():
         FOLDER.mkdir(parents=True, exist_ok=True)
         random = np.random.default_rng(size)
@@ -45,7 +52,8 @@ def table(rule: str, size: int) -> Path:
             y = (y + 1.5 * random.normal(size=size)).round(4)
         else:
             drawn = {"n_informative": 8, "n_redundant": 4, "n_clusters_per_class": 3, "flip_y": 0.15, "class_sep": 0.6}
-            X, label = make_classification(2000, size, random_state=0, **drawn)
+            shape = (size, 12) if rule == "keptrows" else (2000, size)
+            X, label = make_classification(*shape, random_state=0, **drawn)
             X, y = X.round(6), np.array(["a", "b"])[label]
         columns = {f"x{number}": column for number, column in enumerate(X.T)}
         pl.DataFrame({**columns, "y": y}).write_csv(path)

@@ -12,11 +12,12 @@ from odtc.algorithms.constrained.all_thresholds import CoarseSearch
 from odtc.algorithms.constrained.constrained_problem import codes_of, ones_of
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.first_trees import first_tree
+from odtc.base import deadline
 from odtc.data import encoding
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.ranked_answers import RankedAnswers
 from odtc.formulations.dpflow import constrained
-from odtc.formulations.dpflow.floors.priced import priced_bound
+from odtc.formulations.dpflow.floors.priced import BoundByBins, priced_bound
 from odtc.formulations.dpflow.floors.priced_trees import priced_tree
 from odtc.problem.constraints import search_terms
 from odtc.problem.constraints.constraint import broken
@@ -82,7 +83,8 @@ def test_the_best_tree_by_ranks_is_that_of_the_dense_table(depth, constraints, m
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=8)
 def test_no_tree_is_below_a_bound_with_prices(depth, seed):
-    """Random multipliers of random sums, weights and prices of branch nodes, against the proved optimum."""
+    """Random multipliers of random sums, weights and prices of branch nodes, against the proved optimum; at depth 3
+    also over bins of each column."""
     rng = np.random.default_rng(seed)
     rows, K = int(rng.integers(8, 30)), int(rng.integers(2, 4))
     data = Dataset(
@@ -105,6 +107,10 @@ def test_no_tree_is_below_a_bound_with_prices(depth, seed):
     posed = constrained.Posed(problem).problem
     multipliers = rng.exponential(1, posed.arrays.n_constraints) * rng.choice([0, 0.1, 1, 10])
     heap, floor = priced_bound(posed, multipliers)
+    floors = [floor]
+    if depth > 2:
+        with deadline.within(60):
+            floors.append(BoundByBins(posed, multipliers).run(floors.append, np.inf))
     met = priced_tree(posed, multipliers, 1)
     exact = problem.module.search(problem, None, lambda *told: None)
     assert exact.proved
@@ -112,7 +118,7 @@ def test_no_tree_is_below_a_bound_with_prices(depth, seed):
         assert tree is None or not broken(problem, tree)
     assert met is None or problem.module.objective(problem, met) >= exact.bound - 1e-9
     if not exact.infeasible:
-        assert floor <= exact.bound + 1e-9
+        assert max(floors) <= exact.bound + 1e-9
         assert heap is None or problem.module.objective(problem, heap) >= exact.bound - 1e-9
     assert not exact.infeasible or (heap is None and met is None)
 
@@ -141,14 +147,37 @@ def test_a_bound_with_prices_is_near_the_optimum():
     assert free < priced <= data.module.search(data, None, lambda *told: None).bound
 
 
+def test_bins_at_the_prices_of_few_tests_bound_more_than_no_prices():
+    """What a limit leaves over many thresholds was the bound of the free optimum, far below under a recall."""
+    data = table()
+    rows = Dataset(
+        "rows",
+        data[["a", "b", "c"]].to_numpy(float),
+        (data.y == "yes").to_numpy(np.int32),
+        tuple(Feature(name, "numeric") for name in "abc"),
+        ("no", "yes"),
+        np.ones(len(data)),
+    )
+    problem = pipeline.pose(rows, "dpflow", 3, constraints=("recall[yes] >= 0.98",), fitting=True)
+    posed = constrained.Posed(problem).problem
+    found = first_tree(posed.arrays, CoarseSearch(posed.arrays, posed.scale).tests, lambda: False, True)
+    told = []
+    with deadline.within(60):
+        free, priced = (BoundByBins(posed, by * found.multipliers).run(told.append, np.inf) for by in (0, 1))
+    optimum = problem.module.search(problem, None, lambda *told: None).bound
+    assert 0 < free < priced <= optimum
+    assert max(told) == priced
+
+
 def test_a_limit_leaves_a_bound_and_words_of_what_would_end_it(monkeypatch):
-    """Over tests in bins as well: the bound of the search without the constraints, and fewer bins than there are."""
+    """Over tests in bins as well: a bound no lower than that of the search without the constraints, and fewer bins than
+    there are."""
     monkeypatch.setattr(constrained, "MOST_TIMED", 0.0)
     monkeypatch.setattr(ConstrainedSearch, "run", lambda self, exactly=True: self.found)
     asked = {"target": "y", "aside": ["group"], "depth": 3, "encoding": "auto:bins=8"}
     free = odtc.fit(table(), **asked).facts["objective"]
     found = odtc.fit(table(), **asked, constraints=["recall[yes] >= 0.99"], time_limit=20)
-    assert found.facts["bound"] == free and found.facts["termination"] != "optimal"
+    assert free <= found.facts["bound"] and found.facts["termination"] != "optimal"
     assert "auto:bins=4" in found.decoded.solution.message
 
 

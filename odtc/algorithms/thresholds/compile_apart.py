@@ -19,6 +19,7 @@ from odtc.base import compiled_loops, system
 
 MOMENTS, MEDIANS = "moments", "medians"  # the names of the kernels of odtc.algorithms.moments
 SUBTREES = "subtrees"  # of the kernel of odtc.algorithms.constrained
+BINS = "bins"  # of the kernel of odtc.algorithms.thresholds.bin_bound
 LOCK = "compiling.lock"  # beside what is compiled; held by the process that compiles
 ENDED = 5.0  # seconds that the process has to end in
 ALONE = 120.0  # seconds that it goes on once the process that has started it has ended
@@ -83,6 +84,7 @@ def _compile(name: str) -> None:
     from odtc.algorithms.constrained import threshold_kernel
     from odtc.algorithms.moments import laws, medians
     from odtc.algorithms.moments import search as moments
+    from odtc.algorithms.thresholds import bin_bound
     from odtc.algorithms.thresholds.rank_search import RankSearch
     from odtc.algorithms.thresholds.ranks import rank_rows
 
@@ -104,6 +106,10 @@ def _compile(name: str) -> None:
             codes, rows, numbers, rows, numbers[:2], numbers[:2], both, np.arange(2), one, one[None], *written
         )
         return
+    if name == BINS:
+        ranked = rank_rows(random.integers(0, 40, (200, 3)), np.eye(2)[random.integers(0, 2, 200)])
+        bin_bound.BinBound(ranked, 3, lambda: None).raise_in(lambda: 0.1, 200)
+        return
     rank = random.integers(0, 40 if name == "depth_two" else 2, (200, 8))
     search = RankSearch(rank_rows(rank, np.eye(2)[random.integers(0, 2, 200)]))
     search.dive(4)
@@ -114,9 +120,14 @@ def _place(name: str) -> Path:
     """The folder in which the kernels stay."""
     from odtc.algorithms.constrained import threshold_kernel  # they use this module
     from odtc.algorithms.moments import kernels, medians
-    from odtc.algorithms.thresholds import compiled
+    from odtc.algorithms.thresholds import bin_bound, compiled
 
-    loops = {MOMENTS: kernels.compiled, MEDIANS: medians.compiled, SUBTREES: threshold_kernel.compiled}
+    loops = {
+        MOMENTS: kernels.compiled,
+        MEDIANS: medians.compiled,
+        SUBTREES: threshold_kernel.compiled,
+        BINS: bin_bound.compiled,
+    }
     folder = compiled_loops.place(loops[name]()) if name in loops else compiled.place(name)
     assert folder is not None
     return folder

@@ -209,14 +209,15 @@ def _search_constrained(problem: Problem, start: HeapTree | None, progress, floo
 
     def tell(bound: float) -> None:
         paid = None if start is None else constrained.paid_by(problem, start)
-        progress(max(floor, bound), paid, "a bound without the constraints")
+        progress(max(floor, bound), paid, "a bound of all trees")
 
     start = constrained.at_once(problem, start)
     start, multipliers = constrained.first(problem, start)
     if constrained.needs_floor(problem):
         part = FREE[problem.topology.depth <= constrained.SOON]
         with deadline.within(deadline.time_share(FREE_MOST, part)):
-            heap, below = constrained.floor_of(problem, multipliers, tell)
+            paid = np.inf if start is None else constrained.paid_by(problem, start)
+            heap, below = constrained.floor_of(problem, multipliers, tell, paid)
         start, floor = constrained.cheaper(problem, heap, start), max(floor, below)
     found = constrained.search(problem, start, progress, floor)
     start = found.heap

@@ -22,7 +22,7 @@ from odtc.algorithms.constrained.targets.frontier_search import FrontierSearch
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.formulations.dpflow import threshold_search
-from odtc.formulations.dpflow.floors.priced import priced_bound
+from odtc.formulations.dpflow.floors.priced import BoundByBins, priced_bound
 from odtc.formulations.dpflow.floors.priced_trees import priced_tree
 from odtc.formulations.dpflow.floors.pruned_trees import pruned_tree
 from odtc.formulations.dpflow.searched import Searched
@@ -35,6 +35,7 @@ from odtc.trees.heap_tree import HeapTree
 MOST_BEFORE = 2e10  # sums of one pass over all roots before a model: some seconds
 FIRST = 0.4  # of the time that is left, for a tree over a few tests of each column
 PRICED = 0.4  # of the time that is then left, for trees over a few cuts of each column whose uses have a price
+BY_BINS = 0.7  # of the time for a bound, for that by few cuts of each column at good multipliers
 SOON = 2  # levels of a tree up to which a search without the constraints soon ends
 LOW = 0.05  # of the time that is left, for the trees of a depth below DEEP over very many tests
 IMPROVED = 0.15  # of the time that is left, for subtrees of such a tree
@@ -51,6 +52,7 @@ class Posed:
         self.problem: SearchProblem | None = None
         self.search: Engine | None = None
         self.free: threshold_search.BoundSearch | None = None  # without the constraints
+        self.by_bins: BoundByBins | None = None  # at prices of the constraints
         self._shallower: dict[int, Engine] = {}
         try:
             self.problem = posed = search_problem(problem)
@@ -150,23 +152,33 @@ def paid_by(problem: Problem, heap: HeapTree) -> float:
 
 
 def floor_of(
-    problem: Problem, multipliers: np.ndarray | None, tell: Callable[[float], None] = lambda bound: None
+    problem: Problem,
+    multipliers: np.ndarray | None,
+    tell: Callable[[float], None] = lambda bound: None,
+    upper: float = np.inf,
 ) -> tuple[HeapTree | None, float]:
     """(a tree to start from, what no tree costs less than) by searches without the constraints, until the deadline of
     this context. One leaves them out but for the rows of leaves; the other, with the multipliers of a search over few
     tests, prices their sums. The latter's bound is higher once it has ended, which depth 2 soon has, and lower before:
-    what the sums allow is taken off. `tell` is called with bounds as they rise."""
+    what the sums allow is taken off. With a limit of time few cuts of each column give a bound at these prices before.
+    `tell` is called with bounds as they rise; `upper` is the objective of a tree that is known."""
     posed = problem.derived(Posed).problem
     priced = multipliers is not None and multipliers.any()
     if priced and posed.arrays.depth <= SOON:
         return priced_bound(posed, multipliers)
+    by_bins = 0.0
+    large = problem.encoded.n_rows * len(problem.encoded.features) > threshold_search.LARGE
+    if multipliers is not None and (priced or large) and deadline.seconds_left() is not None and posed.arrays.depth > 2:
+        with deadline.within(deadline.time_share(np.inf, BY_BINS)):
+            problem.derived(Posed).by_bins = found = BoundByBins(posed, multipliers)
+            by_bins = found.run(tell, upper)
     searching = free_search(problem)
     if searching is None:
-        return None, 0.0
-    found = searching.run(lambda bound, *_: tell(bound))
+        return None, by_bins
+    found = searching.run(lambda bound, *_: tell(max(bound, by_bins)))
     if found.interrupted:
         deadline.end_soon()  # what comes next has a moment
-    heap, floor = None if found.heap is None else mended(problem, found.heap), found.bound
+    heap, floor = None if found.heap is None else mended(problem, found.heap), max(found.bound, by_bins)
     if priced and found.heap is not None and floor >= paid_by(searching.problem, found.heap) - posed.unit / 2:
         other, below = priced_bound(posed, multipliers)
         heap, floor = cheaper(problem, other, heap), max(floor, below)
@@ -184,12 +196,18 @@ def free_search(problem: Problem) -> threshold_search.BoundSearch | None:
 
 
 def raised(problem: Problem, found: Searched, tell: Callable[[float], None] = lambda bound: None) -> Searched:
-    """What a search has found, which ended without a proof, with the bound that the rest of the time shows: the search
-    without the constraints goes on."""
-    searching = problem.derived(Posed).free
-    if found.proved or found.infeasible or found.interrupted or searching is None or not searching.goes_on:
+    """What a search has found, which ended without a proof, with the bound that the rest of the time shows: that of the
+    prices of the constraints, or without them, goes on, whichever is the higher one."""
+    searching, priced = problem.derived(Posed).free, problem.derived(Posed).by_bins
+    if found.proved or found.infeasible or found.interrupted or deadline.seconds_left() is None or deadline.is_over():
         return found
-    if deadline.seconds_left() is None or deadline.is_over():
+    if priced is not None and priced.floor >= found.bound and found.heap is not None:
+        paid = paid_by(problem, found.heap)
+        bound = priced.run(tell, paid)
+        if bound >= paid:  # the search says so itself, with its certificate
+            return search(problem, found.heap, floor=bound)
+        return replace(found, bound=max(found.bound, bound), interrupted=deadline.is_interrupted())
+    if searching is None or not searching.goes_on:
         return found
     free = searching.run(lambda bound, *_: tell(bound))
     heap = cheaper(problem, None if free.heap is None else mended(problem, free.heap), found.heap)
@@ -244,7 +262,10 @@ def search(
         found = engine.found
     phases = ""
     if by_some_tests(problem):
-        some = "some tests of each column were searched, and the bound is that of a search without the constraints"
+        some = (
+            "some tests of each column were searched; the bound is of all tests, with a price on what the constraints "
+        )
+        some += "limit, or without these"
         phases = "; ".join([*before[-1:], some])
     elif isinstance(engine, ConstrainedSearch):
         cases = f"{found.open_cases:,} of {found.n_cases:,} cases (a root with a set of columns) are open"

@@ -11,12 +11,16 @@ is there long before a search of all cases (odtc.algorithms.constrained) has loo
 the search rounds them, all that rounding can amount to is taken off.
 """
 
+import time
+from collections.abc import Callable
+
 import numpy as np
 
 from odtc.algorithms.constrained.all_thresholds import named, only
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, fixed_point
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.threshold_sides import weighed
+from odtc.algorithms.thresholds.bin_bound import BinBound
 from odtc.algorithms.thresholds.early_bound import EarlyBound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import RankedRows
@@ -25,6 +29,97 @@ from odtc.formulations.dpflow.threshold_search import LOADED, RATE, SOON
 from odtc.formulations.shared.ranked_tests import RankedTests
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
+
+A_MOMENT = 0.04  # of the time, for the bound of one choice of multipliers
+WORSE = 2  # choices in a row that show less end the choosing
+SMALLEST = 2.0**-7  # times the multipliers that are given
+
+
+class Priced:
+    """The problem of costs at some multipliers.
+
+    Parameters
+    ----------
+    posed : SearchProblem
+    multipliers : float64 (constraints,)
+        Of each sum, in costs for one use; any that are not negative give a bound, good ones a high one.
+    """
+
+    def __init__(self, posed: SearchProblem, multipliers: np.ndarray):
+        arrays = self.arrays = posed.arrays
+        self.posed, (self.scale, largest) = posed, fixed_point(arrays)
+        m = np.clip(np.rint(multipliers * self.scale), 0, largest).astype(np.int64)
+        weight, price = weighed(arrays, self.scale, m)
+        self.tests = RankedTests(posed.encoded, max(0.0, price), 1, weight)
+        self._beside = _of_nodes(arrays, m, price) - float(m @ arrays.bound) - _rounded(self.tests.ranked, weight)
+
+    def floor(self, lower: int) -> float:
+        """What no objective under the constraints is below, if no tree costs less than `lower` in units of a search."""
+        value = self.tests.ranked.cost(lower) + self._beside
+        return max(0.0, float(np.ceil(value / self.scale - 1e-9))) * self.posed.unit
+
+
+class BoundByBins:
+    """An objective that none is below, by few cuts of each column (odtc.algorithms.thresholds.bin_bound) at some
+    multipliers; it goes on where its time ended.
+
+    Parameters
+    ----------
+    posed : SearchProblem
+        Of depth 3 or more.
+    multipliers : float64 (constraints,)
+        As of Priced.
+
+    Attributes
+    ----------
+    floor : float
+    """
+
+    def __init__(self, posed: SearchProblem, multipliers: np.ndarray):
+        self.floor, self._posed, self._multipliers = 0.0, posed, multipliers
+        self._made: tuple[Priced, BinBound] | None = None
+
+    def run(self, tell: Callable[[float], None], upper: float) -> float:
+        """The bound, raised until the deadline of this context.
+
+        Parameters
+        ----------
+        tell : callable
+            Called with the bounds as they rise.
+        upper : float
+            The objective of a tree that keeps the constraints: no more is sought.
+        """
+        with deadline.cut_short():
+            if self._made is None:
+                self._made = self._at_the_best_prices(tell)
+            self._raise(*self._made, tell, upper, lambda: deadline.time_share(np.inf))
+        return self.floor
+
+    def _at_the_best_prices(self, tell) -> tuple[Priced, BinBound]:
+        """The multipliers, or all of them halved, and so on: of those the ones that show the most in a moment each. A
+        search over few tests in which nothing keeps the constraints has raised them as far as it goes."""
+        best, most, worse, factor = None, -1.0, 0, 1.0
+        while worse < WORSE and factor >= SMALLEST:
+            priced = Priced(self._posed, factor * self._multipliers)
+            bins = BinBound(priced.tests.ranked, self._posed.arrays.depth, deadline.check)
+            end = time.monotonic() + deadline.time_share(np.inf, A_MOMENT)
+            self._raise(priced, bins, tell, np.inf, lambda end=end: max(0.0, end - time.monotonic()))
+            if (found := priced.floor(bins.lower)) > most:
+                best, most, worse = (priced, bins), found, 0
+            else:
+                worse += 1
+            factor /= 2
+        return best
+
+    def _raise(self, priced: Priced, bins: BinBound, tell, upper: float, left: Callable[[], float]) -> None:
+        def seconds() -> float:
+            if (floor := priced.floor(bins.lower)) > self.floor:
+                self.floor = floor
+                tell(floor)
+            return left() if self.floor < upper else 0.0
+
+        bins.raise_in(seconds, NONE)
+        seconds()
 
 
 def priced_bound(posed: SearchProblem, multipliers: np.ndarray) -> tuple[HeapTree | None, float]:
@@ -43,11 +138,8 @@ def priced_bound(posed: SearchProblem, multipliers: np.ndarray) -> tuple[HeapTre
         constraints.
     floor : float
     """
-    arrays, problem = posed.arrays, posed.problem
-    scale, largest = fixed_point(arrays)
-    m = np.clip(np.rint(multipliers * scale), 0, largest).astype(np.int64)
-    weight, price = weighed(arrays, scale, m)
-    tests = RankedTests(posed.encoded, max(0.0, price), 1, weight)
+    arrays, priced = posed.arrays, Priced(posed, multipliers)
+    tests = priced.tests
     search = RankSearch(tests.ranked, deadline.check)
     with deadline.cut_short():
         if deadline.time_share(np.inf) > LOADED:
@@ -59,10 +151,8 @@ def priced_bound(posed: SearchProblem, multipliers: np.ndarray) -> tuple[HeapTre
         if arrays.depth > 1:
             early.raise_all(True)
         search.solve(arrays.depth)
-    value = tests.ranked.cost(search.lower(arrays.depth)) - _rounded(tests.ranked, weight)
-    value += _of_nodes(arrays, m, price) - float(m @ arrays.bound)
-    heap = tests.test_heap(search.tree(arrays.depth), problem.topology)
-    return _labelled(posed, heap), max(0.0, float(np.ceil(value / scale - 1e-9))) * posed.unit
+    heap = tests.test_heap(search.tree(arrays.depth), posed.problem.topology)
+    return _labelled(posed, heap), priced.floor(search.lower(arrays.depth))
 
 
 def _rounded(ranked: RankedRows, weight: np.ndarray) -> float:

@@ -1,0 +1,249 @@
+"""A bound of all trees by few cuts of each column: what lies in the bin of a cut counts nowhere.
+
+Every column is parted into bins of neighbouring ranks. A cut within a bin sends the bins before it left and those
+behind it right; what it does with the entries of its own bin is left open: they are left out on both sides. Costs grow
+with the entries, so with V_h(S) the least cost of a tree of height h on the entries S
+
+    R_0(S) = leaf(S)
+    R_h(S) = min(leaf(S), price + min over columns c, bins b of R_{h-1}(S before b) + R_{h-1}(S behind b))
+
+is at most V_h(S): the first cut of the best tree lies in a bin b, and each of its sides holds all that is before b, or
+behind it. A bin of one rank is parted by no cut; those between two of them are exact.
+
+The last two levels are one table of sums for each pair of columns (bins_of_pairs), so that all trees of height 3 over
+B bins of C columns take 2 B C of these. Bins of each level are halved in turn, as long as the time goes, and the bound
+does not fall: with as many bins as ranks it is the least cost itself.
+"""
+
+import time
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from odtc.algorithms.thresholds import bins_of_pairs, bins_of_pairs_numpy, compile_apart
+from odtc.algorithms.thresholds.ranks import RankedRows
+from odtc.base.compiled_loops import Repaid, compile_loops, place
+
+LAST, FIRST = 8, 4  # bins of a column at first, on the last two levels and on those above
+MOST_BINS = 256  # of a column on the last levels
+CELL = 4.0  # additions of an entry to a sum take about as long as one of these cells of a table
+NUMPY, COMPILED_RATE = 2e-8, 1.5e-9  # CPU seconds for one such addition, about, before any is measured
+QUICK = 0.1  # of the time that is left: what is expected to take less is left out
+SLACK = 0.8  # of the time that is left: what is expected to take more is not begun
+
+
+@cache
+def compiled():
+    """The compiled function `two_levels`. Raises ImportError without numba."""
+    return compile_loops(("leaf", "leaves_of_two", "leaves_of_many", "two_levels"), dict(vars(bins_of_pairs)))
+
+
+def _apart(spent: float) -> bool:
+    """Has `compiled` compiled by a process apart, if so many CPU seconds in numpy pay for it; whether that goes on."""
+    if spent > compile_apart.PAYS and place(compiled()) is not None:
+        compile_apart.begin(compile_apart.BINS)
+    return compile_apart.goes_on()
+
+
+COMPILED = Repaid(compiled, 4.0, _apart)  # CPU seconds
+
+
+class BinBound:
+    """The bound of the trees of one height of all entries, which `raise_in` raises.
+
+    Parameters
+    ----------
+    ranked : RankedRows
+    height : int, 3 or more
+    check : called between trees of depth 2; raises to end the search
+
+    Attributes
+    ----------
+    lower : int, no tree of the height costs less
+    parts : tuple of int (height - 1,), into how many bins of about equal cost the columns were parted for it: for the
+        root, each level below it, and the last two levels together
+    """
+
+    def __init__(self, ranked: RankedRows, height: int, check: Callable[[], None]):
+        self.ranked, self.height, self.check = ranked, height, check
+        self.lower, self.parts = 0, ()
+        self._label = ranked.label.astype(np.int64) if ranked.stride > 1 else (ranked.gain > 0).astype(np.int64)
+        self._gain, self._most = np.abs(ranked.gain).astype(np.int64), ranked.most.astype(np.int64)
+        self._labels = max(2, ranked.stride)
+        self._whole = ranked.stride == 1 and bool((self._most == self._gain).all())
+        self._levels: dict[int, Bins] = {}
+        self._next = (FIRST,) * (height - 2) + (LAST,)
+        self._turn, self._rate = 0, 0.0
+        self._two_levels = bins_of_pairs_numpy.two_levels
+
+    def raise_in(self, seconds: Callable[[], float], need: int) -> None:
+        """Raises the bound while the next one is expected within the seconds that are left.
+
+        Parameters
+        ----------
+        seconds : called for how many are left
+        need : int, the cost of a tree that is known: no more is sought
+        """
+        if not self.ranked.rank.size:
+            return
+        need = min(need, self._leaf(np.arange(self.ranked.n)))
+        while self.lower < need and not self._is_exact(self.parts):
+            left = seconds()
+            loops = COMPILED.loops(min(NUMPY * self._work(self._next), left))
+            rate = self._rate or (NUMPY if loops is None else COMPILED_RATE)
+            while rate * self._work(self._next) < QUICK * left and not self._is_exact(self._next):
+                self._refine()  # what takes a moment shows little
+            parts, work = self._next, self._work(self._next)
+            if rate * work > SLACK * left:
+                return
+            self._two_levels = bins_of_pairs_numpy.two_levels if loops is None else loops
+            began, spent = time.monotonic(), time.process_time()
+            try:
+                found = self._value(np.arange(self.ranked.n), parts, need)
+            finally:
+                if loops is None:
+                    COMPILED.spend(time.process_time() - spent)
+            self._rate = (time.monotonic() - began) / work
+            self.lower, self.parts = max(self.lower, found), parts
+            self._refine()
+
+    def _refine(self) -> None:
+        """The next bins: those of one level halved, of the levels in turn."""
+        parts = list(self._next)
+        for _ in parts:
+            at, self._turn = self._turn % len(parts) - 1, self._turn + 1  # the last levels first
+            if parts[at] < MOST_BINS and not self._bins(parts[at]).exact:
+                parts[at] *= 2
+                break
+        self._next = tuple(parts)
+
+    def _is_exact(self, parts) -> bool:
+        """Whether no bins can be halved."""
+        return bool(parts) and all(self._bins(one).exact or one >= MOST_BINS for one in parts)
+
+    def _bins(self, parts: int) -> "Bins":
+        if parts not in self._levels:
+            self._levels[parts] = Bins(self.ranked.rank, self._most, parts)
+        return self._levels[parts]
+
+    def _work(self, parts) -> float:
+        """About how many additions a bound takes."""
+        trees = 1.0
+        for one in parts[:-1]:
+            trees *= 2 * self._bins(one).n_cuts.sum()
+        last, pairs = self._bins(parts[-1]), len(self.ranked.rank.T) ** 2 / 2
+        cells = last.n_bins.sum() ** 2 / 2
+        return max(1.0, trees) * (pairs * self.ranked.n / 2 ** (self.height - 2) + CELL * self._labels * cells)
+
+    def _leaf(self, members) -> int:
+        saved = np.bincount(self._label[members], self._gain[members], self._labels)
+        return int(self._most[members].sum() - saved.max())
+
+    def _value(self, members: np.ndarray, parts: tuple[int, ...], enough: int) -> int:
+        """R of some entries with these bins from here on; `enough` if it is that or more."""
+        self.check()
+        price, bins = self.ranked.price, self._bins(parts[0])
+        if len(parts) == 1:
+            args = (self._label, self._gain, self._most, self._labels, self._whole, price)
+            found = self._two_levels(bins.code, bins.n_bins, bins.cuts, bins.n_cuts, members, *args)
+            return min(enough, int(found))
+        best = min(enough, self._leaf(members))
+        for column, cut in self._promising(bins, members):
+            if best <= price:
+                break
+            code = bins.code[column, members]
+            lo, hi = bins.cuts[column, :, cut]
+            sides = [members[code < lo], members[code >= hi]]
+            sides.sort(key=len)
+            paid = price
+            for side in sides:
+                if paid < best:
+                    paid += self._value(side, parts[1:], best - paid)
+            best = min(best, paid)
+        return best
+
+    def _promising(self, bins: "Bins", members) -> list[tuple[int, int]]:
+        """The cuts of all columns as (column, cut), those first whose sides cost least as two leaves: of a small cost
+        that is known early the others need less."""
+        found, place = [], []
+        for c in range(len(bins.code)):
+            m = bins.n_cuts[c]
+            if not m:
+                continue
+            size = int(bins.n_bins[c])
+            cells = bins.code[c, members].astype(np.int64)
+            by_label = np.bincount(
+                cells * self._labels + self._label[members], self._gain[members], size * self._labels
+            )
+            sums = np.concatenate([np.zeros((1, self._labels)), by_label.reshape(size, -1).cumsum(axis=0)])
+            every = np.concatenate([[0.0], np.bincount(cells, self._most[members], size).cumsum()])
+            lo, hi = bins.cuts[c, :, :m]
+            one = every[lo] - sums[lo].max(axis=1)
+            two = every[-1] - every[hi] - (sums[-1] - sums[hi]).max(axis=1)
+            found.append(one + two)
+            place += [(c, k) for k in range(m)]
+        if not found:
+            return []
+        return [place[k] for k in np.argsort(np.concatenate(found), kind="stable").tolist()]
+
+
+class Bins:
+    """The columns in bins of about equal cost, and their cuts.
+
+    Parameters
+    ----------
+    rank : uint32 (entries, columns)
+    most : int64 (entries,), what an entry costs at most
+    parts : int
+
+    Attributes
+    ----------
+    code : uint16 (columns, entries), the bin of each entry
+    ends : list of int64, of each column the last rank of each bin
+    n_bins : int64 (columns,)
+    cuts : int64 (columns, 2, cuts), lo and hi: the bins before `lo` are left of a cut, those from `hi` on right
+    n_cuts : int64 (columns,)
+    exact : bool, whether each bin has one rank
+    """
+
+    def __init__(self, rank: np.ndarray, most: np.ndarray, parts: int):
+        code, self.ends, found = [], [], []
+        for ranks in rank.T:
+            ends = bin_ends(np.bincount(ranks, most), parts)
+            code.append(np.searchsorted(ends, ranks).astype(np.uint16))
+            self.ends.append(ends)
+            found.append(cuts_of(ends))
+        self.code = np.ascontiguousarray(np.stack(code))
+        self.n_bins = np.array([len(ends) for ends in self.ends], np.int64)
+        self.n_cuts = np.array([cuts.shape[1] for cuts in found], np.int64)
+        self.cuts = np.zeros((len(found), 2, max(1, self.n_cuts.max())), np.int64)
+        for own, cuts in zip(self.cuts, found):
+            own[:, : cuts.shape[1]] = cuts
+        self.exact = all(len(ends) == ends[-1] + 1 for ends in self.ends)
+
+
+def bin_ends(mass: np.ndarray, parts: int) -> np.ndarray:
+    """The last rank of each bin, int64: ranks from 0 on in bins of about equal mass, those of a bin's mass alone.
+
+    Parameters
+    ----------
+    mass : (ranks,), of each rank
+    parts : int
+    """
+    before = np.concatenate([[0.0], np.cumsum(mass)])
+    share = before[-1] / parts or 1.0
+    number = np.floor(before[:-1] / share + 1e-9)
+    alone = mass >= share
+    breaks = (np.diff(number) > 0) | alone[1:] | alone[:-1]
+    return np.append(np.flatnonzero(breaks), len(mass) - 1).astype(np.int64)
+
+
+def cuts_of(ends: np.ndarray) -> np.ndarray:
+    """int64 (2, cuts), lo and hi of all cuts: one within each bin of several ranks, one between two bins of one rank
+    each. (Any other cut between bins is one within its neighbour, which leaves out more.)"""
+    one = np.diff(ends, prepend=-1) == 1
+    lo = np.arange(len(ends))
+    within, between = ~one, one & np.append([False], one[:-1])
+    kept = within | between
+    return np.stack([lo[kept], (lo + within)[kept]])

@@ -1,0 +1,119 @@
+"""The bound by bins of columns: never above the best tree, and the best tree itself once each bin has one rank."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from odtc.algorithms.thresholds import bin_bound, bins_of_pairs, bins_of_pairs_numpy
+from odtc.algorithms.thresholds.bin_bound import BinBound, Bins, bin_ends, cuts_of
+from odtc.algorithms.thresholds.ranks import rank_rows
+
+
+def least(rank, loss, depth, price):
+    """What the best tree costs, by trying every tree."""
+    alone = loss.sum(axis=0).min() if len(loss) else 0.0
+    if depth == 0 or len(rank) < 2:
+        return alone
+    best = alone
+    for column in rank.T:
+        for cut in np.unique(column)[:-1]:
+            goes = column <= cut
+            sides = [least(rank[side], loss[side], depth - 1, price) for side in (goes, ~goes)]
+            best = min(best, price + sum(sides))
+    return best
+
+
+@st.composite
+def tables(draw):
+    """(ranks, losses, price) of few rows: ties, copies, rows without a cost."""
+    n, columns, labels = draw(st.integers(1, 14)), draw(st.integers(1, 3)), draw(st.integers(2, 3))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rank = random.integers(0, draw(st.integers(1, 9)), (n, columns))
+    loss = random.integers(0, 4, (n, labels)).astype(float)
+    if draw(st.booleans()):  # errors
+        loss = 1 - np.eye(labels)[random.integers(0, labels, n)]
+    return rank, loss, float(draw(st.sampled_from([0, 0, 1])))
+
+
+def stages(rank, loss, price, height, many=12):
+    """(the bound in units of loss, of how many parts) after each step."""
+    ranked = rank_rows(rank, loss, price=price)
+    bound, found = BinBound(ranked, height, lambda: None), []
+    seconds = iter([1e9] * many)
+
+    def left():
+        found.append((ranked.cost(bound.lower), bound.parts))
+        return next(seconds, 0.0)
+
+    bound.raise_in(left, 2**40)
+    return [*found, (ranked.cost(bound.lower), bound.parts)]
+
+
+@pytest.fixture(autouse=True)
+def every_step(monkeypatch):
+    """No step is left out because it takes a moment."""
+    monkeypatch.setattr(bin_bound, "QUICK", 0.0)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tables())
+def test_no_tree_costs_less(table):
+    rank, loss, price = table
+    best = least(rank, loss, 3, price)
+    told = [bound for bound, _ in stages(rank, loss, price, 3)]
+    assert max(told) <= best + 1e-9
+    assert told == sorted(told)
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tables())
+def test_bins_of_one_rank_each_are_exact(table):
+    rank, loss, price = table
+    assert stages(rank, loss, price, 3, 60)[-1][0] == pytest.approx(least(rank, loss, 3, price), abs=1e-9)
+
+
+def test_four_levels(monkeypatch):
+    """Also with a single bin of each column on the levels above the last two."""
+    random = np.random.default_rng(4)
+    rank, y = random.integers(0, 6, (12, 2)), random.integers(0, 2, 12)
+    loss = 1 - np.eye(2)[y]
+    best = least(rank, loss, 4, 0.0)
+    assert max(bound for bound, _ in stages(rank, loss, 0.0, 4)) <= best
+    monkeypatch.setattr(bin_bound, "FIRST", 1)  # all cuts of the levels above lie in one bin
+    assert stages(rank, loss, 0.0, 4, 3)[-1][0] <= best
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tables(), st.integers(1, 5))
+def test_loops_and_numpy_agree(table, parts):
+    rank, loss, price = table
+    ranked = rank_rows(rank, loss, price=price)
+    if not ranked.rank.size:
+        return
+    bins, most = Bins(ranked.rank, ranked.most, parts), ranked.most.astype(np.int64)
+    own = BinBound(ranked, 3, lambda: None)
+    members = np.flatnonzero(np.arange(ranked.n) % 3 > 0)
+    args = bins.code, bins.n_bins, bins.cuts, bins.n_cuts, members, own._label, own._gain, most, own._labels
+    told = [int(module.two_levels(*args, own._whole, ranked.price)) for module in (bins_of_pairs, bins_of_pairs_numpy)]
+    assert told[0] == told[1]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.integers(1, 8))
+def test_bins_hold_every_rank_and_heavy_ones_alone(mass, parts):
+    ends = bin_ends(np.array(mass), parts)
+    assert ends[-1] == len(mass) - 1 and (np.diff(ends) > 0).all()
+    for rank in np.flatnonzero(np.array(mass) > sum(mass) / parts).tolist():
+        assert rank in ends and (rank == 0 or rank - 1 in ends)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.booleans(), min_size=1, max_size=9))
+def test_every_cut_of_a_column_is_within_a_bin_that_is_left_out_or_beside_exact_ones(long):
+    """What a cut of any rank sends left and right holds what some cut of the bins does."""
+    ends = np.cumsum([2 if one else 1 for one in long]) - 1
+    cuts = cuts_of(ends)
+    first = np.concatenate([[0], ends + 1])  # of the bins, the first rank
+    for rank in range(int(ends[-1])):
+        assert any(first[lo] - 1 <= rank and first[hi] > rank for lo, hi in cuts.T.tolist())
