@@ -19,7 +19,7 @@ from odtc.base import compiled_loops, system
 
 MOMENTS, MEDIANS = "moments", "medians"  # the names of the kernels of odtc.algorithms.moments
 SUBTREES = "subtrees"  # of the kernel of odtc.algorithms.constrained
-BINS = "bins"  # of the kernel of odtc.algorithms.thresholds.bin_bound
+BINS = "bins"  # of the kernel of odtc.algorithms.bins.bin_bound
 LOCK = "compiling.lock"  # beside what is compiled; held by the process that compiles
 ENDED = 5.0  # seconds that the process has to end in
 ALONE = 120.0  # seconds that it goes on once the process that has started it has ended
@@ -80,11 +80,12 @@ def _compile(name: str) -> None:
     """Calls the kernels on little data, which compiles them for the types that searches have."""
     import numpy as np
 
+    from odtc.algorithms.bins import bin_bound
+
     # They use this module.
     from odtc.algorithms.constrained import threshold_kernel
     from odtc.algorithms.moments import laws, medians
     from odtc.algorithms.moments import search as moments
-    from odtc.algorithms.thresholds import bin_bound
     from odtc.algorithms.thresholds.rank_search import RankSearch
     from odtc.algorithms.thresholds.ranks import rank_rows
 
@@ -118,9 +119,10 @@ def _compile(name: str) -> None:
 
 def _place(name: str) -> Path:
     """The folder in which the kernels stay."""
+    from odtc.algorithms.bins import bin_bound
     from odtc.algorithms.constrained import threshold_kernel  # they use this module
     from odtc.algorithms.moments import kernels, medians
-    from odtc.algorithms.thresholds import bin_bound, compiled
+    from odtc.algorithms.thresholds import compiled
 
     loops = {
         MOMENTS: kernels.compiled,

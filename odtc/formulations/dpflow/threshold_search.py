@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from odtc.algorithms.binned_tree import BinnedTree
+from odtc.algorithms.bins.binned_tree import BinnedTree
 from odtc.algorithms.near_optimal.fewest_columns import FewestColumns, NoTree, TooMany
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.thresholds import early_bound

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odtc.algorithms.thresholds import bin_bound, bins_of_pairs, bins_of_pairs_numpy
-from odtc.algorithms.thresholds.bin_bound import BinBound, Bins, bin_ends, cuts_of
+from odtc.algorithms.bins import bin_bound, two_levels, two_levels_numpy
+from odtc.algorithms.bins.bin_bound import BinBound, Bins, bin_ends, cuts_of
 from odtc.algorithms.thresholds.ranks import rank_rows
 
 
@@ -95,7 +95,7 @@ def test_loops_and_numpy_agree(table, parts):
     own = BinBound(ranked, 3, lambda: None)
     members = np.flatnonzero(np.arange(ranked.n) % 3 > 0)
     args = bins.code, bins.n_bins, bins.cuts, bins.n_cuts, members, own._label, own._gain, most, own._labels
-    told = [int(module.two_levels(*args, own._whole, ranked.price)) for module in (bins_of_pairs, bins_of_pairs_numpy)]
+    told = [int(module.two_levels(*args, own._whole, ranked.price)) for module in (two_levels, two_levels_numpy)]
     assert told[0] == told[1]
 
 

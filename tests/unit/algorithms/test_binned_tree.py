@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from odtc.algorithms import binned_tree
-from odtc.algorithms.binned_tree import BinnedTree
+from odtc.algorithms.bins import binned_tree
+from odtc.algorithms.bins.binned_tree import BinnedTree
 from odtc.algorithms.thresholds.ranks import rank_columns, rank_rows
 from odtc.errors import TimeLimitReached
 from odtc.formulations.shared.ranked_tests import RankedTests

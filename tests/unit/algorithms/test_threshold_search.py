@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from odtc.algorithms.binned_tree import BinnedTree
+from odtc.algorithms.bins.binned_tree import BinnedTree
 from odtc.algorithms.thresholds import (
     binary_nodes,
     binary_triples,

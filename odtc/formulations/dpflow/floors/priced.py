@@ -16,11 +16,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from odtc.algorithms.bins.bin_bound import BinBound
 from odtc.algorithms.constrained.all_thresholds import named, only
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, fixed_point
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.threshold_sides import weighed
-from odtc.algorithms.thresholds.bin_bound import BinBound
 from odtc.algorithms.thresholds.early_bound import EarlyBound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import RankedRows
@@ -60,7 +60,7 @@ class Priced:
 
 
 class BoundByBins:
-    """An objective that none is below, by few cuts of each column (odtc.algorithms.thresholds.bin_bound) at some
+    """An objective that none is below, by few cuts of each column (odtc.algorithms.bins.bin_bound) at some
     multipliers; it goes on where its time ended.
 
     Parameters

@@ -1,14 +1,14 @@
 """Trees under constraints over very many thresholds, soon: those that are cheap once uses have a price.
 
 At multipliers m a row costs w = D · cost + Σ_r m_r uses_r (odtc.formulations.dpflow.floors.priced). A tree over few
-cuts of each column that is cheap by w (odtc.algorithms.binned_tree) uses about what it may if m is good. Its labels are
-chosen anew, so that it keeps the constraints; what it costs and uses by w is a cut (Kelley 1960), and the cuts tell the
-next multipliers.
+cuts of each column that is cheap by w (odtc.algorithms.bins.binned_tree) uses about what it may if m is good. Its
+labels are chosen anew, so that it keeps the constraints; what it costs and uses by w is a cut (Kelley 1960), and the
+cuts tell the next multipliers.
 """
 
 import numpy as np
 
-from odtc.algorithms.binned_tree import BinnedTree
+from odtc.algorithms.bins.binned_tree import BinnedTree
 from odtc.algorithms.constrained.all_thresholds import named, only
 from odtc.algorithms.constrained.constrained_problem import (
     BOX,

@@ -1,4 +1,4 @@
-"""Two levels of tests over bins, as plain loops over arrays, which numba compiles (see `bin_bound` beside it).
+"""Two levels of tests over bins, as plain loops over arrays, which numba compiles (odtc.algorithms.bins.bin_bound).
 
 A cut of a column sends the entries of the bins before `lo` left and those from `hi` on right; those between count
 nowhere. For two columns one table of the sums over all pairs of their bins gives what every leaf below two cuts saves.

@@ -10,7 +10,7 @@ with the entries, so with V_h(S) the least cost of a tree of height h on the ent
 is at most V_h(S): the first cut of the best tree lies in a bin b, and each of its sides holds all that is before b, or
 behind it. A bin of one rank is parted by no cut; those between two of them are exact.
 
-The last two levels are one table of sums for each pair of columns (bins_of_pairs), so that all trees of height 3 over
+The last two levels are one table of sums for each pair of columns (two_levels), so that all trees of height 3 over
 B bins of C columns take 2 B C of these. Bins of each level are halved in turn, as long as the time goes, and the bound
 does not fall: with as many bins as ranks it is the least cost itself.
 """
@@ -21,7 +21,8 @@ from functools import cache
 
 import numpy as np
 
-from odtc.algorithms.thresholds import bins_of_pairs, bins_of_pairs_numpy, compile_apart
+from odtc.algorithms.bins import two_levels, two_levels_numpy
+from odtc.algorithms.thresholds import compile_apart
 from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base.compiled_loops import Repaid, compile_loops, place
 
@@ -36,7 +37,7 @@ SLACK = 0.8  # of the time that is left: what is expected to take more is not be
 @cache
 def compiled():
     """The compiled function `two_levels`. Raises ImportError without numba."""
-    return compile_loops(("leaf", "leaves_of_two", "leaves_of_many", "two_levels"), dict(vars(bins_of_pairs)))
+    return compile_loops(("leaf", "leaves_of_two", "leaves_of_many", "two_levels"), dict(vars(two_levels)))
 
 
 def _apart(spent: float) -> bool:
@@ -75,7 +76,7 @@ class BinBound:
         self._levels: dict[int, Bins] = {}
         self._next = (FIRST,) * (height - 2) + (LAST,)
         self._turn, self._rate = 0, 0.0
-        self._two_levels = bins_of_pairs_numpy.two_levels
+        self._two_levels = two_levels_numpy.two_levels
 
     def raise_in(self, seconds: Callable[[], float], need: int) -> None:
         """Raises the bound while the next one is expected within the seconds that are left.
@@ -97,7 +98,7 @@ class BinBound:
             parts, work = self._next, self._work(self._next)
             if rate * work > SLACK * left:
                 return
-            self._two_levels = bins_of_pairs_numpy.two_levels if loops is None else loops
+            self._two_levels = two_levels_numpy.two_levels if loops is None else loops
             began, spent = time.monotonic(), time.process_time()
             try:
                 found = self._value(np.arange(self.ranked.n), parts, need)

@@ -1,4 +1,4 @@
-"""`two_levels` of odtc.algorithms.thresholds.bins_of_pairs in numpy: the same cost, without numba."""
+"""`two_levels` of odtc.algorithms.bins.two_levels in numpy: the same cost, without numba."""
 
 import numpy as np
 
