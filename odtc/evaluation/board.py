@@ -197,7 +197,8 @@ def histograms(found: list[Place], training: Dataset | None) -> dict[int, dict]:
     -------
     dict of int to dict
         For the number of each branch node that asks one column: `bars`, a list of (label, counts of each class);
-        numbers fall into at most 12 ranges, one of whose ends is the threshold.
+        numbers, and levels in an order, fall into at most 12 ranges, one of whose ends is where the node parts them;
+        of more than 12 other levels those that the node names and the most frequent ones have a bar.
     """
     if training is None:
         return {}
@@ -213,19 +214,19 @@ def histograms(found: list[Place], training: Dataset | None) -> dict[int, dict]:
                 reached[child.number] = rows[left if child.side == "left" else ~left]
         if len(split.features) == 1 and len(rows):
             feature, cells = training.features[split.features[0]], training.X[rows, split.features[0]]
-            threshold = getattr(split, "threshold", None)
-            shown[place.number] = {"bars": _bars(feature, cells, training.y[rows], K, threshold)}
+            shown[place.number] = {"bars": _bars(feature, cells, training.y[rows], K, split)}
     return shown
 
 
-def _bars(feature, cells: np.ndarray, y: np.ndarray, K: int, threshold: float | None) -> list[tuple[str, list[int]]]:
-    known = ~np.isnan(cells)
+def _bars(feature, cells: np.ndarray, y: np.ndarray, K: int, split) -> list[tuple[str, list[int]]]:
+    known, threshold = ~np.isnan(cells), getattr(split, "threshold", None)
     values, classes = cells[known], y[known]
     bars = []
     if threshold is None or not len(values) or values.min() == values.max():
-        for value in np.unique(values)[:BINS]:
-            name = feature.show(value) if value >= 0 or not feature.levels else "other"
-            bars.append((name, np.bincount(classes[values == value], minlength=K).tolist()))
+        for name, those in _bars_of_levels(
+            feature, np.unique(values, return_counts=True), getattr(split, "values", ())
+        ):
+            bars.append((name, np.bincount(classes[np.isin(values, those)], minlength=K).tolist()))
     else:
         low, high = min(values.min(), threshold), max(values.max(), threshold)
         below = max(1, min(BINS - 1, round(BINS * (threshold - low) / (high - low))))
@@ -239,3 +240,25 @@ def _bars(feature, cells: np.ndarray, y: np.ndarray, K: int, threshold: float | 
     if not known.all():
         bars.append(("missing", np.bincount(y[~known], minlength=K).tolist()))
     return bars
+
+
+def _bars_of_levels(feature, counted, asked) -> list[tuple[str, np.ndarray]]:
+    """The name and the values of each bar, given the different values with their rows, and those that a node names."""
+    values, rows = counted
+    show = [feature.show(value) if value >= 0 or not feature.levels else "other" for value in values.tolist()]
+    if len(values) <= BINS:
+        return [(name, values[at : at + 1]) for at, name in enumerate(show)]
+    is_asked = np.isin(values, asked)
+    n_asked = int(is_asked.sum())
+    if feature.ordered and is_asked[:n_asked].all():
+        below = min(max(1, round(BINS * n_asked / len(values))), BINS - 1) if 0 < n_asked < len(values) else 0
+        ranges = [*np.array_split(np.arange(n_asked), below)] if below else []
+        ranges += np.array_split(np.arange(n_asked if below else 0, len(values)), BINS - below)
+        ends = [(at[0], at[-1]) for at in ranges if len(at)]
+        return [
+            (show[low] if low == high else f"{show[low]} to {show[high]}", values[low : high + 1]) for low, high in ends
+        ]
+    order = np.lexsort((-rows, ~is_asked))
+    first, others = order[: BINS - 1], order[BINS - 1 :]
+    first = first[np.argsort(-rows[first], kind="stable")]
+    return [(show[at], values[at : at + 1]) for at in first] + [(f"{len(others)} others", values[others])]

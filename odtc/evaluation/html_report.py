@@ -72,6 +72,7 @@ class Run:
     repeats: bool = True  # whether `again` makes the same tree
     said: board.Claim | None = None  # what is known of the proof of a tree without a fit
     assured: AssuredRecord | None = None  # what was said of new rows, if the run had a confidence
+    certificate: str = ""  # the name of the certificate beside the run, if there is one
     near: NearOptimalSet | None = None  # the trees near the best, if they were counted (STEM.near.json)
 
     @property
@@ -100,7 +101,12 @@ def open_run(given, data=None) -> Run:
     `odtc verify` does, TreeError if there is no run."""
     run = _open(given, data)
     path = Path(given).with_name(run.name + NEAR)
-    run = replace(run, assured=read_assured(path.with_name(f"{run.name}.run.json")))
+    proof = path.with_name(f"{run.name}.certificate.json")
+    run = replace(
+        run,
+        assured=read_assured(path.with_name(f"{run.name}.run.json")),
+        certificate=proof.name if proof.is_file() else "",
+    )
     return replace(run, near=read_near_optimal_set(path)) if path.is_file() else run
 
 

@@ -113,6 +113,33 @@ def test_the_page_of_a_run_without_a_solver_tells_its_proof(loans):
     assert (loans / "again.tree.json").read_text() == before
 
 
+def test_the_page_names_the_certificate_that_lies_beside_the_run(tmp_path):
+    for more in ((), ("--certificate",)):
+        assert command("fit", IRIS, "--depth", 1, "-o", "run", *more, folder=tmp_path).code == 0
+        assert ("odtc certify</code> writes one" in page_of(tmp_path, "run")) == (not more)
+    assert "<code>odtc verify run</code> checks run.certificate.json against" in page_of(tmp_path, "run")
+
+
+ORDERED = "\n".join(["day,y", *(f"2024-{at // 28 + 1:02}-{at % 28 + 1:02},{int(at >= 100)}" for at in range(280))])
+NAMED = "\n".join(["town,y", *(f"t{at % 40:02},{int(at % 40 in (7, 33))}" for at in range(400)), "t33,1", "t33,1"])
+
+
+@pytest.mark.parametrize("text,words", [(ORDERED, ("--ordered", "day")), (NAMED, ())], ids=["ordered", "named"])
+def test_bars_of_many_levels_hold_every_row(tmp_path, text, words):
+    """The first twelve levels were shown, and no word said that there are others."""
+    (tmp_path / "d.csv").write_text(text + "\n")
+    assert command("fit", "d.csv", "--depth", 1, "-o", "run", *words, folder=tmp_path).code == 0
+    bars = json.loads(re.search(r"const HISTOGRAMS = (.*);", page_of(tmp_path, "run"))[1])["0"]["bars"]
+    assert 2 <= len(bars) <= board.BINS
+    counts = np.array([counts for _, counts in bars])
+    assert counts.sum() == len(text.splitlines()) - 1
+    if words:  # ranges of days in their order, parted where the node parts them
+        assert [0, 180] in np.cumsum(counts[::-1], axis=0).tolist() and [100, 0] in np.cumsum(counts, axis=0).tolist()
+        assert bars[0][0].startswith("2024-01-01 to ") and bars[-1][0].endswith(" to 2024-10-28")
+    else:  # the most frequent ones, then all others
+        assert (bars[0][0], bars[-1][0]) == ("t33", "29 others")
+
+
 def test_the_page_says_not_proved_of_a_tree_whose_record_is_not_there_or_not_its_own(loans, tmp_path):
     for name in ("loans.tree.json", "loans.csv", "loans.run.json"):
         (tmp_path / name).write_bytes((loans / name).read_bytes())
