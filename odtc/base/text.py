@@ -18,6 +18,13 @@ def show_figure(value: float, digits: int = 4) -> str:
     return f"{value:.1f}" if 10 ** (digits - 1) <= abs(value) < 1e15 else f"{value:.{digits}g}"
 
 
+def in_notebook(text: str) -> str:
+    """Text as HTML in which signs of one width stand below each other, as notebooks show it."""
+    from html import escape  # few runs are in a notebook
+
+    return f'<pre style="line-height: 1.2">{escape(text, quote=False)}</pre>'
+
+
 def of_any_bytes(name: str) -> str:
     """A name as text that can be written as UTF-8: bytes of a file's name that are no text are told as escapes."""
     return name.encode("utf-8", "backslashreplace").decode()

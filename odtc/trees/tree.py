@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value, validate
+from odtc.base.text import in_notebook
 from odtc.data.dataset import Feature, feature_shape
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split, split_from_json, split_shape
@@ -79,6 +80,9 @@ class Tree:
         from odtc.trees.rendering import render_tree
 
         return render_tree(self).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return in_notebook(str(self))
 
     def leaves(self) -> list[Leaf]:
         """All leaves, left to right.

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from odtc.base.text import in_notebook
 from odtc.data.dataset import Dataset
 from odtc.data.task import TASKS
 from odtc.errors import TreeError
@@ -58,6 +59,9 @@ class Decoded:
 
     def __repr__(self) -> str:
         return f"<Decoded {_size(self.tree)}; {self._told}>"
+
+    def _repr_html_(self) -> str:
+        return in_notebook(str(self))
 
     @property
     def _told(self) -> str:
@@ -180,7 +184,13 @@ class Fit:
         return f"{proved}: objective {proof.objective:.10g}{bound}{nodes}{seconds}, {proof.solver}"
 
     def __str__(self) -> str:
-        return f"{self.tree}\n\n{self.claim}"
+        from odtc.workflow.messages import dropped_text  # which speaks of fits
+
+        dropped = dropped_text(self.dataset) if self.dataset is not None else ""
+        return f"{self.tree}\n\n{self.claim}" + (f"\n{dropped}" if dropped else "")
+
+    def _repr_html_(self) -> str:
+        return in_notebook(str(self))
 
     def __repr__(self) -> str:
         return f"<Fit of {self.problem.encoded.name} by {self.problem.formulation}: {_size(self.tree)}; {self.claim}>"

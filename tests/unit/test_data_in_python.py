@@ -56,7 +56,7 @@ def test_a_wrong_second_argument_is_refused_in_a_sentence(given):
 
 def test_a_result_is_printed_as_its_tree_and_its_claim():
     done = odtc.fit(FRAME, "kind", depth=1)
-    assert str(done) == f"{done.tree}\n\n{done.claim}" and str(done.tree).splitlines()[0] == "kind: x, y"
+    assert str(done).startswith(f"{done.tree}\n\n{done.claim}\n") and str(done.tree).splitlines()[0] == "kind: x, y"
     assert done.claim.startswith("proved optimal: objective 0, bound 0")
     assert done.claim in repr(done) and len(repr(done).splitlines()) == 1
     model = odtc.build(FRAME, "kind", "flowoct", 1)
@@ -64,3 +64,17 @@ def test_a_result_is_printed_as_its_tree_and_its_claim():
     assert f"{len(decoded.checks)} of {len(decoded.checks)} checks passed" in str(decoded) and "2 leaves" in repr(
         decoded
     )
+
+
+def test_a_result_says_how_many_rows_were_left_out():
+    assert "dropped 1 row of 4: 1 with missing cells" in str(odtc.fit(FRAME, "kind", depth=1))
+    assert "dropped" not in str(odtc.fit(FRAME, "kind", depth=1, missing="separate"))
+
+
+def test_notebooks_show_trees_and_results_as_they_are_printed():
+    frame = FRAME.replace({"kind": {"x": "<b>x & y</b>"}})
+    done = odtc.fit(frame, "kind", depth=1)
+    for shown in (done, done.tree, done.decoded):
+        page = shown._repr_html_()
+        assert page.startswith("<pre") and "&lt;b&gt;x &amp; y&lt;/b&gt;" in page and "<b>" not in page
+        assert "├── " in page or "└── " in page
