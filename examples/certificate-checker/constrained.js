@@ -190,8 +190,15 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
 
   // ---- the problem ----
 
+  // How deep a tree has to be, at most: a test that is asked again below itself parts no rows, so that a path needs no
+  // more branch nodes than there may be different tests.
+  function heightOf(depth, told) {
+    const most = told.places.mostTests, more = told.sums.some(({ node, leaf }) => node < 0 || leaf.some((use) => use < 0));
+    return most === null || more ? depth : Math.min(depth, Math.max(1, most));
+  }
+
   function pose(facts, data, left, loss, told, price) {
-    const depth = facts.depth, T = left.length, of = facts.tests.map((test) => test.feature), names = [...new Set(of)];
+    const depth = heightOf(facts.depth, told), T = left.length, of = facts.tests.map((test) => test.feature), names = [...new Set(of)];
     const column = of.map((name) => names.indexOf(name));
     expect(column.every((c, f) => !f || c >= column[f - 1]), "its tests are not in the order of their columns");
     const at = new Map(), rows = [], rowOf = [];
@@ -421,7 +428,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
         rows.forEach((i) => predicted[problem.rowOf[i]].add(k));
         return rows.reduce((sum, i) => sum + loss[i][k], 0);
       }
-      expect(path.length < problem.depth, `the tree is deeper than ${problem.depth}`);
+      expect(path.length < facts.depth, `the tree is deeper than ${facts.depth}`);
       const name = node.split.feature, [from, to] = span.get(name) || [0, Infinity], goes = leftOf(node.split, data);
       expect(from <= path.length && path.length <= to && !neverBelow.some(([low, high]) => low === name && path.includes(high)), `the tree tests ${name} at a place that its constraints bar`);
       told.sums.forEach((sum, s) => { uses[s] += sum.node; });
@@ -440,12 +447,12 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
   // ---- the check ----
 
   return function check(facts, data, weight, table) {
-    const { depth, price, scale } = facts, T = facts.tests.length, D = whole(facts.multiplier_scale, "the scale of multipliers");
-    expect(T >= 1 && depth >= 1 && ((depth <= 4 && 2 ** (depth - 1) * T ** depth <= MOST_SUMS) || (depth <= 3 && T <= MOST_SWEPT)), "it is of more tests, or deeper, than a certificate under constraints can be");
+    const { price, scale } = facts, T = facts.tests.length, D = whole(facts.multiplier_scale, "the scale of multipliers");
     expect(D >= 1 && Math.max(D, scale, price) < EXACT, "its scales cannot be");
     const infeasible = facts.claim === null;
     expect(infeasible === (facts.tree === null), "it has a tree without a claim, or a claim without a tree");
-    const told = stated(facts.constraints, data, weight, table, scale - price);
+    const told = stated(facts.constraints, data, weight, table, scale - price), depth = heightOf(facts.depth, told);
+    expect(T >= 1 && depth >= 1 && ((depth <= 4 && 2 ** (depth - 1) * T ** depth <= MOST_SUMS) || (depth <= 3 && T <= MOST_SWEPT)), "it is of more tests, or deeper, than a certificate under constraints can be");
     const loss = infeasible ? table.map((line) => line.map(() => 0)) : table, claim = infeasible ? 1 : whole(facts.claim, "the claim");
     expect(claim < EXACT, "its claim is too large");
     const left = facts.tests.map((test) => leftOf(test, data));

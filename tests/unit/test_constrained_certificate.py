@@ -128,6 +128,42 @@ def test_a_certificate_of_depth_4(constraints):
     assert facts["claim"] == cheapest_by_trying(facts, data)
 
 
+@pytest.mark.parametrize(
+    ("depth", "texts"), [(2, ()), (4, ()), (2, ("require_root[f1]", "leaf_rows >= 3")), (3, ("require_root[f2]",))]
+)
+def test_two_tests_of_more_than_800_have_a_certificate(depth, texts):
+    """Of a number of tests there was one over 800 tests at most, and of depth 4 over a hundred."""
+    rng = np.random.default_rng(7)
+    X = np.argsort(rng.random((290, 3)), axis=0).astype(float)
+    y = ((X[:, 0] > 150) ^ (X[:, 1] > 90) ^ (rng.random(290) < 0.1)).astype(np.int32)
+    data = Dataset("wide", X, y, tuple(Feature(f"f{j}", NUMERIC) for j in range(3)), ("no", "yes"), np.ones(290))
+    done = odtc.fit(data, None, "dpflow", depth, constraints=("tests <= 2", *texts))
+    assert done.problem.encoded.n_tests == 867 and done.certified
+    assert done.facts["objective"] == least_of_two_tests(X, y, texts)
+
+
+def least_of_two_tests(X: np.ndarray, y: np.ndarray, texts: tuple[str, ...]) -> float:
+    """By trying each pair of thresholds, either of them at the root, and every choice of leaves that are parted."""
+    n, least = len(y), 3 if "leaf_rows >= 3" in texts else 0
+    cuts = [(j, x <= value) for j, x in enumerate(X.T) for value in np.sort(x)[:-1]]
+    left = np.array([below for _, below in cuts]).astype(float)
+    root = np.array([f"require_root[f{j}]" in texts or not any("root" in text for text in texts) for j, _ in cuts])
+    best = float(min(y.sum(), n - y.sum()))
+
+    def cost(ones, rows):
+        return np.where(rows >= least, np.minimum(ones, rows - ones), np.inf)
+
+    for t in np.flatnonzero(root):
+        sides = []
+        for side in (left[t], 1 - left[t]):
+            rows, ones = left @ side, left @ (side * y)
+            all_rows, all_ones = side.sum(), side @ y
+            sides.append((cost(all_ones, all_rows), cost(ones, rows) + cost(all_ones - ones, all_rows - rows)))
+        (one, parted), (other, apart) = sides
+        best = min(best, float((np.minimum(one, parted) + np.minimum(other, apart)).min()))
+    return best
+
+
 def test_a_thousand_corruptions_are_refused_or_still_true():
     """One value of a certificate is changed; what is accepted then holds by trying every tree. A tenth is tried;
     ODTC_ALL_CELLS=1 tries all."""

@@ -313,12 +313,6 @@ def lists_of(problem) -> listed_cases.Lists:
     return listed_cases.Lists(multiplier_bound.Weighted(problem, 1, [0] * len(problem.bound)), marks, 9)
 
 
-def counted(_):
-    """Lists of trees that may ask one test alone."""
-    facts = true("constraints", HARD, 2, 0.0, ("tests <= 1",))
-    return lists_of(constrained_certificate.read_problem(facts, rows(HARD)).problem)
-
-
 def paired(_):
     """Two lists of subtrees, of which a pair keeps both sums."""
     facts = true("constraints", HARD, 2, 0.0, ("features <= 2", "accuracy >= 0.5"))
@@ -500,7 +494,6 @@ FORGERIES = {
     "multiplier_bound.__init__: its multipliers are too large to": lambda: added(
         "recall[p] >= 0.6", "features <= 2", key="passes", value=[2**50]
     ),
-    "listed_cases.__init__: a certificate of a number of": lambda: patched(listed_cases, "MOST_ASKED", 1, counted),
     "listed_cases._above: the lists of subtrees of a": lambda: patched(listed_cases, "MOST_PAIRS", 0, joined),
     "listed_cases._some_pair: the lists of subtrees of a": lambda: patched(listed_cases, "MOST_PAIRS", 0, paired),
 }

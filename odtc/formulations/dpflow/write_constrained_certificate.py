@@ -32,7 +32,7 @@ from odtc.verification.constrained.constrained_certificate import (
     tree_cost,
     uncovered,
 )
-from odtc.verification.constrained.listed_cases import MOST_ASKED, excluded
+from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import surviving
 from odtc.verification.constrained.stated_constraints import readable
 
@@ -247,12 +247,7 @@ def certificate_of(
     heap, unit
         As of certify_found.
     """
-    depth, n_tests = problem.topology.depth, problem.encoded.n_tests
-    if n_tests > MOST_ASKED and any(given.name == "tests" for given in problem.constraints):
-        return None, (
-            f"the proof is that of the search alone: a certificate under a number of tests is over {MOST_ASKED} tests "
-            f"at most, got {n_tests:,}; fewer (--encoding auto:bins=8) have one"
-        )
+    depth, n_tests = _height(problem), problem.encoded.n_tests
     search = engine if isinstance(engine, ConstrainedSearch) else engine.whole
     if swept(depth, n_tests):
         search = engine if heap is None or engine.settled() is not None else None
@@ -289,6 +284,12 @@ def _certified_again(problem: Problem, heap: HeapTree | None) -> dict:
     return facts
 
 
+def _height(problem: Problem) -> int:
+    """How deep a tree has to be, at most: a path asks no test twice."""
+    most = [int(given.bound) for given in problem.constraints if given.name == "tests"]
+    return max(1, min([problem.topology.depth, *most]))
+
+
 def _holds(problem: Problem) -> bool:
     """Whether a certificate can hold such tests and constraints."""
     single = not any(isinstance(test, Oblique) for test in problem.encoded.tests)
@@ -313,7 +314,7 @@ def certify_found(
         What one unit of cost of the search is of the objective.
     """
     encoded = problem.encoded
-    if not (_holds(problem) and small_enough(problem.topology.depth, encoded.n_tests, encoded.dataset.n_rows)):
+    if not (_holds(problem) and small_enough(_height(problem), encoded.n_tests, encoded.dataset.n_rows)):
         return None
 
     def make() -> dict:

@@ -122,9 +122,11 @@ def stated_constrained(facts: dict, dataset: Dataset) -> ConstrainedProof:
 
 @dataclass(frozen=True)
 class Read:
-    """The numbers of a certificate with its data: the problem that is bounded, and what the rows of the data are."""
+    """The numbers of a certificate with its data: the problem that is bounded, and what the rows of the data are. The
+    problem may be less deep than the certificate says: its trees include one of the best, not all."""
 
     problem: Problem
+    depth: int
     loss: np.ndarray  # int64 (rows of the data, classes)
     stated: Stated
     left: np.ndarray  # bool (tests, rows of the data)
@@ -162,11 +164,6 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
             f"a certificate under constraints is checked by the answers of all rows to all tests, at most "
             f"{MOST_CELLS:,}; got {len(facts['tests']):,} tests of {dataset.n_rows:,} rows"
         )
-    if not small_enough(depth, len(facts["tests"]), dataset.n_rows):
-        raise CertificateError(
-            f"a certificate under constraints is of depth 1 to {DEEPEST_SWEPT} over up to {MOST_SWEPT:,} tests, "
-            f"or of {MOST_DEPTH} over some tens; got depth {depth} over {len(facts['tests']):,} tests"
-        )
     if weight_scale < 1 or scale < 1 or scale % weight_scale or not 0 <= price < scale or max(scale, price) >= EXACT:
         raise ValueError("its scales or its price are no numbers that can be")
     if facts["classes"] != list(dataset.classes):
@@ -185,6 +182,12 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     if not 0 <= loss.astype(float).sum() < EXACT:
         raise ValueError("its numbers are too large to be added exactly")
     stated = stated_constraints(facts["constraints"], dataset, weight, loss, scale - price)
+    height = _height(depth, stated)
+    if not small_enough(height, len(facts["tests"]), dataset.n_rows):
+        raise CertificateError(
+            f"a certificate under constraints is of depth 1 to {DEEPEST_SWEPT} over up to {MOST_SWEPT:,} tests, "
+            f"or of {MOST_DEPTH} over some tens; got depth {height} over {len(facts['tests']):,} tests"
+        )
     if facts["claim"] is None:
         loss, price = np.zeros_like(loss), 0
     left = np.stack([_left(test, dataset) for test in facts["tests"]])
@@ -225,12 +228,21 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         apart=tuple(_places(columns, names) for columns in stated.places.apart),
         together=tuple(_places(columns, names) for columns in stated.places.together),
         most_tests=stated.places.most_tests,
-        levels=stated.places.levels(of, depth),
+        levels=stated.places.levels(of, height),
         below=stated.places.below(of),
         follows=pairs_of(stated.orders, facts["tests"], X),
-        swept=swept(depth, len(facts["tests"])),
+        swept=swept(height, len(facts["tests"])),
     )
-    return Read(problem, loss, stated, left, row.reshape(-1))
+    return Read(problem, depth, loss, stated, left, row.reshape(-1))
+
+
+def _height(depth: int, stated: Stated) -> int:
+    """How deep a tree has to be, at most, that satisfies the constraints and costs least. A test that is asked again
+    below itself parts no rows: without this node, and its leaf without rows, a tree predicts the same by no more nodes
+    and leaves. So a path has as many different tests as branch nodes."""
+    most = stated.places.most_tests
+    more = min(stated.branch_uses, default=0) < 0 or stated.leaf_uses.min(initial=0) < 0  # what asks for many nodes
+    return depth if most is None or more else min(depth, max(1, most))
 
 
 def _places(columns: frozenset[str], names: dict[str, int]) -> frozenset[int]:
@@ -262,14 +274,14 @@ def _check(facts: dict, dataset: Dataset, cases: bool = True) -> ConstrainedProo
     if problem.most_columns != 0:
         n_listed = _check_cases(facts, problem, claim, scale) if cases else len(facts["cases"])
     n_splits, absent = uncovered(facts, dataset, found.left, found.stated)
-    terms = claim_of(dataset, problem.depth, len(facts["tests"]), not absent, facts["constraints"])
+    terms = claim_of(dataset, facts["depth"], len(facts["tests"]), not absent, facts["constraints"])
     expect(facts, terms)
     of_column = np.bincount(problem.column)
     sets = [] if problem.most_columns == 0 else problem.column_sets.tolist()
     n_cases = sum(int(of_column[sorted(set(columns))].sum()) for columns in sets)
     return ConstrainedProof(
         math.inf if infeasible else claim / facts["scale"],
-        problem.depth,
+        facts["depth"],
         len(facts["tests"]),
         dataset.n_file_rows,
         n_cases,
@@ -336,8 +348,8 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
                     "constraints on leaves"
                 )
             return int(found.loss[rows, k].sum())
-        if len(path) == problem.depth:
-            raise CertificateError(f"the tree of the certificate is deeper than {problem.depth}")
+        if len(path) == found.depth:
+            raise CertificateError(f"the tree of the certificate is deeper than {found.depth}")
         if wrong := stated.places.violated(path := (*path, node["split"]["feature"])):
             raise CertificateError(wrong)
         uses = uses + np.array(stated.branch_uses, object)

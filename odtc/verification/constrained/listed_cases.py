@@ -17,7 +17,6 @@ from odtc.verification.constrained.multiplier_bound import Counted, Problem, Wei
 
 MOST_PAIRS = 3_000_000_000
 BLOCK = 4_000_000
-MOST_ASKED = 800  # tests of which each subtree says which it asks
 BITS = 50  # of pairs of rows in one whole number
 
 
@@ -29,7 +28,7 @@ def excluded(problem: Problem, scale: int, root: int, columns: np.ndarray, multi
 
 
 class Marks:
-    """What lists remember of subtrees beside cost and uses, float64 0 or 1.
+    """What lists remember of subtrees beside cost and uses, float64.
 
     Parameters
     ----------
@@ -42,43 +41,55 @@ class Marks:
         self.most_tests, column = problem.most_tests, problem.column[tests]
         if self.most_tests is not None and self.most_tests >= 2**problem.depth - 1:
             self.most_tests = None
-        if self.most_tests is not None and len(tests) > MOST_ASKED:
-            raise CertificateError(
-                f"a certificate of a number of different tests is over {MOST_ASKED} tests at most, got {len(tests):,}"
-            )
         n_labels = problem.cost.shape[1]
         self.label = np.eye(n_labels) if problem.together else np.zeros((n_labels, 0))
-        asked = np.eye(len(tests)) if self.most_tests is not None else np.zeros((len(tests), 0))
-        parts, self.together, end = [asked], [], asked.shape[1]
+        # The tests asked, numbered from 1, in rising order behind as many zeros as are left; then the columns tested.
+        self.n_asked = self.most_tests or 0
+        parts, self.together, end = [np.zeros((len(tests), 0))], [], self.n_asked
         for together in problem.together:
             parts.append((column[:, None] == np.array(sorted(together))).astype(float))
             self.together.append(slice(end, end + len(together)))
             end += len(together)
-        self.n_asked, self.test = asked.shape[1], np.concatenate(parts, axis=1)
-        self.order = self.test.shape[1] + n_labels * bool(problem.together)  # here marks of rows begin
+        self.tested, self.places = np.concatenate(parts, axis=1), slice(self.n_asked, end)
+        self.order = end + n_labels * bool(problem.together)  # here marks of rows begin
         self.low, self.high = _marks_of_rows(problem)
         self.size = self.order + self.low.shape[2] + self.high.shape[2]
 
     def of_leaves(self, rows: np.ndarray) -> np.ndarray:
         """float64 (classes, marks) of a leaf of these rows."""
-        asked = np.zeros((len(self.label), self.test.shape[1]))
         said = [bits[:, rows].sum(axis=1) for bits in (self.low, self.high)]
-        return np.concatenate([asked, self.label, *said], axis=1)
+        return np.concatenate([self.of_labels(), *said], axis=1)
 
-    def above(self, test: int, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(marks (trees, marks), bool (trees,) whether they count) of a test above two lists of as many subtrees."""
-        end, order = self.test.shape[1], self.order
+    def of_labels(self) -> np.ndarray:
+        """float64 (classes, marks) of a leaf, if marks are none of rows."""
+        return np.concatenate([np.zeros((len(self.label), self.places.stop)), self.label], axis=1)
+
+    def above(self, test: int | np.ndarray, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(marks (trees, marks), bool (trees,) whether they count) of a test, or one for each, above two lists of as
+        many subtrees."""
+        end, order = self.places.stop, self.order
         counts = ~(zero[:, end:order] * one[:, end:order]).any(axis=1)
         both = np.maximum(zero, one)
-        both[:, :end] = np.maximum(both[:, :end], self.test[test])
+        both[:, self.places] = np.maximum(both[:, self.places], self.tested[test])
         both[:, end:order] = 0.0
         if self.most_tests is not None:
-            counts &= both[:, : self.n_asked].sum(axis=1) <= self.most_tests
+            both[:, : self.n_asked], few = self._asked(test, zero[:, : self.n_asked], one[:, : self.n_asked])
+            counts &= few
         if order < self.size:  # bits of other rows each
             both[:, order:] = zero[:, order:] + one[:, order:]
             low, high = np.split(both[:, order:].astype(np.int64), 2, axis=1)
             counts &= ~(low & high).any(axis=1)
         return both, counts
+
+    def _asked(self, test: int | np.ndarray, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The tests that are asked by a test and below it, each once, and whether these are no more than may be."""
+        own = np.broadcast_to(np.asarray(test) + 1.0, len(zero))
+        every = np.concatenate([zero, one, own[:, None]], axis=1)
+        every.sort(axis=1)
+        every[:, 1:][every[:, 1:] == every[:, :-1]] = 0.0
+        every.sort(axis=1)
+        more = every.shape[1] - self.n_asked
+        return every[:, more:], (every[:, :more] == 0).all(axis=1)
 
     def satisfied(self, marks: np.ndarray) -> np.ndarray:
         """bool (trees,): whether whole trees with these marks satisfy what they tell."""
@@ -137,7 +148,7 @@ class Lists:
         cost."""
         found = [self._leaf(rows, limit)]
         room = limit - self.weighted.node
-        if rows.height == 1 and not self.marks.size:
+        if rows.height == 1 and self.marks.order == self.marks.size:
             return _cheapest(*self._stumps(rows, room, found[0]))
         each = self.weighted.each(rows) if rows.height else np.zeros((2, 0))
         for test in np.flatnonzero(each[0] + each[1] <= room).tolist():
@@ -161,15 +172,16 @@ class Lists:
         asked = np.flatnonzero(rows.may)
         counts = rows.count - rows.ones[asked], rows.ones[asked]
         weigh = [self.weighted.leaves(part) for part in counts]
-        found = [leaves]
+        found, labels = [leaves], self.marks.of_labels()
         for a, zero in enumerate(weigh[0].T):
             for b, one in enumerate(weigh[1].T):
                 here = np.flatnonzero(zero + one <= room)
                 parts = [(part[here], label) for part, label in zip(counts, (a, b))]
                 cost = sum(part @ problem.cost[:, label] for part, label in parts)
                 uses = sum(part @ problem.uses[:, :, label].T + problem.leaf_uses[:, label] for part, label in parts)
-                vector = np.concatenate([cost[:, None], uses], axis=1) + own
-                found.append((zero[here] + one[here] + self.weighted.node, vector))
+                marks, some = self.marks.above(asked[here], *(np.tile(labels[of], (len(here), 1)) for of in (a, b)))
+                vector = np.concatenate([np.concatenate([cost[:, None], uses], axis=1) + own, marks], axis=1)
+                found.append(((zero[here] + one[here] + self.weighted.node)[some], vector[some]))
         weight, vector = (np.concatenate([part[at] for part in found]) for at in (0, 1))
         return weight, vector
 
