@@ -19,6 +19,9 @@ from types import FrameType
 
 AGAIN = 0.05  # seconds between two looks whether what is not to be cut has ended
 LONGEST = 5.0  # seconds after which it is cut all the same
+# Seconds of work, and of the clock, after what was held: one block follows another, and a signal that waits comes after
+# the last, not between two of them if this process happens to be set aside there.
+BETWEEN, PAUSE = 0.05, 0.5
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 IMPORT = "importlib._bootstrap>", "_find_and_load"  # the end of the file's name, and the function, that imports
 
@@ -26,6 +29,7 @@ _holds: list[None] = []  # one for each block of `held` that is open
 _written: list[str] = []  # the files that have their names, in this order
 _since: list[float] = []  # when the signal came that waits, if one does
 _reminders: list[int] = []  # the signal that a thread brings back
+_released: list[tuple[float, float]] = []  # (clock, CPU time of the main thread) at the end of the last block of `held`
 _forgetting: list[None] = []  # whether what it still brings counts for nothing
 
 
@@ -81,6 +85,8 @@ def held(last: bool = False) -> Iterator[None]:
             _forget_the_waiting()
     finally:
         _holds.pop()
+        if _since:
+            _released[:] = [(time.monotonic(), time.thread_time())]
 
 
 def _forget_the_waiting() -> None:
@@ -89,6 +95,7 @@ def _forget_the_waiting() -> None:
         return
     _forgetting.append(None)
     _since.clear()
+    _released.clear()
     until = time.monotonic() + 1.0  # a process that was forked has no such thread
     while _reminders and time.monotonic() < until:
         time.sleep(AGAIN / 10)
@@ -120,7 +127,7 @@ def _heard(number: int, frame: FrameType | None) -> None:
     if _forgetting:
         return
     now = time.monotonic()
-    if (_holds or _imports(frame)) and now - (_since or [now])[0] < LONGEST:
+    if (_holds or _imports(frame) or (_since and _just_released(now))) and now - (_since or [now])[0] < LONGEST:
         if not _since:
             _since.append(now)
             _reminders.append(number)
@@ -143,6 +150,11 @@ def _remind(number: int) -> None:
         if _since:
             system.signal_main_thread(number)
     _reminders.clear()
+
+
+def _just_released(now: float) -> bool:
+    clock, spent = (_released or [(-PAUSE, 0.0)])[0]
+    return now - clock < PAUSE and time.thread_time() - spent < BETWEEN
 
 
 def _imports(frame: FrameType | None) -> bool:

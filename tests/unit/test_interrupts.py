@@ -50,6 +50,23 @@ def test_it_waits_for_what_is_held_and_comes_then():
     wait(3 * interrupts.AGAIN)  # and once only
 
 
+def test_it_does_not_come_between_two_blocks_where_the_process_is_set_aside():
+    """A result was written, and a busy machine let no more of the command run for a moment: it ended as interrupted."""
+    with interrupts.held():
+        signal.raise_signal(signal.SIGINT)
+    time.sleep(4 * interrupts.AGAIN)  # no work of ours
+    with interrupts.held(last=True):
+        pass
+    wait(4 * interrupts.AGAIN)
+
+
+def test_it_comes_if_nothing_follows_what_was_held():
+    with pytest.raises(KeyboardInterrupt):
+        with interrupts.held():
+            signal.raise_signal(signal.SIGINT)
+        time.sleep(2.0)
+
+
 def test_after_the_last_words_it_is_forgotten():
     with interrupts.held(last=True):
         signal.raise_signal(signal.SIGTERM)
