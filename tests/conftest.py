@@ -20,7 +20,7 @@ settings.register_profile("odtc", deadline=None)
 settings.register_profile("odtc-ci", settings.get_profile("odtc"), derandomize=True, database=None)
 settings.load_profile("odtc-ci" if os.environ.get("ODTC_REQUIRE_SOLVERS") else "odtc")
 
-QUICK_EXAMPLES, EXAMPLES = 5, 20
+QUICK_EXAMPLES, EXAMPLES = 5, 12
 HERE = Path(__file__).parent
 # Folders and modules whose tests start solvers, a browser, compilers or peers, or that search long. Single tests
 # bear the marker themselves.
