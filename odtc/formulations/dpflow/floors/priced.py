@@ -100,15 +100,19 @@ class BoundByBins:
         search over few tests in which nothing keeps the constraints has raised them as far as it goes."""
         best, most, worse, factor = None, -1.0, 0, 1.0
         while worse < WORSE and factor >= SMALLEST:
+            began = time.monotonic()
             priced = Priced(self._posed, factor * self._multipliers)
             bins = BinBound(priced.tests.ranked, self._posed.arrays.depth, deadline.check)
-            end = time.monotonic() + deadline.time_share(np.inf, A_MOMENT)
+            moment, made = deadline.time_share(np.inf, A_MOMENT), time.monotonic()
+            end = made + moment
             self._raise(priced, bins, tell, np.inf, lambda end=end: max(0.0, end - time.monotonic()))
             if (found := priced.floor(bins.lower)) > most:
                 best, most, worse = (priced, bins), found, 0
             else:
                 worse += 1
             factor /= 2
+            if not bins.parts or made - began > moment:  # too large a table to look at it again and again
+                break
         return best
 
     def _raise(self, priced: Priced, bins: BinBound, tell, upper: float, left: Callable[[], float]) -> None:
