@@ -515,17 +515,19 @@ def _parts(
     """(begin, end, entries): the terms of one block, cut along its first axis, or its first two; `across` is
     how many rows the model has, or, `by_rows`, columns."""
     labels = block.shape[0] if block.shape else 1
-    inner, entries = block.size // labels, sum(term.nnz for term in terms)
-    step = max(1, int(labels * most / max(most, entries)))
-    pairs: list[tuple[int, int] | None] = [None]
-    if entries > most * labels and len(block.shape) > 1:  # one label holds too many: its second ones, few by few
-        few = max(1, block.shape[1] * most * labels // entries)
-        pairs = [(low, min(low + few, block.shape[1])) for low in range(0, block.shape[1], few)]
+    inner, counts = block.size // labels, _entries_of_labels(terms, labels, by_rows)
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     width = inner // block.shape[1] if len(block.shape) > 1 else inner
     runs = iter(runs_of([term.sides(by_rows) for term in terms]))
     run, pattern = next(runs, None), None
-    for begin in range(0, labels, step):
-        end = min(begin + step, labels)
+    end = 0
+    while end < labels:
+        begin = end
+        end = max(begin + 1, int(np.searchsorted(before, before[begin] + most, "right")) - 1)
+        pairs: list[tuple[int, int] | None] = [None]
+        if counts[begin] > most and len(block.shape) > 1:  # one label holds too many: its second ones, few by few
+            few = max(1, block.shape[1] * most // int(counts[begin]))
+            pairs = [(low, min(low + few, block.shape[1])) for low in range(0, block.shape[1], few)]
         while run is not None and run.end <= begin:
             run, pattern = next(runs, None), None
         for second in pairs:
@@ -538,6 +540,17 @@ def _parts(
             else:
                 part = _sorted(block, terms, (begin, end), second, across, by_rows)
             yield block.start + begin * inner + low, block.start + (end - 1) * inner + high, part
+
+
+def _entries_of_labels(terms: list[Term], labels: int, by_rows: bool) -> np.ndarray:
+    """int64 (labels,): the entries of each first label. Those of one block differ: a test at the root is in the rows of
+    all leaves, one below in those of few."""
+    counts = np.zeros(labels, np.int64)
+    for term in terms:
+        places = (term.rows if by_rows else term.columns).places
+        lead = places[0].reshape(-1) if places else np.zeros(1, np.intp)
+        counts += np.bincount(lead, minlength=labels) * (term.nnz // max(1, lead.size))
+    return counts
 
 
 def _sorted(

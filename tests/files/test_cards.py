@@ -165,3 +165,18 @@ def test_no_part_is_larger_than_it_is_said_to_be(most):
     model = m.finish()
     said = largest_piece(model, most)
     assert max(part.nnz for _, _, part in model.column_chunks(most)) <= said <= max(9 * 4, most)
+
+
+@pytest.mark.parametrize("by_rows", [False, True])
+@pytest.mark.parametrize("most", [40, 100, 300])
+def test_a_part_holds_no_more_entries_where_some_labels_have_most_of_them(most, by_rows):
+    m = ModelBuilder("m")
+    x, y = m.columns("x", Axis("i", 6), Axis("j", 4)), m.columns("y", Axis("k", 39))
+    r, s = m.rows("r", Axis("k", 39)), m.rows("s", Axis("i", 6), Axis("j", 4))
+    m.add(r[np.arange(9)[:, None, None]], x.all())
+    m.add(r[np.arange(9, 39)[:, None]], x[0, np.arange(4)])  # 39 entries in each column of the label 0, 9 in others
+    m.add(s.all(), y[np.arange(9)[:, None, None]])
+    m.add(s[0, np.arange(4)], y[np.arange(9, 39)[:, None]])
+    model = m.finish()
+    parts = [part.nnz for _, _, part in (model.row_chunks if by_rows else model.column_chunks)(most)]
+    assert max(parts) <= most and sum(parts) == model.nnz
