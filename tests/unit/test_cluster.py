@@ -67,6 +67,22 @@ def test_its_workers_prove_a_tree(cluster, monkeypatch):
     assert workers.present() is None
 
 
+def test_what_its_processes_do_between_tasks_is_done_seldom(cluster):
+    """Milliseconds from one look of an event loop at itself, and of a worker at its memory, to the next."""
+    with cluster.client() as client:
+        loops = [*client.run(_waits).values(), client.run_on_scheduler(_waits_of_scheduler)]
+    assert len(loops) == 3
+    assert min(wait for loop in loops for wait in loop) >= 500
+
+
+def _waits(dask_worker):
+    return [dask_worker.periodic_callbacks[name].callback_time for name in ("tick", "monitor", "memory_monitor")]
+
+
+def _waits_of_scheduler(dask_scheduler):
+    return [dask_scheduler.periodic_callbacks[name].callback_time for name in ("tick", "monitor")]
+
+
 def _counting(submit, handed):
     def counted(team, part, task):
         handed.append(task)
