@@ -2,10 +2,12 @@
 
 import csv
 import io
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from odtc.data.dataset import NUMERIC
 from odtc.data.reading import BATCH, frames_of, read_judged_rows
 from odtc.data.reading_rows import code_frames
 from odtc.data.reading_spec import ON_MISSING
@@ -29,6 +31,8 @@ class Predicted:
         Cells that hold no number in a column of numbers.
     policy : str
         One of ON_MISSING.
+    unseen : dict of str to int
+        For each column of levels that the tree asks, the rows whose level was not seen in training.
     predictions : list of (str or None) or None
         The classes, None for a blank; None if they were not asked for.
     score : dict or None
@@ -39,6 +43,7 @@ class Predicted:
     n_rows: int = 0
     n_missing: int = 0
     unknown: int = 0
+    unseen: Counter = field(default_factory=Counter)
     predictions: list | None = None
     score: dict | None = None
 
@@ -58,6 +63,12 @@ class Predicted:
             words.append(f"{self.n_missing:,} of {self.n_rows:,} rows lack a number that the tree asks for and {went}")
         if self.unknown:
             words.append(f"{self.unknown:,} cells of columns of numbers hold no number and count as missing")
+        for name, rows in self.unseen.items():
+            if rows:
+                words.append(
+                    f"{rows:,} of {self.n_rows:,} rows have a level in column {name!r} that training did not see, "
+                    "which is in no set of levels"
+                )
         return "; ".join(words)
 
 
@@ -111,12 +122,15 @@ def predict_file(
     lines = np.array([_line(word) for word in words], dtype=object)  # each is written for many rows
     if stream is not None:
         stream.write(b"prediction\n")
+    coded = [at for at in sorted(tree.used) if tree.features[at].kind != NUMERIC]
     frames = frames_of(path, size)
     for rows in code_frames(frames, repr(str(path)), tree, score, lenient=policy != "refuse"):
         leaf = tree.apply(rows.X, rows.first, policy)
         predicted = labels[leaf]
         done.n_rows += len(leaf)
         done.unknown += rows.unknown
+        for at in coded:
+            done.unseen[tree.features[at].name] += int((rows.X[:, at] < 0).sum())
         done.n_missing += _count_missing(tree, rows.X, leaf, policy)
         if stream is not None:
             stream.write(b"".join(lines[leaf].tolist()))

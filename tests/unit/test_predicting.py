@@ -13,7 +13,7 @@ import odtc
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.data.readers import csv as csv_reader
 from odtc.data.reading import frames_of, read
-from odtc.data.splits import Oblique, Term, Threshold
+from odtc.data.splits import Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError, TreeError
 from odtc.evaluation.predicting import predict_file
 from odtc.trees.tree import Branch, Leaf, Tree
@@ -166,3 +166,19 @@ def test_the_memory_does_not_grow_with_the_file(tmp_path):
         assert done.n_rows == rows
     assert (tmp_path / "p.csv").read_text() == "prediction\n" + "no\nyes\n" * 100_000
     assert peaks[1] < 1.5 * peaks[0]
+
+
+@pytest.mark.parametrize("size", [4, 4096])
+def test_levels_that_were_not_seen_in_training_are_told(tmp_path, size):
+    """A new date went right at `day <= 2024-03-19` without a word, even if it is an earlier one."""
+    split = Subset(2, (0.0,))
+    tree = Tree(Branch(split, Leaf(0, (1, 0), (1, 0)), Leaf(1, (0, 2), (0, 2))), X_AND_Z, ("no", "yes"), "y", "drop")
+    (tmp_path / "new.csv").write_text("c,x\np,1\nr,1\nq,1\ns,1\nr,1\n")
+    done = predict_file(tree, tmp_path / "new.csv", size=size)
+    assert done.unseen == {"c": 3} and "3 of 5 rows have a level in column 'c' that" in done.skipped_text()
+    (tmp_path / "new.csv").write_text("c,x\np,1\nq,1\n")
+    assert predict_file(tree, tmp_path / "new.csv", size=size).skipped_text() == ""
+    write_tree(tree, tmp_path / "t.tree.json")
+    (tmp_path / "new.csv").write_text("c,x\np,1\nr,1\n")
+    said = command("predict", "t.tree.json", "new.csv", folder=tmp_path)
+    assert said.code == 0 and "1 of 2 rows have a level in column 'c' that" in said.err

@@ -26,8 +26,8 @@ def expect(cells, how, place: str) -> None:
     classes, n_rows = column_types.levels_of(labels.words), len(labels.missing)
     if len(classes) < 2:
         raise DataError(
-            f"expected at least two classes in the target {target!r} of {place}, got only {classes[0]!r} in all "
-            f"{n_rows} rows; name another target"
+            f"expected at least two classes in the target {target!r} of {place}, got only {classes[0]!r} in "
+            f"{'its one row' if n_rows == 1 else f'all {n_rows} rows'}; name another target"
         )
     if n_rows >= 20 and 2 * len(classes) > n_rows and column_types.numbers_of(classes) is not None:
         raise DataError(
