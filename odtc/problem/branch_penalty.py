@@ -4,8 +4,9 @@ That of FlowOCT, (1.1) of Aghaei, Gomez & Vayanos 2020, as a minimum; λ is `par
 """
 
 from fractions import Fraction
+from math import floor, log10
 
-from odtc.data.task import TASKS, leaf_cost
+from odtc.data.task import leaf_cost
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -59,8 +60,7 @@ def branch_price(problem: Problem) -> float:
 
 
 def unit_of_costs(problem: Problem) -> float:
-    """What objectives are rounded in: 1, and of leaves that cost by sums the objective of one leaf for all rows if
-    that is less.
+    """What objectives are rounded in: 1, or what all rows can cost in one leaf if that is less.
 
     Parameters
     ----------
@@ -70,9 +70,13 @@ def unit_of_costs(problem: Problem) -> float:
     -------
     float
     """
-    if not TASKS.get(problem.encoded.task).MOMENTS:
-        return 1.0
     return min(1.0, (1 - getattr(problem.params, "lambda_", 0.0)) * leaf_cost(problem.encoded))
+
+
+def without_noise(cost: float) -> float:
+    """A cost, rounded to nine digits behind the point, or to twelve digits in all if these are more: what sums of
+    decimals are off by goes, of costs of any size."""
+    return round(cost, max(9, 11 - floor(log10(abs(cost))))) if cost else 0.0
 
 
 def prices(problem: Problem) -> tuple[float, float]:

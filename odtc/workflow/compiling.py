@@ -14,6 +14,7 @@ from odtc.base import deadline
 from odtc.base.text import some
 from odtc.data.cost_matrix import expect_telling_prices
 from odtc.data.reading_spec import CLASSIFICATION
+from odtc.data.task import expect_solvers_tell_apart
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.heuristics.heuristic import HEURISTICS, grow
 from odtc.model.feasibility import OFF
@@ -49,6 +50,8 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
         )
     if problem.encoded.task == CLASSIFICATION:
         expect_telling_prices(problem.encoded.weight, problem.encoded.cost, OFF)
+    else:
+        expect_solvers_tell_apart(problem.encoded)
     problem, _ = problem.module.limited(problem)
     names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
     require_room(problem, names)

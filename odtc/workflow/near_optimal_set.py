@@ -21,6 +21,7 @@ from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
 from odtc.data.encoding import of_each_column
 from odtc.errors import ChoiceError, TreeError
+from odtc.problem.branch_penalty import without_noise
 from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -160,7 +161,7 @@ class NearOptimalSet:
         base, scale = self.facts["graph"]["objective"]
         rest = price - price // unit * unit
         listed = [
-            (round(base + scale * (unit * x + rest * b), 9), b + 1, trees)
+            (without_noise(base + scale * (unit * x + rest * b)), b + 1, trees)
             for (b, x), trees in found.items()
             if trees and (leaves is None or b < leaves)
         ]
@@ -306,7 +307,7 @@ def _saved(found, graph) -> dict[int, dict]:
     with deadline.cut_short():
         for number in range(len(found.columns)):
             least, greatest = (
-                round(graph["objective"][1] * stored.unit * x, 9) for x in stored.saved(number) or (0, 0)
+                without_noise(graph["objective"][1] * stored.unit * x) for x in stored.saved(number) or (0, 0)
             )
             saved[number] = {"least": least, "greatest": greatest}
     return saved

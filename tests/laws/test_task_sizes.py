@@ -159,13 +159,61 @@ def test_no_model_of_costs_that_solvers_take_for_equal_is_written(tmp_path):
     assert result.code == 1 and "leave --solver and --format out" in result.err.replace("\n", " ")
 
 
-@pytest.mark.parametrize("task", ["median", "policy"])
-def test_costs_that_count_as_equal_are_refused(tmp_path, task):
-    data = written(tmp_path / "tiny.csv", "x,y,z", [(i, v * 1e-12, 0) for i, v in enumerate([1, 2, 1, 5, 6, 5])])
+def small_costs(tmp_path, task, exponent):
+    """The table of whole costs of two actions, or of a number, in units of a power of ten; and the words of a fit."""
+    rng = np.random.default_rng(4)
+    a, b = rng.integers(0, 6, 40), rng.integers(0, 4, 40)
+    y, z = (a > 2) * 9 + rng.integers(0, 5, 40), (b > 1) * 7 + rng.integers(0, 5, 40)
+    folder = tmp_path / f"{task}{exponent}"
+    folder.mkdir()
+    lines = [(one, two, f"{u}e-{exponent}", f"{v}e-{exponent}") for one, two, u, v in zip(a, b, y, z)]
+    data = written(folder / "costs.csv", "a,b,y,z", lines)
     target = ["--actions", "y,z"] if task == "policy" else ["--target", "y", "--aside", "z"]
-    result = run_cli("fit", data, "--task", task, *target, "--depth", 1, "-o", tmp_path / "t")
-    assert result.code == 1
-    assert "count as equal; multiply them by" in result.err.replace("\n", " ")
+    return data, ["--task", task, *target, "--depth", 2]
+
+
+@pytest.mark.parametrize("task", ["median", "policy"])
+def test_costs_far_below_one_have_their_proof_and_their_certificate(tmp_path, task):
+    found = []
+    for exponent in (0, 9):
+        data, words = small_costs(tmp_path, task, exponent)
+        done = run_cli("fit", data, *words, "-o", data.with_suffix(""), "--json")
+        assert done.code == 0, done.err
+        facts = json.loads(done.out)
+        assert facts["termination"] == "optimal" and facts["bound"] == facts["objective"]
+        assert run_cli("verify", data.with_suffix("")).code == 0
+        certificate = data.with_suffix(".certificate.json")
+        assert run_cli("certify", data, *words, "-o", certificate).code == 0
+        assert run_cli("verify", "--certificate", certificate).code == 0
+        found.append(facts["objective"])
+        record = data.with_suffix(".run.json")
+        said = json.loads(record.read_text())
+        record.write_text(json.dumps(said | {"objective": said["objective"] / 2, "bound": said["bound"] / 2}))
+        assert run_cli("verify", data.with_suffix("")).code == 1
+    assert found[0] > 0 and found[1] == pytest.approx(found[0] * 1e-9, rel=1e-9)
+
+
+@pytest.mark.parametrize("task, within", [("median", "30%"), ("policy", "200%")])
+def test_trees_near_the_best_of_costs_far_below_one_are_counted_by_their_costs(tmp_path, task, within):
+    tables = []
+    for exponent in (0, 9, 18):
+        data, words = small_costs(tmp_path, task, exponent)
+        done = run_cli("fit", data, *words, "--within", within, "-o", data.with_suffix(""))
+        assert done.code == 0, done.err
+        tables.append(json.loads(data.with_suffix(".near.json").read_text())["objectives"])
+    costs = [[cost for cost, _ in table] for table in tables]
+    assert len(set(costs[0])) > 3
+    plain, small, smaller = ([trees for _, trees in table] for table in tables)
+    assert plain == small == smaller
+    assert costs[1] == pytest.approx([cost * 1e-9 for cost in costs[0]], rel=1e-9)
+    assert costs[2] == pytest.approx([cost * 1e-18 for cost in costs[0]], rel=1e-9)
+
+
+@pytest.mark.parametrize("task", ["median", "policy"])
+def test_no_model_of_such_costs_is_written(tmp_path, task):
+    data, words = small_costs(tmp_path, task, 12)
+    result = run_cli("build", data, "--model", "flowoct", *words)
+    assert result.code == 1 and "leave --solver and --format out" in result.err.replace("\n", " ")
 
 
 def forbidding():

@@ -310,7 +310,7 @@ def decimal_places(values: np.ndarray) -> int | None:
         return None
     for digits in range(1, 10):
         scaled = values * 10.0**digits
-        if (np.abs(scaled - np.rint(scaled)) <= DECIMAL * max(1.0, largest * 10.0**digits)).all():
+        if (np.abs(scaled - np.rint(scaled)) <= DECIMAL * largest * 10.0**digits).all():
             return digits
     return None
 

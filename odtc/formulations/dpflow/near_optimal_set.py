@@ -19,7 +19,7 @@ from odtc.base import deadline
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.shared.ranked_tests import columns_asked
-from odtc.problem.branch_penalty import branch_price, objective
+from odtc.problem.branch_penalty import branch_price, objective, unit_of_costs, without_noise
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
@@ -90,7 +90,7 @@ class DpflowNearOptimalTrees:
             best = min(best, objective(problem, known))
         self.best = best
         self.limit = best + (within * abs(best) if relative else within)
-        near = self.limit + 1e-9 * max(1.0, abs(best))
+        near = self.limit + 1e-9 * max(unit_of_costs(problem), abs(best))
         budget = floor((near / self._share - self._ranked.floor) / self._ranked.unit)
         rows = TreeRows(self._ranked)
         cells = 2**depth * (budget - search.known(depth).lower) / rows.units.unit
@@ -166,7 +166,7 @@ class DpflowNearOptimalTrees:
         counted = self._cells(self.trees.table)
         found: list[tuple[float, HeapTree]] = []
         for heap in (_without_twins(heap, self.problem) for heap in heaps):
-            cost = round(objective(self.problem, heap), 9)
+            cost = without_noise(objective(self.problem, heap))
             equal = near - self.limit
             if cost > near or any(abs(c - cost) <= equal and n == heap.n_branch_nodes + 1 for c, n, _ in counted):
                 continue
@@ -190,7 +190,7 @@ class DpflowNearOptimalTrees:
         return store(self.trees, self._column_of)
 
     def _objective(self, cost: int) -> float:
-        return round(self._share * self._ranked.cost(cost), 9)
+        return without_noise(self._share * self._ranked.cost(cost))
 
     def _prove(self, search, depth) -> bool:
         """Whether the best tree is proved in a part of the time."""
@@ -233,7 +233,7 @@ def _without_twins(heap: HeapTree, problem: Problem) -> HeapTree:
     np.add.at(loss, heap.reach(encoded.X), encoded.loss)
     for t in range(len(test) - 1, 1, -1):
         loss[t // 2] += loss[t]
-    least, rounding = loss.min(axis=1), ROUNDING * max(1.0, float(loss[1].max()))
+    least, rounding = loss.min(axis=1), ROUNDING * float(loss[1].max())
     for t in np.flatnonzero(test >= 0)[::-1].tolist():
         sides = [2 * t, 2 * t + 1]
         if (test[sides] < 0).all() and least[sides].sum() >= least[t] - rounding:

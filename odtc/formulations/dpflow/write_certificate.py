@@ -7,7 +7,7 @@ Over few tests these are targets of the dynamic program, over many thresholds th
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from math import lcm
+from math import floor, lcm, log10
 
 import numpy as np
 
@@ -60,7 +60,9 @@ class Numbers:
         self.weight_scale = _weight_scale(encoded.weight if encoded.dataset is None else encoded.dataset.weight)
         branch = exact_share(problem.params.lambda_)
         costs, cost_scale = _whole_costs(encoded.cost)
-        if encoded.task == median.NAME and 10**MOST_DIGITS % cost_scale:  # near a fraction by chance, as c in k · c
+        if (
+            encoded.task == median.NAME and 10 ** (MOST_DIGITS + _zeros(float(encoded.cost.max()))) % cost_scale
+        ):  # near a fraction by chance, as c in k · c
             raise ChoiceError(
                 f"a certificate counts in whole numbers: expected numbers of at most {MOST_DIGITS} decimals; round them"
             )
@@ -266,6 +268,8 @@ def with_twins(encoded, f) -> dict:
 
 def _whole_costs(cost: np.ndarray) -> tuple[list[list[int]], int]:
     """(costs times a scale, this scale), whole numbers; raises ChoiceError if they are no such fractions."""
+    shift = 10 ** _zeros(float(cost.max(initial=0.0)))
+    cost = cost * float(shift)
     parts = [[Fraction(value).limit_denominator(10**MOST_DIGITS) for value in line] for line in cost.tolist()]
     if (np.abs(np.array([[float(part) for part in line] for line in parts]) - cost) > 1e-12 * cost).any():
         raise ChoiceError(
@@ -273,16 +277,22 @@ def _whole_costs(cost: np.ndarray) -> tuple[list[list[int]], int]:
             f"10^{MOST_DIGITS}; round them"
         )
     scale = lcm(*(part.denominator for line in parts for part in line))
-    return [[int(part * scale) for part in line] for line in parts], scale
+    return [[int(part * scale) for part in line] for line in parts], scale * shift
 
 
 def _weight_scale(weight) -> int:
     """The least power of ten that makes all weights whole."""
-    for digits in range(MOST_DIGITS + 1):
-        scaled = weight * 10**digits
+    most = MOST_DIGITS + _zeros(float(weight.max(initial=0.0)))
+    for digits in range(most + 1):
+        scaled = weight * 10.0**digits
         if np.abs(scaled - np.rint(scaled)).max() < 1e-6 and ((np.rint(scaled) > 0) | (weight == 0)).all():
             return 10**digits
     raise ChoiceError(
-        f"a certificate counts in whole numbers: expected weights of at most {MOST_DIGITS} digits behind the point, "
-        f"got {weight[np.abs(weight * 10**MOST_DIGITS - np.rint(weight * 10**MOST_DIGITS)).argmax()]:.12g}; round them"
+        f"a certificate counts in whole numbers: expected weights of at most {most} digits behind the point, "
+        f"got {weight[np.abs(weight * 10.0**most - np.rint(weight * 10.0**most)).argmax()]:.12g}; round them"
     )
+
+
+def _zeros(largest: float) -> int:
+    """How many zeros stand behind the point of weights of which all are below 1: they are no digits that count."""
+    return max(0, -floor(log10(largest)) - 1) if 0 < largest < 1 else 0

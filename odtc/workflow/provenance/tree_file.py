@@ -10,6 +10,7 @@ from odtc.base.text import some
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import OdtcError, TreeError
 from odtc.model.feasibility import Check, is_close
+from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.formulation import Certifies
 from odtc.problem.parameters import params_to_json
 from odtc.problem.problem import Problem
@@ -138,13 +139,15 @@ def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
     try:
         heap = HeapTree.from_tree(Tree.from_json(facts["tree"]), problem.encoded, problem.topology)
     except OdtcError:  # it asks what is no test of this run: over more tests it proves no less
-        if str(facts["price"]) == "0" and is_close(proved["objective"], own.loss(problem.encoded)):
+        if str(facts["price"]) == "0" and is_close(
+            proved["objective"], own.loss(problem.encoded), unit=unit_of_costs(problem)
+        ):
             return ""
         return "has a tree over other tests than those of this run"
     there, here = problem.module.objective(problem, heap), problem.module.objective(problem, own)
-    if not is_close(there, here):
+    if not is_close(there, here, unit=unit_of_costs(problem)):
         return f"has a tree that costs {there:.10g}, and the one of this run costs {here:.10g}"
-    if problem.module.can(Certifies) and not is_close(proved["objective"], there):
+    if problem.module.can(Certifies) and not is_close(proved["objective"], there, unit=unit_of_costs(problem)):
         return f"states that its tree costs {proved['objective']:.10g}, and in this run it costs {there:.10g}"
     return ""
 

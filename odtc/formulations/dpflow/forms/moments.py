@@ -15,10 +15,10 @@ from odtc.algorithms.moments.medians import MedianSearch
 from odtc.algorithms.moments.search import MomentSearch
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
-from odtc.data.task import LEAST, TASKS, leaf_cost, own_costs
+from odtc.data.task import TASKS, own_costs
 from odtc.data.tasks import median
 from odtc.data.threshold_scales import Scales
-from odtc.errors import ChoiceError, DataError, TimeLimitReached
+from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow.forms import states
 from odtc.formulations.dpflow.forms.moments_limits import by_limits, limited, limits_of
 from odtc.formulations.dpflow.forms.states import decode, keeps, notes, targets, trimmed  # noqa: F401
@@ -34,10 +34,6 @@ start = states.start
 GROWN = 2e6  # rows times columns of which a tree is made deeper in a moment after the limit
 MANY = 32  # numbers, from which on medians are searched for among sorted rows
 UNCERTIFIED = "a certificate of medians takes a class for each number, of which there are more than {}"
-FOR_SOLVERS = (
-    "expected a model whose one leaf for all rows costs {:g} or more, got {:.4g}: solvers count costs that differ by "
-    "less as equal; leave --solver and --format out, so that odtc's own search finds the tree, or multiply the numbers"
-)
 BY_SEARCH = (
     "the linear program of --task {} keeps the constraint leaf_rows alone; `odtc fit` without a solver and without "
     "--format finds the best tree under {!r}"
@@ -62,8 +58,6 @@ def takes(problem: Problem) -> bool:
 
 def build(problem: Problem) -> Model:
     _expect_leaf_rows(problem)
-    if (cost := leaf_cost(problem.encoded)) < LEAST:
-        raise DataError(FOR_SOLVERS.format(LEAST, cost))
     return states.build(problem)
 
 
