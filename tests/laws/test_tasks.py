@@ -183,13 +183,28 @@ def simulated(n: int, seed: int):
     return X, better, chance, treatment, outcome
 
 
-@pytest.mark.parametrize("scores", ["doubly-robust", "ips"])
+@pytest.mark.parametrize("scores", ["doubly-robust", "ips", "direct"])
 def test_the_best_policy_of_a_simulation_is_found(scores):
     X, better, chance, treatment, outcome = simulated(600, 1)
     given = np.where(treatment == 1, chance, 1 - chance)
     fitted = odtc.OptimalPolicyTree(2, scores=scores).fit(X, treatment, outcome, given)
     new, best, *_ = simulated(2000, 2)
     assert (fitted.predict(new) == best).mean() > 0.95 and fitted.is_optimal_
+
+
+def test_the_interval_of_a_value_holds_the_true_value_as_often_as_it_says():
+    X, better, chance, treatment, outcome = simulated(200, 3)
+    fitted = odtc.OptimalPolicyTree(1, scores="ips").fit(
+        X, treatment, outcome, np.where(treatment == 1, chance, 1 - chance)
+    )
+    X, better, *_ = simulated(200_000, 4)
+    truth = np.mean(X[:, 2] + fitted.predict(X) * np.where(better, 2.0, -1.0))
+    held = 0
+    for seed in range(300):
+        X, _, chance, treatment, outcome = simulated(400, 1000 + seed)
+        mean, error = fitted.value(X, treatment, outcome=outcome, propensity=np.column_stack([1 - chance, chance]))
+        held += abs(-mean - truth) <= 1.96 * error  # outcomes of which more is better are costs below 0
+    assert 0.91 <= held / 300 <= 0.985
 
 
 def test_the_estimator_of_policies_costs_what_it_says():
