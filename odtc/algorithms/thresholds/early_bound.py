@@ -7,8 +7,7 @@ one before it has R on its right side. So with any one cut c(f) of each column f
 
 and if a bound of some part of the best tree's cost is wanted, the middle cut of each column mostly shows it. Bounds of
 rising parts are shown one after the other. Rows that the sides of many tests have in common come first
-(odtc.algorithms.thresholds.common_rows): their bound is a small one, but there soon. For trees of height 4 and more
-few cuts of each column show more (odtc.algorithms.bins.column_grid), if a limit leaves time for them.
+(odtc.algorithms.thresholds.common_rows): their bound is a small one, but there soon.
 """
 
 import time
@@ -16,7 +15,6 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 
-from odtc.algorithms.bins.column_grid import ColumnGrid
 from odtc.algorithms.thresholds.common_rows import CommonRows
 from odtc.base import deadline
 
@@ -75,12 +73,6 @@ class EarlyBound:
                     self.rate = (time.monotonic() - began) / max(1.0, work)
         except _Enough:
             self.ended = True
-
-    def by_columns(self) -> None:
-        """The bound by few cuts of each column, as far as a limit of the time allows; of trees of height 4 or more, as
-        those of less are soon proved, and over thresholds, as a test of two answers has no cut beside it."""
-        if self.height > 3 and not self.search.ranked.by_tests and deadline.seconds_left() is not None:
-            ColumnGrid(self.search, self.height).rise(self._most())
 
     def raise_all(self, timed: bool) -> None:
         """The bound of all rows; with a limit (`timed`) on and on, else as far as that is soon shown."""

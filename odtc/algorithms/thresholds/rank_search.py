@@ -11,12 +11,10 @@ depth 2 by a kernel (depth_two). With leaves of at least `least` rows only the s
 others are those of trees without that constraint.
 """
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
-from typing import Any
 
 import numpy as np
 
@@ -149,7 +147,6 @@ class RankSearch:
         self.effort = self.climbing = 0.0
         self.began = time.process_time()
         self.raising = False  # whether only a bound is sought, far below the best tree
-        self.grid: Any = None  # cuts that a bound alone is sought by (odtc.algorithms.bins.column_grid)
         self.explaining = False  # whether tests are sought that show a bound, and no better trees
         self.noted: dict[int, int] = {}  # bounds of the trees of all entries, by height, that `relaxed` has shown
         self.given_up: set[int] = set()  # heights of trees of all entries whose proof takes too long
@@ -427,7 +424,7 @@ class RankSearch:
         if greedily:
             self._climb(node, height, below)
         intervals = OpenIntervals(self._columns(node, below, known), self.raising)
-        if self.grid is None and apart.pays(self, node, height):
+        if apart.pays(self, node, height):
             apart.halve(self, node, height, need, known, intervals)
             return
         together, evaluated = 1, None
@@ -712,8 +709,6 @@ class RankSearch:
     def _middle(self, node, height, column, a, z):
         """The cut in the middle of a to z; of the cuts that the search before has evaluated, if there are some."""
         middle = (a + z) >> 1
-        if self.grid is not None:
-            return self.grid.middle(self.nodes, node, column, a, z)
         if self.coarse is None:
             return middle
         before = self.evaluated_before.get((height, node.key))
@@ -742,17 +737,14 @@ class RankSearch:
                 bound, exact = self._coarsely(key, height - 1)
                 bounds[one] = max(bounds[one], bound)
                 slacks[one] = 0 if exact else slack
-        if self.grid is not None:
-            self._by_parts(node, height, target, (column, cut), bounds, found)
-        else:
-            for one in (False, True) if (2 * at <= n) != (self.raising and alone) else (True, False):
-                if self.raising and not alone:  # a side that alone costs as much as is needed settles all cuts beyond
-                    if bounds[one] < target:
-                        found[one] = self._side(node, column, cut, one, height - 1, target)
-                        bounds[one] = max(bounds[one], found[one].lower)
-                elif bounds[0] + bounds[1] < target + slacks[one]:
-                    found[one] = self._side(node, column, cut, one, height - 1, target - bounds[not one] + slacks[one])
+        for one in (False, True) if (2 * at <= n) != (self.raising and alone) else (True, False):
+            if self.raising and not alone:  # a side that alone costs as much as is needed settles all cuts beyond
+                if bounds[one] < target:
+                    found[one] = self._side(node, column, cut, one, height - 1, target)
                     bounds[one] = max(bounds[one], found[one].lower)
+            elif bounds[0] + bounds[1] < target + slacks[one]:
+                found[one] = self._side(node, column, cut, one, height - 1, target - bounds[not one] + slacks[one])
+                bounds[one] = max(bounds[one], found[one].lower)
         test = self.nodes.test(node, column, cut)
         known.points.append((*test, *(side.lower if side else 0 for side in found)))
         self.held += POINT
@@ -763,20 +755,3 @@ class RankSearch:
         need = target + slack
         grown = [self.relaxed._side(node, column, cut, one, height - 1, need).lower for one in (False, True)]
         return End(weight, *bounds, *grown)
-
-    def _by_parts(self, node, height, target, cut, bounds, found):
-        """Searches each side of a cut for its part of a bound, and somewhat more for the cuts beside; for more if the
-        other side does not show its part, so that together they show the bound or both are searched to the end."""
-        column, at = cut[0], int(self.nodes.cuts(node)[1][cut])
-        parts = self.grid.parts(node, column, at)
-        asked = [min(target, math.ceil(part * target / self.grid.share)) for part in parts]
-        one = parts[1] > parts[0]
-        if self.nodes.cuts(node)[0][column] == 2:  # no cut is beside it: what the larger side does not show is enough
-            asked[not one] = 0
-        for side in (one, not one, one):
-            other = max(bounds[not side], asked[not side])
-            need = max(asked[side], target - other)
-            if bounds[side] < need:
-                found[side] = self._side(node, *cut, side, height - 1, need)
-                bounds[side] = max(bounds[side], found[side].lower)
-            asked[side] = 0  # what it has shown counts from here on

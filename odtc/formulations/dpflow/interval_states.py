@@ -105,8 +105,7 @@ def _points(search: RankSearch, key: bytes, height: int, state: tuple[int, bool]
         bound, groups = among.memo[height, key].grouped if (height, key) in among.memo else (0, [])
         if bound >= lower:
             return list(_of_groups(groups, lower - search.ranked.price, kind, below))
-    own = [among.memo.get((height, key)) for among, _ in kinds]
-    known = next((one for one in own if one is not None and min(one.lower, one.upper) >= lower), own[0])
+    known = kinds[0][0].memo.get((height, key))
     tests: dict[
         tuple[int, int], tuple[int, int]
     ] = {}  # with the bounds that were found, which the memo may have dropped
@@ -115,11 +114,11 @@ def _points(search: RankSearch, key: bytes, height: int, state: tuple[int, bool]
         tests[column, rank] = max(old[0], bounds[0]), max(old[1], bounds[1])
     found, whole = [], 0
     for among, kind in kinds:
-        less = among.memo.get((height - 1, key))
-        if less is None and height == 3:
+        own = among.memo.get((height - 1, key))
+        if own is None and height == 3:
             with deadline.put_off():  # the bound that is stated needs it, also after the end of the search
-                less = among.value(among.node_of(inside), 2)
-        whole = min(less.lower, less.upper) if less is not None else 0
+                own = among.value(among.node_of(inside), 2)
+        whole = min(own.lower, own.upper) if own is not None else 0
         if number := below.of(key, whole, kind):
             found.append((-1, 0, 0, number))
     sides = {test: _sides(search, inside, test, kinds, height - 1) for test in tests}

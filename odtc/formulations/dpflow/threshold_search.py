@@ -196,7 +196,6 @@ class ThresholdSearch:
         with deadline.cut_short():
             early.by_common_rows(True)
             self.search.dive(depth)
-            early.by_columns()
             early.raise_all(True)
             self.search.solve(depth)
         heap, paid = self._best(depth)
@@ -309,7 +308,7 @@ class ThresholdSearch:
         self.height = depth
         if timed and depth > 2:  # what the limit leaves is to have a bound
             part = BOUND[bool(self.search.given_up)]
-            self._try(part, lambda: [early.by_columns(), early.by_common_rows(timed), early.raise_all(timed)])
+            self._try(part, lambda: [early.by_common_rows(timed), early.raise_all(timed)])
             if depth > 3 and self.search.given_up:
                 self._try(BETTER, lambda: self.search.improve(depth))
         elif depth > 3:  # what Ctrl-C leaves too

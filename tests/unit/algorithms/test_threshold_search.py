@@ -15,9 +15,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from odtc.algorithms.bins import column_grid
 from odtc.algorithms.bins.binned_tree import BinnedTree
-from odtc.algorithms.bins.column_grid import ColumnGrid
 from odtc.algorithms.thresholds import (
     binary_nodes,
     binary_triples,
@@ -677,50 +675,6 @@ def test_an_early_bound_is_never_above_the_optimum(seed, monkeypatch, mode):
         assert ranked.cost(search.known(height).upper) >= best - 1e-9
     known = search.solve(height)
     assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
-
-
-@pytest.mark.parametrize("seed", seeds(12, 200))
-def test_a_bound_by_few_cuts_of_each_column_is_never_above_the_optimum(seed, monkeypatch, mode):
-    """Ended anywhere, of heights 3 to 5; with prices, weights, many labels, least rows; later the proof."""
-    monkeypatch.setattr(column_grid, "FIRST", (0.05, 0.3, 0.9)[seed % 3])
-    monkeypatch.setattr(column_grid, "MOST", (0.5, 0.66, 0.8)[seed // 3 % 3])
-    rank, loss, count, price, least = instance(seed)
-    height = 3 + seed % 2 * (len(rank) < 14) + (len(rank) < 7)
-    ranked, best = rank_rows(rank, loss, count, price, least), cheapest(rank, loss, count, price, least, height)
-    random, shown = np.random.default_rng(seed), []
-    for looks in (*random.integers(1, 60, 3), 10**6):
-        left = iter(range(looks))
-
-        def check(left=left):
-            if next(left, None) is None:
-                raise TimeLimitReached("ended by the test")
-
-        search = RankSearch(ranked, check)
-        with contextlib.suppress(TimeLimitReached), deadline.within(60):
-            search.dive(height)
-            ColumnGrid(search, height).rise(search.known(height).upper)
-        assert ranked.cost(search.lower(height)) <= best + 1e-9
-        assert ranked.cost(search.known(height).upper) >= best - 1e-9
-        shown.append(search.lower(height))
-    assert least > 1 or ranked.cost(shown[-1]) == pytest.approx(best, abs=1e-9)  # nothing ended it
-    known = search.solve(height)
-    assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
-
-
-def test_a_bound_of_half_of_the_best_tree_takes_few_cuts_of_each_column(mode):
-    """Noise on every column: an even part of it lies on each side, and sets of rows are shared."""
-    random = np.random.default_rng(5)
-    rank = random.integers(0, 40, (300, 4))
-    ranked = rank_rows(rank, np.eye(2)[random.integers(0, 2, 300)])
-    search = RankSearch(ranked)
-    search.dive(4)
-    before, best = search.evaluated, search.known(4).upper
-    with deadline.within(600):
-        grid = ColumnGrid(search, 4)
-        grid.grid.aim(0.5)
-        assert grid._raise_all(best // 8)
-    assert best // 8 <= search.lower(4) <= best
-    assert search.evaluated - before < (2 * 4) ** 2 + 20  # a node for every two halves, and one for each half
 
 
 @pytest.mark.parametrize("seed", seeds(10, 100))

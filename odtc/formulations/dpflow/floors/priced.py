@@ -152,7 +152,6 @@ def priced_bound(posed: SearchProblem, multipliers: np.ndarray) -> tuple[HeapTre
         if arrays.depth > 2:
             early.by_common_rows(True)
             search.dive(arrays.depth)
-            early.by_columns()
         if arrays.depth > 1:
             early.raise_all(True)
         search.solve(arrays.depth)
