@@ -16,6 +16,12 @@ from odtc.workflow.provenance.certificates import Certified, certify_run
 PROBLEM = SimpleNamespace(encoded=SimpleNamespace(dataset="the rows", task="classification"))
 
 
+@pytest.fixture(autouse=True)
+def errors_of_rows(monkeypatch):
+    """Objectives count rows."""
+    monkeypatch.setattr(certificates, "unit_of_costs", lambda problem: 1.0)
+
+
 def proof(objective=5.0, bound=None, **more):
     bound = objective if bound is None else bound
     return SimpleNamespace(objective=objective, bound=bound, optimal=bound == objective, **more)
@@ -40,6 +46,17 @@ def test_without_a_certificate_or_its_rows_nothing_is_checked():
 
     assert certify_run(PROBLEM, None, 5.0) == Certified(None)
     assert certify_run(SimpleNamespace(encoded=SimpleNamespace(dataset=None)), never, 5.0) == Certified(None)
+
+
+def test_a_limit_that_has_come_makes_none():
+    """A proof that came with the limit had its certificate made for seconds before anything looked at the clock."""
+
+    def never():
+        raise AssertionError("it was made")
+
+    with deadline.within(-1.0):
+        found = certify_run(PROBLEM, never, 5.0)
+    assert found.accepted is None and "no time was left to check" in found.why
 
 
 @pytest.mark.parametrize(

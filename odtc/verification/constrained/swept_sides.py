@@ -43,6 +43,7 @@ class Chains:
             mine = np.flatnonzero(column == of)
             begun: list[list[int]] = []
             for test in mine[np.argsort(-X[:, mine].sum(axis=0), kind="stable")].tolist():
+                deadline.check()
                 chain = next((one for one in begun if not (X[:, test] & ~X[:, one[-1]]).any()), None)
                 if chain is None:
                     begun.append([test])

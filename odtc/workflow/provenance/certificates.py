@@ -141,7 +141,9 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     limited = deadline.seconds_left() is not None
     try:
         with deadline.within(max(TIMED if limited else LEAST, searched)):
+            deadline.check()
             facts = make()
+            deadline.check()
             proof, sums = _checked(facts, problem.encoded.dataset)
     except ChoiceError as reason:
         return Certified(None, why=str(reason))
