@@ -208,7 +208,6 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     used = stated.uses.transpose(1, 0, 2).reshape(len(loss), sums * K)
     table = np.concatenate([loss, used, stated.measures.T], axis=1)
     kinds, kind = np.unique(table, axis=0, return_inverse=True)
-    deadline.check()
     answers, row = np.unique(np.packbits(left, axis=0).T, axis=0, return_inverse=True)
     members = np.zeros((len(answers), len(kinds)))
     np.add.at(members, (row.reshape(-1), kind.reshape(-1)), 1)
