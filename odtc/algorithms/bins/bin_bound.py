@@ -24,7 +24,7 @@ import numpy as np
 from odtc.algorithms.bins import two_levels, two_levels_numpy
 from odtc.algorithms.thresholds import compile_apart
 from odtc.algorithms.thresholds.ranks import RankedRows
-from odtc.base.compiled_loops import Repaid, compile_loops, place
+from odtc.base.compiled_loops import Repaid, compile_loops
 
 LAST, FIRST = 8, 4  # bins of a column at first, on the last two levels and on those above
 MOST_BINS = 256  # of a column on the last levels
@@ -40,14 +40,7 @@ def compiled():
     return compile_loops(("leaf", "leaves_of_two", "leaves_of_many", "two_levels"), dict(vars(two_levels)))
 
 
-def _apart(spent: float) -> bool:
-    """Has `compiled` compiled by a process apart, if so many CPU seconds in numpy pay for it; whether that goes on."""
-    if spent > compile_apart.PAYS and place(compiled()) is not None:
-        compile_apart.begin(compile_apart.BINS)
-    return compile_apart.goes_on()
-
-
-COMPILED = Repaid(compiled, 4.0, _apart)  # CPU seconds
+COMPILED = Repaid(compiled, 4.0, compile_apart.once_it_pays(compile_apart.BINS, compiled))
 
 
 class BinBound:

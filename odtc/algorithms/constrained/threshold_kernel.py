@@ -13,7 +13,7 @@ import numpy as np
 
 from odtc.algorithms.constrained import threshold_numpy
 from odtc.algorithms.thresholds import compile_apart
-from odtc.base.compiled_loops import Repaid, compile_loops, place
+from odtc.base.compiled_loops import Repaid, compile_loops
 
 
 @cache
@@ -22,14 +22,8 @@ def compiled():
     return compile_loops(("subtrees",), dict(globals()))
 
 
-def _apart(spent: float) -> bool:
-    """Has `compiled` compiled by a process apart, if so many CPU seconds in numpy pay for it; whether that goes on."""
-    if spent > compile_apart.PAYS and place(compiled()) is not None:
-        compile_apart.begin(compile_apart.SUBTREES)
-    return compile_apart.goes_on()
-
-
-COMPILED = Repaid(compiled, 6.0, _apart)  # compiled in five seconds, they take a fifth of the time
+# Compiled in five seconds, they take a fifth of the time.
+COMPILED = Repaid(compiled, 6.0, compile_apart.once_it_pays(compile_apart.SUBTREES, compiled))
 
 
 def best_subtrees(*given) -> None:

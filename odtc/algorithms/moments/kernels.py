@@ -19,7 +19,7 @@ import numpy as np
 from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.laws import gain, gains
 from odtc.algorithms.thresholds import compile_apart
-from odtc.base.compiled_loops import Repaid, compile_loops, place
+from odtc.base.compiled_loops import Repaid, compile_loops
 
 AT_ONCE = 1_000_000  # ranks of columns whose sums are made at once
 
@@ -269,11 +269,4 @@ def compiled():
     return compile_loops(names, vars(laws) | globals())
 
 
-def _apart(spent: float) -> bool:
-    """Has `compiled` compiled by a process apart, if so many CPU seconds in numpy pay for it; whether that goes on."""
-    if spent > compile_apart.PAYS and place(compiled()) is not None:
-        compile_apart.begin(compile_apart.MOMENTS)
-    return compile_apart.goes_on()
-
-
-COMPILED = Repaid(compiled, 8.0, _apart)
+COMPILED = Repaid(compiled, 8.0, compile_apart.once_it_pays(compile_apart.MOMENTS, compiled))

@@ -17,7 +17,7 @@ from odtc.algorithms.moments.search import NO_LIMITS, MomentSearch
 from odtc.algorithms.moments.tree_limits import Place
 from odtc.algorithms.thresholds import compile_apart
 from odtc.algorithms.weighted_quantiles import ROUNDING, places_of
-from odtc.base.compiled_loops import Repaid, compile_loops, place
+from odtc.base.compiled_loops import Repaid, compile_loops
 
 EACH, ONCE = 4e-6, 8e-4  # CPU seconds of a row and a column in numpy, and of a set of rows, about
 
@@ -121,14 +121,8 @@ def compiled():
     return compile_loops(("add_at", "spread", "best_cut"), dict(globals()))
 
 
-def _apart(spent: float) -> bool:
-    """Has `compiled` compiled by a process apart, if so many CPU seconds in numpy pay for it; whether that goes on."""
-    if spent > compile_apart.PAYS and place(compiled()) is not None:
-        compile_apart.begin(compile_apart.MEDIANS)
-    return compile_apart.goes_on()
-
-
-COMPILED = Repaid(compiled, 4.0, _apart)  # compiled in three seconds, they take a tenth of the time
+# Compiled in three seconds, they take a tenth of the time.
+COMPILED = Repaid(compiled, 4.0, compile_apart.once_it_pays(compile_apart.MEDIANS, compiled))
 
 
 class MedianSearch(MomentSearch):

@@ -13,7 +13,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from odtc.base import compiled_loops, system
 
@@ -43,6 +45,18 @@ def begin(name: str) -> None:
     except OSError:  # no more processes are granted: the search does without
         return
     atexit.register(leave)
+
+
+def once_it_pays(name: str, load: Callable[[], Any]) -> Callable[[float], bool]:
+    """What has the kernels of a name, those that `load` gives, compiled by a process apart if so many CPU seconds in
+    numpy pay for it, and tells whether that goes on (odtc.base.compiled_loops.Repaid)."""
+
+    def apart(spent: float) -> bool:
+        if spent > PAYS and compiled_loops.place(load()) is not None:
+            begin(name)
+        return goes_on()
+
+    return apart
 
 
 def goes_on() -> bool:
@@ -80,9 +94,8 @@ def _compile(name: str) -> None:
     """Calls the kernels on little data, which compiles them for the types that searches have."""
     import numpy as np
 
-    from odtc.algorithms.bins import bin_bound
-
     # They use this module.
+    from odtc.algorithms.bins import bin_bound
     from odtc.algorithms.constrained import threshold_kernel
     from odtc.algorithms.moments import laws, medians
     from odtc.algorithms.moments import search as moments
@@ -119,8 +132,8 @@ def _compile(name: str) -> None:
 
 def _place(name: str) -> Path:
     """The folder in which the kernels stay."""
-    from odtc.algorithms.bins import bin_bound
-    from odtc.algorithms.constrained import threshold_kernel  # they use this module
+    from odtc.algorithms.bins import bin_bound  # they use this module
+    from odtc.algorithms.constrained import threshold_kernel
     from odtc.algorithms.moments import kernels, medians
     from odtc.algorithms.thresholds import compiled
 
