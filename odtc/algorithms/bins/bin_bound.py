@@ -62,14 +62,13 @@ class BinBound:
     def __init__(self, ranked: RankedRows, height: int, check: Callable[[], None]):
         self.ranked, self.height, self.check = ranked, height, check
         self.lower, self.parts = 0, ()
-        self._label = ranked.label.astype(np.int64) if ranked.stride > 1 else (ranked.gain > 0).astype(np.int64)
+        self._label = ranked.saving.astype(np.int64)
         self._gain, self._most = np.abs(ranked.gain).astype(np.int64), ranked.most.astype(np.int64)
         self._labels = max(2, ranked.stride)
         self._whole = ranked.stride == 1 and bool((self._most == self._gain).all())
         self._levels: dict[int, Bins] = {}
         self._next = (FIRST,) * (height - 2) + (LAST,)
         self._turn, self._rate = 0, 0.0
-        self._two_levels = two_levels_numpy.two_levels
 
     def raise_in(self, seconds: Callable[[], float], need: int) -> None:
         """Raises the bound while the next one is expected within the seconds that are left.
@@ -91,13 +90,8 @@ class BinBound:
             parts, work = self._next, self._work(self._next)
             if rate * work > SLACK * left:
                 return
-            self._two_levels = two_levels_numpy.two_levels if loops is None else loops
-            began, spent = time.monotonic(), time.process_time()
-            try:
-                found = self._value(np.arange(self.ranked.n), parts, need)
-            finally:
-                if loops is None:
-                    COMPILED.spend(time.process_time() - spent)
+            began = time.monotonic()
+            found = self._value(np.arange(self.ranked.n), parts, need)
             self._rate = (time.monotonic() - began) / work
             self.lower, self.parts = max(self.lower, found), parts
             self._refine()
@@ -139,9 +133,9 @@ class BinBound:
         self.check()
         price, bins = self.ranked.price, self._bins(parts[0])
         if len(parts) == 1:
-            args = (self._label, self._gain, self._most, self._labels, self._whole, price)
-            found = self._two_levels(bins.code, bins.n_bins, bins.cuts, bins.n_cuts, members, *args)
-            return min(enough, int(found))
+            rows = members, self._label, self._gain, self._most, self._labels, self._whole, price
+            cuts = bins.code, bins.n_bins, bins.cuts, bins.n_cuts
+            return min(enough, int(COMPILED.run(two_levels_numpy.two_levels, *cuts, *rows)))
         best = min(enough, self._leaf(members))
         for column, cut in self._promising(bins, members):
             if best <= price:
@@ -194,7 +188,6 @@ class Bins:
     Attributes
     ----------
     code : uint16 (columns, entries), the bin of each entry
-    ends : list of int64, of each column the last rank of each bin
     n_bins : int64 (columns,)
     cuts : int64 (columns, 2, cuts), lo and hi: the bins before `lo` are left of a cut, those from `hi` on right
     n_cuts : int64 (columns,)
@@ -202,19 +195,19 @@ class Bins:
     """
 
     def __init__(self, rank: np.ndarray, most: np.ndarray, parts: int):
-        code, self.ends, found = [], [], []
+        code, ends_of, found = [], [], []
         for ranks in rank.T:
             ends = bin_ends(np.bincount(ranks, most), parts)
             code.append(np.searchsorted(ends, ranks).astype(np.uint16))
-            self.ends.append(ends)
+            ends_of.append(ends)
             found.append(cuts_of(ends))
         self.code = np.ascontiguousarray(np.stack(code))
-        self.n_bins = np.array([len(ends) for ends in self.ends], np.int64)
+        self.n_bins = np.array([len(ends) for ends in ends_of], np.int64)
         self.n_cuts = np.array([cuts.shape[1] for cuts in found], np.int64)
         self.cuts = np.zeros((len(found), 2, max(1, self.n_cuts.max())), np.int64)
         for own, cuts in zip(self.cuts, found):
             own[:, : cuts.shape[1]] = cuts
-        self.exact = all(len(ends) == ends[-1] + 1 for ends in self.ends)
+        self.exact = all(len(ends) == ends[-1] + 1 for ends in ends_of)
 
 
 def bin_ends(mass: np.ndarray, parts: int) -> np.ndarray:

@@ -54,7 +54,7 @@ class BinnedTree:
 
     def __init__(self, ranked: RankedRows, depth: int, parts: int, check: Callable[[], None]):
         self.ranked, self.depth, self.check = ranked, depth, check
-        self.label = ranked.label if ranked.stride > 1 else (ranked.gain > 0).astype(np.int32)
+        self.label = ranked.saving
         self.saved, self.labels = np.abs(ranked.gain).astype(float), max(2, ranked.stride)
         self.whole = bool((ranked.most == self.saved).all())  # what leaves could cost is what all labels save
         self.kept, codes = [], []

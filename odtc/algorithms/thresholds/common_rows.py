@@ -48,9 +48,8 @@ class CommonRows:
     def __init__(self, search):
         self.asked, self.search = search, search.relaxed or search
         ranked = search.ranked
-        label = ranked.label if ranked.stride > 1 else (ranked.gain > 0).astype(np.int64)
         self.saved = np.zeros((ranked.n, max(2, ranked.stride)), np.float32)  # by label, to measure sets of entries
-        self.saved[np.arange(ranked.n), label] = np.abs(ranked.gain)
+        self.saved[np.arange(ranked.n), ranked.saving] = np.abs(ranked.gain)
         self.margin: dict[int, float] = {}
         self.halves = float((1 + (ranked.rank.max(axis=0, initial=0) > 1)).sum())
 

@@ -81,6 +81,11 @@ class RankedRows:
         return len(self.most)
 
     @property
+    def saving(self) -> np.ndarray:
+        """int32 (entries,): the label that costs less than the worst by |gain| on each entry."""
+        return self.label if self.stride > 1 else (self.gain > 0).astype(np.int32)
+
+    @property
     def has_copies(self) -> bool:
         """Whether a given column is left out as it is equal to another one, or mirrors it."""
         return int((self.alias >= 0).sum()) > len(self.columns)
