@@ -1,8 +1,9 @@
 """Ctrl-C and SIGTERM in a command: KeyboardInterrupt, but not in the middle of what would be left half made.
 
 A library that is cut in its import stays half filled, and fails in its own way when it is used again for what is
-handed in: a signal waits until the import has ended. A result that is found and written is also printed. Before the
-command has begun, and after it has ended, a signal ends the process without a traceback.
+handed in: a signal waits until the import has ended. A result that is found and written is also printed. Python loses
+what is raised in a finalizer or a callback of the garbage collector: such a signal comes again. Before the command has
+begun, and after it has ended, a signal ends the process without a traceback.
 """
 
 import _thread
@@ -12,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from types import FrameType
@@ -31,6 +32,7 @@ _since: list[float] = []  # when the signal came that waits, if one does
 _reminders: list[int] = []  # the signal that a thread brings back
 _released: list[tuple[float, float]] = []  # (clock, CPU time of the main thread) at the end of the last block of `held`
 _forgetting: list[None] = []  # whether what it still brings counts for nothing
+_hooks: list[Callable[["sys.UnraisableHookArgs"], object]] = []  # what tells of exceptions that are lost, but for ours
 
 
 def hear(starting: bool = False) -> None:
@@ -49,6 +51,9 @@ def hear(starting: bool = False) -> None:
         if number != signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:
             with contextlib.suppress(ValueError):  # not the main thread
                 signal.signal(number, handler)
+    if not starting and sys.unraisablehook is not _lost:
+        _hooks[:] = [sys.unraisablehook]
+        sys.unraisablehook = _lost
 
 
 def part(code: int) -> None:
@@ -61,6 +66,8 @@ def part(code: int) -> None:
         os._exit(code)
 
     _forget_the_waiting()
+    if sys.unraisablehook is _lost:
+        sys.unraisablehook = _hooks.pop()
     for number in SIGNALS:
         if signal.getsignal(number) in (_heard, _end_the_start):
             with contextlib.suppress(ValueError):
@@ -128,18 +135,32 @@ def _heard(number: int, frame: FrameType | None) -> None:
         return
     now = time.monotonic()
     if (_holds or _imports(frame) or (_since and _just_released(now))) and now - (_since or [now])[0] < LONGEST:
-        if not _since:
-            _since.append(now)
-            _reminders.append(number)
-            try:
-                _thread.start_new_thread(_remind, (number,))  # threading.Thread takes a lock that we may hold
-            except RuntimeError:  # there can be no thread more
-                _reminders.clear()
-                _since.clear()
-                raise KeyboardInterrupt from None
+        if not _since and not _wait(number, now):
+            raise KeyboardInterrupt
         return
     _forget_the_waiting()
     raise KeyboardInterrupt
+
+
+def _wait(number: int, now: float) -> bool:
+    """A thread brings the signal again; False if there can be no thread more."""
+    _since.append(now)
+    _reminders.append(number)
+    try:
+        _thread.start_new_thread(_remind, (number,))  # threading.Thread takes a lock that we may hold
+    except RuntimeError:
+        _reminders.clear()
+        _since.clear()
+        return False
+    return True
+
+
+def _lost(unraisable: "sys.UnraisableHookArgs") -> None:
+    """The hook for exceptions that nobody gets: a signal is to be heard, of all others their own hook tells."""
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        _hooks[0](unraisable)
+    elif not _since:
+        _wait(signal.SIGINT, time.monotonic())
 
 
 def _remind(number: int) -> None:

@@ -1,5 +1,6 @@
 """Ctrl-C and SIGTERM: at once, or when what is not to be cut has ended."""
 
+import gc
 import signal
 import subprocess
 import sys
@@ -13,10 +14,11 @@ from tests.command_line import environment, started
 
 
 @pytest.fixture(autouse=True)
-def hearing():
+def hearing(monkeypatch):
     """The handlers of this process are put back; files that other tests wrote are forgotten."""
     interrupts.forget_files()
     before = {number: signal.getsignal(number) for number in interrupts.SIGNALS}
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     interrupts.hear()
     yield
     for number, handler in before.items():
@@ -85,6 +87,49 @@ def test_last_words_that_fail_forget_nothing():
                 raise ValueError
         except ValueError:
             wait()
+
+
+class Finalizer:
+    """Gets a signal as it is forgotten, where Python loses every exception."""
+
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_it_comes_again_if_a_finalizer_has_lost_it():
+    with pytest.raises(KeyboardInterrupt):
+        Finalizer()
+        wait()
+
+
+def test_it_comes_again_if_a_callback_of_the_garbage_collector_has_lost_it():
+    heard = []
+
+    def callback(phase, info):
+        if not heard:
+            heard.append(phase)
+            signal.raise_signal(signal.SIGINT)
+
+    gc.callbacks.append(callback)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            gc.collect()
+            wait()
+    finally:
+        gc.callbacks.remove(callback)
+
+
+def test_other_exceptions_that_nobody_gets_are_told_as_before(monkeypatch):
+    told = []
+    monkeypatch.setattr(interrupts, "_hooks", [lambda unraisable: told.append(unraisable.exc_value)])
+    fault = ValueError("in a finalizer")
+
+    class Fails:
+        def __del__(self):
+            raise fault
+
+    Fails()
+    assert told == [fault]
 
 
 def test_what_hangs_is_cut_after_all(monkeypatch):
