@@ -11,6 +11,7 @@ from collections import Counter
 import typer.core
 
 from odtc.cli.console import say
+from odtc.cli.plain_values import read_plainly
 
 DATA, TREE, MODEL, CONSTRAINTS, SOLVER, OUTPUT = GROUPS = ("Data", "Tree", "Model", "Constraints", "Solver", "Output")
 FEW = 8  # options that need no sections
@@ -21,6 +22,7 @@ class CommandHelp(typer.core.TyperCommand):
     comes twice it says which one holds."""
 
     def parse_args(self, ctx, args: list[str]) -> list[str]:
+        read_plainly(self.get_params(ctx))
         order = self.make_parser(ctx).parse_args(args=list(args))[2]
         left = super().parse_args(ctx, args)
         for option, times in Counter(order).items():
@@ -53,6 +55,10 @@ def _place(section) -> int:
 
 class GroupHelp(typer.core.TyperGroup):
     """A group of commands whose help shows the whole first sentence of each, in the sections that they name."""
+
+    def parse_args(self, ctx, args: list[str]) -> list[str]:
+        read_plainly(self.get_params(ctx))
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx, formatter) -> None:
         sections: dict[str, list] = {}
