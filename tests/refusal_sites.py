@@ -64,14 +64,14 @@ def _is_rule(node: ast.AST) -> bool:
 def sites(module: str, checks: bool) -> dict[str, Site]:
     """The sites of a module by key: its checks, or its rules."""
     tree = _parsed(module)
-    number = {id(node): at for at, node in enumerate(ast.walk(tree))}
+    number = {id(node): at for at, node in enumerate(ast.walk(tree)) if (_is_check(node) if checks else _is_rule(node))}
     found: dict[str, Site] = {}
     for names, function in _outermost(tree):
-        handlers = [node for node in ast.walk(function) if isinstance(node, ast.ExceptHandler) and not checks]
+        parts = list(ast.walk(function))
+        handlers = [node for node in parts if isinstance(node, ast.ExceptHandler) and not checks]
         handled = {id(part) for handler in handlers for part in ast.walk(handler)}
-        for node in sorted(ast.walk(function), key=lambda node: (getattr(node, "lineno", 0), number[id(node)])):
-            if id(node) in handled or not (_is_check(node) if checks else _is_rule(node)):
-                continue
+        refusing = [node for node in parts if id(node) in number and id(node) not in handled]
+        for node in sorted(refusing, key=lambda node: (node.lineno, number[id(node)])):
             said = node.args[0] if checks else node.exc.args[0]
             key = f"{module.rpartition('.')[2]}.{names[-1]}: {' '.join(_first_words(said).split()[:6])}"
             while key in found:
