@@ -28,6 +28,7 @@ from odtc.algorithms.constrained.constrained_problem import (
     with_tests,
 )
 from odtc.algorithms.constrained.count_tensors import Counts
+from odtc.algorithms.constrained.few_tests.subset_trees import SubsetTrees, takes
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Segments, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.subtree_options import Options
@@ -188,6 +189,8 @@ class ConstrainedSearch:
         self.elsewhere = False  # whether a feasible tree is known elsewhere
         self.inherited = False  # whether another search has told bounds of cases
         self.swept: Swept | None = None  # in place of tables, if there is one subset
+        self.subset_trees = SubsetTrees(self.counts, self.scale) if takes(problem) else None
+        self.first = np.zeros(problem.n_constraints)  # multipliers of the first pass
         self.tried: list[np.ndarray] = []
         self._known, self._cases, self._segments = {}, {}, {}
         self._seen, self._told = set(), None
@@ -309,6 +312,12 @@ class ConstrainedSearch:
         mine = np.where(test >= 0, place[np.maximum(test, 0)], -1).astype(np.int32)
         return self.offer(mine, label.astype(np.int32), cost_of(self.original, test, label))
 
+    def begin_at(self, shallower: "ConstrainedSearch") -> None:
+        """The first pass takes the multipliers that bound the best case of a search of less depth, if one pass tells
+        what the trees of each case cost (few_tests): most cases then need no other."""
+        if self.subset_trees is not None and shallower.problem.n_constraints == self.problem.n_constraints:
+            self.first = shallower.leading / shallower.scale
+
     def want_below(self, cost: int) -> None:
         """Only trees that cost less are wanted, for a feasible one of this cost is known elsewhere; what the search
         says of infeasibility then speaks of these alone."""
@@ -428,13 +437,16 @@ class ConstrainedSearch:
     def _pass(self, weights: Weights, number: int) -> list[tuple[float, int, int]]:
         """Bounds of all cases that are not settled; the best of them as (weighted cost, root, place)."""
         best, every = [], list(self._cases.items())
+        told = self._told_by_patterns(weights)
         alone = self.inherited and not self.problem.n_constraints  # values are exact: a tree at once spares later roots
         for root, cases in sorted(every, key=lambda case: case[1].told.min()) if alone else every:
             alive = np.flatnonzero(self._alive(cases))
             if not len(alive):
                 continue
             self.tick()
-            if self.swept is None:
+            if told is not None:
+                value = told[root][alive]
+            elif self.swept is None:
                 value = self.tables.roots(root, weights, self._of(cases.subsets[alive]))
             else:
                 value = self.swept.values(weights.multipliers, [root])
@@ -447,6 +459,19 @@ class ConstrainedSearch:
                 if np.isfinite(value[place]):
                     best.append((float(value[place]), root, int(cases.subsets[alive[place]])))
         return sorted(best)[:TRACED]
+
+    def _told_by_patterns(self, weights: Weights) -> dict[int, np.ndarray] | None:
+        """{root: float64 (cases,)}, infinite for a case that is settled; None where tables are made instead."""
+        if self.swept is not None or self.subset_trees is None or not self.subset_trees.ready():
+            return None
+        alive = {root: np.flatnonzero(self._alive(cases)) for root, cases in self._cases.items()}
+        asked = {root: self._cases[root].subsets[places] for root, places in alive.items()}
+        most = float(self.scale * (self.upper - 1) + weights.budget + 1)
+        values = self.subset_trees.values(weights, asked, self.tables.base(weights), most, self.tick)
+        found = {root: np.full(len(cases.subsets), np.inf) for root, cases in self._cases.items()}
+        for root, places in alive.items():
+            found[root][places] = values[root]
+        return found
 
     def _of(self, subsets: np.ndarray) -> Segments:
         key = subsets.tobytes()
@@ -462,7 +487,7 @@ class ConstrainedSearch:
     def _globally(self) -> None:
         """Multipliers for all cases at once."""
         R = self.problem.n_constraints
-        cuts, multipliers, reached = Cuts(self.largest / self.scale), np.zeros(R), -np.inf
+        cuts, multipliers, reached = Cuts(self.largest / self.scale), self.first, -np.inf
         for _ in range(ROUNDS if R else 1):
             weights, number = self._weights(multipliers)
             best = self._pass(weights, number)
@@ -483,7 +508,9 @@ class ConstrainedSearch:
 
     def _look(self, root: int, subset: int, weights: Weights, cuts: Cuts | None) -> float:
         """Traces the cheapest tree of a case, offers it with its best labels, adds its cut; returns its weight."""
-        if self.swept is None:
+        if self.swept is None and self.subset_trees is not None and self.subset_trees.ready():
+            structure, value = self.subset_trees.trace(weights, root, subset, self.tables.base(weights))
+        elif self.swept is None:
             structure, value = trace(self.tables, root, weights, self._tests(subset))
         else:
             structure, value = self.swept.trace(root, weights)
@@ -561,13 +588,23 @@ class ConstrainedSearch:
         return
 
     def _close(self, root: int, place: int) -> None:
-        cases, closer = self._cases[root], self._closer(root, place)
+        cases, trees = self._cases[root], self.subset_trees
+        if self.swept is None and trees is not None and trees.ready():
+            mine = trees.patterns(int(cases.subsets[place]))
+            tables, tests, here, named = mine.tables, np.arange(len(mine.tests)), mine.place[root], mine.named
+            one = Segments(tables.problem.subsets, tables.problem.column)
+            multipliers = self.tried[cases.multipliers[place]]
+            weights = Weights.of(tables.counts, self.scale, multipliers)
+            closer = GapCloser(tables, weights, tests, one, self.tick)
+        else:
+            closer, here, named = self._closer(root, place), root, _as_they_are
 
         def offer(test, label):
+            test = named(test)
             return self.offer(test, label, cost_of(self.problem, test, label))
 
         try:
-            closer.close(root, self.upper, offer)
+            closer.close(here, self.upper, offer)
         except TooLarge:
             return
         cases.listed[place] = True
@@ -606,6 +643,10 @@ def _sorted(problem: ConstrainedProblem, order: np.ndarray) -> ConstrainedProble
         below=None if problem.below is None else problem.below[np.ix_(order, order)],
         accepts=again if accepts else None,
     )
+
+
+def _as_they_are(test: np.ndarray) -> np.ndarray:
+    return test
 
 
 def _recounted(counts: Counts, problem: ConstrainedProblem) -> Counts:

@@ -5,6 +5,7 @@ import numpy as np
 from odtc.algorithms.constrained.all_thresholds import FEW, NEAR, CoarseSearch, ShallowSearch, ThresholdSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.algorithms.constrained.lagrangian_pass import sums
 from odtc.algorithms.constrained.one_test import OneTestSearch
 from odtc.algorithms.constrained.stump_pairs import StumpSearch, takes_stumps
 from odtc.algorithms.constrained.two_tests import TwoTestSearch
@@ -66,11 +67,6 @@ def _near(depth: int) -> int:
 def _inside(depth: int) -> int:
     """How many tests are searched at this depth in less than a second."""
     return max(1, int((MOST_FIRST / sums(1, depth)) ** (1 / depth)))
-
-
-def sums(n_tests: int, depth: int) -> float:
-    """About how many sums one pass over all roots takes."""
-    return 20.0 * 2.0 ** (depth - 1) * float(n_tests) ** depth
 
 
 def few_of_each(scale: np.ndarray, depth: int) -> int:

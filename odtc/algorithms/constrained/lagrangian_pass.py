@@ -60,6 +60,11 @@ class Weights:
         )
 
 
+def sums(n_tests: int, depth: int) -> float:
+    """About how many sums one pass over all roots takes."""
+    return 20.0 * 2.0 ** (depth - 1) * float(n_tests) ** depth
+
+
 class Segments:
     """Subsets of columns, with the tests that each allows, laid out one after another.
 

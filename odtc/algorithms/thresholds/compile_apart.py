@@ -20,7 +20,8 @@ from typing import Any
 from odtc.base import compiled_loops, system
 
 MOMENTS, MEDIANS = "moments", "medians"  # the names of the kernels of odtc.algorithms.moments
-SUBTREES = "subtrees"  # of the kernel of odtc.algorithms.constrained
+SUBTREES = "subtrees"  # of the kernel of odtc.algorithms.constrained.threshold_kernel
+FEW_TESTS = "few_tests"  # of that of odtc.algorithms.constrained.few_tests
 BINS = "bins"  # of the kernel of odtc.algorithms.bins.bin_bound
 LOCK = "compiling.lock"  # beside what is compiled; held by the process that compiles
 ENDED = 5.0  # seconds that the process has to end in
@@ -97,6 +98,9 @@ def _compile(name: str) -> None:
     # They use this module.
     from odtc.algorithms.bins import bin_bound
     from odtc.algorithms.constrained import threshold_kernel
+    from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
+    from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+    from odtc.algorithms.constrained.few_tests import subset_trees
     from odtc.algorithms.moments import laws, medians
     from odtc.algorithms.moments import search as moments
     from odtc.algorithms.thresholds.rank_search import RankSearch
@@ -120,6 +124,11 @@ def _compile(name: str) -> None:
             codes, rows, numbers, rows, numbers[:2], numbers[:2], both, np.arange(2), one, one[None], *written
         )
         return
+    if name == FEW_TESTS:
+        answers = random.integers(0, 2, (40, 4)).astype(bool)
+        subset_trees.compiled()
+        ConstrainedSearch(ConstrainedProblem(answers, random.integers(0, 2, (40, 2)), subset_trees.DEPTHS[-1])).run()
+        return
     if name == BINS:
         ranked = rank_rows(random.integers(0, 40, (200, 3)), np.eye(2)[random.integers(0, 2, 200)])
         bin_bound.BinBound(ranked, 3, lambda: None).raise_in(lambda: 0.1, 200)
@@ -134,6 +143,7 @@ def _place(name: str) -> Path:
     """The folder in which the kernels stay."""
     from odtc.algorithms.bins import bin_bound  # they use this module
     from odtc.algorithms.constrained import threshold_kernel
+    from odtc.algorithms.constrained.few_tests import subset_trees
     from odtc.algorithms.moments import kernels, medians
     from odtc.algorithms.thresholds import compiled
 
@@ -141,6 +151,7 @@ def _place(name: str) -> Path:
         MOMENTS: kernels.compiled,
         MEDIANS: medians.compiled,
         SUBTREES: threshold_kernel.compiled,
+        FEW_TESTS: subset_trees.compiled,
         BINS: bin_bound.compiled,
     }
     folder = compiled_loops.place(loops[name]()) if name in loops else compiled.place(name)

@@ -42,6 +42,7 @@ IMPROVED = 0.15  # of the time that is left, for subtrees of such a tree
 SHALLOWER = 0.5  # of the time that is left, for the trees of one such depth
 MOST_FREE = 2e10  # sums of one pass: more take so long that the bound without constraints is looked for first
 MOST_TIMED = 2e9  # the same if there is a limit of time, at which a bound has to be there
+AT_ONCE = 0.2  # of the time that is left: a pass over all cases in less tells a better bound than a search without them
 MOST_USES = 5e7  # of all numbers of a frontier whose sums differ
 
 
@@ -104,7 +105,10 @@ def needs_floor(problem: Problem) -> bool:
     engine = problem.derived(Posed).search
     if by_some_tests(problem):
         return True
-    if deadline.seconds_left() is None:
+    left = deadline.seconds_left()
+    if isinstance(engine, ConstrainedSearch) and engine.subset_trees is not None and engine.subset_trees.ready():
+        return left is not None and engine.subset_trees.seconds > AT_ONCE * left
+    if left is None:
         return type(engine) is CoarseSearch and _sums(problem) > MOST_FREE
     return (isinstance(engine, CoarseSearch) and engine.long) or _sums(problem) > MOST_TIMED
 
@@ -321,6 +325,8 @@ def _begin(
             words += [f"bound {bound:.6g}"] if bound > 0 else []
             if words:
                 before.append(", ".join([*proved, f"depth {depth}: {', '.join(words)}"]))
+        if isinstance(shallower, ConstrainedSearch) and isinstance(engine, ConstrainedSearch):
+            engine.begin_at(shallower)
         if found.test is None:
             continue
         tree = _deeper(found, engine)

@@ -1,0 +1,1 @@
+"""Trees of four levels over sets of columns that have few tests."""

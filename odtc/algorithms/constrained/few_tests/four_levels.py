@@ -1,0 +1,230 @@
+"""The least weighted cost of trees over few tests, as plain loops that numba compiles.
+
+Rows that answer all of these tests alike are one pattern; under a limit on columns there are few of them, however many
+rows there are. The tests of a column part its patterns into cells: a test is told by the cells that it answers with 1,
+as what changes from the test before it. One table of sums over pairs of cells gives the leaves of all pairs of tests:
+
+    best(S, 0) = leaf(S),    best(S, h) = min(leaf(S), price + min over tests g of best(S, g = 0) + best(S, g = 1))
+
+with h one less on both sides. A test is passed over if its cheapest labels, row by row, cost too much on the sides.
+Sums are whole numbers in float64.
+"""
+
+import numpy as np
+
+
+def leaf_of(sums, beside, least):
+    """The least that a leaf with these sums costs more than its rows with label 0; infinite if it may predict none."""
+    best, K = np.inf, len(beside)
+    for k in range(K):
+        may = True
+        for h in range(least.shape[0]):
+            if sums[K - 1 + h] < least[h, k]:
+                may = False
+        if may:
+            best = min(best, beside[k] + (sums[k - 1] if k > 0 else 0.0))
+    return best
+
+
+def two_levels(cell, value, members, n, at, first, turn, flips, beside, least, price, table, run, ones, own, chosen):
+    """The least cost of a subtree of at most two levels on some patterns.
+
+    Parameters
+    ----------
+    cell : int64 (columns, patterns), the cell of each pattern, from 0 in each column
+    value : float64 (patterns, labels - 1 + conditions)
+        What each label costs more than label 0, and what counts for each condition on leaves.
+    members, n : int64 (patterns,), int
+        The first n of `members` are meant.
+    at, first : int64 (columns + 1,), where the cells and the tests of each column begin
+    turn : int64 (tests + 1,), where the flips of each test begin
+    flips : int64 (flips, 2), a cell, and 1 or -1: with all before it in its column they tell what a test answers with 1
+    beside : float64 (labels,), what a leaf costs beside its rows
+    least : float64 (conditions, labels)
+    price : float, of a branch node
+    table, run, ones, own : float64, written: (cells of a column, cells, sums), (cells, sums), (tests, sums + 2),
+        (5, sums)
+    chosen : int64 (1,), written: the test at the root of the best subtree; -1 for a leaf
+    """
+    C, V, K = cell.shape[0], value.shape[1], len(beside)
+    every, p, q, r, t = own[0], own[1], own[2], own[3], own[4]
+    every[:] = 0.0
+    run[:] = 0.0
+    for j in range(n):
+        i = members[j]
+        for v in range(V):
+            every[v] += value[i, v]
+        for b in range(C):
+            x = at[b] + cell[b, i]
+            for v in range(V):
+                run[x, v] += value[i, v]
+    best = leaf_of(every, beside, least)
+    chosen[0] = -1
+    # Of each test the sums of the rows that answer 1, and the least on the sides 0 and 1: leaves at first.
+    for b in range(C):
+        p[:] = 0.0
+        for h in range(first[b], first[b + 1]):
+            for u in range(turn[h], turn[h + 1]):
+                for v in range(V):
+                    p[v] += flips[u, 1] * run[at[b] + flips[u, 0], v]
+            for v in range(V):
+                ones[h, v] = p[v]
+                q[v] = every[v] - p[v]
+            ones[h, V], ones[h, V + 1] = leaf_of(q, beside, least), leaf_of(p, beside, least)
+    # Two labels and one number that every leaf counts, or none, are the common case.
+    plain = K == 2 and (least.shape[0] == 0 or (least.shape[0] == 1 and least[0, 0] == least[0, 1]))
+    limit = least[0, 0] if plain and least.shape[0] == 1 else -np.inf
+    c = 1 if V > 1 else 0  # without a condition the label's own sums stand in, above a limit of -inf
+    x0, x1 = beside[0], beside[K - 1]
+    for a in range(C):
+        table[: at[a + 1] - at[a]] = 0.0
+        for j in range(n):
+            i = members[j]
+            here = table[cell[a, i]]
+            for b in range(a, C):
+                x = at[b] + cell[b, i]
+                for v in range(V):
+                    here[x, v] += value[i, v]
+        run[:] = 0.0
+        for g in range(first[a], first[a + 1]):
+            for u in range(turn[g], turn[g + 1]):
+                sign, flipped = flips[u, 1], table[flips[u, 0]]
+                for x in range(at[a], at[C]):
+                    for v in range(V):
+                        run[x, v] += sign * flipped[x, v]
+            zero, one = ones[g, V], ones[g, V + 1]
+            R, N = ones[g, 0], ones[g, c]
+            L, M = every[0] - R, every[c] - N
+            for b in range(a, C):
+                if plain:
+                    s, m = 0.0, 0.0
+                    for h in range(first[b], first[b + 1]):
+                        for u in range(turn[h], turn[h + 1]):
+                            x = at[b] + flips[u, 0]
+                            s += flips[u, 1] * run[x, 0]
+                            m += flips[u, 1] * run[x, c]
+                        t0, t1 = ones[h, 0] - s, ones[h, c] - m
+                        yes = min(x0, s + x1) if m >= limit else np.inf
+                        yes_no = min(x0, R - s + x1) if N - m >= limit else np.inf
+                        no_yes = min(x0, t0 + x1) if t1 >= limit else np.inf
+                        no = min(x0, L - t0 + x1) if M - t1 >= limit else np.inf
+                        zero, one = min(zero, price + no_yes + no), min(one, price + yes + yes_no)
+                        ones[h, V] = min(ones[h, V], price + yes_no + no)
+                        ones[h, V + 1] = min(ones[h, V + 1], price + yes + no_yes)
+                else:
+                    p[:] = 0.0
+                    for h in range(first[b], first[b + 1]):
+                        for u in range(turn[h], turn[h + 1]):
+                            for v in range(V):
+                                p[v] += flips[u, 1] * run[at[b] + flips[u, 0], v]
+                        for v in range(V):
+                            q[v], r[v] = ones[g, v] - p[v], ones[h, v] - p[v]
+                            t[v] = every[v] - ones[g, v] - r[v]
+                        yes, yes_no = leaf_of(p, beside, least), leaf_of(q, beside, least)
+                        no_yes, no = leaf_of(r, beside, least), leaf_of(t, beside, least)
+                        zero, one = min(zero, price + no_yes + no), min(one, price + yes + yes_no)
+                        ones[h, V] = min(ones[h, V], price + yes_no + no)
+                        ones[h, V + 1] = min(ones[h, V + 1], price + yes + no_yes)
+            ones[g, V], ones[g, V + 1] = min(ones[g, V], zero), min(ones[g, V + 1], one)
+    for g in range(len(ones)):
+        if price + ones[g, V] + ones[g, V + 1] < best:
+            best = price + ones[g, V] + ones[g, V + 1]
+            chosen[0] = g
+    return best
+
+
+def three_levels(
+    answer, low, rest, cell, value, members, n, at, first, turn, flips, beside, least, price, table, run, ones, own,
+    lists, chosen, most,
+):  # fmt: skip
+    """The least cost of a subtree of at most three levels on some patterns, or `most` if that is less.
+
+    Parameters
+    ----------
+    answer : bool (tests, patterns)
+    low : float64 (patterns,), the least of 0 and of what the labels cost more than label 0
+    rest : float64 (4,), what the leaves and branch nodes of a subtree of so many levels cost at least beside its rows
+    lists : int64 (2, patterns), written
+    most : float
+    Others as of two_levels.
+    """
+    V, below, root = value.shape[1], 0.0, -1
+    every = own[0]
+    every[:] = 0.0
+    for j in range(n):
+        below += low[members[j]]
+        for v in range(V):
+            every[v] += value[members[j], v]
+    best = min(most, leaf_of(every, beside, least))
+    for g in range(answer.shape[0]):
+        if price + below + 2.0 * rest[2] >= best:
+            break
+        sizes, lows = np.zeros(2, np.int64), np.zeros(2)
+        for j in range(n):
+            i = members[j]
+            side = 1 if answer[g, i] else 0
+            lists[side, sizes[side]] = i
+            sizes[side] += 1
+            lows[side] += low[i]
+        total = 0.0
+        for side in range(2):
+            total += two_levels(
+                cell, value, lists[side], sizes[side], at, first, turn, flips, beside, least, price, table, run, ones,
+                own, chosen,
+            )  # fmt: skip
+            if side == 0 and price + total + lows[1] + rest[2] >= best:
+                total = np.inf
+                break
+        if price + total < best:
+            best, root = price + total, g
+    chosen[0] = root
+    return best
+
+
+def below_roots(
+    answer, low, rest, cell, value, at, first, turn, flips, beside, least, price, levels, roots, most, out, chosen
+):
+    """Writes the least cost of the two subtrees below each of some root tests, or at least `most` if that is less.
+
+    Parameters
+    ----------
+    levels : int, 2 or 3, of each subtree
+    roots : int64 (roots,)
+    most : float
+    out : float64 (roots,), written
+    chosen : int64 (roots, 2), written: the first test of each subtree; -1 for a leaf, or if it costs too much
+    Others as of three_levels.
+    """
+    C, V, m = cell.shape[0], value.shape[1], cell.shape[1]
+    wide = 1
+    for a in range(C):
+        wide = max(wide, at[a + 1] - at[a])
+    table, run = np.empty((wide, at[C], V)), np.empty((at[C], V))
+    ones, own, best = np.empty((answer.shape[0], V + 2)), np.empty((5, V)), np.empty(1, np.int64)
+    members, lists = np.empty((2, m), np.int64), np.empty((2, m), np.int64)
+    for place in range(len(roots)):
+        sizes, lows = np.zeros(2, np.int64), np.zeros(2)
+        for i in range(m):
+            side = 1 if answer[roots[place], i] else 0
+            members[side, sizes[side]] = i
+            sizes[side] += 1
+            lows[side] += low[i]
+        total = 0.0
+        for side in range(2):
+            other = total if side else lows[1] + rest[levels]
+            if levels == 3:
+                total += three_levels(
+                    answer, low, rest, cell, value, members[side], sizes[side], at, first, turn, flips, beside, least,
+                    price, table, run, ones, own, lists, best, most - other,
+                )  # fmt: skip
+            else:
+                total += two_levels(
+                    cell, value, members[side], sizes[side], at, first, turn, flips, beside, least, price, table, run,
+                    ones, own, best,
+                )  # fmt: skip
+            chosen[place, side] = best[0]
+            if side == 0 and total + lows[1] + rest[levels] >= most:
+                total += lows[1] + rest[levels]
+                chosen[place, 1] = -1
+                break
+        out[place] = total

@@ -1,0 +1,324 @@
+"""The cheapest trees over each subset of columns, where these have few tests (four_levels).
+
+A limit on columns leaves so few tests to one tree that all of its trees are looked at sooner than the tables of all
+tests are made (lagrangian_pass). Needs the compiled loops, and tests that may stand anywhere.
+"""
+
+from collections.abc import Callable
+from functools import cache, cached_property
+
+import numpy as np
+
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
+from odtc.algorithms.constrained.count_tensors import Counts
+from odtc.algorithms.constrained.few_tests import four_levels
+from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights, sums
+from odtc.algorithms.constrained.trace_tree import Structure
+from odtc.algorithms.thresholds import compile_apart
+from odtc.base.compiled_loops import Repaid, compile_loops
+
+DEPTHS = (4,)  # of whole trees
+MOST_HELD = 2**28  # bytes of the patterns of all subsets
+LOOPS = "leaf_of", "two_levels", "three_levels", "below_roots"
+OF_COLUMN = 5.0  # tests of a column, about, if it is not told which tests are of one
+MOMENT = 3e7  # steps between two looks at the clock
+RATE, PLAIN = 3e8, 2e8  # steps that compiled loops take in a CPU second, and sums that a pass without them takes, about
+
+
+@cache
+def compiled():
+    """The compiled function `below_roots`. Raises ImportError without numba."""
+    return compile_loops(LOOPS, dict(vars(four_levels)))
+
+
+# Compiled in some seven seconds.
+COMPILED = Repaid(compiled, 8.0, compile_apart.once_it_pays(compile_apart.FEW_TESTS, compiled))
+
+
+def steps(problem: ConstrainedProblem) -> float:
+    """About how many steps one pass over all subsets of columns takes; nothing is saved where a tree costs too much."""
+    each = np.bincount(problem.column, minlength=problem.subsets.shape[1]).astype(float)
+    tests = problem.subsets @ each
+    columns = np.maximum(problem.subsets.sum(axis=1), tests / OF_COLUMN)
+    patterns = np.minimum(float(len(problem.X)), np.exp(problem.subsets @ np.log1p(each)))
+    return float(((2 * tests) ** (problem.depth - 2) * (columns**2 * patterns / 4 + 4 * tests**2)).sum())
+
+
+def takes(problem: ConstrainedProblem) -> bool:
+    """Whether there are such loops for a problem."""
+    return problem.depth in DEPTHS and problem.below is None and bool(problem.allowed.all())
+
+
+class Cells:
+    """The rows by their answers to some tests of a column, of which any two are nested or apart, or answer 1 for every
+    row together: so there are no more cells than tests and one.
+
+    Parameters
+    ----------
+    X : bool (rows, tests of the problem)
+    tests : int (tests,)
+
+    Attributes
+    ----------
+    tests : int (tests,)
+    cell : int64 (rows,)
+    size : int, how many cells there are
+    turns : int (tests,), flips of each test
+    flips : int64 (flips, 2), a cell, and 1 or -1
+    """
+
+    def __init__(self, X: np.ndarray, tests: np.ndarray):
+        mine = X[:, tests]
+        _, first, cell = np.unique(np.packbits(mine, axis=1), axis=0, return_index=True, return_inverse=True)
+        self.tests, self.cell, self.size = tests, cell.reshape(-1).astype(np.int64), len(first)
+        changes = np.diff(mine[first].astype(np.int8), axis=1, prepend=np.int8(0))  # (cells, tests)
+        self.turns = (changes != 0).sum(axis=0)
+        test, where = np.nonzero(changes.T)
+        self.flips = np.stack([where, changes[where, test]], axis=1).astype(np.int64)
+
+    @staticmethod
+    def of(X: np.ndarray, tests: np.ndarray) -> list["Cells"]:
+        """Those of all tests of a column, a test in the first group that it fits."""
+        mine = np.ascontiguousarray(X[:, tests], np.float32)
+        both, n = mine.T @ mine, len(mine)
+        ones = both.diagonal()
+        fits = (both == 0) | (both == np.minimum.outer(ones, ones)) | (np.add.outer(ones, ones) - both == n)
+        groups: list[list[int]] = []
+        for place in range(len(tests)):
+            group = next((one for one in groups if fits[place, one].all()), None)
+            if group is None:
+                groups.append([place])
+            else:
+                group.append(place)
+        return [Cells(X, tests[group]) for group in groups]
+
+
+class Patterns:
+    """The rows by their answers to the tests of one subset of columns.
+
+    Parameters
+    ----------
+    counts : Counts
+    scale : int
+        Of the multipliers.
+    parts : list of Cells
+        Of the columns of the subset.
+    """
+
+    def __init__(self, counts: Counts, scale: int, parts: list[Cells]):
+        self.counts, self.scale, self.tests = counts, scale, np.concatenate([part.tests for part in parts])
+        self.place = {int(test): place for place, test in enumerate(self.tests)}
+        code = np.zeros(len(counts.factor), np.int64)
+        for part in parts:
+            code = np.unique(code * part.size + part.cell, return_inverse=True)[1].reshape(-1)
+        some = np.unique(code, return_index=True)[1]  # a row of each pattern
+        self.cell = np.array([part.cell[some] for part in parts], np.int64).reshape(len(parts), len(some))
+        self.at = np.append(0, np.cumsum([part.size for part in parts])).astype(np.int64)
+        self.first = np.append(0, np.cumsum([len(part.tests) for part in parts])).astype(np.int64)
+        self.turn = np.append(0, np.cumsum(np.concatenate([part.turns for part in parts]))).astype(np.int64)
+        self.flips = np.concatenate([part.flips for part in parts])
+        self.answer = np.ascontiguousarray(counts.problem.X[np.ix_(some, self.tests)].T)
+        held = [np.bincount(code, one, len(some)) for one in counts.factor.T.astype(float)]
+        self.held = np.stack(held, axis=1)  # (patterns, kinds)
+        self.size = self.held.nbytes + self.cell.nbytes + self.answer.nbytes + self.flips.nbytes
+
+    @cached_property
+    def tables(self) -> Pass:
+        """Those of these tests alone, over one row for each pattern; test g is that of place g."""
+        counts, problem = self.counts, self.counts.problem
+        accepts = problem.accepts
+        merged = ConstrainedProblem(
+            X=np.ascontiguousarray(self.answer.T),
+            cost=_whole(self.held @ counts.cost),
+            depth=problem.depth,
+            uses=_whole(np.einsum("pk,rkl->rpl", self.held, counts.uses)),
+            bound=problem.bound,
+            branch_cost=problem.branch_cost,
+            branch_uses=problem.branch_uses,
+            leaf_uses=problem.leaf_uses,
+            measures=_whole(counts.measures @ self.held.T),
+            least=problem.least,
+            column=np.zeros(len(self.tests), int),
+            accepts=None if accepts is None else lambda test, label: accepts(self.named(test), label),
+        )
+        return Pass(Counts(merged), self.scale)
+
+    def named(self, test: np.ndarray) -> np.ndarray:
+        """A heap of places of tests in the terms of the problem."""
+        return np.where(test >= 0, self.tests[np.maximum(test, 0)], -1).astype(np.int32)
+
+    @property
+    def steps(self) -> float:
+        """About how many steps the trees below one root take."""
+        patterns, columns, tests = self.cell.shape[1], len(self.cell), len(self.tests)
+        inner = columns**2 * patterns / 4 + 4 * tests**2
+        return float(2 * (2 * tests) ** (self.counts.problem.depth - 3) * inner)
+
+    def below(
+        self, weights: Weights, roots: np.ndarray, levels: int, most: float = np.inf, some: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What the subtrees below roots cost at least beside label 0 everywhere.
+
+        Parameters
+        ----------
+        weights : Weights
+        roots : int (roots,), places in `tests`
+        levels : int, of each subtree
+        most : float
+            More than that need not be told exactly.
+        some : int (patterns,), or None for all
+
+        Returns
+        -------
+        cost : float64 (roots,), of both subtrees
+        test : int64 (roots, 2), the place in `tests` of the first test of each; -1 for a leaf
+        """
+        held, cell, answer = self.held, self.cell, self.answer
+        if some is not None:
+            held, cell, answer = held[some], np.ascontiguousarray(cell[:, some]), np.ascontiguousarray(answer[:, some])
+        least = np.ascontiguousarray(self.counts.problem.least, float)
+        value = self._value(weights, held)
+        low = np.minimum(0.0, value[:, : len(weights.leaf) - 1].min(axis=1, initial=0.0))
+        leaf, branch = min(0.0, float(weights.leaf.min())), min(0.0, weights.branch)
+        rest = np.array([2**height * leaf + (2**height - 1) * branch for height in range(4)])
+        places = self.at, self.first, self.turn, self.flips
+        cost, test = np.empty(len(roots)), np.empty((len(roots), 2), np.int64)
+        nodes = weights.leaf.astype(float), least, float(weights.branch), levels
+        compiled()(answer, low, rest, cell, value, *places, *nodes, roots.astype(np.int64), float(most), cost, test)
+        return cost, test
+
+    def _value(self, weights: Weights, held: np.ndarray) -> np.ndarray:
+        """float64 (patterns, labels - 1 + conditions)."""
+        return np.ascontiguousarray(
+            np.concatenate([held @ weights.label[1:].T, held @ self.counts.measures.T], axis=1), float
+        )
+
+    def trace(self, weights: Weights, root: int, base: float) -> tuple[Structure | None, float]:
+        """(the cheapest tree with a root, a place in `tests`, its weighted cost) as trace_tree.trace finds it."""
+        depth = self.counts.problem.depth
+        cost = base + float(self.below(weights, np.array([root]), depth - 1)[0][0])
+        if np.isinf(cost):
+            return None, np.inf
+        test, leaves = np.full(2 ** (depth + 1), -1, np.int32), {}
+
+        def lay(node: int, some: np.ndarray, here: int, levels: int) -> None:
+            """A test at a node, above subtrees of so many levels."""
+            if here < 0:
+                leaves[node] = self.held[some].sum(axis=0)
+                return
+            test[node] = self.tests[here]
+            sides = [some[self.answer[here, some] == bool(side)] for side in (0, 1)]
+            if levels > 1:
+                next_tests = self.below(weights, np.array([here]), levels, some=some)[1][0]
+            else:
+                next_tests = [self._stump(weights, side) if levels else -1 for side in sides]
+            for side in (0, 1):
+                lay(2 * node + side, sides[side], int(next_tests[side]), levels - 1)
+
+        lay(1, np.arange(len(self.held)), root, depth - 1)
+        places = tuple(sorted(leaves))
+        return Structure(test, places, np.array([leaves[place] for place in places])), cost
+
+    def _stump(self, weights: Weights, some: np.ndarray) -> int:
+        """The test of the best subtree of one level on some patterns; -1 for a leaf."""
+        value = self._value(weights, self.held[some])
+        total, ones = value.sum(axis=0), self.answer[:, some].astype(float) @ value
+        both = self._leaves(weights, ones) + self._leaves(weights, total - ones) + weights.branch
+        best = int(both.argmin())
+        return best if both[best] < self._leaves(weights, total[None])[0] else -1
+
+    def _leaves(self, weights: Weights, sums: np.ndarray) -> np.ndarray:
+        """float64 (leaves,): what leaves with these sums, (leaves, labels - 1 + conditions), cost at least."""
+        n_labels = len(weights.leaf)
+        cost = np.concatenate([np.zeros((len(sums), 1)), sums[:, : n_labels - 1]], axis=1) + weights.leaf
+        for line, least in zip(sums[:, n_labels - 1 :].T, self.counts.problem.least):
+            cost[line[:, None] < least] = np.inf
+        return cost.min(axis=1)
+
+
+def _whole(sums: np.ndarray) -> np.ndarray:
+    return np.rint(sums).astype(np.int64)
+
+
+class SubsetTrees:
+    """The cheapest trees of a search over every subset of columns.
+
+    Parameters
+    ----------
+    counts : Counts
+        Of a problem that this module `takes`, with its tests sorted by column.
+    scale : int
+        Of the multipliers.
+    """
+
+    def __init__(self, counts: Counts, scale: int):
+        self.counts, self.scale, problem = counts, scale, counts.problem
+        self._cells: dict[int, list[Cells]] = {}
+        self._known: dict[int, Patterns] = {}
+        self._held = 0
+        self._without = sums(len(problem.column), problem.depth) / PLAIN  # CPU seconds of a pass without these loops
+        self.seconds = steps(problem) / RATE  # CPU seconds of a pass, at most
+
+    def ready(self) -> bool:
+        """Whether the compiled loops are there, or pay."""
+        return COMPILED.loops(self._without) is not None
+
+    def values(
+        self, weights: Weights, cases: dict[int, np.ndarray], base: float, most: float, tick: Callable[[], None]
+    ) -> dict[int, np.ndarray]:
+        """The least weighted cost of the trees of cases.
+
+        Parameters
+        ----------
+        weights : Weights
+        cases : {root test: int (subsets,)}
+        base : float
+            What every tree costs beside its subtrees below the root.
+        most : float
+            More than that need not be told exactly.
+        tick : called between subsets; raises to end it
+
+        Returns
+        -------
+        dict, {root test: float64 (subsets,)}
+        """
+        found = {root: np.full(len(subsets), np.inf) for root, subsets in cases.items()}
+        asked: dict[int, list[tuple[int, int]]] = {}
+        for root, subsets in cases.items():
+            for place, subset in enumerate(subsets.tolist()):
+                asked.setdefault(subset, []).append((root, place))
+        levels = self.counts.problem.depth - 1
+        for subset, roots in asked.items():
+            mine = self.patterns(subset)
+            at_once = max(1, int(MOMENT / mine.steps))
+            for begin in range(0, len(roots), at_once):
+                tick()
+                some = roots[begin : begin + at_once]
+                here = np.array([mine.place[root] for root, _ in some])
+                cost, _ = mine.below(weights, here, levels, most - base)
+                for (root, place), one in zip(some, cost):
+                    found[root][place] = base + one
+        return found
+
+    def trace(self, weights: Weights, root: int, subset: int, base: float) -> tuple[Structure | None, float]:
+        """(the cheapest tree of a case, its weighted cost)."""
+        mine = self.patterns(subset)
+        return mine.trace(weights, mine.place[root], base)
+
+    def patterns(self, subset: int) -> Patterns:
+        """Those of a subset of columns, kept as long as there is room."""
+        if subset not in self._known:
+            columns = np.intersect1d(np.flatnonzero(self.counts.problem.subsets[subset]), self.counts.problem.column)
+            made = Patterns(
+                self.counts, self.scale, [part for column in columns.tolist() for part in self._column(column)]
+            )
+            if self._held + made.size > MOST_HELD:
+                return made
+            self._known[subset], self._held = made, self._held + made.size
+        return self._known[subset]
+
+    def _column(self, column: int) -> list[Cells]:
+        if column not in self._cells:
+            problem = self.counts.problem
+            self._cells[column] = Cells.of(problem.X, np.flatnonzero(problem.column == column))
+        return self._cells[column]
