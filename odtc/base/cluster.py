@@ -33,13 +33,14 @@ class Cluster:
     dashboard: str
     direct: bool = False
 
-    def client(self) -> Any:
-        """A new distributed.Client, a context manager. Raises OSError if the scheduler is lost."""
+    def client(self, patience: float = PATIENCE) -> Any:
+        """A new distributed.Client, a context manager. Raises OSError if the scheduler does not answer within so many
+        seconds of `patience`."""
         from distributed import Client
 
         direct = self.direct or None
         return Client(  # type: ignore[no-untyped-call]
-            self.address, timeout=PATIENCE, set_as_default=False, direct_to_workers=direct
+            self.address, timeout=patience, set_as_default=False, direct_to_workers=direct
         )
 
 

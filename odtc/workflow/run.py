@@ -87,7 +87,7 @@ def run(
     several = rounds_of(spec.model.select) > 1 or parts_of(spec.model.select)
     whole = _run_rounds if several else partial(_run_once, met=met)
     solving = spec.solving
-    with threads.at_most(solving.threads), workers.team(solving.workers, solving.cluster):
+    with threads.at_most(solving.threads), workers.team(solving.workers, solving.cluster, reporter.say):
         done = whole(spec, data, test, solver, sink, reporter)
     with interrupts.held(), _handing_in(done):
         sink.write_tree(done, spec)

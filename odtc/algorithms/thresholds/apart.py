@@ -6,6 +6,8 @@ out with: the best tree is shared, and intervals that it settles are never hande
 all trees, and the certificate, as if this process had found them. Each process searches the same ranked rows with a
 memory of its own, which it keeps from part to part; of that it hands back only states of height 3 and more, as those of
 less a certificate does not name.
+
+If processes are lost, their intervals are open again and handed out anew: a kill costs the parts that were worked on.
 """
 
 import time
@@ -58,7 +60,7 @@ def pays(search: Any, node: Any, height: int) -> bool:
 
 def halve(search: Any, node: Any, height: int, need: int, known: Any, intervals: Any) -> None:
     """Halves the open intervals of a node until no bound is below what is needed, as RankSearch does alone; what takes
-    less than ALONE stays in this process.
+    less than ALONE stays in this process, and so does what is left once a team is given up.
 
     Parameters
     ----------
@@ -70,44 +72,68 @@ def halve(search: Any, node: Any, height: int, need: int, known: Any, intervals:
 
     Raises
     ------
-    OdtcError
-        If a process was killed; and what `search.check` raises.
+    what `search.check` raises
     """
     team = workers.present()
     assert team is not None
-    while time.process_time() < search.began + ALONE:
+    asked = (search, node, height, need, known, intervals)
+    if _halve_here(*asked, until=search.began + ALONE):
+        return
+    while not team.given_up:
+        try:
+            _hand_out(team, *asked)
+            return
+        except workers.TeamLost as problem:  # what it has found is known here
+            team.lose(problem)
+    _halve_here(*asked, until=np.inf)
+
+
+def _halve_here(search, node, height, need, known, intervals, until):
+    """Whether all was halved by this process before it had so many CPU seconds."""
+    while time.process_time() < until:
         cutoff = min(known.upper, need)
         known.lower = max(known.lower, min(cutoff, intervals.least(cutoff)))
         search.tell(node, height, known)
         if (interval := intervals.take(cutoff)) is None:
-            return
+            return True
         search.check()
         for half in search.halved(node, height, need, known, [interval]):
             intervals.add(half)
+    return False
+
+
+def _hand_out(team, search, node, height, need, known, intervals):
+    """Halves all by the processes of a team. Raises TeamLost; the intervals that are open then are those that were."""
     team.begin(search, _ready, (search.ranked, search.room // (team.size + 1)))
     inside = None if node is search.root else node.key
     waiting: dict[Any, Any] = {}  # what is left of the interval, of each part that is handed out
-    while True:
-        cutoff = min(known.upper, need)
-        while len(waiting) < AHEAD * team.size and (interval := intervals.take(cutoff)) is not None:
-            narrowed = search.narrowed(node, height, need, known, interval)
-            if narrowed is not None:
-                part = Part(height, inside, known.upper, search.raising, deadline.seconds_left(), narrowed.terms)
-                waiting[team.submit(_evaluate, part)] = narrowed
-        handed_out = min((narrowed.interval[0] for narrowed in waiting.values()), default=cutoff)
-        known.lower = max(known.lower, min(cutoff, intervals.least(cutoff), handed_out))
-        search.tell(node, height, known)
-        if not waiting:
-            break
-        search.check()
-        for future in team.done(waiting, search.check):
-            narrowed = waiting.pop(future)
-            end, found, memo, evaluated, effort, dropped = future.result()
-            search.take(memo, evaluated, effort)
-            search.learn(known, found)
-            search.tallest_dropped = max(search.tallest_dropped, dropped)
-            for half in search.halves(narrowed, end, min(known.upper, need)):
-                intervals.add(half)
+    try:
+        while True:
+            cutoff = min(known.upper, need)
+            while len(waiting) < AHEAD * team.size and (interval := intervals.take(cutoff)) is not None:
+                narrowed = search.narrowed(node, height, need, known, interval)
+                if narrowed is not None:
+                    part = Part(height, inside, known.upper, search.raising, deadline.seconds_left(), narrowed.terms)
+                    waiting[team.submit(_evaluate, part)] = narrowed
+            handed_out = min((narrowed.interval[0] for narrowed in waiting.values()), default=cutoff)
+            known.lower = max(known.lower, min(cutoff, intervals.least(cutoff), handed_out))
+            search.tell(node, height, known)
+            if not waiting:
+                break
+            search.check()
+            for future in team.done(waiting, search.check):
+                end, found, memo, evaluated, effort, looked_at, dropped = future.result()
+                narrowed = waiting.pop(future)
+                search.take(memo, evaluated, effort)
+                search.serial += looked_at
+                search.learn(known, found)
+                search.tallest_dropped = max(search.tallest_dropped, dropped)
+                for half in search.halves(narrowed, end, min(known.upper, need)):
+                    intervals.add(half)
+    except workers.TeamLost:
+        for narrowed in waiting.values():
+            intervals.add(search.given_back(narrowed.interval))
+        raise
 
 
 def _ready(what: tuple[Any, int]) -> Any:
@@ -125,7 +151,8 @@ def _check() -> None:
 
 
 def _evaluate(search: Any, part: Part) -> tuple[Any, ...]:
-    """(end, what is known beside it, states, sets evaluated, effort, the greatest height that was forgotten)."""
+    """(end, what is known beside it, states, sets evaluated, effort, intervals made, the greatest height that was
+    forgotten)."""
     from odtc.algorithms.thresholds.rank_search import Known
 
     node = search.root
@@ -138,4 +165,5 @@ def _evaluate(search: Any, part: Part) -> tuple[Any, ...]:
         end, known, beside = side_by_side.job_of(search, task)()
     search.take(beside.memo.own, 0, 0.0)
     memo = {key: state for key, state in beside.memo.own.items() if key[0] >= LEAST and key[1] != node.key}
-    return end, known, memo, beside.evaluated, beside.effort, search.tallest_dropped
+    looked_at = beside.serial - search.serial
+    return end, known, memo, beside.evaluated, beside.effort, looked_at, search.tallest_dropped

@@ -640,6 +640,10 @@ class RankSearch:
         self.serial += 1
         return self.serial
 
+    def given_back(self, interval):
+        """An interval that was given out and not evaluated, to be given out again."""
+        return (*interval[:2], self._number(), *interval[3:])
+
     def halved(self, node, height, need, known, intervals, evaluated=None):
         """Evaluates a cut of each interval, by `evaluated` if they are several; returns what is left of them on both
         sides."""

@@ -19,10 +19,12 @@ from contextvars import ContextVar
 from typing import Any
 
 from odtc.base import cluster as clusters
-from odtc.base import threads
+from odtc.base import deadline, threads
 from odtc.errors import ChoiceError, OdtcError
 
+ATTEMPTS = 3  # times that processes may be lost one after the other before a part has ended
 RETRIES = 3  # of a part whose worker of a cluster was lost
+GIVEN_UP = "lost again and again, the proof goes on in this process alone"
 LOOK = 2.0  # seconds between two looks of a cluster's worker whether its part is still wanted
 
 _team: ContextVar["Team | None"] = ContextVar("odtc workers", default=None)
@@ -31,22 +33,29 @@ _here = threading.local()  # what was made ready in this thread, under `work` an
 _sent: list[Any] = []  # what a process of this machine was given with its start
 
 
+class TeamLost(OdtcError):
+    """Processes ended before their parts did: they were killed, or their machine was lost."""
+
+
 class Team:
     """Processes of this machine, which are started when the first work is begun.
 
     Parameters
     ----------
     size : int, 2 or more
+    say : function, hears in a sentence that processes were lost
 
     Attributes
     ----------
     cells : int, entries times columns from which on the trees of depth 2 below one test are a part worth its way
+    given_up : bool, whether it was lost again and again: nothing more is to be handed to it
     """
 
     cells = 100_000  # some 10 ms of compiled kernels; the way there and back takes 2
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, size: int, say: Callable[[str], None] = lambda sentence: None) -> None:
+        self.size, self.given_up = size, False
+        self._say, self._losses = say, 0
         self._pool: Any = None
         self._work: object = None
 
@@ -59,41 +68,60 @@ class Team:
         work : object, by which the work is known again
         ready : function that can be pickled by its name; what it returns is the first argument of each part
         what : its argument
+
+        Raises
+        ------
+        TeamLost
         """
         if self._work is work:
             return
         self.end()
-        self._start((f"{os.getpid()}-{next(_numbers)}", ready, what))
+        try:
+            self._start((f"{os.getpid()}-{next(_numbers)}", ready, what))
+        except self._lost() as problem:
+            raise self._said(problem) from None
         self._work = work
 
     def submit(self, part: Callable[[Any, Any], Any], task: Any) -> "Future[Any]":
-        """`part(made ready, task)` by some process, soon; `part` can be pickled by its name."""
+        """`part(made ready, task)` by some process, soon; `part` can be pickled by its name. `done` tells if processes
+        were lost."""
         try:
             return self._submit(part, task)
         except self._lost() as problem:
-            raise self._said(problem) from None
+            failed: Future[Any] = Future()
+            failed.set_exception(problem)
+            return failed
 
     def done(self, waiting: Mapping["Future[Any]", Any], check: Callable[[], None]) -> list["Future[Any]"]:
         """Those that have ended, at least one, in the order in which they were given.
 
         Raises
         ------
+        TeamLost
+            If a process was killed.
         OdtcError
-            If a process was killed; and what `check`, which is called again and again meanwhile, and the parts raise:
-            the processes are ended then.
+            What `check`, which is called again and again meanwhile, and the parts raise: the processes are ended then.
         """
         try:
             while not (ended := wait(waiting, threads.LOOK, FIRST_COMPLETED).done):
                 check()
-            for future in ended:
-                future.result()
-            return [future for future in waiting if future in ended]
-        except self._lost() as problem:
-            self.end()
-            raise self._said(problem) from None
+            try:
+                for future in ended:
+                    future.result()
+            except self._lost() as problem:
+                raise self._said(problem) from None
         except BaseException:
             self.end()
             raise
+        self._losses = 0
+        return [future for future in waiting if future in ended]
+
+    def lose(self, problem: TeamLost) -> None:
+        """Takes note that processes were lost. The work may be begun again then, unless the team is given up."""
+        self.end()
+        self._losses += 1
+        self.given_up = self._losses > ATTEMPTS
+        self._say(f"{problem}: {GIVEN_UP if self.given_up else 'its parts are handed out again'}")
 
     def end(self) -> None:
         """Ends the processes, whatever they do."""
@@ -115,8 +143,8 @@ class Team:
 
         return (BrokenProcessPool,)
 
-    def _said(self, problem) -> OdtcError:
-        return OdtcError("a process of --workers was killed, or had too little memory: use fewer workers, or none")
+    def _said(self, problem) -> TeamLost:
+        return TeamLost("a process of --workers was killed, or had too little memory")
 
 
 class ClusterTeam(Team):
@@ -125,24 +153,38 @@ class ClusterTeam(Team):
     Parameters
     ----------
     cluster : Cluster
+    say : function, as of Team
+
+    Raises
+    ------
+    ChoiceError
+        If it has no workers.
     """
 
     cells = 500_000  # the way of a part through the scheduler takes 10 ms and more
 
-    def __init__(self, cluster: clusters.Cluster) -> None:
-        self._cluster, self._inside = cluster, contextlib.ExitStack()
-        self._client = self._inside.enter_context(cluster.client())
+    def __init__(self, cluster: clusters.Cluster, say: Callable[[str], None] = lambda sentence: None) -> None:
+        self._cluster, self._client = cluster, None
+        super().__init__(0, say)
         try:
-            self._client.wait_for_workers(1, timeout=clusters.PATIENCE)
+            self._connect()
         except TimeoutError:
-            self._inside.close()
+            self.close()
             raise ChoiceError(
                 f"--cluster: expected workers at {cluster.address}, got none within {clusters.PATIENCE} seconds; start "
                 f"some: dask worker {cluster.address}"
             ) from None
-        super().__init__(sum(self._client.nthreads().values()))
+
+    def _connect(self) -> None:
+        left = deadline.seconds_left()
+        patience = clusters.PATIENCE if left is None else max(0.1, min(clusters.PATIENCE, left))
+        self._client = self._cluster.client(patience)
+        self._client.wait_for_workers(1, timeout=patience)
+        self.size = sum(self._client.nthreads().values())
 
     def _start(self, what):
+        if self._client is None:
+            self._connect()
         # In pieces that each worker fetches once, whenever it comes.
         self._what = self._client.scatter(what, broadcast=True, hash=False)
         self._name = what[0]
@@ -159,19 +201,27 @@ class ClusterTeam(Team):
                 self._pool.shutdown(wait=False)
         self._pool = self._work = None
 
+    def lose(self, problem: TeamLost) -> None:
+        """As of Team; the next work connects anew, to a scheduler that was started again."""
+        super().lose(problem)
+        self._leave()
+
     def close(self) -> None:
         """Leaves the cluster."""
         self.end()
-        self._inside.close()
+        self._leave()
+
+    def _leave(self):
+        if self._client is not None:
+            with contextlib.suppress(*self._lost()):
+                self._client.close()
+            self._client = None
 
     def _lost(self) -> tuple:
         return clusters.lost()
 
-    def _said(self, problem) -> OdtcError:
-        return OdtcError(
-            f"the cluster at {self._cluster.address} was lost during a proof ({type(problem).__name__}); start it "
-            "again, or leave out --cluster"
-        )
+    def _said(self, problem) -> TeamLost:
+        return TeamLost(f"the cluster at {self._cluster.address} was lost during a proof ({type(problem).__name__})")
 
 
 class _Unwanted(Exception):
@@ -228,7 +278,9 @@ def wanted() -> None:
 
 
 @contextmanager
-def team(workers: int, cluster: str | None = None) -> Iterator[None]:
+def team(
+    workers: int, cluster: str | None = None, say: Callable[[str], None] = lambda sentence: None
+) -> Iterator[None]:
     """Inside, `present` is a team of so many processes, which end with the block, or of the workers of a cluster; none
     for one process here.
 
@@ -236,6 +288,7 @@ def team(workers: int, cluster: str | None = None) -> Iterator[None]:
     ----------
     workers : int
     cluster : str or None, as of odtc.base.cluster.connected
+    say : function, as of Team
 
     Raises
     ------
@@ -245,10 +298,10 @@ def team(workers: int, cluster: str | None = None) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         made: Team | None = None
         if cluster is not None:
-            made = ClusterTeam(stack.enter_context(clusters.connected(cluster, workers)))
+            made = ClusterTeam(stack.enter_context(clusters.connected(cluster, workers)), say)
             stack.callback(made.close)
         elif workers > 1:
-            made = Team(workers)
+            made = Team(workers, say)
             stack.callback(made.end)
         token = _team.set(made)
         try:

@@ -2,19 +2,23 @@
 
 import os
 import pickle
+import random
 import signal
 from concurrent.futures import Future
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from odtc.algorithms.thresholds import apart, workers
+from odtc.data.dataset import Dataset, Feature
 from odtc.errors import OdtcError
 from odtc.formulations.dpflow.interval_states import Named
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.verification.certificate import check
+from odtc.workflow import pipeline
 from tests.threshold_problems import draw
 from tests.unit.algorithms.teams import make_ready, results, sum_of
 
@@ -71,6 +75,70 @@ def test_what_processes_find_is_proved_and_certified_as_what_one_finds(team, mon
 
     holds()
     assert handed  # parts were in fact handed out
+
+
+class Lost(InHere):
+    """A team whose processes are killed at drawn moments: what they worked on is not told."""
+
+    def __init__(self, seed, share):
+        super().__init__(2, lambda sentence: self.said.append(sentence))
+        self.cells, self.said = 0, []
+        self.random, self.share = random.Random(seed), share
+
+    def done(self, waiting, check):
+        if self.random.random() < self.share:
+            raise workers.TeamLost("killed")
+        self._losses = 0
+        return list(waiting)[: self.random.randint(1, len(waiting))]
+
+    def end(self):
+        self._work = None
+
+
+@pytest.mark.parametrize("few", [0, 100])
+def test_parts_of_processes_that_were_killed_are_handed_out_again(few, monkeypatch):
+    lost = 0
+    for name, value in {"FEW": few, "ALONE": 0}.items():
+        monkeypatch.setattr(apart, name, value)
+
+    @given(seed=st.integers(0, 10_000), share=st.sampled_from([0.2, 0.5, 1.0]))
+    @settings(max_examples=6, deadline=None)
+    def holds(seed, share):
+        nonlocal lost
+        team = Lost(seed, share)
+        monkeypatch.setattr(workers, "present", lambda: team)
+        problem = draw(seed, depths=(3, 4), wide=True)
+        search = ThresholdSearch(problem)
+        found = search.run()
+        lost += len(team.said)
+        monkeypatch.setattr(workers, "present", lambda: None)
+        other = ThresholdSearch(problem).run()
+        assert problem.module.objective(problem, found.heap) == problem.module.objective(problem, other.heap)
+        assert check(certify_search(search, found.heap), problem.encoded.dataset).optimal
+        assert team.given_up == (workers.GIVEN_UP in " ".join(team.said))
+        if share == 1 and team.said:
+            assert len(team.said) == 4 and team.said[0] == "killed: its parts are handed out again"
+
+    holds()
+    assert lost
+
+
+def test_intervals_that_processes_made_are_counted_too(team, monkeypatch):
+    """What may be looked at for the fewest columns goes by them: with workers it was next to nothing, and the tree
+    another one."""
+    random_numbers = np.random.default_rng(3)
+    X = random_numbers.normal(size=(120, 3)).round(1)
+    y = (X[:, 0] * X[:, 1] > 0.2) ^ (random_numbers.random(120) < 0.2)
+    columns = tuple(Feature(f"x{j}", "numeric") for j in range(3))
+    data = Dataset("some", X, y.astype(np.int32), columns, ("n", "y"), np.ones(120))
+    problem = pipeline.pose(data, "dpflow", 4)
+    made = []
+    for one in (team, None):
+        monkeypatch.setattr(workers, "present", lambda one=one: one)
+        search = ThresholdSearch(problem)
+        search.run()
+        made.append(search.search.serial)
+    assert team.handed > 20 and made[0] > made[1] / 2
 
 
 def test_a_state_that_is_named_with_two_bounds_has_the_greater_one():
