@@ -22,10 +22,11 @@ from odtc.errors import OutputError
 
 
 @contextlib.contextmanager
-def new_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+def new_file(path: str | PathLike[str], option: str = "-o") -> Iterator[BinaryIO]:
     """A binary stream whose content appears at `path` only if the block ends well.
 
-    Raises OutputError if the folder or the disk refuses; nothing is then left behind.
+    Raises OutputError, which names the `option` of the path, if the folder or the disk refuses; nothing is then left
+    behind.
     """
     path = Path(path)
     try:
@@ -66,7 +67,7 @@ def new_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
             raise
     except OSError as problem:
         raise OutputError(
-            f"cannot write {str(path)!r}: {problem.strerror or problem}; choose another place with -o"
+            f"cannot write {str(path)!r}: {problem.strerror or problem}; choose another place with {option}"
         ) from None
 
 
@@ -100,12 +101,12 @@ def require_beside(path: str | PathLike[str]) -> None:
         raise OutputError(f"cannot write files beside {str(path)!r}: {told}; name a file with -o")
 
 
-def write_text(path: str | PathLike[str], text: str) -> None:
-    """Text as UTF-8; raises OutputError.
+def write_text(path: str | PathLike[str], text: str, option: str = "-o") -> None:
+    """Text as UTF-8; raises OutputError, which names the `option` of the path.
 
     Characters that UTF-8 cannot hold (a file name of other bytes) are escaped; JSON reads them back.
     """
-    with new_file(path) as stream:
+    with new_file(path, option) as stream:
         stream.write(text.encode("utf-8", "backslashreplace"))
 
 

@@ -337,7 +337,7 @@ def run(
     left = [task for one, task in dict(zip(wanted, tasks)).items() if one not in known]
     if not left:
         return [known[one] for one in wanted]
-    store = Store(Path(f"{path}.tasks"))
+    store = Store(Path(f"{path}.tasks"), "--results")
     store.make()
 
     def tell(place: int, result: dict, was_there: bool) -> None:

@@ -34,13 +34,23 @@ def markdown(results: list[dict]) -> str:
     pairs = {id(result): peer for result, peer in pair_results(results)}
     parts = [*conditions(results), ""]
     parts += [_line(HEAD), _line(["---"] * len(HEAD))]
-    parts += [_line(_cells(result, pairs.get(id(result)))) for result in in_order(results)]
+    parts += [_line(_cells(result, pairs.get(id(result)))) for result in sorted(results, key=_order)]
     return "\n".join([*parts, "", *_summary(results), *_notes(results)]) + "\n"
 
 
 def latest(results: list[dict]) -> list[dict]:
-    """Of a cell that was measured more than once, the last."""
-    return list({_place(result): result for result in results}.values())
+    """Of a cell that was measured more than once, the last. Data files of one name and different content have the
+    begin of their SHA-256 behind the name."""
+    last = list({_place(result): result for result in results}.values())
+    contents: dict[str, set[str]] = {}
+    for result in last:
+        contents.setdefault(result["data"], set()).add(result["key"]["data"])
+    return [
+        result | {"data": f"{result['data']} {result['key']['data'][:8]}"}
+        if len(contents[result["data"]]) > 1
+        else result
+        for result in last
+    ]
 
 
 def in_order(results: list[dict]) -> list[dict]:

@@ -124,6 +124,15 @@ def test_the_key_knows_the_bytes_of_the_data(small, tmp_path):
     assert benchmark.key(benchmark.Cell(copy, 1, benchmark.Form("oct")), QUICK) != same
 
 
+def test_data_that_were_changed_are_told_apart_in_the_table(measured):
+    """Rows of both stood under one name."""
+    (one, *_), _ = measured
+    changed = one | {"key": one["key"] | {"data": "0123456789abcdef"}, "objective": 99.0}
+    lines = [line for line in markdown([one, changed]).splitlines() if line.startswith("| few")]
+    assert {line.split(" | ")[0] for line in lines} == {f"| few {one['key']['data'][:8]}", "| few 01234567"}
+    assert [line.startswith("| few |") for line in markdown([one, one]).splitlines()].count(True) == 1
+
+
 def test_a_line_that_was_cut_off_is_measured_again(measured, small, tmp_path):
     results, path = measured
     cut = tmp_path / "cut.jsonl"

@@ -94,6 +94,76 @@ def test_the_same_command_and_the_folder_alone_do_nothing_again(quiet, tmp_path)
     assert set(table(copy)["encoding"]) == {"auto", "onehot"}
 
 
+def test_a_study_of_another_version_is_run_again_and_that_is_said(quiet, tmp_path, monkeypatch):
+    copy = tmp_path / "s"
+    shutil.copytree(quiet[0], copy)
+    monkeypatch.setattr("odtc.evaluation.studies.sweep.__version__", "9.9.9")
+    words = [MONKS / "monks-1.csv", "--model", "cart", "--depths", "1", "--folds", "3", "--seeds", "0"]
+    for more in (words, []):
+        study = json.loads((copy / "study.json").read_text())
+        (copy / "study.json").write_text(json.dumps(study | {"odtc": "0.0.1"}))
+        said = odtc("sweep", *more, "-o", copy)
+        assert said.code == 0 and "is of odtc 0.0.1, this is odtc 9.9.9: its fits are run again" in said.err
+        assert json.loads((copy / "study.json").read_text())["odtc"] == "9.9.9"
+    assert "3 of 3 fits were finished before" in said.err  # by the first of the two
+    assert "run again" not in odtc("sweep", "-o", copy).err
+
+
+def test_tune_says_that_kept_fits_are_of_another_grid(tmp_path):
+    words = ["tune", MONKS / "monks-1.csv", "--model", "cart", "--depths", "1", "--folds", "2", "-o", tmp_path / "t"]
+    (tmp_path / "t.tune.fits").mkdir()
+    (tmp_path / "t.tune.fits" / "0123.json").write_text("{}")
+    said = odtc(*words)
+    assert (
+        said.code == 0 and "are of another grid, other data or another version of odtc: all are run again" in said.err
+    )
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_study_that_is_replaced_or_removed_while_it_runs(replaced, tmp_path, monkeypatch):
+    """Two runs of different grids wrote their tables into one folder, and study.json was of one of them."""
+    from odtc.evaluation.studies import sweep
+
+    words = ["sweep", MONKS / "monks-1.csv", "--model", "cart", "--folds", "2", "-o", tmp_path / "s"]
+    fits, score_fold = [], sweep.score_fold
+
+    def as_the_other_begins(*given):
+        fits.append(given)
+        if len(fits) == 3:
+            if replaced:
+                assert odtc(*words, "--depths", "1").code == 0
+            else:
+                shutil.rmtree(tmp_path / "s")
+        return score_fold(*given)
+
+    monkeypatch.setattr(sweep, "score_fold", as_the_other_begins)
+    said = odtc(*words, "--depths", "1,2")
+    if replaced:
+        assert said.code == 1 and "another run has replaced it meanwhile" in said.err
+        assert table(tmp_path / "s")["depth"].to_list() == [1, 1]
+        said = odtc(*words, "--depths", "1,2")
+        assert "4 of 4 fits were finished before" in said.err
+    assert said.code == 0 and table(tmp_path / "s")["depth"].to_list() == [1, 1, 2, 2]
+    assert odtc("sweep", "-o", tmp_path / "s").code == 0
+
+
+def test_a_disk_that_is_full_when_the_best_tree_is_written_is_an_error(tmp_path, monkeypatch):
+    """The command ended well, without the tree."""
+    from odtc.errors import OutputError
+    from odtc.workflow.sinks import FileSink
+
+    def full(self, *given):
+        raise OutputError(
+            "cannot write 'best/monks-1.tree.json': No space left on device; choose another place with -o"
+        )
+
+    monkeypatch.setattr(FileSink, "write_tree", full)
+    said = odtc(
+        "sweep", MONKS / "monks-1.csv", "--model", "cart", "--depths", "1", "--folds", "2", "-o", tmp_path / "s"
+    )
+    assert said.code == 1 and "error: cannot write 'best/monks-1.tree.json': No space" in said.err
+
+
 def test_a_study_that_is_killed_goes_on_where_it_was(quiet, tmp_path):
     folder, _ = quiet
     words = ["sweep", MONKS / "monks-1.csv", MONKS / "monks-3.csv", *GRID, "-o", "s"]

@@ -1,5 +1,6 @@
 """The engine of studies: what is finished is neither lost nor done again, whatever is killed."""
 
+import errno
 import json
 import os
 import signal
@@ -115,9 +116,9 @@ def test_a_result_is_not_kept_if_the_folder_goes_while_it_is_written(tmp_path, m
     store = Store(tmp_path / "tasks")
     store.make()
 
-    def as_the_other_run_ends(path, text):
+    def as_the_other_run_ends(*given):
         store.remove()
-        write_text(path, text)
+        write_text(*given)
 
     monkeypatch.setattr(engine, "write_text", as_the_other_run_ends)
     assert finish(Square(str(tmp_path), 3), store)["square"] == 9
@@ -130,6 +131,22 @@ def test_a_result_that_cannot_be_written_is_told(tmp_path):
     (store.folder / "k.json").mkdir()
     with pytest.raises(OutputError, match="it is a folder"):
         store.put("k", {"n": 1})
+
+
+def test_the_option_is_named_whose_place_has_no_room(tmp_path, monkeypatch):
+    """`odtc bench models` said to choose another place with -o, which is that of its table."""
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    store = Store(tmp_path / "tasks", "--results")
+    store.make()
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OutputError, match="k.json': No space left on device; choose another place with --results$"):
+        store.put("k", {"n": 1})
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="cannot make the folder .*; choose another place with --results$"):
+        Store(tmp_path / "file" / "tasks", "--results").make()
 
 
 def test_a_folder_with_other_files_is_not_removed(tmp_path):

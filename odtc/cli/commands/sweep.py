@@ -101,6 +101,7 @@ def sweep(
     if script:
         expect_kind(script)
     cross_validation.score_of(spec.reading.task, score)
+    other = study_module.version_note(o)
     if data:
         study = study_module.study_of(
             data,
@@ -121,6 +122,10 @@ def sweep(
         study_module.keep(study, o)
     else:
         study = study_module.kept(o)
+        if other:
+            study_module.keep(study, o)
+    if other:
+        console.say(other)
     task = TASKS.get(study.spec.reading.task)
     score = cross_validation.score_of(study.spec.reading.task, score)
     if script:

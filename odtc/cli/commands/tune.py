@@ -166,6 +166,14 @@ def tune(
     folder = Path(f"{stem}.tune.fits")
     store = Store(folder if cluster is None else folder.absolute())  # workers may run in other folders
     store.make()
+    if kept := {path.stem for path in store.folder.glob("*.json")}:
+        fold = cross_validation.deal_rows(dataset, folds, seed)
+        first = cross_validation.fold_tasks(dataset, settings, fold, spec.with_solving(seed=seed))
+        if which[1] == 1 and not any(task.key in kept for task in first):
+            console.say(
+                f"the fits kept in {str(folder)!r} are of another grid, other data or another version of odtc: all are "
+                "run again"
+            )
     with contextlib.ExitStack() as stack:
         stack.enter_context(_told_of_interruption(folder))
         pool = stack.enter_context(pool_of(jobs, cluster, console.say))

@@ -51,17 +51,20 @@ class Task(Protocol):
 
 
 class Store:
-    """The folder of the files of finished tasks, KEY.json each."""
+    """The folder of the files of finished tasks, KEY.json each; `option` is the one that names its place."""
 
-    def __init__(self, folder: Path):
-        self.folder = Path(folder)
+    def __init__(self, folder: Path, option: str = "-o"):
+        self.folder, self.option = Path(folder), option
 
     def make(self) -> None:
         """Makes the folder. Raises OutputError."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
-            raise OutputError(f"cannot make the folder {str(self.folder)!r}: {problem.strerror or problem}") from None
+            raise OutputError(
+                f"cannot make the folder {str(self.folder)!r}: {problem.strerror or problem}; choose another place "
+                f"with {self.option}"
+            ) from None
 
     def get(self, key: str) -> dict | None:
         """The result of a finished task, None if it has not ended."""
@@ -77,7 +80,8 @@ class Store:
         Another run of the same study removes the folder when it ends, at any moment. Raises OutputError.
         """
         try:
-            write_text(self.folder / f"{key}.json", json.dumps(result, ensure_ascii=False, sort_keys=True) + "\n")
+            text = json.dumps(result, ensure_ascii=False, sort_keys=True) + "\n"
+            write_text(self.folder / f"{key}.json", text, self.option)
         except OutputError:
             if self.folder.is_dir():
                 raise

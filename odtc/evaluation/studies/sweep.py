@@ -22,7 +22,7 @@ from odtc.data.frames import write_parquet
 from odtc.data.reading import fingerprint, read
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
-from odtc.errors import ChoiceError, DataError, OdtcError
+from odtc.errors import ChoiceError, DataError, OdtcError, OutputError
 from odtc.evaluation import plots
 from odtc.evaluation.cross_validation import (
     LEAF_MODEL,
@@ -279,7 +279,7 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict, say: Callable[[str
 
 def keep(study: Study, folder: Path) -> None:
     """Writes study.json. A study that lies in the folder is replaced, if it has some data in common with this one: the
-    fits that both ask for are not run again. Raises ChoiceError for one of other data."""
+    fits that both ask for are not run again. Raises ChoiceError for one of other data, OutputError."""
     Store(folder / "tasks").make()
     path = folder / "study.json"
     if path.exists() and not set(kept(folder).sha256) & set(study.sha256):
@@ -299,6 +299,29 @@ def kept(folder: Path) -> Study:
             f"expected data files, or with -o the folder of a study to go on with, got {str(folder)!r}, which holds "
             "none"
         ) from None
+
+
+def version_note(folder: Path) -> str | None:
+    """What is to be known if the finished fits of a folder were made by another version of odtc; None if not."""
+    try:
+        made = json.loads((folder / "study.json").read_text("utf-8")).get("odtc")
+    except (OSError, ValueError, AttributeError):
+        return None
+    if made == __version__ or not any((folder / "tasks").glob("*.json")):
+        return None
+    return f"the study in {str(folder)!r} is of odtc {made}, this is odtc {__version__}: its fits are run again"
+
+
+def _expect_kept(study: Study, folder: Path) -> None:
+    """Writes study.json again if the folder was removed meanwhile; raises ChoiceError if it holds another study now."""
+    if not (folder / "study.json").exists():
+        keep(study, folder)
+    there, own = ({**one.to_json(folder), "odtc": None} for one in (kept(folder), study))
+    if json.dumps(there, default=str) != json.dumps(own, default=str):
+        raise ChoiceError(
+            f"expected the study of this command in {str(folder)!r}, but another run has replaced it meanwhile; the "
+            "fits are kept: run the same command again, or with another -o"
+        )
 
 
 def rows_of(study: Study, results: Sequence[dict]) -> list[dict]:
@@ -360,7 +383,14 @@ def conclude(study: Study, results: Sequence[dict], folder: Path, score: str, ru
     -------
     dict
         `files`, and for each data file `best` (the place of a setting, None without a tree) and `results`.
+
+    Raises
+    ------
+    ChoiceError
+        If another study lies in the folder by now.
+    OutputError
     """
+    _expect_kept(study, folder)
     with new_file(folder / "results.parquet") as stream:
         write_parquet(rows_of(study, results), COLUMNS, stream)
     files, data, task = [folder / "results.parquet"], {}, TASKS.get(study.spec.reading.task)
@@ -375,6 +405,8 @@ def conclude(study: Study, results: Sequence[dict], folder: Path, score: str, ru
             stem = str(folder / "best" / dataset.name)
             sink = FileSink(lambda problem, stem=stem: stem, log=False)
             run(spec, dataset, sink=sink)
+        except OutputError:
+            raise
         except OdtcError as problem:
             say(f"{dataset.name}: {problem}")
             continue
