@@ -3,8 +3,9 @@
     python -m benchmarks.estimates [--models flowoct,oct] [--sizes 1000,20,3 5000,40,4] [--folder DIR]
 
 Each model is built and written in a process of its own, of random binary data of a size (rows, columns, depth), after
-a small one of its kind, which loads what it needs. Memory is the peak beside what was held before; it is known where
-the system tells it (Linux). A ratio is measured / said.
+a small one of its kind, which loads what it needs. What is said holds at the pace of this machine at this moment
+(odtc.evaluation.machine_pace), as `--estimate` says it. Memory is the peak beside what was held before; it is known
+where the system tells it (Linux). A ratio is measured / said.
 """
 
 import argparse
@@ -21,7 +22,7 @@ import numpy as np
 import polars as pl
 
 MODELS = ("flowoct", "bendersoct", "oct", "binoct", "fair", "svm1_odt", "oct_h")
-SIZES = ("1000,20,3", "5000,40,4")
+SIZES = ("1000,20,3", "5000,40,4", "20000,60,4")
 
 
 def problem_of(model: str, size: str):
@@ -47,6 +48,7 @@ def memory(key: str) -> int:
 def one(model: str, size: str, folder: str) -> dict:
     """What is said and what is measured of a model, in this process."""
     from odtc.base.system import return_freed_memory
+    from odtc.evaluation.machine_pace import pace
     from odtc.fileformats.model_files import write_model
     from odtc.problem.counts import counts_of
 
@@ -54,7 +56,7 @@ def one(model: str, size: str, folder: str) -> dict:
     small = problem_of(model, "60,5,2")
     write_model(small.module.build(small), path)
     problem = problem_of(model, size)
-    said = counts_of(problem)
+    said, now = counts_of(problem), pace()
     return_freed_memory()  # as a large model does when it is written
     Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here on
     held, began = memory("VmRSS"), time.process_time()
@@ -62,7 +64,9 @@ def one(model: str, size: str, folder: str) -> dict:
     write_model(written, path, digest=hashlib.sha256())
     return {
         "nonzeros": written.nnz,
-        "said": (said.seconds, said.memory),
+        "said": (said.seconds * now, said.memory),
+        "pace": now,
+        "labels": written.n_rows + written.n_cols,
         "measured": (time.process_time() - began, memory("VmHWM") - held),
     }
 
@@ -78,8 +82,11 @@ def main() -> None:
         print(json.dumps(one(*asked.one)))
         return
     print(f"load {os.getloadavg()[0]:.1f}\n")
-    print("| model | rows, columns, depth | nonzeros | CPU s said | measured | ratio | MB said | measured | ratio |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print(
+        "| model | rows, columns, depth | nonzeros | pace | CPU s said | measured | ratio "
+        "| MB said | measured | ratio |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         for size in asked.sizes:
             for model in asked.models.split(","):
@@ -87,7 +94,8 @@ def main() -> None:
                 found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
                 (said, bytes_said), (took, peak) = found["said"], found["measured"]
                 print(
-                    f"| {model} | {size} | {found['nonzeros']:,} | {said:.2f} | {took:.2f} | {took / said:.2f} "
+                    f"| {model} | {size} | {found['nonzeros']:,} | {found['pace']:.2f} "
+                    f"| {said:.2f} | {took:.2f} | {took / said:.2f} "
                     f"| {bytes_said / 1e6:.0f} | {peak / 1e6:.0f} | {peak / bytes_said:.2f} |",
                     flush=True,
                 )

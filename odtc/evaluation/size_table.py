@@ -7,6 +7,7 @@ from typing import Any
 from odtc.base.memory import available
 from odtc.data.dataset import Dataset
 from odtc.errors import ChoiceError, DataError, ModelError
+from odtc.evaluation.machine_pace import pace
 from odtc.fileformats import mps_writer
 from odtc.problem.constraints import constraint
 from odtc.problem.counts import Counts, counts_of
@@ -37,6 +38,8 @@ class SizeTable:
         Bytes of memory that are free; None if the system does not say.
     data : str
         The rows and tests, in words.
+    pace : float
+        CPU seconds that this machine takes now for a second of `counts`, as it was measured for this table.
     """
 
     counts: dict[str, Counts]
@@ -44,16 +47,18 @@ class SizeTable:
     why: str
     free: int | None
     data: str
+    pace: float = 1.0
 
     def to_json(self) -> dict[str, Any]:
-        """The table as JSON; numbers that are not known are null.
+        """The table as JSON; numbers that are not known are null. Seconds are those of this machine at its pace.
 
         Returns
         -------
         dict
         """
-        models = {name: asdict(counts) for name, counts in self.counts.items()}
-        return {"data": self.data, "auto": self.auto, "why": self.why, "free_memory": self.free, "models": models}
+        models = {name: asdict(replace(one, seconds=self._seconds(one))) for name, one in self.counts.items()}
+        told = {"data": self.data, "auto": self.auto, "why": self.why, "free_memory": self.free, "models": models}
+        return told | {"pace": self.pace}
 
     def to_text(self) -> str:
         """The table in lines, with what to do about models that memory cannot hold.
@@ -71,7 +76,8 @@ class SizeTable:
         if self.auto:
             lines.append(f"* --model auto: {self.why}")
         lines.append(
-            "exact, but for ≤ (at most) and ~ (about); memory beside the data, to build and write; a solver takes more"
+            "exact, but for ≤ (at most) and ~ (about); memory beside the data, to build and write; a solver takes "
+            "more; CPU s as a small model took on this machine just now"
         )
         over = [name for name, counts in self.counts.items() if self._too_large(counts)]
         if over and self.free is not None:
@@ -86,9 +92,13 @@ class SizeTable:
         numbers = (counts.columns, counts.rows, counts.nonzeros)
         sizes = [f"{most}{_whole(number)}" if number is not None else "" for number in numbers]
         about = ["" if size is None else f"~ {_bytes(size)}" for size in (counts.file, counts.memory)]
-        seconds = "" if counts.seconds is None else f"~ {_seconds(counts.seconds)}"
+        took = self._seconds(counts)
+        seconds = "" if took is None else f"~ {_seconds(took)}"
         words = "; ".join(filter(None, ["does not fit" if self._too_large(counts) else "", counts.words]))
         return (f"{name}{'*' * (name == self.auto)}", *sizes, *about, seconds, words)
+
+    def _seconds(self, counts: Counts) -> float | None:
+        return None if counts.seconds is None else counts.seconds * self.pace
 
     def _too_large(self, counts: Counts) -> bool:
         return counts.exact and None not in (counts.memory, self.free) and counts.memory > self.free
@@ -144,7 +154,8 @@ def sizes_of(spec: RunSpec, data: Dataset | str | Path) -> SizeTable:
     encoded, dataset = problem.encoded, problem.encoded.dataset
     rows = "" if dataset is None or dataset.n_rows == encoded.n_rows else f" of {dataset.n_rows:,}"
     words = f"{encoded.n_rows:,} different rows{rows}, {encoded.n_tests:,} tests, depth {problem.topology.depth}"
-    return SizeTable(counts, choice.formulation if choice else "", choice.why if choice else "", available(), words)
+    auto, why = (choice.formulation, choice.why) if choice else ("", "")
+    return SizeTable(counts, auto, why, available(), words, pace())
 
 
 def _of(problem: Problem, name: str, spec: RunSpec, cuts: Any) -> Counts:

@@ -1,11 +1,14 @@
 """What is said of a model's size before it is built is its size (odtc.problem.counts)."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtc.errors import ModelError
+from odtc.evaluation import machine_pace
 from odtc.evaluation.size_table import SizeTable
 from odtc.model import blocks
 from odtc.model.counting import counting, labels_where
@@ -98,6 +101,19 @@ def test_the_table_has_every_formulation(tmp_path):
     said = done["models"]["binoct"]
     assert (said["columns"], said["rows"], said["nonzeros"]) == (model.n_cols, model.n_rows, model.nnz)
     assert done["models"]["cart"]["columns"] is None and "learns" in done["models"]["cart"]["words"]
+
+
+def test_seconds_are_those_of_this_machine_at_this_moment(tmp_path, monkeypatch):
+    """They were those of the machine and the hour in which their constants were measured."""
+    seconds = []
+    for slower in (1, 10):
+        clock = iter(np.arange(100) * slower)
+        monkeypatch.setattr(machine_pace, "time", SimpleNamespace(process_time=lambda clock=clock: next(clock)))
+        done = odtc("build", MONKS_1, "--estimate", "--depth", "3", "--json", folder=tmp_path).facts
+        seconds.append({name: one["seconds"] for name, one in done["models"].items() if one["seconds"]})
+    assert len(seconds[0]) > 5 and seconds[0].keys() == seconds[1].keys()
+    for name, one in seconds[0].items():
+        assert seconds[1][name] == pytest.approx(10 * one)
 
 
 def test_what_does_not_fit_is_said_with_advice():
