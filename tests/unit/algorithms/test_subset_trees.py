@@ -1,10 +1,11 @@
-"""Trees of four levels over each subset of columns: as the tables tell, and as trying every tree does."""
+"""Trees of three and four levels over each subset of columns: as the tables tell, and as trying every tree does."""
 
 from itertools import combinations, product
 
 import numpy as np
 import pytest
 
+from odtc.algorithms.constrained import constrained_search
 from odtc.algorithms.constrained.all_thresholds import only
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
@@ -17,7 +18,8 @@ SEEDS = range(12)
 
 @pytest.fixture
 def as_plain_python(monkeypatch):
-    """The loops as they stand, so that nothing is compiled."""
+    """The loops as they stand, so that nothing is compiled, whether they are the quicker ones or not."""
+    monkeypatch.setattr(constrained_search, "takes", lambda problem: problem.depth in subset_trees.DEPTHS)
     monkeypatch.setattr(subset_trees, "compiled", lambda: four_levels.below_roots)
     monkeypatch.setattr(subset_trees.COMPILED, "loops", lambda ahead: four_levels.below_roots)
 
@@ -46,7 +48,7 @@ def drawn(seed, most_columns=3, most_rows=30) -> ConstrainedProblem:
     return ConstrainedProblem(
         np.array(answers).T,
         wrong * rng.integers(1, 3, n)[:, None],
-        4,
+        int(rng.integers(3, 5)),
         uses=rng.integers(-2, 3, (R, n, K)),
         bound=rng.integers(-3, 6, R),
         branch_cost=int(rng.integers(0, 2)),
@@ -152,6 +154,7 @@ def test_tests_that_are_not_nested_stand_in_groups_that_are():
 def test_compiled_loops_say_the_same(monkeypatch):
     pytest.importorskip("numba")
     monkeypatch.setenv("ODTC_COMPILED", "always")
+    monkeypatch.setattr(constrained_search, "takes", lambda problem: problem.depth in subset_trees.DEPTHS)
     for seed in SEEDS:
         search, rng = ConstrainedSearch(drawn(seed)), np.random.default_rng(seed)
         multipliers = rng.integers(0, 3 * search.scale, search.problem.n_constraints)

@@ -4,6 +4,7 @@ A limit on columns leaves so few tests to one tree that all of its trees are loo
 tests are made (lagrangian_pass). Needs the compiled loops, and tests that may stand anywhere.
 """
 
+import time
 from collections.abc import Callable
 from functools import cache, cached_property
 
@@ -17,12 +18,14 @@ from odtc.algorithms.constrained.trace_tree import Structure
 from odtc.algorithms.thresholds import compile_apart
 from odtc.base.compiled_loops import Repaid, compile_loops
 
-DEPTHS = (4,)  # of whole trees
+DEPTHS = (3, 4)  # of whole trees
+MANY = 200_000  # answers of rows to tests, from which on tables of all tests are no quicker at depth 3
 MOST_HELD = 2**28  # bytes of the patterns of all subsets
 LOOPS = "leaf_of", "two_levels", "three_levels", "below_roots"
 OF_COLUMN = 5.0  # tests of a column, about, if it is not told which tests are of one
 MOMENT = 3e7  # steps between two looks at the clock
-RATE, PLAIN = 3e8, 2e8  # steps that compiled loops take in a CPU second, and sums that a pass without them takes, about
+RATE = 3e8  # steps that compiled loops take in a CPU second, about
+PLAIN, PAIRS = 2e8, 2e9  # sums of a pass without them, and rows that are counted by pairs of tests, in a CPU second
 
 
 @cache
@@ -44,9 +47,18 @@ def steps(problem: ConstrainedProblem) -> float:
     return float(((2 * tests) ** (problem.depth - 2) * (columns**2 * patterns / 4 + 4 * tests**2)).sum())
 
 
+def without(problem: ConstrainedProblem) -> float:
+    """About how many CPU seconds a pass takes without these loops, with the pairs of tests that are counted for it."""
+    n_tests, depth = len(problem.column), problem.depth
+    return sums(n_tests, depth) / PLAIN + len(problem.X) * float(n_tests) ** depth / PAIRS
+
+
 def takes(problem: ConstrainedProblem) -> bool:
-    """Whether there are such loops for a problem."""
-    return problem.depth in DEPTHS and problem.below is None and bool(problem.allowed.all())
+    """Whether there are such loops for a problem, and they are the quicker ones."""
+    if problem.depth not in DEPTHS or problem.below is not None or not problem.allowed.all():
+        return False
+    slow = problem.depth > DEPTHS[0] or len(problem.X) * len(problem.column) > MANY
+    return slow and steps(problem) / RATE < without(problem)
 
 
 class Cells:
@@ -256,12 +268,13 @@ class SubsetTrees:
         self._cells: dict[int, list[Cells]] = {}
         self._known: dict[int, Patterns] = {}
         self._held = 0
-        self._without = sums(len(problem.column), problem.depth) / PLAIN  # CPU seconds of a pass without these loops
+        self._without = without(problem)
+        self._began = time.process_time()
         self.seconds = steps(problem) / RATE  # CPU seconds of a pass, at most
 
     def ready(self) -> bool:
-        """Whether the compiled loops are there, or pay."""
-        return COMPILED.loops(self._without) is not None
+        """Whether the compiled loops are there, or pay: a search that has taken long takes as long again."""
+        return COMPILED.loops(self._without + time.process_time() - self._began) is not None
 
     def values(
         self, weights: Weights, cases: dict[int, np.ndarray], base: float, most: float, tick: Callable[[], None]
