@@ -45,6 +45,7 @@ class Task(Protocol):
     # Whether a leaf costs a function of the sums over its rows and answers a number (`leaf_costs`, `answer`); else it
     # answers one of few labels, at the cost of each row.
     MOMENTS: bool = False
+    PIECES: str = ""  # what the rows of its data sets are, in words, if a row of the file becomes several
     NUMBERS: bool = False  # whether its leaves answer numbers, as they do with MOMENTS
     ANSWER: str = "a number"  # what its leaves answer, in words
     LABEL: str = ""  # of a task with MOMENTS: the one class of its leaves

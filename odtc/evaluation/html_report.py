@@ -190,6 +190,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "scores": [(name, score, board.interval(score["correct"], score["n_rows"])) for name, score in scores],
         "judged": robust_lines(run, labelled) if task.CLASSES else judged_lines(run, labelled),
         "of_classes": task.CLASSES,
+        "pieces": task.PIECES,
         "warnings": board.warnings(run.claim, run.fit.dataset if run.fit else None, labelled),
         "satisfied": satisfied,
         "assured": assured,

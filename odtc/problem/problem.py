@@ -8,6 +8,7 @@ import numpy as np
 
 from odtc.base.contract import Member
 from odtc.data.encoding import Encoded
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.problem.formulation import FORMULATIONS
 from odtc.trees.complete_tree import CompleteTree
@@ -77,9 +78,10 @@ def price_of_errors(problem: Problem) -> np.ndarray:
     price = problem.encoded.price
     if price is None:
         able = [name for name in FORMULATIONS.names() if FORMULATIONS.get(name).ANY_COST]
+        classes = TASKS.get(problem.encoded.task).CLASSES
         raise ChoiceError(
-            f"{problem.formulation} counts a row only as right or wrong, so it cannot take costs that depend on the "
-            f"class "
-            f"predicted; use --model {' or '.join(able)}, or costs by true class alone (--class-weight)"
+            f"{problem.formulation} counts a row only as right or wrong, so it cannot take costs that depend on "
+            f"{'the class predicted' if classes else 'the answer'}; use --model {' or '.join(able)}"
+            f"{', or costs by true class alone (--class-weight)' if classes else ''}"
         )
     return price

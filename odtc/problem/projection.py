@@ -58,7 +58,7 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
     beyond: dict[Split, np.ndarray] = {}
     changes: list[Change] = []
     test, _ = blank_arrays(problem.topology)
-    X = _cells(encoded)
+    X, rows = _cells(encoded)
 
     def number(split: Split) -> tuple[int, bool] | None:
         found = encoded.find(split)
@@ -86,7 +86,7 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
                 after = encoded.tests[near[0]].words(encoded.features)
                 found = near[0], near[1] != bool(encoded.ones_left[near[0]])
                 words_now = after[0 if near[1] else 1]
-                changes.append(Change(words, words_now, f"{near[2]} of {len(left)} rows go to the other side"))
+                changes.append(Change(words, words_now, f"{near[2]} of {rows.sum()} rows go to the other side"))
             else:
                 why = "no test asks its columns"
         if found is None:
@@ -136,17 +136,17 @@ def nearest_test(split: Split, left: np.ndarray, encoded: Encoded) -> tuple[int,
     Returns
     -------
     (int, bool, int) or None
-        The test, whether its left side is that of the split, and how many rows go to the other side; None if no
-        test asks one of the columns.
+        The test, whether its left side is that of the split, and how many rows of the file go to the other side; None
+        if no test asks one of the columns.
     """
-    X = _cells(encoded)
+    X, rows = _cells(encoded)
     best: tuple[int, bool, int] | None = None
     for tests in _by_column(split, encoded):
         for at in tests:
-            other = int((encoded.tests[at].left(X) != left).sum())
-            for same, rows in ((True, other), (False, len(left) - other)):
-                if best is None or rows < best[2]:
-                    best = at, same, rows
+            other = int(rows[encoded.tests[at].left(X) != left].sum())
+            for same, moved in ((True, other), (False, int(rows.sum()) - other)):
+                if best is None or moved < best[2]:
+                    best = at, same, moved
     return best
 
 
@@ -167,8 +167,10 @@ def _by_column(split: Split, encoded: Encoded) -> list[list[int]]:
     return picked
 
 
-def _cells(encoded: Encoded) -> np.ndarray:
-    """The cells of the data; raises DataError for an encoding without them."""
+def _cells(encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
+    """The cells of the data, and how many rows of the file each row is, int64 (rows,); raises DataError for an encoding
+    without them."""
     if encoded.dataset is None:
         raise DataError(f"expected the data of {encoded.name!r} to project a tree, got an encoding without data")
-    return encoded.dataset.X
+    copies = encoded.dataset.copies
+    return encoded.dataset.X, np.ones(len(encoded.dataset.X), np.int64) if copies is None else copies

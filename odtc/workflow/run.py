@@ -16,6 +16,7 @@ from odtc.base import deadline, interrupts, threads
 from odtc.base.threads.matrix_products import in_one_thread
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded
+from odtc.data.task import expect_classes
 from odtc.errors import NoSolutionError, OutputError
 from odtc.model.solution import Solution, Termination
 from odtc.trees.tree import Tree
@@ -108,6 +109,7 @@ def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, rep
     """The best of the rounds of a selection, each of which selects by the tree of the last."""
     began, wanted = time.monotonic(), spec.model
     dataset = data if isinstance(data, Dataset) else read_in_time(spec, data)
+    expect_classes(dataset.task, "--select")
     if dataset is not data and (words := dropped_text(dataset)):
         reporter.say(words)
     fits, sinks, once = [], [], spec.with_model(select=None)

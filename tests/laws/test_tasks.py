@@ -1001,6 +1001,10 @@ def test_what_is_of_classes_alone_refuses_a_task_in_a_sentence(fitted_tasks, nam
     for words, why in (
         (["select", *given], "odtc select is about classes"),
         ([*vary, "--vary", "accuracy >= 0.1:0.3:0.1"], "is about classes"),
+        (["fit", *given, "--select", "balanced"], "--select is about classes"),
+        (["fit", *given, "--select", "iterative"], "--select is about classes"),
+        (["fit", *given, "--select", "coarse_to_fine:parts=2"], "--select is about classes"),
+        (["fit", *given, "--confidence", "0.9", "--constraint", "leaf_rows >= 2"], "--confidence is about classes"),
     ):
         refused = command(*words, folder=fitted_tasks)
         assert refused.code == 1 and why in refused.err and len(refused.err.strip().splitlines()) == 1
@@ -1043,10 +1047,33 @@ def test_what_outcomes_bring_is_told_with_their_own_sign(goal, tmp_path):
     figure = abs(facts["mean_cost"])
     table = said(tmp_path, "compare", "r", "r.tree.json", "--data", "new.csv")
     assert f"test {word}" in table and f"{figure:.6g}" in table and f"-{figure:.6g}" not in table
+    grid = [*words[:6], "--goal", goal, *words[8:10], "--depths", "1", "--folds", "2", "-o"]
+    tuned = said(tmp_path, "tune", "t.csv", *grid, "tuned").splitlines()
+    swept = said(tmp_path, "sweep", "t.csv", *grid, "swept").splitlines()
+    for table in (tuned[:2], swept[1:3]):
+        assert table[0].split()[:2] == ["setting", word] and "-" not in table[1]
+    assert word in (tmp_path / "swept" / "t.svg").read_text()
     said(tmp_path, "fit", "t.csv", *words[:-1], "m", "--goal", goal, "--model", "flowoct", "--solver", "highs")
     (tmp_path / "t.csv").rename(tmp_path / "gone.csv")
     decoded = said(tmp_path, "decode", "m.sol", "-o", "again")
     assert decoded.count(f"mean {word} call") == 2 and f"mean {other}" not in decoded
+
+
+def test_rows_of_a_policy_are_those_of_the_file_and_no_votes(tmp_path):
+    """A row of the file votes for each action but its dearest: votes are no rows that go to the other side."""
+    rows = [[i, i % 5, *((1, 0, 2) if i < 7 else (0, 1, 2))] for i in range(20)]
+    write(tmp_path / "p.csv", ["x", "z", "a", "b", "c"], rows)
+    words = ("--task", "policy", "--actions", "a,b,c", "--depth", "1")
+    said(tmp_path, "fit", "p.csv", *words, "-o", "old")
+    assert "x ≤ 6.5" in said(tmp_path, "show", "old.tree.json")
+    done = command("refit", "old.tree.json", "p.csv", "--encoding", "thresholds:bins=2", "-o", "new", folder=tmp_path)
+    assert "'x ≤ 6.5' is moved to 'x ≤ 9.5': 3 of 20 rows go to the other side" in done.err
+    built = said(tmp_path, "build", "p.csv", *words, "--model", "dpflow", "-o", "b")
+    assert re.search(r"for 20 rows \(\d+ votes after merging\)", built)
+    said(tmp_path, "report", "old")
+    assert re.search(
+        r"20 rows, \d+ votes after merging equal ones", (tmp_path / "old.html").read_text(encoding="utf-8")
+    )
 
 
 def test_a_tree_of_means_and_one_of_medians_are_compared_by_one_figure(fitted_tasks):

@@ -28,6 +28,7 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Write the model file, its manifest (STEM.odt.json) and the start files."""
+    from odtc.data.task import TASKS
     from odtc.fileformats.model_files import FORMATS
     from odtc.solvers.solver import find_solver
     from odtc.workflow import artifacts, compiling, messages, posing, searching, solving
@@ -78,10 +79,11 @@ def build(
     if as_json:
         console.print_json(facts)
         return
+    pieces = f" {words}" if (words := TASKS.get(problem.encoded.task).PIECES) else ""
     print(
-        f"{facts['model']} of depth {facts['depth']} for {facts['n_rows']} rows ({facts['n_rows_merged']} after "
-        f"merging) and {facts['n_features_encoded']} tests: {facts['n_cols']:,} columns, {facts['n_model_rows']:,} "
-        f"rows, {facts['nnz']:,} nonzeros"
+        f"{facts['model']} of depth {facts['depth']} for {facts['n_rows']} rows ({facts['n_rows_merged']}{pieces} "
+        f"after merging) and {facts['n_features_encoded']} tests: {facts['n_cols']:,} columns, "
+        f"{facts['n_model_rows']:,} rows, {facts['nnz']:,} nonzeros"
     )
     for path in written:
         print(f"{path}  {Path(path).stat().st_size:,} bytes")

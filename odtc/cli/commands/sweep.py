@@ -1,6 +1,7 @@
 """`odtc sweep`: a grid over data sets, models and settings, resumable, on this machine, a cluster or a queue."""
 
 import contextlib
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -167,11 +168,12 @@ def sweep(
     if as_json:
         console.print_json(facts)
         return
+    terms = task.terms(asdict(study.spec.reading))
     for path, one in facts["data"].items():
         print(Path(path).name)
-        print_results(one["results"], one["best"], score, len(study.seeds) * study.folds, task)
+        print_results(one["results"], one["best"], score, len(study.seeds) * study.folds, task, terms)
         for seed, made in zip(study.seeds, honest.get(path, ())):
-            told = made if isinstance(made, str) else nested_text(made, settings, task)
+            told = made if isinstance(made, str) else nested_text(made, settings, task, terms)
             print(told if len(study.seeds) == 1 else f"{told} (seed {seed})")
         print()
     print("wrote " + ", ".join(facts["files"]))

@@ -1,8 +1,10 @@
 """`odtc tune`: a grid by cross-validation, a table, and the best setting fitted on all rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
@@ -223,9 +225,10 @@ def tune(
     if as_json:
         console.print_json(facts | {"fit": fitted.to_json()} | files)
         return
-    print_results([result.to_json() for result in results], chosen, score, folds * len(every), task)
+    terms = task.terms(asdict(spec.reading))
+    print_results([result.to_json() for result in results], chosen, score, folds * len(every), task, terms)
     if honest is not None:
-        print(nested_text(honest, settings, task))
+        print(nested_text(honest, settings, task, terms))
     print()
     console.print_tree_result(fitted, fitted.to_json() | files, False)
 
@@ -252,12 +255,12 @@ def _told_of_interruption(folder: Path) -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
-def nested_text(honest, settings, task) -> str:
+def nested_text(honest, settings, task, terms: Mapping) -> str:
     """What nested cross-validation says, in words."""
     times = {place: honest.chosen.count(place) for place in honest.chosen}
     first = max(times, key=times.get)
     score, deviation, said = (
-        _shown(value, task) for value in (honest.score, honest.deviation, honest.score + honest.optimism)
+        _shown(value, task, terms) for value in (honest.score, honest.deviation, honest.score + honest.optimism)
     )
     return (
         f"nested    {score} (sd {deviation.lstrip('-').removesuffix(' %')}) on {len(honest.scores)} parts that took "
@@ -266,18 +269,27 @@ def nested_text(honest, settings, task) -> str:
     )
 
 
-def _shown(value: float, task=None) -> str:
-    """A score: a share, or of a task that is no classification its figure."""
+def _shown(value: float, task=None, terms: Mapping = MappingProxyType({})) -> str:
+    """A score: a share, or of a task that is no classification its figure, told as its terms say (`Task.headline`)."""
     if task is None or task.CLASSES:
         return f"{100 * value:.2f} %"
-    return f"{-value if task.LESS_IS_BETTER else value:.6g}"
+    figure = -value if task.LESS_IS_BETTER else value
+    return f"{task.headline({**terms, task.HEADLINE: figure})[1]:.6g}"
 
 
-def print_results(results: list[dict], chosen: int | None, score: str, folds: int, task=None) -> None:
-    """A table of settings, as of `Result.to_json`, of which one is chosen; `folds` fits each."""
+def print_results(
+    results: list[dict],
+    chosen: int | None,
+    score: str,
+    folds: int,
+    task=None,
+    terms: Mapping = MappingProxyType({}),
+) -> None:
+    """A table of settings, as of `Result.to_json`, of which one is chosen; `folds` fits each. `terms` are those of the
+    task (`Task.terms`)."""
     from odtc.base.template_filters import aligned, one_line
 
-    named = score.replace("_", " ") if task is None or task.CLASSES else task.HEADLINE_WORDS
+    named = score.replace("_", " ") if task is None or task.CLASSES else task.headline(terms)[0]
     lines = [["", "setting", named, "sd", "leaves", "proved", "seconds"]]
     for place, result in enumerate(results):
         known = result["score"] is not None
@@ -285,8 +297,8 @@ def print_results(results: list[dict], chosen: int | None, score: str, folds: in
             [
                 "*" if place == chosen else "",
                 one_line(result["name"]),
-                _shown(result["score"], task) if known else "no tree",
-                _shown(result["deviation"], task).lstrip("-").removesuffix(" %") if known else "",
+                _shown(result["score"], task, terms) if known else "no tree",
+                _shown(result["deviation"], task, terms).lstrip("-").removesuffix(" %") if known else "",
                 f"{result['n_leaves']:.1f}" if known else "",
                 f"{result['proved']} of {folds}",
                 f"{result['seconds']:.1f}",

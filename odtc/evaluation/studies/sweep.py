@@ -394,6 +394,7 @@ def conclude(study: Study, results: Sequence[dict], folder: Path, score: str, ru
     with new_file(folder / "results.parquet") as stream:
         write_parquet(rows_of(study, results), COLUMNS, stream)
     files, data, task = [folder / "results.parquet"], {}, TASKS.get(study.spec.reading.task)
+    brings = task.terms(asdict(study.spec.reading)).get("goal") == "max"
     (folder / "best").mkdir(exist_ok=True)
     for path, sha256 in zip(study.data, study.sha256):
         found = results_of(study, results, score)[path]
@@ -415,7 +416,10 @@ def conclude(study: Study, results: Sequence[dict], folder: Path, score: str, ru
         points = [(str(one.setting), one.n_leaves, one.score) for one in found if one.score is not None]
         try:
             picture = plots.save(
-                lambda ax, points=points, title=dataset.name: plots.pareto(points, ax, title=title, task=task), "svg"
+                lambda ax, points=points, title=dataset.name: plots.pareto(
+                    points, ax, title=title, task=task, brings=brings
+                ),
+                "svg",
             )
         except ChoiceError as problem:
             say(f"no plot: {problem}")

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
+from odtc.data.task import expect_classes
 from odtc.errors import ChoiceError, NoSolutionError
 from odtc.model.solution import Termination
 from odtc.problem.constraints.constraint import Constraint
@@ -84,6 +85,7 @@ def fit_assured(
         dataset = read_in_time(spec, data)
     else:
         dataset = data
+    expect_classes(dataset.task, "--confidence")
     if (dataset.weight != 1).any():
         raise ChoiceError(
             "a confidence is of rows that are drawn, and these count by weight: leave out --confidence, or the weights"

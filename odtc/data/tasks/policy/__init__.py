@@ -36,6 +36,7 @@ TARGET = "action"
 # hardly more, and costs that differ little beside what all actions of a row cost need them.
 DIGITS = 14
 FORBIDS = 1e-6  # of a cost, what the best single action pays for all rows: it forbids the action
+PIECES = "votes"
 MOST = "max"  # the goal of which an action costs minus what it brings
 ESTIMATED = 6  # of votes that are estimates, relative to the largest of all
 
