@@ -67,6 +67,13 @@ class Scales:
             rank[:, number] = _sum(encoded.X, np.array(tests))
         return cls(scale, place, np.bincount(scale), rank)
 
+    @classmethod
+    def single(cls, encoded: Encoded) -> "Scales":
+        """Each test as a scale of its own."""
+        every = np.arange(encoded.n_tests)
+        rank = np.asarray(encoded.X).astype(np.int32)
+        return cls(every, np.zeros_like(every), np.ones(encoded.n_tests, np.int64), rank)
+
     def nested(self) -> "Scales":
         """The same tests, of which those with one cut whose ones lie within one another are a scale together, in as
         few scales as there can be: what holds of thresholds of a column holds of any tests whose ones are nested."""

@@ -13,7 +13,8 @@ from odtc.algorithms.moments.search import MomentSearch
 from odtc.algorithms.moments.tree_limits import TreeLimits
 from odtc.data.reading import read
 from odtc.data.task import TASKS
-from odtc.errors import CertificateError
+from odtc.errors import CertificateError, TimeLimitReached
+from odtc.formulations.dpflow.forms import moments_limits
 from odtc.problem.constraints import constraint
 from odtc.verification.leaf_sums import check_leaf_sums
 from odtc.workflow import near_optimal, pipeline
@@ -65,6 +66,13 @@ def test_the_best_tree_within_limits_is_the_best_of_all(seed, law, depth, least,
         rng.random((depth, p)) < 0.7 if rng.random() < 0.4 else None,
         rng.random((p, p)) < 0.6 if rng.random() < 0.4 else None,
         rng.random((3, p)) < 0.5 if rng.random() < 0.5 else None,
+        int(rng.integers(1, 3)) if rng.random() < 0.4 else None,
+        tuple(
+            tuple((int(column),) for column in rng.choice(p, int(rng.integers(2, p + 1)), replace=False))
+            for _ in range(int(rng.integers(1, 3)))
+        )
+        if rng.random() < 0.5
+        else (),
     )
 
     def leaf(rows):
@@ -75,6 +83,8 @@ def test_the_best_tree_within_limits_is_the_best_of_all(seed, law, depth, least,
         for key, paid in every_tree(rank, leaf, depth, limits, least, price).items()
         if key[0] <= (limits.leaves or np.inf)
         and (limits.subsets is None or any(all(one[f] for f in key[1]) for one in limits.subsets))
+        and (limits.distinct is None or len(key[1]) <= limits.distinct)
+        and all(len(key[1] & set(np.ravel(group))) in (0, len(group)) for group in limits.together)
     }
     search = MomentSearch(rank, moments, law, price, least, limits=limits)
     search.solve(depth)
@@ -91,6 +101,68 @@ def test_the_best_tree_within_limits_is_the_best_of_all(seed, law, depth, least,
     cost, *key = paid(search.tree(), np.arange(n))
     assert cost == pytest.approx(search.cost, rel=1e-9, abs=1e-9) and tuple(key) in fits
     assert cost >= fits[tuple(key)] - 1e-9
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    law=st.sampled_from([laws.SQUARE, laws.LIKELIHOOD]),
+    depth=st.integers(1, 3),
+    most=st.integers(1, 3),
+    least=st.integers(1, 2),
+    price=st.sampled_from([0.0, 0.3]),
+)
+@settings(max_examples=12)
+def test_the_best_tree_of_few_different_tests_is_the_best_of_all(seed, law, depth, most, least, price):
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(5, 10)), int(rng.integers(2, 6))
+    rank = rng.integers(0, 2, (n, p))
+    rank[0], rank[1] = 0, 1
+    w = rng.integers(1, 4, n).astype(float)
+    told = rng.integers(-3, 4, n) if law == laws.SQUARE else rng.integers(0, 2, n)
+    moments = np.stack([w, w * told, w * told**2 if law == laws.SQUARE else w * told, np.ones(n)])
+
+    def leaf(rows):
+        return float(laws.leaf_costs(law, moments[:3, rows].sum(axis=1)))
+
+    trees = every_tree(rank, leaf, depth, TreeLimits(), least, price)
+    search = MomentSearch(rank, moments, law, price, least, limits=TreeLimits(distinct=most))
+    search.solve(depth)
+    assert search.cost == pytest.approx(min(paid for (_, used), paid in trees.items() if len(used) <= most), abs=1e-9)
+    assert search.bound == search.cost
+
+    def used(tree):
+        return set() if tree is None else {tree[0]} | used(tree[2]) | used(tree[3])
+
+    assert len(used(search.tree())) <= most
+
+
+def test_tests_are_counted_among_no_more_than_the_search_takes(tmp_path, monkeypatch):
+    monkeypatch.setattr(moments_limits, "MANY_TESTS", 5)
+    rows = [[i, j, (i * j) % 7] for i in range(4) for j in range(4)]
+    path = write(tmp_path / "r.csv", ["a", "b", "y"], rows)
+    with pytest.raises(
+        odtc.OdtcError, match="'tests <= 2': the tests of a tree are counted among 5 at most, and these"
+    ):
+        odtc.fit(path, depth=2, reading={"task": "regression"}, constraints=["tests <= 2"])
+
+
+def test_at_a_limit_a_tree_of_few_tests_has_a_bound_below_the_best():
+    rng = np.random.default_rng(3)
+    rank = rng.integers(0, 2, (60, 12))
+    y = rng.normal(size=60) + 3 * rank[:, 2] * rank[:, 7]
+    moments, calls = np.stack([np.ones(60), y, y**2, np.ones(60)]), []
+
+    def stop():
+        calls.append(1)
+        if len(calls) > 6:
+            raise TimeLimitReached("enough")
+
+    best = MomentSearch(rank, moments, laws.SQUARE, limits=TreeLimits(distinct=2))
+    best.solve(2)
+    cut = MomentSearch(rank, moments, laws.SQUARE, check=stop, limits=TreeLimits(distinct=2))
+    with pytest.raises(TimeLimitReached):
+        cut.solve(2)
+    assert 0 < cut.bound < best.cost <= cut.cost + 1e-9
 
 
 def test_a_side_without_a_column_that_may_be_tested_is_a_leaf():
@@ -113,6 +185,12 @@ TEXTS = (
     "require_root[colour]",
     "never_together[x0,colour]",
     "not_below[x0,x1]",
+    "tests <= 1",
+    "tests <= 2",
+    "tests <= 3",
+    "together[x0,x1]",
+    "together[x0,colour]",
+    "together[x0,x1,colour]",
 )
 
 

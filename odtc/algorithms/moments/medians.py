@@ -136,6 +136,8 @@ class MedianSearch(MomentSearch):
         As of MomentSearch.
     """
 
+    _by_sums = False
+
     def __init__(self, rank, numbers, price=0.0, least=1, check=lambda: None, told=None, limits=NO_LIMITS):
         self.y, self.weight, self.count = np.ascontiguousarray(numbers, float)
         moments = np.stack([self.weight, 0 * self.weight, 0 * self.weight, self.count])

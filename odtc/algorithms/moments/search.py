@@ -17,7 +17,8 @@ no more: the values left of a and right of b are then those of trees whose leave
 Limits on leaves and columns (odtc.algorithms.moments.tree_limits) make a value one of rows, depth and place: the cuts
 of a column are taken for each number of leaves on the left side. Of sets of columns, of which a tree keeps to one, all
 that are left are searched at once, as if a tree could take columns of several; if the best tree does, a column of it
-tells the sets apart in two.
+tells the sets apart in two. Columns that must be tested are dealt to the two sides of a node in all ways; as with a
+least number of rows, bounds of intervals are then those of trees that need not test them.
 
 Four levels over few cuts need no search (odtc.algorithms.moments.four_levels).
 """
@@ -26,12 +27,13 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
-from odtc.algorithms.moments import depth_two_numpy, first_trees, four_levels, kernels, laws, two_levels
+from odtc.algorithms.moments import depth_two_numpy, few_tests, first_trees, four_levels, kernels, laws, two_levels
 from odtc.algorithms.moments.partition_bound import partition_costs
-from odtc.algorithms.moments.tree_limits import Place, TreeLimits, fitted, shares
+from odtc.algorithms.moments.tree_limits import Place, TreeLimits, dealt, fitted, shares
 
 NO_LIMITS = TreeLimits()
 NEAR = 1e-13  # of the error of one leaf: trees nearer than that are equally good
@@ -73,6 +75,8 @@ class Known:
 class MomentSearch:
     """The search on some rows.
 
+    A class with leaves of another cost says by `_by_sums` that they are none of sums.
+
     Parameters
     ----------
     rank : integers (rows, columns); a cut c of a column sends ranks of at most c to the left
@@ -84,6 +88,8 @@ class MomentSearch:
     told : called with (bound, cost) of all trees when one of them changes
     limits : TreeLimits
     """
+
+    _by_sums = True
 
     def __init__(
         self,
@@ -113,8 +119,8 @@ class MomentSearch:
         self.tried: dict[tuple, list] = {}
         self.limits, self.free, self.at_once = limits, None, False
         self.height = 0  # the trees of so many levels are proved
-        if least > 1 or limits.rises:
-            self.free = self._of_any_rows(rank, moments, limits.without_levels())
+        if least > 1 or limits.rises or limits.together:
+            self.free = self._of_any_rows(rank, moments, limits.of_any_rows())
 
     def _of_any_rows(self, rank: np.ndarray, moments: np.ndarray, limits: TreeLimits) -> "MomentSearch":
         """The search of trees whose leaves may have any rows."""
@@ -126,8 +132,8 @@ class MomentSearch:
         self.root = Known(0.0, self._leaf(rows), None)
         if depth > 2 and self.size.sum() - len(self.size) >= MANY:
             self.root.lower = min(self._by_leaves(min(2**depth, self.limits.leaves or np.inf)), self.root.upper)
-        if self.limits.subsets is not None:
-            return self._solve_subsets(rows, depth)
+        if self.limits.of_whole_trees:
+            return self._solve_families(rows, depth)
         if depth == 4 and self._all_at_once(rows):
             self.at_once = True
             return self.root
@@ -199,35 +205,55 @@ class MomentSearch:
         self.root.lower = self.root.upper
         return True
 
-    def _solve_subsets(self, rows: np.ndarray, depth: int) -> Known:
-        """The best tree whose columns lie in one of the sets of the limits: sets by rising bound of the trees over all
-        of their columns."""
-        heap, number = [(0.0, 0, self.limits.subsets)], 0
+    def _solve_families(self, rows: np.ndarray, depth: int) -> Known:
+        """The best tree whose columns lie in one of the sets of the limits: families of sets by rising bound of the
+        trees over all of their columns; of two alike that of which more columns are held."""
+        if self._few_tests(rows, depth):
+            return self.root
+        if self.limits.distinct is not None and (self.size <= 2).all():
+            depth = min(depth, self.limits.distinct)  # no path tests a column of one cut twice
+        families = self.limits.families(len(self.size))
+        heap = [(0.0, 0, number, family) for number, family in enumerate(families)]
+        number = len(heap)
         while heap:
-            bound, _, subsets = heapq.heappop(heap)
+            bound, _, _, family = heapq.heappop(heap)
             self._tell(bound, self.root)
             if bound >= self.root.upper - self.near:
                 break
-            columns = tuple(np.flatnonzero(subsets.any(axis=0)).tolist())
-            found = self._solve(rows, depth, self.root.upper, self.limits.root._replace(columns=columns))
+            place = self.limits.root._replace(columns=family.columns, needed=family.needed)
+            found = self._solve(rows, depth, self.root.upper, place)
             if found.lower >= self.root.upper - self.near:
                 continue
-            used = self._columns_of(self._whole(found.tree, rows))
-            if subsets[:, used].all(axis=1).any():
+            used = list(dict.fromkeys(self._columns_of(self._whole(found.tree, rows))))
+            if family.has(used):
                 self.root.upper, self.root.tree = found.upper, found.tree
                 continue
-            held = subsets[:, used].sum(axis=0)  # some set has not all of these columns
-            with_it = subsets[:, used[int(np.argmin(np.abs(2 * held - len(subsets))))]]
-            for part in (subsets[with_it], subsets[~with_it]):
-                if len(part):
-                    number += 1
-                    heapq.heappush(heap, (found.lower, number, part))
+            for part in family.parts(used):
+                number += 1
+                heapq.heappush(heap, (found.lower, -len(part.held), number, part))
         self.root.lower = self.root.upper
         return self.root
 
+    def _few_tests(self, rows: np.ndarray, depth: int) -> bool:
+        """Finds the best tree of few different tests (odtc.algorithms.moments.few_tests), if nothing else is limited;
+        whether that is done."""
+        most, n_tests = self.limits.distinct, len(self.size)
+        if most is None or not (self.limits.distinct_alone and self._by_sums and (self.size == 2).all()):
+            return False
+        if not few_tests.takes(n_tests, most):
+            return False
+        self.root.lower = max(self.root.lower, self._by_leaves(min(2**depth, 2**most)))
+        limits, answers = (most, depth, self.least), self.code.T.astype(float)
+        for _, columns in few_tests.better_sets(answers, self.moments, limits, self._terms, self.check):
+            found = self._solve(rows, min(depth, most), np.inf, self.limits.root._replace(columns=columns))
+            self._better(found.upper, found.tree)
+            self.told(self.bound, self.cost)
+        self.root.lower = self.root.upper
+        return True
+
     def _columns_of(self, tree: tuple | None) -> list[int]:
-        """The columns that a tree tests."""
-        return [] if tree is None else sorted({tree[0], *self._columns_of(tree[2]), *self._columns_of(tree[3])})
+        """The columns that a tree tests, that of the root first."""
+        return [] if tree is None else [tree[0], *self._columns_of(tree[2]), *self._columns_of(tree[3])]
 
     def _by_leaves(self, most: int) -> float:
         """What no tree with so many leaves costs less than."""
@@ -315,6 +341,8 @@ class MomentSearch:
         """What is known of these rows: the best tree, or a lower bound of at least `limit`."""
         self.check()
         place, depth = fitted(place, depth)
+        if len(place.needed) >= 2**depth:
+            return Known(np.inf, np.inf, None)
         if depth == 0:
             leaf = self._leaf(rows)
             return Known(leaf, leaf, None)
@@ -337,11 +365,11 @@ class MomentSearch:
         """Whether the best tree of so many rows is found at once, of one or two levels, and no cuts are tried."""
         if depth != 2:
             return depth < 2
-        return self.limits.alike(place) and (self.narrow or self._pairs(n_rows) <= WIDEST)
+        return not place.needed and self.limits.alike(place) and (self.narrow or self._pairs(n_rows) <= WIDEST)
 
     def _by_columns(self, place: Place) -> bool:
         """Whether two levels are bounded by columns (odtc.algorithms.moments.two_levels)."""
-        return place.leaves is None and self.limits.alike(place)
+        return place.leaves is None and not place.needed and self.limits.alike(place)
 
     def _two_levels(self, rows: np.ndarray, limit: float, entry: Known | None, place: Place, root: int) -> Known:
         """The best tree of two levels over many cuts."""
@@ -381,6 +409,8 @@ class MomentSearch:
         """The best tree of one or two levels."""
         if self.limits.levels is not None:
             place = place._replace(columns=tuple(self.limits.columns(place, len(self.size)).tolist()))
+        if place.needed:
+            return self._needed_test(rows, place)
         if depth == 1:
             gain, column, cut = self._depth_one(rows, place.columns)
         else:
@@ -391,6 +421,18 @@ class MomentSearch:
         below = None if depth == 1 else (Stump if place.leaves is None else OneStump)(place.columns)
         cost = max(0.0, float(self.q[rows].sum()) - gain)
         return Known(cost, cost, (column, cut, below, below))
+
+    def _needed_test(self, rows: np.ndarray, place: Place) -> Known:
+        """The best tree of one level that tests a column of the one set that is needed, whatever it gains."""
+        found = Known(np.inf, np.inf, None)
+        for column in place.needed[0]:
+            if place.columns is not None and column not in place.columns:
+                continue
+            for cut in self.cuts(rows, column).tolist():
+                cost = sum(map(self._leaf, self.sides(rows, column, cut))) + self.price
+                if cost < found.upper:
+                    found = Known(cost, cost, (column, cut, None, None))
+        return found
 
     def sides(self, rows: np.ndarray, column: int, cut: int) -> tuple[np.ndarray, np.ndarray]:
         """The rows at most at a cut of a column, and the others."""
@@ -407,7 +449,7 @@ class MomentSearch:
         heap = []
         for column in self.limits.columns(place, len(self.size)).tolist():
             cuts = self.cuts(rows, column)
-            for share in shares(place, depth) if len(cuts) else ():
+            for share in product(shares(place, depth), dealt(place, column)) if len(cuts) else ():
                 heap.append((0.0, len(heap), column, cuts, -1, len(cuts), 0.0, 0.0, share))
         heapq.heapify(heap)
         number, lower, least = len(heap), entry.upper, np.inf  # what cuts that were tried cost at least
@@ -421,16 +463,16 @@ class MomentSearch:
                 lower = bound + self.price
                 break
             middle = (low + high) // 2
-            sides, places = self.sides(rows, column, cuts[middle]), self.limits.sides(place, column, share)
+            sides, places = self.sides(rows, column, cuts[middle]), self.limits.sides(place, column, *share)
             one = self._solve(sides[0], depth - 1, most - behind, places[0])
             if one.lower >= most - behind:
                 two = Known(behind, np.inf, None)
             else:
                 two = self._solve(sides[1], depth - 1, most - one.lower, places[1])
-            tried.append((column, int(cuts[middle]), (True, two.upper < np.inf), share))
+            tried.append((column, int(cuts[middle]), (True, two.upper < np.inf), share[0]))
             ends = one.lower, two.lower
             least = min(least, sum(ends) + self.price)
-            if self.free is not None:
+            if self.free is not None and (place.needed or self.least > 1 or self.limits.rises):
                 ends = tuple(self.free._solve(*state).lower for state in self._freed(sides, depth - 1, most, places))
             if one.upper + two.upper + self.price < entry.upper:
                 cost = one.upper + two.upper + self.price
@@ -444,12 +486,13 @@ class MomentSearch:
                 value = max(bound, ends[0] + behind)
                 heapq.heappush(heap, (value, number, column, cuts, middle, high, ends[0], behind, share))
         lower = min(lower, least, entry.upper)  # a side that reached the limit was left there
-        return Known(entry.upper if entry.upper - lower <= self.near else lower, entry.upper, entry.tree)
+        # Of no tree at all both are infinite.
+        return Known(entry.upper if entry.upper <= lower + self.near else lower, entry.upper, entry.tree)
 
     @staticmethod
     def _freed(sides, depth: int, limit: float, places):
-        """The arguments of `_solve` without rows of leaves and levels."""
-        return [(side, depth, limit, place._replace(level=0)) for side, place in zip(sides, places)]
+        """The arguments of `_solve` without rows of leaves, levels and columns that are needed."""
+        return [(side, depth, limit, place._replace(level=0, needed=())) for side, place in zip(sides, places)]
 
     def cuts(self, rows: np.ndarray, column: int) -> np.ndarray:
         """The ranks after which a column can be cut, with enough rows on both sides."""

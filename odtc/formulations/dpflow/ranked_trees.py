@@ -22,6 +22,8 @@ from odtc.problem.constraints.constraint import Constraint, broken
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
+OR_LISTED = ", or add --pool K, which lists the best K that satisfy it"
+
 
 def expect_ranking(problem: Problem) -> None:
     """Raises ChoiceError for constraints under which the trees cannot be listed."""
@@ -47,7 +49,7 @@ def expect_leaf_rows_alone(problem: Problem) -> None:
     if (given := _beyond_rows(problem)) is not None:
         raise ChoiceError(
             f"the trees near the best are counted among all whose leaves have enough rows, whatever else they keep; "
-            f"leave out {str(given)!r}, or add --pool K, which lists the best K that satisfy it"
+            f"leave out {str(given)!r}{'' if moments.by_moments(problem) else OR_LISTED}"
         )
 
 

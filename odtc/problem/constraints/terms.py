@@ -5,6 +5,7 @@ nodes       at most so many branch nodes; leaves: at most so many leaves that pr
 measures    rows in a leaf that predicts a class sum to at least so much
 levels      tests that may be asked at each level; below: tests that may stand below one
 groups      at most so many different groups of tests are asked; apart: groups never asked by one tree
+all_or_none a tree that asks a test of one of these sets asks one of each of them
 checked     none of these: the constraint is relaxed, and every tree that the search would take is checked
 """
 
@@ -35,6 +36,8 @@ class Terms:
     groups : (int (tests,), most) or None
     apart : tuple of (bool (tests,), bool (tests,))
         Tests of the one kind are never asked in a tree that asks those of the other.
+    all_or_none : tuple of bool (tests,)
+        A tree that asks a test of one of these sets asks one of each of them; the constrained search checks it.
     checked : bool
         Whether none of these is enough, so that every tree is checked.
     """
@@ -47,4 +50,5 @@ class Terms:
     below: Below | None = None
     groups: tuple[Any, ...] | None = None
     apart: tuple[Any, ...] = ()
+    all_or_none: tuple[Any, ...] = ()
     checked: bool = False

@@ -20,7 +20,7 @@ from odtc.data.tasks import median
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow.forms import states
-from odtc.formulations.dpflow.forms.moments_limits import by_limits, limited, limits_of
+from odtc.formulations.dpflow.forms.moments_limits import limited, limits_of, scales_of
 from odtc.formulations.dpflow.forms.states import decode, keeps, notes, targets, trimmed  # noqa: F401
 from odtc.formulations.dpflow.searched import Searched
 from odtc.model.milp import Model
@@ -92,7 +92,7 @@ def _holds_limits(problem: Problem) -> bool:
     if not limited(problem):
         return True
     try:
-        limits_of(problem, Scales.of(problem.encoded))
+        limits_of(problem, scales_of(problem))
     except ChoiceError:
         return False
     return True
@@ -147,10 +147,8 @@ def certificate(problem: Problem) -> dict:
 
 def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched, MomentSearch, Scales]:
     """What the search over all cuts finds, the search, and the scales of its cuts."""
-    scales = Scales.of(problem.encoded)
+    scales = scales_of(problem)
     limits = limits_of(problem, scales)
-    if not by_limits(problem):
-        scales = scales.nested()
     encoded, share = problem.encoded, 1 - problem.params.lambda_
     told = [time.monotonic()]
     depth, phase = problem.topology.depth, f"depth {problem.topology.depth}"

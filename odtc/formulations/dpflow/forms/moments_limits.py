@@ -7,6 +7,7 @@ from operator import and_
 import numpy as np
 
 from odtc.algorithms.moments.tree_limits import TreeLimits
+from odtc.data.task import TASKS
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.forms.states import ROWS
@@ -14,6 +15,9 @@ from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.search_terms import subsets_of, terms_of
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
+
+TESTS = "tests"  # the kind that counts different tests
+MANY_TESTS = 2_000  # each is a column of the search
 
 
 def limited(problem: Problem) -> bool:
@@ -23,32 +27,39 @@ def limited(problem: Problem) -> bool:
 
 def by_limits(problem: Problem) -> bool:
     """Whether a constraint speaks of columns, so that each column of the search must hold tests of one."""
-    return any(terms.levels or terms.below is not None or terms.groups or terms.apart for _, terms in _terms(problem))
+    return any(
+        terms.levels or terms.below is not None or terms.groups or terms.apart or terms.all_or_none
+        for _, terms in _terms(problem)
+    )
+
+
+def scales_of(problem: Problem) -> Scales:
+    """The columns of the search: if different tests are counted each test by itself, else those of a column together if
+    a constraint speaks of columns, else all that are nested. What it raises is that of `limits_of`."""
+    if _most_tests(problem) is not None:
+        return Scales.single(problem.encoded)
+    scales = Scales.of(problem.encoded)
+    return scales if by_limits(problem) else scales.nested()
 
 
 def limits_of(problem: Problem, scales: Scales) -> TreeLimits:
-    """The limits on the columns of the search, which are these scales.
+    """The limits on the columns of the search, which are these scales (`scales_of`).
 
     Raises
     ------
     ChoiceError
         For a constraint that they do not hold.
     """
-    found, depth = _terms(problem), problem.topology.depth
+    found, depth, most = _terms(problem), problem.topology.depth, _most_tests(problem)
     first = np.unique(scales.scale, return_index=True)[1]  # a test of each scale
     nodes = [terms.nodes for _, terms in found if terms.nodes is not None]
     levels = [terms.levels(depth) for _, terms in found if terms.levels]
     below = [terms.below for _, terms in found if terms.below is not None]
-    column, subsets, relaxed = subsets_of([terms for _, terms in found], problem.encoded.n_tests, depth)
+    of_columns = [terms for given, terms in found if given.name != TESTS]
+    column, subsets, relaxed = subsets_of(of_columns, problem.encoded.n_tests, depth)
     for given, terms in found:
         if any(terms is one for one in relaxed):
             raise _refusal(problem, given, "its sets of columns are too many")
-        if (
-            terms.groups
-            and (terms.groups[0] != terms.groups[0][first][scales.scale]).any()
-            and terms.groups[1] < 2**depth - 1
-        ):
-            raise _refusal(problem, given, "it counts the thresholds of a column one by one")
     if column is not None and len(subsets) == 0:
         subsets = np.zeros((1, subsets.shape[1]), bool)
     return TreeLimits(
@@ -56,7 +67,25 @@ def limits_of(problem: Problem, scales: Scales) -> TreeLimits:
         levels=np.logical_and.reduce(levels)[:, first] if levels else None,
         below=reduce(and_, below)[np.ix_(first, first)] if below else None,
         subsets=None if column is None else subsets[:, column[first]],
+        distinct=most,
+        together=tuple(
+            tuple(tuple(np.unique(scales.scale[tests]).tolist()) for tests in terms.all_or_none)
+            for _, terms in found
+            if terms.all_or_none
+        ),
     )
+
+
+def _most_tests(problem: Problem) -> int | None:
+    """How many different tests a tree may ask; None of as many as it has nodes."""
+    counted = [(given, terms.groups[1]) for given, terms in _terms(problem) if given.name == TESTS]
+    given, most = min(counted, key=lambda one: one[1], default=(None, 0))
+    if given is None or most >= 2**problem.topology.depth - 1:
+        return None
+    if problem.encoded.n_tests > MANY_TESTS:
+        why = f"the tests of a tree are counted among {MANY_TESTS:,} at most, and these are {problem.encoded.n_tests:,}"
+        raise _refusal(problem, given, why, "ask for fewer (--encoding auto:bins=8), ")
+    return most
 
 
 def _terms(problem: Problem) -> list[tuple[Constraint, Terms]]:
@@ -66,14 +95,15 @@ def _terms(problem: Problem) -> list[tuple[Constraint, Terms]]:
         if given.name in ROWS:
             continue
         terms = terms_of(problem.encoded, given)
-        if terms.lines or terms.leaves or terms.measures or terms.checked:
+        told = terms.all_or_none and TASKS.get(problem.encoded.task).MOMENTS  # equal medians leave no test
+        if terms.lines or terms.leaves or terms.measures or (terms.checked and not told):
             raise _refusal(problem, given, "no search over sums tells which trees satisfy it")
         found.append((given, terms))
     return found
 
 
-def _refusal(problem: Problem, given: Constraint, why: str) -> ChoiceError:
+def _refusal(problem: Problem, given: Constraint, why: str, instead: str = "") -> ChoiceError:
     return ChoiceError(
-        f"--task {problem.encoded.task} does not take {str(given)!r}: {why}; leave it out, or bound the size of the "
-        "tree by --max-branch-nodes or --max-features"
+        f"--task {problem.encoded.task} does not take {str(given)!r}: {why}; {instead}leave it out, or bound the size "
+        "of the tree by --max-branch-nodes or --max-features"
     )

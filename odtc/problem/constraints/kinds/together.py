@@ -14,7 +14,7 @@ from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Judge, feature_name
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_features import asked, two_columns
+from odtc.problem.constraints.on_features import asked, of_columns, two_columns
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
@@ -47,7 +47,8 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
 
 
 def terms(encoded: Encoded, given: Constraint) -> Terms:
-    return Terms(checked=True)
+    columns = two_columns(encoded, given)
+    return Terms(all_or_none=tuple(of_columns(encoded, [column]) for column in columns), checked=True)
 
 
 def tries(encoded: Encoded) -> list[str]:
