@@ -346,11 +346,16 @@ def greedy(problem: Problem) -> list[tuple[str, HeapTree]]:
     """CART's tree, made one of the formulation's, by name; none if it cannot be made to satisfy the constraints. If the
     formulation searches itself, all trees over the tests are its own, and `trimmed` would search for the best one."""
     try:
-        heap = known_tree(problem, "cart")
-        heap = constraint.mended(problem, heap) if searches(problem) else _kept(problem, heap, "cart")
+        heap = own_tree(problem, known_tree(problem, "cart"))
     except (ChoiceError, TreeError):
         return []
     return [] if heap is None else [("CART", heap)]
+
+
+def own_tree(problem: Problem, heap: HeapTree | None) -> HeapTree | None:
+    """A tree over the tests as one of the formulation's that keeps the constraints; None if there is none. Raises
+    TreeError if the formulation has no such tree."""
+    return constraint.mended(problem, heap) if searches(problem) else _kept(problem, heap, "cart")
 
 
 def quickly_searched(problem: Problem, bound: float) -> list[tuple[str, HeapTree]]:

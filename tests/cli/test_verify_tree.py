@@ -3,6 +3,7 @@
 import hashlib
 import json
 
+import numpy as np
 import pytest
 
 from tests.command_line import MONKS, odtc, refused
@@ -40,7 +41,8 @@ def test_the_stem_of_a_run_with_a_certificate(tmp_path):
     words = odtc("verify", "m", folder=tmp_path)
     assert words.code == 0 and "tree file" in words.out and "proved: no tree of depth 1" in words.out
     assert "word of the run" not in words.err  # the certificate has just proved the bound
-    assert "word of the run" in odtc("verify", "m.tree.json", folder=tmp_path).err  # the tree alone
+    alone = odtc("verify", "m.tree.json", "--time-limit", 0, folder=tmp_path)  # the tree, and no search again
+    assert alone.code == 0 and "termination, bound, gap, fewest leaves" in alone.err and "word of the run" in alone.err
     (tmp_path / "m.tree.json").unlink()
     assert "--certificate m.certificate.json" in refused(odtc("verify", "m", folder=tmp_path))
 
@@ -161,7 +163,7 @@ def _forged(folder, root, cost):
     record["fit"]["tree"]["sha256"] = hashlib.sha256((folder / "m.tree.json").read_bytes()).hexdigest()
     record |= {"objective": cost, "bound": cost, "gap": 0.0, "history": [[0.1, cost, cost]]}
     (folder / "m.run.json").write_text(json.dumps(record))
-    said = odtc("verify", "m.tree.json", "--json", folder=folder)
+    said = odtc("verify", "m.tree.json", "--json", "--time-limit", 60, folder=folder)
     return {one["check"]: one["text"] for one in said.facts["checks"] if not one["passed"]}
 
 
@@ -303,3 +305,64 @@ def test_a_certificate_over_more_tests_is_one_of_a_run_that_costs_as_much(tmp_pa
         said = odtc("verify", f"m{code}", "--json", folder=tmp_path)
         told = [one for one in said.facts["checks"] if one["check"] == "certificate"]
         assert (said.code, [one["passed"] for one in told]) == (code, [not code]), told
+
+
+def _noisy(path, seed, rows=80):
+    """A table of two numbers on which CART of depth 3 is not the best tree, with too many thresholds for a search of a
+    moment."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 2)).round(3)
+    y = (X[:, 0] * X[:, 1] > 0.1) ^ (rng.random(rows) < 0.1)
+    path.write_text("a,b,y\n" + "".join(f"{a},{b},{int(c)}\n" for (a, b), c in zip(X.tolist(), y, strict=True)))
+
+
+WORDS = ["termination", "bound", "gap", "certified", "fewest_leaves", "fewest_columns"]
+
+
+def test_what_is_not_derived_again_is_called_the_word_of_the_run(tmp_path):
+    """`--json` repeated the record's "certified" and "fewest_leaves" as verify's own, whoever had written them."""
+    _noisy(tmp_path / "d.csv", 5)
+    assert odtc("fit", "d.csv", "--depth", 2, "-o", "m", folder=tmp_path).code == 0
+    said = odtc("verify", "m.tree.json", "--json", "--time-limit", 60, folder=tmp_path)
+    assert said.code == 0 and said.facts["own_bound"] == said.facts["objective"] == said.facts["bound"]
+    assert not {*said.facts["word_of_run"]} & {*WORDS} and {"solver", "seconds"} < {*said.facts["word_of_run"]}
+    said = odtc("verify", "m.tree.json", "--json", "--time-limit", 0, folder=tmp_path)
+    assert said.code == 0 and {*said.facts["word_of_run"]} >= {*WORDS} and said.facts["own_bound"] == 0
+    assert odtc("certify", "d.csv", "--depth", 2, "-o", "m.certificate.json", folder=tmp_path).code == 0
+    said = odtc("verify", "m", "--json", "--time-limit", 0, folder=tmp_path)
+    assert said.code == 0 and {*said.facts["word_of_run"]} & {*WORDS} == {"fewest_leaves", "fewest_columns"}
+
+
+def test_a_record_that_calls_another_tree_optimal_is_refused_by_a_search_again(tmp_path):
+    """Its bound was below CART's tree, and the data too large for the search of a moment: all checks passed."""
+    _noisy(tmp_path / "d.csv", 5)
+    assert odtc("fit", "d.csv", "--model", "cart", "--depth", 3, "-o", "c", folder=tmp_path).code == 0
+    assert odtc("fit", "d.csv", "--depth", 3, "-o", "m", folder=tmp_path).code == 0
+    best, cart = (json.loads((tmp_path / f"{name}.run.json").read_text())["objective"] for name in "mc")
+    assert best < cart
+    root = json.loads((tmp_path / "c.tree.json").read_text())["root"]
+    record = json.loads((tmp_path / "m.run.json").read_text())
+    record["fit"] |= {"certified": True, "fewest_leaves": None, "fewest_columns": None}
+    (tmp_path / "m.run.json").write_text(json.dumps(record))
+    failed = _forged(tmp_path, root, cart)
+    assert failed.keys() == {"bound"} and f"but the tree of a search again costs {best:g}" in failed["bound"], failed
+    unsearched = odtc("verify", "m.tree.json", "--json", "--time-limit", 0, folder=tmp_path)
+    assert unsearched.code == 0 and {"bound", "certified"} < {*unsearched.facts["word_of_run"]}
+
+
+def test_a_record_that_calls_the_point_of_a_start_optimal_is_refused_by_a_search_again(tmp_path):
+    _noisy(tmp_path / "d.csv", 5)
+    words = ("--model", "flowoct", "--depth", 3, "--encoding", "thresholds:bins=40", "--format", "mps")
+    assert odtc("build", "d.csv", *words, "-o", "m", folder=tmp_path).code == 0
+    (tmp_path / "m.start.sol").rename(tmp_path / "m.sol")
+    point = odtc("verify", "m.sol", "--json", folder=tmp_path).facts["objective"]
+    record = {"schema": "odtc.run/1", "solution_file": "m.sol", "solver": "HiGHS", "termination": "optimal"}
+    record |= dict.fromkeys(("objective", "claimed", "bound"), point) | {"gap": 0.0, "nodes": 1, "seconds": 1.0}
+    record |= {"sha256": hashlib.sha256((tmp_path / "m.sol").read_bytes()).hexdigest(), "start": "none"}
+    identity = json.loads((tmp_path / "m.odt.json").read_text())["identity"]
+    (tmp_path / "m.run.json").write_text(json.dumps(record | {"model": identity, "message": "", "history": []}))
+    said = odtc("verify", "m.sol", "--json", "--time-limit", 0, folder=tmp_path)
+    assert said.code == 0 and {"bound", "termination"} < {*said.facts["word_of_run"]}, said.err
+    said = odtc("verify", "m.sol", "--json", "--time-limit", 60, folder=tmp_path)
+    failed = {one["check"]: one["text"] for one in said.facts["checks"] if not one["passed"]}
+    assert failed.keys() == {"bound"} and "but the tree of a search again costs" in failed["bound"]

@@ -82,7 +82,10 @@ def verify(
         typer.Option("--confirm", metavar="A,B", help="Have these solvers solve the model file, too, and compare."),
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option("--time-limit", min=0.0, help="Seconds for each solver of --confirm.")
+        float | None,
+        typer.Option(
+            "--time-limit", min=0.0, help="Seconds for each solver of --confirm, and for a search again (5; 0: none)."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -91,6 +94,7 @@ def verify(
     Of a TREE.json: that it is the tree of the run beside it, with the counts of the data. Of a STEM: its solution file
     or, where no solver wrote one, its tree; and its certificate, if it has one.
     """
+    from odtc.workflow.provenance.searched_again import word_of_run, word_of_run_text
     from odtc.workflow.provenance.tree_file import check_of_certificate, recheck_tree
 
     if (solution_file is None) == (certificate is None):
@@ -110,28 +114,32 @@ def verify(
         given = {"--manifest": manifest, "--log": log, "--solver-template": solver_template, "--confirm": confirm}
         if needless := [name for name, value in given.items() if value is not None]:
             raise ChoiceError(f"{needless[0]} is of a solution file, and {str(solution_file)!r} is named as a tree is")
-        done, *remarks = recheck_tree(solution_file, data)
+        done, again, *remarks = recheck_tree(solution_file, data, time_limit)
         dropped = done.dataset.n_dropped if done.dataset is not None else None
     else:
         solvers = tuple(filter(None, (confirm or "").split(",")))
-        done, dropped, *remarks = _rechecked(
+        done, again, dropped, *remarks = _rechecked(
             solution_file, (manifest, log, solver_template), data, (solvers, time_limit), as_json
         )
-    decoded, proof, lines = done.decoded, {}, []
+    decoded, proof, lines, derived = done.decoded, {}, [], again.derived(done)
     if certificate is not None:
         proved, lines = certify.verify_certificate(certificate, data)
         check, proof = check_of_certificate(done, certificate, proved), {"certificate": proved}
         decoded = replace(decoded, checks=[*decoded.checks, check])
-        if solution_file.suffix == ".json" and _proves(proved, done.proof.bound):
-            remarks = []  # the bound is no longer the word of the run
+        if check.passed and _proves(proved, done.proof.bound):
+            derived += ["certified", "bound", "gap", *["termination"] * bool(proved.get("optimal"))]
+    words = word_of_run(done.facts, derived)
     if not as_json:
         console.print_checks(decoded.checks)
         print(*lines, sep="\n", end="\n" * bool(lines))
+        remarks.append(word_of_run_text(words, again.bound))
     else:
         console.print_json(
             done.facts
             | proof
             | {
+                "word_of_run": words,
+                "own_bound": again.bound,
                 "n_rows_dropped": dropped,
                 "tree": None,
                 "files": [],
@@ -174,18 +182,21 @@ def _proves(proof: dict, bound: float | None) -> bool:
 
 
 def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, as_json: bool) -> tuple:
-    """(the run of a solution file with all checks, rows left out, remark, remark); `beside` are manifest, log and
-    template, `confirmed` are solvers and the seconds of each."""
+    """(the run of a solution file with all checks, what was derived again, rows left out, remark, remark); `beside` are
+    manifest, log and template, `confirmed` are solvers and the seconds of each, and of a search again."""
     from odtc.workflow import artifacts
     from odtc.workflow.decoding import finish
     from odtc.workflow.provenance.rechecking import recheck
+    from odtc.workflow.provenance.searched_again import search_solved
 
     model, solution, opened = artifacts.open_solution(path, *beside)
     _expect_solution(model, solution, as_json)
     dataset, note = artifacts.original_data(opened, data)
-    done = finish(model, solution, dataset=dataset, known=artifacts.known_trees(model, path, opened))
-    done, remark = recheck(done, dataset, opened, path, solution, *confirmed)
-    return done, opened.facts["data"]["n_rows_dropped"], note, remark
+    again = search_solved(model, solution, confirmed[1])
+    known = [*artifacts.known_trees(model, path, opened), *again.trees]
+    done = finish(model, solution, dataset=dataset, known=known)
+    done, remark = recheck(done, dataset, opened, path, solution, *confirmed, derived=again.derived(done))
+    return done, again, opened.facts["data"]["n_rows_dropped"], note, remark
 
 
 def _expect_solution(model, solution, as_json: bool) -> None:

@@ -1,6 +1,7 @@
 """What `odtc verify` adds to the checks of a decoded solution: the encoding derived again, the model file number by
 number, the run record, and other solvers."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +25,7 @@ def recheck(
     solution: Solution,
     solvers: tuple[str, ...] = (),
     time_limit: float | None = None,
+    derived: Sequence[str] = (),
 ) -> tuple[Fit, str]:
     """(the run with more checks, what could not be checked and why).
 
@@ -39,6 +41,8 @@ def recheck(
         As its file and its record state it.
     solvers : tuple of str
         Who is to solve the model file, too; `time_limit` seconds each.
+    derived : sequence of str
+        Figures of the record that were derived again.
 
     Raises
     ------
@@ -59,13 +63,13 @@ def recheck(
     paid = tree_cost(model.problem, done.decoded.heap)
     record = record_of(path)
     if record is not None:
-        checks.append(check_record(record, solution.objective if of_edited is None else of_edited))
+        checks.append(check_record(record, solution.objective if of_edited is None else of_edited, derived))
     if solvers and paid is not None:
         checks += confirm(model, solution, paid if of_edited is None else of_edited, solvers, found, time_limit)
     return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, *checks])), remark
 
 
-def check_record(facts: dict, objective: float | None) -> Check:
+def check_record(facts: dict, objective: float | None, derived: Sequence[str] = ()) -> Check:
     """The check "run record": what follows from other figures is computed again, and no figure contradicts another.
 
     Parameters
@@ -74,6 +78,8 @@ def check_record(facts: dict, objective: float | None) -> Check:
         The record of a solution file, as its JSON.
     objective : float or None
         What the point of that file costs.
+    derived : sequence of str
+        Its figures that were derived again (odtc.workflow.provenance.searched_again).
     """
     wrong, bound = [], facts["bound"]
     if None not in (facts["objective"], objective) and not is_close(facts["objective"], objective):
@@ -97,10 +103,11 @@ def check_record(facts: dict, objective: float | None) -> Check:
             wrong.append(f"its history has the bound {lower:.10g}, the point costs {objective:.10g}")
             break
     solver = facts["solver"] or "the solver"
+    words, whose = "objective and gap are computed again", ""
+    if "bound" in derived:
+        words = "objective, bound and gap are derived again"
+    elif bound is not None:
+        whose = ", and so is the bound, which no check contradicts"
     return Check(
-        "run record",
-        not wrong,
-        "; ".join(wrong)
-        or f"objective and gap are computed again; nodes and seconds are the word of {solver}"
-        + (", and so is the bound, which no check contradicts" if bound is not None else ""),
+        "run record", not wrong, "; ".join(wrong) or f"{words}; nodes and seconds are the word of {solver}{whose}"
     )

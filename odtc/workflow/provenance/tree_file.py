@@ -22,6 +22,7 @@ from odtc.workflow import artifacts
 from odtc.workflow.decoding import finish
 from odtc.workflow.manifest import SUFFIX
 from odtc.workflow.provenance.certifying import checks
+from odtc.workflow.provenance.searched_again import SearchedAgain, search_solved
 from odtc.workflow.provenance.without_model import open_record
 from odtc.workflow.results import Fit
 
@@ -29,8 +30,10 @@ from odtc.workflow.results import Fit
 APART = ("depth", "n_tests", "all_tests", "constraints")
 
 
-def recheck_tree(path: Path, data: Path | None = None) -> tuple[Fit, str]:
-    """(the run of a tree file, computed anew, with the check "tree file"; what no check says).
+def recheck_tree(
+    path: Path, data: Path | None = None, seconds: float | None = None
+) -> tuple[Fit, SearchedAgain | None, str]:
+    """(the run of a tree file, computed anew, with the check "tree file"; what was derived again; what no check says).
 
     The run is that of STEM.sol and STEM.odt.json beside STEM.tree.json, or the one without a model of STEM.run.json; if
     neither is there, that of another solution file in the folder, which `odtc decode -o` may have made it of.
@@ -40,6 +43,8 @@ def recheck_tree(path: Path, data: Path | None = None) -> tuple[Fit, str]:
     path : Path
     data : Path or None
         The data file, if it is no longer where the run says.
+    seconds : float or None
+        For a search that derives the figures of the run again (odtc.workflow.provenance.searched_again).
 
     Raises
     ------
@@ -49,16 +54,15 @@ def recheck_tree(path: Path, data: Path | None = None) -> tuple[Fit, str]:
         As `odtc verify STEM.sol`.
     """
     tree, stem = read_tree(path), str(path).removesuffix(".json").removesuffix(".tree")
-    opened = open_record(stem, path, data)
+    opened = open_record(stem, path, data, seconds)
     if opened.fit is not None:
-        said = "the bound and how the search ended are the word of the run; `odtc certify` writes a proof to check"
-        return opened.fit, said if opened.fit.proof.bound is not None else ""
+        return opened.fit, opened.again, ""
     if opened.note:
         raise TreeError(f"cannot verify {str(path)!r}: {opened.note}; fit it again")
     own, found = Path(f"{stem}.sol"), None
     for solution_path in [own] if own.is_file() and Path(f"{stem}{SUFFIX}").is_file() else _solutions_beside(path):
         try:
-            found = _held_against(tree, path, solution_path, data)
+            found = _held_against(tree, path, solution_path, data, seconds)
         except OdtcError:
             if solution_path == own:
                 raise
@@ -79,9 +83,11 @@ def _solutions_beside(path: Path) -> list[Path]:
     return sorted(one for one in path.resolve().parent.glob("*.sol") if ".start." not in one.name and one.is_file())
 
 
-def _held_against(tree: Tree, path: Path, solution_path: Path, data: Path | None) -> tuple[Fit, str]:
-    """The run of a solution file with the check whether `tree` of the file `path` is its tree; what no check says.
-    Raises TreeError if the solution has no tree, or one of another target or other features."""
+def _held_against(
+    tree: Tree, path: Path, solution_path: Path, data: Path | None, seconds: float | None
+) -> tuple[Fit, SearchedAgain, str]:
+    """The run of a solution file with the check whether `tree` of the file `path` is its tree; what was derived again;
+    what no check says. Raises TreeError if the solution has no tree, or one of another target or other features."""
     model, solution, manifest = artifacts.open_solution(solution_path)
     encoded = model.problem.encoded
     if not solution.has_solution or (encoded.target, encoded.features) != (tree.target, tree.features):
@@ -89,13 +95,14 @@ def _held_against(tree: Tree, path: Path, solution_path: Path, data: Path | None
     dataset, note = artifacts.original_data(manifest, data)
     if dataset is None:  # the manifest holds equal rows together, and a curve needs each row
         tree = tree.with_curves([()] * tree.n_leaves)
+    again = search_solved(model, solution, seconds)
     for simplify in (False, True):  # as the run left it, or as `--simplify` does
-        done = finish(model, solution, dataset=dataset, simplify=simplify)
+        done = finish(model, solution, dataset=dataset, known=again.trees, simplify=simplify)
         if same := done.tree.to_json() == tree.to_json():
             break
     held = "the tree and the counts" if same else "another tree than that, or other counts than those,"
     check = Check("tree file", same, f"{path.name} holds {held} of the solution {solution_path.name}")
-    return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, check])), note
+    return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, check])), again, note
 
 
 def check_of_certificate(done: Fit, path: Path, proved: dict) -> Check:

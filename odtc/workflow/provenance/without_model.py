@@ -24,12 +24,13 @@ from odtc.problem.parameters import params_to_json
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
-from odtc.trees.tree import Branch, Tree, read_tree
+from odtc.trees.tree import Tree, read_tree
 from odtc.verification.known_trees import against_known, is_below
 from odtc.workflow.compiling import greedy, quickly_searched
 from odtc.workflow.decoding import without_model
 from odtc.workflow.posing import pose_run
 from odtc.workflow.provenance.rechecking import check_record
+from odtc.workflow.provenance.searched_again import SearchedAgain, search_again, tree_size
 from odtc.workflow.results import Fit
 from odtc.workflow.row_selection.selection import rounds_of
 from odtc.workflow.run_record import SHAPE as RECORD
@@ -69,6 +70,7 @@ class OpenedFit:
     data_path: str = ""
     note: str = ""
     repeats: bool = True  # whether `odtc fit` with this specification makes the tree again
+    again: SearchedAgain | None = None  # what a search of some seconds derives again, if one was asked for
 
 
 def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, repeats: bool = True) -> Path | None:
@@ -112,7 +114,7 @@ def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, rep
     return write_run(done.solution, spec.solving, None, stem, spec.model.start, more)
 
 
-def open_record(stem: str, tree_path: Path, data=None) -> OpenedFit:
+def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0.0) -> OpenedFit:
     """The run of STEM.run.json, if it is one without a model and `tree_path` is its tree.
 
     Parameters
@@ -122,6 +124,8 @@ def open_record(stem: str, tree_path: Path, data=None) -> OpenedFit:
         The tree as a file.
     data : path or None
         The data file, if it is no longer where the record says.
+    seconds : float or None
+        For a search that derives its figures again (odtc.workflow.provenance.searched_again); by default there is none.
 
     Returns
     -------
@@ -145,9 +149,8 @@ def open_record(stem: str, tree_path: Path, data=None) -> OpenedFit:
         if fingerprint(where) != told["data"]["sha256"]:
             return OpenedFit(note=f"the data file {str(where)!r} is not the one of the run: its SHA-256 is another")
         spec = _spec(facts)
-        return OpenedFit(
-            _again(facts, spec, where, tree_path), spec, os.path.relpath(where), repeats=told.get("repeats", True)
-        )
+        done, again = _again(facts, spec, where, tree_path, seconds)
+        return OpenedFit(done, spec, os.path.relpath(where), repeats=told.get("repeats", True), again=again)
     except (OdtcError, SchemaError, ValueError, KeyError, TypeError) as problem:
         return OpenedFit(note=f"{path.name} could not be read as the record of this run: {problem}")
 
@@ -197,7 +200,9 @@ def _spec(facts: dict) -> RunSpec:
     return RunSpec(_reading(told), ModelSpec(**told["model"]), SolvingSpec(**known))
 
 
-def _again(facts: dict, spec: RunSpec, where: Path, tree_path: Path) -> Fit:
+def _again(
+    facts: dict, spec: RunSpec, where: Path, tree_path: Path, seconds: float | None
+) -> tuple[Fit, SearchedAgain]:
     dataset = read(where, **spec.reading.keywords)
     problem, tree = pose_run(spec.with_solving(time_limit=None), dataset), read_tree(tree_path)
     heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, True, True)
@@ -224,7 +229,8 @@ def _again(facts: dict, spec: RunSpec, where: Path, tree_path: Path) -> Fit:
         ),
     ]
     told = {name: facts["fit"].get(name) for name in ("certified", "fewest_leaves", "fewest_columns")}
-    known = _known_trees(problem, tree_path, paid) if bound is not None else []
+    again = search_again(problem, heap, seconds if bound is not None else 0.0)
+    known = [*_known_trees(problem, tree_path, paid), *again.trees] if bound is not None else []
     if bound is not None:
         contradiction, others = against_known(problem, None, bound, known)
         fits = not contradiction and not is_below(problem, paid, bound)
@@ -232,9 +238,9 @@ def _again(facts: dict, spec: RunSpec, where: Path, tree_path: Path) -> Fit:
     if told["fewest_leaves"] or told["fewest_columns"]:
         smaller = _smaller(problem, heap, paid, known, bool(told["fewest_columns"]))
         checks.append(Check("smallest", smaller is None, smaller or "no tree in hand of this objective is smaller"))
-    checks.append(check_record(facts, said))  # what the tree costs is compared above
-    decoded = replace(done.decoded, checks=[*done.decoded.checks, *checks])
-    return replace(done, decoded=decoded, **told)
+    done = replace(done, **told)
+    checks.append(check_record(facts, said, derived=again.derived(done)))  # what the tree costs is compared above
+    return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, *checks])), again
 
 
 def _known_trees(problem: Problem, tree_path: Path, paid: float) -> list[tuple[str, HeapTree]]:
@@ -257,19 +263,12 @@ def _smaller(problem: Problem, heap: HeapTree, paid: float, known, columns: bool
             ("this tree without needless tests", HeapTree.from_tree(own, problem.encoded, problem.topology)),
             *known,
         ]
-    size = _size(problem, heap)
+    size = tree_size(problem, heap)
     for name, other in known:
-        less = _size(problem, other)
+        less = tree_size(problem, other)
         if less[: 1 + columns] < size[: 1 + columns] and not broken(problem, other):
             costs = problem.module.objective(problem, other)
             if costs <= paid or is_close(costs, paid, unit=unit_of_costs(problem)):
                 told = f"{name} costs {costs:.10g}, leaves {less[0]}, columns {less[1]}"
                 return f"{told}; of this tree they are {size[0]} and {size[1]}"
     return None
-
-
-def _size(problem: Problem, heap: HeapTree) -> tuple[int, int]:
-    """(leaves, columns that are tested)."""
-    tree = heap.to_tree(problem.encoded)
-    asked = {feature for node, _ in tree.walk() if isinstance(node, Branch) for feature in node.split.features}
-    return tree.n_leaves, len(asked)

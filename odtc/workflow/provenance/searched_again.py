@@ -1,0 +1,213 @@
+"""The search of a run once more, for some seconds: what it proves of the run's word, and a tree that contradicts it.
+
+What a record says of a search (its bound, that it ended with a proof, that its certificate was checked, that no tree is
+smaller) can be written by anybody. `odtc verify` searches again, and calls the run's word what it has not found itself.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+from odtc.base import deadline
+from odtc.data.reading_spec import CLASSIFICATION
+from odtc.errors import ChoiceError, TimeLimitReached, TreeError
+from odtc.model.milp import Model
+from odtc.model.solution import Solution, is_proved
+from odtc.problem.branch_penalty import unit_of_costs
+from odtc.problem.formulation import Compiled
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Branch
+from odtc.verification.known_trees import is_below
+from odtc.verification.verify import objective_floor, one_leaf
+from odtc.workflow.compiling import greedy, own_tree, searches
+from odtc.workflow.provenance.certificates import certify_run
+from odtc.workflow.results import Fit
+
+SECONDS = 5.0  # for the search, unless another limit is named
+CHECKED = 0.5  # of them, once more, for making and checking its certificate
+SEARCH = "dpflow"  # whose search bounds the trees of other formulations, too
+MET = "the tree of a search again"
+
+# Keys of `--json` by what derives them: nothing; a bound of our own; a search. The last are of some trees only.
+NEVER = "solver", "start", "nodes", "seconds", "race", "uncertified", "restricted", "edited"
+OF_BOUND = "bound", "gap", "termination"
+OF_SEARCH = "certified", "fewest_leaves", "fewest_columns"
+
+
+@dataclass(frozen=True)
+class SearchedAgain:
+    """What a search of some seconds has come to.
+
+    Attributes
+    ----------
+    problem : Problem
+        That of the run.
+    bound : float
+        No tree of the run has a lower objective: by the search, or by equivalent points.
+    trees : tuple of (str, HeapTree)
+        The best tree that it met, with what it is called; none if it met none that the run could have.
+    certified : bool
+        Whether the certificate that it made was checked and accepted.
+    size : tuple of int
+        (leaves, columns) of its tree as it is written, as far as it is proved to have the fewest.
+    """
+
+    problem: Problem
+    bound: float
+    trees: tuple[tuple[str, HeapTree], ...] = ()
+    certified: bool = False
+    size: tuple[int, ...] = ()
+
+    def derived(self, done: Fit) -> list[str]:
+        """The keys of a run's figures that it derives again, of those that are a run's word without it."""
+        paid, bound = done.proof.objective, done.proof.bound
+        unit = unit_of_costs(self.problem)
+        found = ["certified"] * self.certified
+        if bound is not None and math.isfinite(bound) and not is_below(self.problem, self.bound, bound):
+            found += ["bound", "gap"]
+        if done.proof.termination == "optimal" and is_proved(paid, self.bound, unit):
+            found += ["termination"]
+        own = tree_size(self.problem, done.decoded.heap)
+        fewest = ("fewest_leaves", "fewest_columns")[: len(self.size)]
+        return found + [key for count, key in enumerate(fewest, 1) if self.size[:count] == own[:count]]
+
+
+def word_of_run(facts: dict, derived: list[str]) -> list[str]:
+    """The keys of a run's figures, as `--json` has them, that nothing derives again: they are what the run said.
+
+    Parameters
+    ----------
+    facts : dict
+    derived : list of str
+        Keys that were derived again.
+
+    Returns
+    -------
+    list of str
+        In the order of `facts`. A key without a value, or that says no, claims nothing.
+    """
+    told = {*NEVER, *OF_BOUND, *OF_SEARCH} - set(derived)
+    return [
+        key for key, value in facts.items() if key in told and value is not None and value is not False and value != ""
+    ]
+
+
+def word_of_run_text(words: list[str], bound: float) -> str:
+    """A sentence on what `word_of_run` lists and on the bound that was found again; "" if that is nothing that
+    proves."""
+    claims = [key.replace("_", " ") for key in words if key in (*OF_BOUND, *OF_SEARCH)]
+    if not claims:
+        return ""
+    return (
+        f"{', '.join(claims)}: the word of the run, not derived again; what is derived is that no tree costs less than "
+        f"{bound:.10g} (--time-limit has it searched longer, `odtc certify` writes a proof to check)"
+    )
+
+
+def search_again(problem: Problem, heap: HeapTree | None, seconds: float | None = None) -> SearchedAgain:
+    """Searches for some seconds what a run has searched, or had a solver solve.
+
+    Parameters
+    ----------
+    problem : Problem
+        That of the run.
+    heap : HeapTree or None
+        Its tree, which the search does not begin with: that would be its word again. None to search no certificate.
+    seconds : float or None
+        For the search; None for SECONDS. None at all if it is 0.
+
+    Returns
+    -------
+    SearchedAgain
+    """
+    seconds = SECONDS if seconds is None else seconds
+    posed = _searched_problem(problem) if seconds > 0 else None
+    if posed is None:
+        return SearchedAgain(problem, _floor(problem))
+    try:
+        with deadline.within(seconds):
+            start = next((tree for _, tree in greedy(posed)), None)
+            found = posed.module.search(posed, start, lambda *_: None)
+    except (ChoiceError, TimeLimitReached):
+        return SearchedAgain(problem, _floor(problem))
+    bound = found.bound - found.off if math.isfinite(found.bound) else 0.0
+    again = SearchedAgain(
+        problem, max(_floor(problem), sum(_prices(problem)) * bound if posed is not problem else bound)
+    )
+    written = found.heap if found.written is None or posed is not problem else found.written  # with fewer columns
+    try:
+        met = own_tree(problem, written) if written is found.heap and written is not None else written
+    except (ChoiceError, TreeError):
+        met = None
+    if met is not None:
+        again = replace(again, trees=((MET, met),))
+    if posed is not problem or heap is None:
+        return again
+    paid = problem.module.objective(problem, heap)
+    if not is_proved(paid, again.bound, unit_of_costs(problem)):
+        return again
+    with deadline.within(CHECKED * seconds):
+        certified = certify_run(problem, found.certificate, paid).accepted is True
+    proved = found.fewest.leaves + (found.fewest.leaves and found.fewest.columns)
+    return replace(again, certified=certified, size=tree_size(problem, written)[:proved])
+
+
+def search_solved(model: Model, solution: Solution, seconds: float | None = None) -> SearchedAgain:
+    """`search_again` of what a solver solved, as far as its file and its record claim a bound.
+
+    Parameters
+    ----------
+    model : Model
+        As its manifest describes it.
+    solution : Solution
+        As its file and its record state it.
+    seconds : float or None
+        As there.
+
+    Returns
+    -------
+    SearchedAgain
+    """
+    claims = solution.bound is not None and model.edited is None and not solution.scope
+    return search_again(model.problem, None, seconds if claims else 0.0)
+
+
+def tree_size(problem: Problem, heap: HeapTree) -> tuple[int, int]:
+    """(leaves, columns that are tested) of a tree."""
+    tree = heap.to_tree(problem.encoded)
+    asked = {feature for node, _ in tree.walk() if isinstance(node, Branch) for feature in node.split.features}
+    return tree.n_leaves, len(asked)
+
+
+def _floor(problem: Problem) -> float:
+    """What equivalent points leave to any tree of the run; 0 for hyperplanes, which part what no test does."""
+    beyond = problem.module.WEIGHS or problem.module.BEYOND
+    return 0.0 if beyond else objective_floor(problem)
+
+
+def _prices(problem: Problem) -> tuple[float, float]:
+    """What the objective of the run counts at least for a unit of loss and for a branch node; 0 if not known."""
+    leaf = one_leaf(problem)
+    lost, paid = leaf.loss(problem.encoded), problem.module.objective(problem, leaf)
+    loss, branch = (
+        problem.module.prices(problem) if problem.module.can(Compiled) else (paid / lost if lost else 0.0, 0.0)
+    )
+    return (loss, branch) if math.isclose(paid, loss * lost, rel_tol=1e-9) else (0.0, 0.0)
+
+
+def _searched_problem(problem: Problem) -> Problem | None:
+    """The problem whose search bounds the trees of a run: its own, or one with all trees over the tests, at the same
+    prices; None if there is none, as of hyperplanes."""
+    if searches(problem):
+        return problem
+    module, encoded = problem.module, problem.encoded
+    if module.WEIGHS or module.BEYOND or encoded.task != CLASSIFICATION:
+        return None
+    loss, branch = _prices(problem)
+    if not loss > 0 or branch < 0:
+        return None
+    params = parse_params(SEARCH, {"lambda": branch / (loss + branch)})
+    plain = Problem(encoded, problem.topology, SEARCH, params)
+    kept = replace(plain, constraints=problem.constraints)
+    return next((one for one in (kept, plain) if searches(one)), None)
