@@ -101,6 +101,7 @@ def without_model(tmp_path_factory):
         ({"bound": 35.0, "gap": 1 / 34}, "bound"),
         ({"objective": 33.0, "bound": 33.0}, "objective"),
         ({"bound": 33.0}, "run record"),
+        ({"bound": 20.0, "gap": 14 / 34, "history": []}, "run record"),
         ({"termination": "infeasible"}, "run record"),
         ({"fit": {"model": {"params": {"lambda": 0.5, "tail": "auto"}}}}, "objective"),
         ({"fit": {"model": {"constraints": ["leaves <= 1"]}}}, "constraint"),
@@ -366,3 +367,87 @@ def test_a_record_that_calls_the_point_of_a_start_optimal_is_refused_by_a_search
     said = odtc("verify", "m.sol", "--json", "--time-limit", 60, folder=tmp_path)
     failed = {one["check"]: one["text"] for one in said.facts["checks"] if not one["passed"]}
     assert failed.keys() == {"bound"} and "but the tree of a search again costs" in failed["bound"]
+
+
+def _check_of_certificate(folder):
+    said = odtc("verify", "m", "--json", "--time-limit", 0, folder=folder)
+    (told,) = [one for one in said.facts["checks"] if one["check"] == "certificate"]
+    return told["passed"], told["text"]
+
+
+def test_a_certificate_over_fewer_tests_is_none_of_a_run(tmp_path):
+    """It was: its tree is over tests of the run, too. A record of fewer tests was made one of all by a word."""
+    rows = [(a, b, int(b > 8)) for b in range(20) for a in (int(b > 6), int(b > 10))]
+    (tmp_path / "d.csv").write_text("a,b,y\n" + "".join(f"{a},{b},{y}\n" for a, b, y in rows))
+    few = ("--encoding", "auto:bins=4", "--depth", 1, "--certificate", "-o", "m")
+    assert odtc("fit", "d.csv", *few, folder=tmp_path).code == 0
+    assert _check_of_certificate(tmp_path)[0]
+    record = json.loads((tmp_path / "m.run.json").read_text())
+    record["fit"]["model"]["encoding"] = "auto"
+    assert record["bound"] > 0  # which one of all thresholds costs
+    (tmp_path / "m.run.json").write_text(json.dumps(record))
+    passed, words = _check_of_certificate(tmp_path)
+    assert not passed and "is over tests among which" in words
+
+
+def test_a_certificate_of_other_data_is_none_of_a_run_whatever_digest_it_states(tmp_path):
+    """Its own words were compared with the run, and not the file that its check had read: of as many rows of each class
+    it passed."""
+    rows = [(i % 2, i // 10, i // 10) for i in range(20)]
+    wrong = [(b if i else 1 - b, b, y) for i, (_, b, y) in enumerate(rows)]  # a is wrong once, b never
+    noise = [(a, i % 2, y) for i, (a, _, y) in enumerate(wrong)]
+    for name, table in (("d", wrong), ("e", noise)):
+        (tmp_path / f"{name}.csv").write_text("a,b,y\n" + "".join(f"{a},{b},{y}\n" for a, b, y in table))
+    assert odtc("fit", "e.csv", "--depth", 1, "--certificate", "-o", "e", folder=tmp_path).code == 0
+    assert odtc("fit", "d.csv", "--depth", 1, "--ignore", "b", "-o", "m", folder=tmp_path).code == 0
+    record, worse = (json.loads((tmp_path / f"m.{kind}.json").read_text()) for kind in ("run", "tree"))
+    assert record["objective"] == 1
+    assert odtc("fit", "d.csv", "--depth", 1, "-o", "m", folder=tmp_path).code == 0
+    assert "bound" in _forged(tmp_path, worse["root"], 1.0)  # CART finds a better tree
+    facts = json.loads((tmp_path / "e.certificate.json").read_text())
+    facts["data"]["sha256"] = record["fit"]["data"]["sha256"]
+    (tmp_path / "m.certificate.json").write_text(json.dumps(facts))
+    passed, words = _check_of_certificate(tmp_path)
+    assert not passed and "is of a data file of the SHA-256" in words
+
+
+def test_a_certificate_of_all_rows_is_none_of_a_run_of_selected_ones(tmp_path):
+    (tmp_path / "d.csv").write_text("a,y\n" + "".join(f"{a},{'np'[a > 11]}\n" for a in range(40)))
+    assert odtc("fit", "d.csv", "--depth", 1, "--select", "balanced", "-o", "m", folder=tmp_path).code == 0
+    assert odtc("certify", "d.csv", "--depth", 1, "-o", "c.certificate.json", folder=tmp_path).code == 0
+    (tmp_path / "m.certificate.json").write_bytes((tmp_path / "c.certificate.json").read_bytes())
+    passed, words = _check_of_certificate(tmp_path)
+    assert not passed and "is of all rows of a data file, and this run of some of them that were selected" in words
+
+
+def test_a_certificate_at_another_price_proves_nothing_of_a_solved_model(tmp_path):
+    """The price of a branch node was compared for dpflow alone."""
+    _noisy(tmp_path / "d.csv", 3, 40)
+    words = ("--model", "flowoct", "--depth", 1, "--encoding", "auto:bins=4", "--solver", "highs", "-p", "lambda=0.25")
+    assert odtc("fit", "d.csv", *words, "-o", "m", folder=tmp_path).code == 0
+    for price in (0, 0.25):
+        given = ("--depth", 1, "--encoding", "auto:bins=4", "--lambda", price, "-o", "c.certificate.json")
+        assert odtc("certify", "d.csv", *given, folder=tmp_path).code == 0
+        (tmp_path / "m.certificate.json").write_bytes((tmp_path / "c.certificate.json").read_bytes())
+        passed, told = _check_of_certificate(tmp_path)
+        assert passed == bool(price) and (passed or "counts 0 for a branch node, and this run 0.25" in told), told
+
+
+def test_a_certificate_of_other_rows_is_none_of_a_model_whose_data_nobody_names(tmp_path):
+    """Without a digest on one side nothing was compared."""
+    _noisy(tmp_path / "d.csv", 3, 40)
+    rows = (tmp_path / "d.csv").read_text().splitlines()
+    words = ("--model", "flowoct", "--depth", 1, "--encoding", "auto:bins=4", "--solver", "highs", "-o", "m")
+    assert odtc("fit", "d.csv", *words, folder=tmp_path).code == 0
+    (tmp_path / "e.csv").write_text("\n".join([*rows, *rows[1:]]) + "\n")
+    for name, code in (("d", True), ("e", False)):
+        given = ("--depth", 1, "--encoding", "auto:bins=4", "-o", "c.certificate.json")
+        assert odtc("certify", f"{name}.csv", *given, folder=tmp_path).code == 0
+        facts = json.loads((tmp_path / "c.certificate.json").read_text())
+        facts["data"]["path"] = "kept.csv"
+        (tmp_path / "m.certificate.json").write_text(json.dumps(facts))
+        (tmp_path / "kept.csv").write_bytes((tmp_path / f"{name}.csv").read_bytes())
+        there = (tmp_path / "d.csv").rename(tmp_path / "away.csv")
+        passed, told = _check_of_certificate(tmp_path)
+        there.rename(tmp_path / "d.csv")
+        assert passed == code, told

@@ -219,7 +219,7 @@ def test_who_was_asked_is_named_if_it_does_not_say_who_it_is():
 
 RECORD = {"objective": 5.0, "bound": 4.0, "gap": 0.2, "nodes": 1, "seconds": 1.0, "solver": "X"}
 RECORD |= {"termination": "optimal"}
-RECORD |= {"history": [[0.1, 7.0, 1.0], [0.2, 5.0, 4.0]]}
+RECORD |= {"history": [[0.1, 7.0, 1.0], [0.2, 5.0, 4.0]], "options": {"gap": 0.2}}
 
 
 @pytest.mark.parametrize(
@@ -236,6 +236,8 @@ RECORD |= {"history": [[0.1, 7.0, 1.0], [0.2, 5.0, 4.0]]}
         ({"history": [[0.2, 7.0, 1.0], [0.1, 5.0, 4.0]]}, "do not rise"),
         ({"history": [[None, 7.0, 1.0]]}, "do not rise"),
         ({"history": [[0.2, 7.0, 6.0]]}, "history has the bound 6"),
+        ({"options": {"gap": 0.1}}, "ended as optimal, and its bound 4 proves nothing of a tree that costs 5"),
+        ({"options": {}}, "ended as optimal, and its bound 4"),
     ],
 )
 def test_a_record_whose_figures_contradict_each_other_is_refused(change, words):
@@ -251,6 +253,20 @@ def test_what_a_record_leaves_to_the_solver_is_told():
     rounded = RECORD | {"history": [[0.1, 7.0, 5.0004]]}  # five digits of a log
     assert check_record(rounded, 5.0).passed and check_record(rounded, None).passed
     assert not check_record(RECORD | {"history": [[0.1, 7.0, 5.01]]}, 5.0).passed
+
+
+def test_a_record_of_an_optimum_has_no_gap_but_that_which_was_allowed():
+    """ "Optimal" beside a bound that proves nothing passed, and was repeated in `--json`."""
+    exact = RECORD | {"options": {"gap": 0.0}}
+    assert not check_record(exact, 5.0).passed
+    assert check_record(exact, 5.0, rounded=5.0).passed  # no tree costs what lies between
+    assert not check_record(exact, 5.0, rounded=4.5).passed
+    for change in ({"termination": "time_limit"}, {"bound": None, "gap": None}, {"scope": "some trees"}):
+        assert check_record(exact | change, 5.0).passed, change
+    near = {"bound": 5.0 - 4e-4, "gap": 8e-5}  # as solvers end that are told of no gap
+    assert (
+        check_record(exact | near, 5.0).passed and not check_record(exact | {"bound": 4.99, "gap": 0.002}, 5.0).passed
+    )
 
 
 def test_figures_of_a_record_at_their_edges_are_no_contradiction():

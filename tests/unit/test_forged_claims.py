@@ -303,7 +303,7 @@ def a_certificate_of_trees_of_another_depth(solved, _):
 def another_objective_in_the_record(learned, _):
     facts = json.loads((learned / "m.run.json").read_text())
     more = facts["objective"] + 1
-    return opened(learned, {"objective": more, "gap": gap(more, facts["bound"])})
+    return opened(learned, {"termination": "time_limit", "objective": more, "gap": gap(more, facts["bound"])})
 
 
 @refused_by("bound", "without_model._again: bound")

@@ -96,9 +96,8 @@ def certify(
 
 def verify_certificate(path: Path, data: Path | None) -> tuple[dict, list[str]]:
     """What the check of a certificate against its data file, read anew, has proved: as JSON, and as lines of words."""
-    from odtc.data.reading import fingerprint, read
-    from odtc.data.reading_spec import ReadingSpec
-    from odtc.errors import CertificateError, ChoiceError, DataError
+    from odtc.data.reading import fingerprint
+    from odtc.errors import CertificateError
     from odtc.verification import certificate
     from odtc.verification.claim import words as terms_in_words
     from odtc.verification.coverage import words
@@ -107,25 +106,13 @@ def verify_certificate(path: Path, data: Path | None) -> tuple[dict, list[str]]:
     checks = certifying.checks()
     facts = certificate.read_certificate(path, tuple(checks))
     source = facts["data"]
-    if data is None and "path" not in source:
-        raise CertificateError(
-            f"the certificate {str(path)!r} does not say of which data file it is; name it with --data"
-        )
-    file = data or path.resolve().parent / source["path"]
-    try:
-        told = {"categorical": (), "numeric": (), "weights": None} | source
-        rows = read(file, **ReadingSpec.from_manifest(told).keywords)
-    except (DataError, ChoiceError) as problem:  # whose hints are of options that a certificate has no need of
-        raise CertificateError(
-            f"{str(file)!r} is not the data of the certificate {str(path)!r}, which expects the target "
-            f"{source['target']!r} "
-            f"({str(problem).partition(';')[0]}); name its data with --data"
-        ) from None
+    file, rows = certifying.certified_rows(path, facts, data)
     try:
         proof = checks[facts["schema"]](facts, rows)
     except CertificateError as problem:
         raise CertificateError(f"{path}: {problem}") from None
-    same = None if source.get("sha256") is None else source["sha256"] == fingerprint(file)
+    digest = fingerprint(file)
+    same = None if source.get("sha256") is None else source["sha256"] == digest
     if same is False:
         console.say(
             f"the data file {str(file)!r} is not the one that the certificate was made of (its SHA-256 differs); it "
@@ -134,7 +121,7 @@ def verify_certificate(path: Path, data: Path | None) -> tuple[dict, list[str]]:
     none = getattr(proof, "infeasible", False)
     paid = {"infeasible": True} if none else {"objective": proof.objective, "bound": proof.bound}
     head = {"verified": True, "optimal": proof.optimal and not none} | paid
-    sizes = {"same_file": same, "depth": proof.depth, "n_rows": proof.n_rows}
+    sizes = {"same_file": same, "data_sha256": digest, "depth": proof.depth, "n_rows": proof.n_rows}
     told = head | sizes | _scope(proof) | {"of": proof.of}
     if none:
         none_of = certifying.none_satisfies(proof)

@@ -124,9 +124,10 @@ def verify(
     decoded, proof, lines, derived = done.decoded, {}, [], again.derived(done)
     if certificate is not None:
         proved, lines = certify.verify_certificate(certificate, data)
-        check, proof = check_of_certificate(done, certificate, proved), {"certificate": proved}
+        check, proof = check_of_certificate(done, certificate, proved, data), {"certificate": proved}
         decoded = replace(decoded, checks=[*decoded.checks, check])
-        if check.passed and _proves(proved, done.proof.bound):
+        same = proved.get("objective") is not None and math.isclose(proved["objective"], done.proof.objective)
+        if check.passed and same and _proves(proved, done.proof.bound):
             derived += ["certified", "bound", "gap", *["termination"] * bool(proved.get("optimal"))]
     words = word_of_run(done.facts, derived)
     if not as_json:

@@ -11,7 +11,9 @@ from odtc.base import deadline
 from odtc.base.atomic_write import require_beside, require_writable, stem_of
 from odtc.base.commit import together
 from odtc.data.dataset import Dataset
-from odtc.errors import TimeLimitReached
+from odtc.data.reading import read
+from odtc.data.reading_spec import ReadingSpec
+from odtc.errors import CertificateError, ChoiceError, DataError, TimeLimitReached
 from odtc.model.solution import Termination
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -33,6 +35,40 @@ def checks() -> dict[str, Callable[[dict, Dataset], Any]]:
         certificate.OF_THRESHOLDS: certificate.check,
         constrained_certificate.SCHEMA: constrained_certificate.check_constrained,
     }
+
+
+def certified_rows(path: Path, facts: dict, data: Path | None = None) -> tuple[Path, Dataset]:
+    """(the data file of a certificate, its rows read as the certificate says).
+
+    Parameters
+    ----------
+    path : Path
+        The certificate.
+    facts : dict
+        What it holds.
+    data : Path or None
+        The data file, if it is no longer where the certificate says.
+
+    Raises
+    ------
+    CertificateError
+        If the certificate names no file, or the file is none of its data.
+    """
+    source = facts["data"]
+    if data is None and "path" not in source:
+        raise CertificateError(
+            f"the certificate {str(path)!r} does not say of which data file it is; name it with --data"
+        )
+    file = data or path.resolve().parent / source["path"]
+    try:
+        told = {"categorical": (), "numeric": (), "weights": None} | source
+        return file, read(file, **ReadingSpec.from_manifest(told).keywords)
+    except (DataError, ChoiceError) as problem:  # whose hints are of options that a certificate has no need of
+        raise CertificateError(
+            f"{str(file)!r} is not the data of the certificate {str(path)!r}, which expects the target "
+            f"{source['target']!r} "
+            f"({str(problem).partition(';')[0]}); name its data with --data"
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
 """What `odtc verify` adds to the checks of a decoded solution: the encoding derived again, the model file number by
 number, the run record, and other solvers."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from odtc.data.dataset import Dataset
 from odtc.model.feasibility import Check, is_close
-from odtc.model.solution import NO_POINT, Solution, gap
+from odtc.model.solution import NO_POINT, Solution, Termination, gap
 from odtc.verification.encoding_again import check_encoding
 from odtc.workflow.manifest import Manifest
 from odtc.workflow.provenance.model_file import confirm, file_checks, model_file
@@ -63,13 +64,17 @@ def recheck(
     paid = tree_cost(model.problem, done.decoded.heap)
     record = record_of(path)
     if record is not None:
-        checks.append(check_record(record, solution.objective if of_edited is None else of_edited, derived))
+        # The numbers that trees of an edited model can cost are not known.
+        rounded = done.proof.bound if model.edited is None else math.inf
+        checks.append(check_record(record, solution.objective if of_edited is None else of_edited, derived, rounded))
     if solvers and paid is not None:
         checks += confirm(model, solution, paid if of_edited is None else of_edited, solvers, found, time_limit)
     return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, *checks])), remark
 
 
-def check_record(facts: dict, objective: float | None, derived: Sequence[str] = ()) -> Check:
+def check_record(
+    facts: dict, objective: float | None, derived: Sequence[str] = (), rounded: float | None = None
+) -> Check:
     """The check "run record": what follows from other figures is computed again, and no figure contradicts another.
 
     Parameters
@@ -80,6 +85,8 @@ def check_record(facts: dict, objective: float | None, derived: Sequence[str] = 
         What the point of that file costs.
     derived : sequence of str
         Its figures that were derived again (odtc.workflow.provenance.searched_again).
+    rounded : float or None
+        Its bound, raised to the next number that a tree can cost.
     """
     wrong, bound = [], facts["bound"]
     if None not in (facts["objective"], objective) and not is_close(facts["objective"], objective):
@@ -87,6 +94,14 @@ def check_record(facts: dict, objective: float | None, derived: Sequence[str] = 
     if facts["termination"] in NO_POINT:
         wrong.append(f"it ended as {facts['termination']}, and there is a point")
     stated, again = facts.get("gap"), gap(facts["objective"], bound)
+    allowed = max(facts.get("options", {}).get("gap", 0.0), LOGGED)
+    if facts["termination"] == Termination.OPTIMAL and None not in (objective, bound) and not facts.get("scope"):
+        # Solvers stop at a bound from which nothing else costs less.
+        least = bound if rounded is None else max(bound, rounded)
+        if least < objective and (gap(objective, least) or 0.0) > allowed * (1 + LOGGED):
+            wrong.append(
+                f"it ended as optimal, and its bound {bound:.10g} proves nothing of a tree that costs {objective:.10g}"
+            )
     if (stated is None) != (again is None) or (stated != again and not is_close(stated, again, 1e-9)):
         wrong.append(f"its gap is {stated}, its objective and bound have {again}")
     for name in ("nodes", "seconds"):

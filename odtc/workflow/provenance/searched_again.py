@@ -133,7 +133,7 @@ def search_again(problem: Problem, heap: HeapTree | None, seconds: float | None 
         return SearchedAgain(problem, _floor(problem))
     bound = found.bound - found.off if math.isfinite(found.bound) else 0.0
     again = SearchedAgain(
-        problem, max(_floor(problem), sum(_prices(problem)) * bound if posed is not problem else bound)
+        problem, max(_floor(problem), sum(least_prices(problem)) * bound if posed is not problem else bound)
     )
     written = found.heap if found.written is None or posed is not problem else found.written  # with fewer columns
     try:
@@ -186,7 +186,7 @@ def _floor(problem: Problem) -> float:
     return 0.0 if beyond else objective_floor(problem)
 
 
-def _prices(problem: Problem) -> tuple[float, float]:
+def least_prices(problem: Problem) -> tuple[float, float]:
     """What the objective of the run counts at least for a unit of loss and for a branch node; 0 if not known."""
     leaf = one_leaf(problem)
     lost, paid = leaf.loss(problem.encoded), problem.module.objective(problem, leaf)
@@ -204,7 +204,7 @@ def _searched_problem(problem: Problem) -> Problem | None:
     module, encoded = problem.module, problem.encoded
     if module.WEIGHS or module.BEYOND or encoded.task != CLASSIFICATION:
         return None
-    loss, branch = _prices(problem)
+    loss, branch = least_prices(problem)
     if not loss > 0 or branch < 0:
         return None
     params = parse_params(SEARCH, {"lambda": branch / (loss + branch)})

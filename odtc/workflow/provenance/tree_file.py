@@ -12,17 +12,18 @@ from odtc.errors import OdtcError, TreeError
 from odtc.model.feasibility import Check, is_close
 from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.formulation import Certifies
-from odtc.problem.parameters import params_to_json
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
 from odtc.verification.certificate import read_certificate
 from odtc.verification.claim import claim_of
+from odtc.verification.encoding_again import check_encoding
 from odtc.workflow import artifacts
 from odtc.workflow.decoding import finish
 from odtc.workflow.manifest import SUFFIX
-from odtc.workflow.provenance.certifying import checks
-from odtc.workflow.provenance.searched_again import SearchedAgain, search_solved
+from odtc.workflow.provenance.certified_tests import uncovered_tests
+from odtc.workflow.provenance.certifying import certified_rows, checks
+from odtc.workflow.provenance.searched_again import SearchedAgain, least_prices, search_solved
 from odtc.workflow.provenance.without_model import open_record
 from odtc.workflow.results import Fit
 
@@ -105,9 +106,10 @@ def _held_against(
     return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, check])), again, note
 
 
-def check_of_certificate(done: Fit, path: Path, proved: dict) -> Check:
-    """Whether the certificate beside a run is one of this run: of trees of its depth over its data file, under none but
-    its constraints, with a tree that costs what its tree costs. That it proves what it states is checked apart.
+def check_of_certificate(done: Fit, path: Path, proved: dict, data: Path | None = None) -> Check:
+    """Whether the certificate beside a run is one of this run: of trees of its depth over its rows and all its tests,
+    under none but its constraints, with a tree that costs what its tree costs. That it proves what it states is checked
+    apart.
 
     Parameters
     ----------
@@ -115,22 +117,28 @@ def check_of_certificate(done: Fit, path: Path, proved: dict) -> Check:
     path : Path
         The certificate.
     proved : dict
-        What its check came to: `depth`, `of`, and `infeasible` or `objective`.
+        What its check came to: `depth`, `of`, `data_sha256`, `left_out`, and `infeasible` or `objective`.
+    data : Path or None
+        The data file that it was checked on, if it is no longer where the certificate says.
     """
     facts = read_certificate(path, tuple(checks()))
-    why, own = _of_another_run(facts, proved, done), f"the tree of {path.name} costs what this one costs"
+    why = _of_another_run(facts, proved, done) or _of_other_rows(path, facts, proved, done, data)
+    own = f"the tree of {path.name} costs what this one costs"
     return Check("certificate", not why, f"{path.name} {why}; certify this run again" if why else own)
 
 
 def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
     """What makes a certificate one of another run, in words; "" for nothing."""
     problem, source = done.problem, {} if done.dataset is None else done.dataset.source
-    hashes = facts["data"].get("sha256"), source.get("sha256")
-    if None not in hashes and hashes[0] != hashes[1]:
+    # What the certificate says of its data file is not asked: its check has read a file.
+    hashes = proved["data_sha256"], source.get("sha256")
+    if hashes[1] is not None and hashes[0] != hashes[1]:
         return f"is of a data file of the SHA-256 {hashes[0][:12]}…, and this run of {hashes[1][:12]}…"
+    if done.dataset is not None and done.dataset.selected is not None:
+        return "is of all rows of a data file, and this run of some of them that were selected"
     if proved["depth"] != problem.topology.depth:
         return f"is of trees of depth {proved['depth']}, and this run of depth {problem.topology.depth}"
-    if done.dataset is not None and done.dataset.selected is None:
+    if done.dataset is not None:
         terms = claim_of(done.dataset, proved["depth"], 0, False)
         names = dict.fromkeys([*terms, *proved["of"]])
         if other := [name for name in names if name not in APART and proved["of"].get(name) != terms.get(name)]:
@@ -165,7 +173,21 @@ def _other_costs(facts: dict, problem: Problem) -> str:
     there, here = np.array(facts["loss"], float) / unit, problem.encoded.cost
     if not np.allclose(there, 1 - np.eye(len(there)) if here is None else here, rtol=1e-9, atol=0):
         return "counts other costs of errors than this run"
-    price = params_to_json(problem.params).get("lambda", 0.0)
-    if problem.module.can(Certifies) and not is_close(facts["price"] / facts["scale"], price):
+    loss, branch = least_prices(problem)
+    price = branch / (loss + branch) if loss > 0 else 0.0  # of sums in which both prices are 1 together
+    if not is_close(facts["price"] / facts["scale"], price):
         return f"counts {facts['price'] / facts['scale']:.10g} for a branch node, and this run {price:.10g}"
+    return ""
+
+
+def _of_other_rows(path: Path, facts: dict, proved: dict, done: Fit, data: Path | None) -> str:
+    """What makes the rows or the tests of a certificate others than those of a run, in words; "" for nothing."""
+    _, rows = certified_rows(path, facts, data)
+    encoded = done.problem.encoded
+    if done.dataset is None and encoded.dataset is None:  # the manifest knows no file, and holds the rows
+        again = check_encoding(encoded, rows)
+        if not again.passed:
+            return f"is of other rows than this run, whose data file is not at hand ({again.text})"
+    if absent := uncovered_tests(done.problem, rows, facts, proved["left_out"]):
+        return f"is over tests among which {absent:,} of the {encoded.n_tests:,} tests of this run are not"
     return ""

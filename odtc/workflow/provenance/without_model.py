@@ -239,7 +239,8 @@ def _again(
         smaller = _smaller(problem, heap, paid, known, bool(told["fewest_columns"]))
         checks.append(Check("smallest", smaller is None, smaller or "no tree in hand of this objective is smaller"))
     done = replace(done, **told)
-    checks.append(check_record(facts, said, derived=again.derived(done)))  # what the tree costs is compared above
+    # What the tree costs is compared above.
+    checks.append(check_record(facts, said, again.derived(done), done.proof.bound))
     return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, *checks])), again
 
 

@@ -1,0 +1,72 @@
+"""Whether a certificate is over all tests of a run: over fewer it proves nothing of trees that ask the others.
+
+A split of the rows in two is told by the sum (exclusive or) of random keys of the rows on one side, of 126 bits each:
+those of all cuts of a column are found in one pass over its rows.
+"""
+
+import numpy as np
+
+from odtc.data.dataset import Dataset
+from odtc.data.splits import Missing, Subset, Threshold
+from odtc.problem.problem import Problem
+from odtc.verification.certificate import left_of
+from odtc.verification.threshold_columns import rank_columns
+
+
+def uncovered_tests(problem: Problem, rows: Dataset, facts: dict, left_out: dict) -> int:
+    """How many tests of a run part the rows as no test of a certificate does.
+
+    Parameters
+    ----------
+    problem : Problem
+        That of the run.
+    rows : Dataset
+        The rows that the certificate was checked on.
+    facts : dict
+        The certificate, which was checked.
+    left_out : dict
+        The features of which it leaves out some splits (odtc.verification.coverage).
+    """
+    asked = [test for test in problem.encoded.tests if not _is_covered(test, rows, left_out)]
+    if not asked:
+        return 0
+    keys = np.random.default_rng().integers(1 << 63, size=(rows.n_rows, 2), dtype=np.int64)
+    whole = np.bitwise_xor.reduce(keys)
+    by_column = bool(problem.constraints)  # which may speak of columns: a test of another one is another test
+    known = {
+        (of if by_column else "", one)
+        for of, sides in _of_certificate(facts, rows, keys)
+        for one in _either(sides, whole)
+    }
+    names = [feature.name for feature in rows.features]
+    absent = 0
+    for test in asked:
+        side = np.bitwise_xor.reduce(keys[test.left(rows.X)], axis=0, initial=0)
+        of = ",".join(names[at] for at in test.features) if by_column else ""
+        absent += (of, side.tobytes()) not in known
+    return absent
+
+
+def _is_covered(test, rows: Dataset, left_out: dict) -> bool:
+    """Whether the check of the certificate has found it by what it is: a midpoint, a level, or a missing cell."""
+    single = isinstance(test, (Threshold, Missing)) or (isinstance(test, Subset) and len(test.values) == 1)
+    return single and not any(rows.features[at].name in left_out for at in test.features)
+
+
+def _of_certificate(facts: dict, rows: Dataset, keys: np.ndarray):
+    """(feature, int64 (tests, 2)): what the keys of the left sides of its tests add up to, of each column of tests."""
+    for test in facts.get("tests", ()):
+        yield test["feature"], np.bitwise_xor.reduce(keys[left_of(test, rows)], axis=0, initial=0)[None]
+    for column in facts.get("columns", ()):
+        ranks = rank_columns([column], rows, left_of)
+        rank, order = ranks.rank[:, 0], np.argsort(ranks.rank[:, 0], kind="stable")
+        sums = np.concatenate([np.zeros((1, 2), np.int64), np.bitwise_xor.accumulate(keys[order])])
+        cuts = np.arange(int(ranks.size[0]))
+        yield column.get("feature", ""), sums[np.searchsorted(rank[order], cuts, side="right")]
+
+
+def _either(sides: np.ndarray, whole: np.ndarray):
+    """The sums of sides, and of the sides opposite, as bytes."""
+    for side in sides:
+        yield side.tobytes()
+        yield (side ^ whole).tobytes()
