@@ -10,8 +10,9 @@ is. Of equal scores the first column, and of it the lowest cut, is taken, so tha
 """
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 
 import numpy as np
 
@@ -59,7 +60,13 @@ class Cut:
     saved: float
 
 
-def grow(table: Table, depth: int, least_rows: int = 1, most_leaves: int | None = None) -> dict[int, tuple[int, int]]:
+def grow(
+    table: Table,
+    depth: int,
+    least_rows: int = 1,
+    most_leaves: int | None = None,
+    is_over: Callable[[], bool] = lambda: False,
+) -> dict[int, tuple[int, int]]:
     """Grows a greedy tree.
 
     Parameters
@@ -71,6 +78,8 @@ def grow(table: Table, depth: int, least_rows: int = 1, most_leaves: int | None 
         The fewest rows of the data (by `copies`) in a leaf.
     most_leaves : int or None
         With a number, the node whose cut saves most is split first, until there are so many leaves.
+    is_over : callable
+        Asked at each column: whether there is no time for more. Nodes whose cuts are not found by then are leaves.
 
     Returns
     -------
@@ -80,8 +89,8 @@ def grow(table: Table, depth: int, least_rows: int = 1, most_leaves: int | None 
     found, order, waiting = {}, count(), []
 
     def meet(node, rows):
-        if node < 2**depth:
-            cut = best_cut(table, rows, least_rows)
+        if node < 2**depth and not is_over():
+            cut = best_cut(table, rows, least_rows, is_over)
             if cut is not None:
                 key = 0.0 if most_leaves is None else -cut.saved
                 heapq.heappush(waiting, (key, next(order), node, rows, cut))
@@ -96,7 +105,9 @@ def grow(table: Table, depth: int, least_rows: int = 1, most_leaves: int | None 
     return found
 
 
-def best_cut(table: Table, rows: np.ndarray, least_rows: int = 1) -> Cut | None:
+def best_cut(
+    table: Table, rows: np.ndarray, least_rows: int = 1, is_over: Callable[[], bool] = lambda: False
+) -> Cut | None:
     """The cut of these rows that saves most impurity.
 
     Parameters
@@ -105,11 +116,14 @@ def best_cut(table: Table, rows: np.ndarray, least_rows: int = 1) -> Cut | None:
     rows : int64 (rows of the node,)
     least_rows : int
         The fewest rows of the data on either side.
+    is_over : callable
+        Asked at each column: whether there is no time for more.
 
     Returns
     -------
     Cut or None
-        None if the node is pure, or if no cut leaves enough rows on both sides. A cut that saves nothing is one.
+        None if the node is pure, if no cut leaves enough rows on both sides, or if there was no time for all columns. A
+        cut that saves nothing is one.
     """
     classes, y = np.unique(table.y[rows], return_inverse=True)
     if len(classes) < 2:
@@ -122,10 +136,10 @@ def best_cut(table: Table, rows: np.ndarray, least_rows: int = 1) -> Cut | None:
     if 1 - alone / whole <= PURE:
         return None
     best = None
-    for column, place, left, n in (
-        *_single(table, rows, weights, copies),
-        *_many(table, rows, y, len(classes), copies),
-    ):
+    columns = chain(_single(table, rows, weights, copies), _many(table, rows, y, len(classes), copies))
+    for column, place, left, n in columns:
+        if is_over():
+            return None
         fits = (n >= max(1, least_rows)) & (n <= copies.sum() - max(1, least_rows))
         if not fits.any():
             continue

@@ -134,6 +134,12 @@ def check() -> None:
         )
 
 
+def has_waited(began: float, patience: float) -> bool:
+    """Whether the end has passed, and work that began at this time.monotonic() has had so many seconds whatever it was:
+    for what a tree cannot be without, which is short unless the data is large."""
+    return is_over() and time.monotonic() - began > patience
+
+
 def expect_end(multiplications: float, what: str, instead: str) -> None:
     """Raises ModelError if so much work would take longer than HOPELESS seconds."""
     if multiplications > RATE * HOPELESS:

@@ -3,6 +3,7 @@
 What an encoding module defines is said by the protocol `Encoding`.
 """
 
+import time
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 
 from odtc.algorithms.equal_rows import equal_rows, hashes
 from odtc.algorithms.thresholds.ranks import merge_rows
+from odtc.base import deadline
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.data.coded_columns import distinct, narrowed
@@ -22,7 +24,7 @@ from odtc.data.dataset import CATEGORICAL, Dataset, Feature
 from odtc.data.ranked_answers import MOST_CELLS, RankedAnswers, require_cells
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Missing, Split, Splits, Subset, TestList, Threshold
-from odtc.errors import ChoiceError, DataError
+from odtc.errors import ChoiceError, DataError, TimeLimitReached
 
 
 class Encoding(Protocol):
@@ -53,6 +55,9 @@ MOST_OF_LEVELS = 40_000_000  # answers to the tests of a column of words that ne
 BETWEEN_ENDS = ("auto", "thresholds")  # encodings of thresholds between all numbers
 TOGETHER = 1 << 20  # answers that are laid out together
 BLOCK = 1 << 12  # rows whose ranks are laid out together
+PATIENCE = 2.0  # seconds that it has also after a limit, as without it there is no tree
+LOOKED = 64  # tests that are asked between two looks at the clock
+Look = Callable[[], None]  # raises TimeLimitReached
 LARGE = 2_000_000  # cells of a dense table, from which on it is not made unless it is needed
 
 
@@ -103,11 +108,15 @@ class Encoded:
         for array in (self.X, self.y, self.weight, self.copies, self.row_of, self.ones_left, self.cost, self.sums):
             array.setflags(write=False)
 
-    def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """The value of `make()`, worked out once for these rows and this key, such as the tree of a heuristic."""
-        if key not in self._derived:
-            self._derived[key] = make()
-        return self._derived[key]
+    def derived(self, key: Hashable, make: Callable[[], Any], is_whole: Callable[[], bool] = lambda: True) -> Any:
+        """The value of `make()`, worked out once for these rows and this key, such as the tree of a heuristic. One that
+        is not whole then, as a limit has cut it, is not kept."""
+        if key in self._derived:
+            return self._derived[key]
+        value = make()
+        if is_whole():
+            self._derived[key] = value
+        return value
 
     @property
     def n_rows(self) -> int:
@@ -236,9 +245,20 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False, radi
         If the encoding or an option is unknown.
     DataError
         If no test separates two rows, or the encoding does not fit a column.
+    TimeLimitReached
+        If the deadline has passed (odtc.base.deadline), and it took PATIENCE.
     """
-    module, options = ENCODINGS.parse(scheme)
+    began, (module, options) = time.monotonic(), ENCODINGS.parse(scheme)
+
+    def look() -> None:
+        if deadline.has_waited(began, PATIENCE):
+            raise TimeLimitReached(
+                f"{deadline.what_ends()} came while the tests of {dataset.name!r} were made, so there is no tree; "
+                "allow more time (--time-limit), or take fewer rows or columns"
+            )
+
     asked = TestList.of(module.tests(dataset, **options))
+    look()
     radius = tuple(float(r) if 0 < r < np.inf else 0.0 for r in radius)
     if not any(radius) or module.NAME not in BETWEEN_ENDS:
         radius = ()
@@ -254,15 +274,17 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False, radi
             for place, (split, _) in enumerate(asked)
         ]
     if not radius and len(asked) >= MANY * (int(scales.max(initial=0)) + 1) and len(asked) * dataset.n_rows >= LARGE:
-        X, row_of, first, kept, stands_for = _ranked(dataset, asked, scales, of)
+        X, row_of, first, kept, stands_for = _ranked(dataset, asked, scales, of, look)
         return _encoded(dataset, (scheme, by_column, radius), asked, X, row_of, first, kept, stands_for)
     _expect_levels(dataset, asked)
-    by_feature = _by_feature(dataset, asked)
-    row_of, first = _merged_rows(dataset, by_feature)
+    by_feature = _by_feature(dataset, asked, look)
+    row_of, first = _merged_rows(dataset, by_feature, look)
     require_cells(len(first), len(asked))
     lines = [Line(mine, table, code[first]) for mine, table, code in by_feature]
     kept, stands_for = _merged_columns(asked, lines, of)
-    return _encoded(dataset, (scheme, by_column, radius), asked, _answers(lines, kept), row_of, first, kept, stands_for)
+    return _encoded(
+        dataset, (scheme, by_column, radius), asked, _answers(lines, kept, look), row_of, first, kept, stands_for
+    )
 
 
 def _of_moved(dataset: Dataset, asked: TestList, radius: tuple[float, ...], bins: int | None) -> TestList:
@@ -522,7 +544,7 @@ def _known(values: np.ndarray) -> tuple[np.ndarray, bool]:
     return (values[:-1] if absent else values), absent
 
 
-def _by_feature(dataset: Dataset, asked) -> list[tuple[list[int], np.ndarray, np.ndarray]]:
+def _by_feature(dataset: Dataset, asked, look: Look) -> list[tuple[list[int], np.ndarray, np.ndarray]]:
     """(places in `asked`, table, code) per feature: test k of the feature answers table[k, code[row]].
 
     A feature has fewer distinct values than there are rows, so its tests are asked of these; tests that
@@ -533,6 +555,7 @@ def _by_feature(dataset: Dataset, asked) -> list[tuple[list[int], np.ndarray, np
         places.setdefault(split.features if len(split.features) == 1 else (), []).append(place)
     grouped = []
     for features, mine in places.items():
+        look()
         if features:
             values, code = distinct(dataset.X, features[0])
             if len(values) * len(mine) > MOST_CELLS:  # known before the first of them is asked
@@ -547,16 +570,19 @@ def _by_feature(dataset: Dataset, asked) -> list[tuple[list[int], np.ndarray, np
             X, code = dataset.X, np.arange(dataset.n_rows)
         table = np.empty((len(mine), len(X)), dtype=bool)
         for line, place in enumerate(mine):
+            if not line % LOOKED:
+                look()
             split, ones_left = asked[place]
             table[line] = split.left(X) == ones_left
         grouped.append((mine, table, code))
     return grouped
 
 
-def _merged_rows(dataset: Dataset, by_feature) -> tuple[np.ndarray, np.ndarray]:
+def _merged_rows(dataset: Dataset, by_feature, look: Look) -> tuple[np.ndarray, np.ndarray]:
     """(row_of, first): the merged row of each data row, and the first data row of each."""
     parts = [(dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1)]
     for _, table, code in by_feature:
+        look()
         # Values that answer all tests of the feature alike are one kind.
         lines = np.ascontiguousarray(np.packbits(table, axis=0).T)
         kinds, kind = np.unique(lines.view(f"V{lines.shape[1]}")[:, 0], return_inverse=True)
@@ -573,7 +599,7 @@ class Line:
     code: np.ndarray  # integers (rows,)
 
 
-def _answers(lines: list[Line], kept: np.ndarray) -> np.ndarray:
+def _answers(lines: list[Line], kept: np.ndarray, look: Look) -> np.ndarray:
     """bool (rows, kept tests), laid out some rows at a time, which fit into a cache."""
     n = len(lines[0].code) if lines else 0
     X, pieces = np.empty((n, len(kept)), bool), []
@@ -589,6 +615,7 @@ def _answers(lines: list[Line], kept: np.ndarray) -> np.ndarray:
         pieces.append((where, table, int(line.table.shape[1] >= n), line.code))
     step = max(1, TOGETHER // max(1, len(kept)))
     for begin in range(0, n, step):
+        look()
         block = X[begin : begin + step]
         for where, table, axis, code in pieces:
             found = np.take(table, code[begin : begin + step], axis=axis, mode="clip")
@@ -649,16 +676,18 @@ class Scale:
     code: np.ndarray  # integers (rows,), one array for all scales of a column
 
 
-def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[Hashable] | None):
+def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[Hashable] | None, look: Look):
     """(X, row_of, first, kept, stands_for), as of the dense table, by the ranks of rows on scales."""
     by_scale = _by_scale(scales)
-    lines, place = _scales(dataset, asked, by_scale)
+    lines, place = _scales(dataset, asked, by_scale, look)
     parts = [(dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1)]
     for mine in _by_code(lines):
+        look()
         # Values of equal ranks on all scales are one kind.
         kind, kinds = equal_rows((lines[k].table, int(lines[k].table.max(initial=0)) + 1) for k in mine)
         parts.append((narrowed(kind, max(1, len(kinds)))[lines[mine[0]].code], len(kinds)))
     row_of, first = equal_rows(parts)
+    look()
     for mine in _by_code(lines):
         code = lines[mine[0]].code[first]
         for k in mine:
@@ -701,13 +730,16 @@ def _by_code(lines: list[Scale]) -> list[list[int]]:
     return list(found.values())
 
 
-def _scales(dataset: Dataset, asked: TestList, by_scale: list[np.ndarray]) -> tuple[list[Scale], np.ndarray]:
+def _scales(
+    dataset: Dataset, asked: TestList, by_scale: list[np.ndarray], look: Look = lambda: None
+) -> tuple[list[Scale], np.ndarray]:
     """(scales, place int32 (tests,)), as of RankedAnswers, of all rows of a data set.
 
     A column has fewer different values than there are rows, so tests are asked of these (see `_by_feature`).
     """
     lines, place, seen = [], np.zeros(len(asked), np.int32), {}
     for mine in by_scale:
+        look()
         split, ones_left = asked[int(mine[0])]
         mine_alone = split.features if len(split.features) == 1 else ()
         if mine_alone not in seen:

@@ -1,10 +1,15 @@
 """CART (Breiman et al. 1984) on the encoded tests: the greedy tree everyone knows."""
 
+import time
+from collections import deque
+from functools import partial
+
 import numpy as np
 
 from odtc.algorithms.greedy_gini import Table, grow
 from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.kernels import depth_one
+from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.data.task import TASKS
 from odtc.data.threshold_scales import Scales
@@ -16,6 +21,7 @@ SUMMARY = "greedy Gini splits on the same tests"
 
 
 LIMITS = ("least_rows", "most_leaves")
+PATIENCE = 1.0  # seconds that it has also after a limit: a tree for most data
 
 
 def tree(
@@ -25,34 +31,59 @@ def tree(
     than `price` of loss are pruned bottom-up. A row weighs what an error on it costs, over all classes
     that it may be taken for (Breiman et al., section 4.4). Each leaf has `least_rows` rows of the data
     or more, and with `most_leaves` what saves most is split first. Of equal splits the first test is taken.
-    It is grown once for these rows: starts, bounds and the comparison on the screen ask for the same."""
-    asked = ("cart", topology.depth, price, least_rows, most_leaves)
-    return encoded.derived(asked, lambda: _grown(encoded, topology, price, least_rows, most_leaves))
+    It is grown once for these rows: starts, bounds and the comparison on the screen ask for the same.
+
+    Once the end has passed (odtc.base.deadline) it has PATIENCE; nodes that are not split by then are leaves, and
+    whoever asks for it next has it grown anew."""
+    asked, clock = ("cart", topology.depth, price, least_rows, most_leaves), Clock()
+    grown = partial(_grown, encoded, topology, price, least_rows, most_leaves, clock)
+    return encoded.derived(asked, grown, clock.is_whole)
+
+
+class Clock:
+    """Tells the growth of one tree when it has to end, and remembers whether it did."""
+
+    def __init__(self) -> None:
+        self.began, self.cut = time.monotonic(), False
+
+    def is_over(self) -> bool:
+        self.cut = self.cut or deadline.has_waited(self.began, PATIENCE)
+        return self.cut
+
+    def is_whole(self) -> bool:
+        return not self.cut
 
 
 def _grown(
-    encoded: Encoded, topology: CompleteTree, price: float, least_rows: int, most_leaves: int | None
+    encoded: Encoded, topology: CompleteTree, price: float, least_rows: int, most_leaves: int | None, clock: Clock
 ) -> HeapTree:
     if TASKS.get(encoded.task).MOMENTS:
-        return _tree_by_moments(encoded, topology, price, least_rows)
+        return _tree_by_moments(encoded, topology, price, least_rows, clock)
     if TASKS.get(encoded.task).LAW and most_leaves is None:
-        heap = _tree_by_moments(encoded, topology, 0.0, least_rows)
+        heap = _tree_by_moments(encoded, topology, 0.0, least_rows, clock)
         return prune(heap, encoded, price) if price else heap
-    heap = settle(grown_tests(encoded, topology, least_rows, most_leaves), encoded)
+    heap = settle(grown_tests(encoded, topology, least_rows, most_leaves, clock), encoded)
     return prune(heap, encoded, price) if price else heap
 
 
 def grown_tests(
-    encoded: Encoded, topology: CompleteTree, least_rows: int = 1, most_leaves: int | None = None
+    encoded: Encoded,
+    topology: CompleteTree,
+    least_rows: int = 1,
+    most_leaves: int | None = None,
+    clock: Clock | None = None,
 ) -> np.ndarray:
     """int32 (2^(depth + 1),): the tests of the greedy tree of a classification before any of its nodes is dropped, -1
     if a node predicts; siblings may predict the same. Arguments as of `tree`; grown once for these rows."""
-    asked = ("cart tests", topology.depth, least_rows, most_leaves)
-    found: np.ndarray = encoded.derived(asked, lambda: _grown_tests(encoded, topology, least_rows, most_leaves))
+    asked, clock = ("cart tests", topology.depth, least_rows, most_leaves), clock or Clock()
+    grown = partial(_grown_tests, encoded, topology, least_rows, most_leaves, clock)
+    found: np.ndarray = encoded.derived(asked, grown, clock.is_whole)
     return found
 
 
-def _grown_tests(encoded: Encoded, topology: CompleteTree, least_rows: int, most_leaves: int | None) -> np.ndarray:
+def _grown_tests(
+    encoded: Encoded, topology: CompleteTree, least_rows: int, most_leaves: int | None, clock: Clock
+) -> np.ndarray:
     test, _ = blank_arrays(topology)
     scales = Scales.of(encoded)  # a feature with a thousand thresholds is one column to it
     weight = encoded.loss.sum(axis=1) / max(1, len(encoded.classes) - 1)
@@ -61,27 +92,27 @@ def _grown_tests(encoded: Encoded, topology: CompleteTree, least_rows: int, most
         return test
     rank = scales.rank if len(rows) == len(scales.rank) else scales.rank[rows]  # a copy is as large as all else
     table = Table(rank, scales.size, encoded.y[rows].astype(np.int64), weight[rows], encoded.copies[rows])
-    for node, (column, place) in grow(table, topology.depth, least_rows, most_leaves).items():
+    for node, (column, place) in grow(table, topology.depth, least_rows, most_leaves, clock.is_over).items():
         test[node] = scales.test(column, place)
     test.setflags(write=False)
     return test
 
 
-def _tree_by_moments(encoded: Encoded, topology: CompleteTree, price: float, least_rows: int) -> HeapTree:
+def _tree_by_moments(encoded: Encoded, topology: CompleteTree, price: float, least_rows: int, clock: Clock) -> HeapTree:
     """The greedy tree for leaves that cost a function of sums, whose tests each save more than `price`."""
     scales, (test, _), task = Scales.of(encoded), blank_arrays(topology), TASKS.get(encoded.task)
     code, law = np.ascontiguousarray(scales.rank.T, np.int64), laws.LAWS[task.LAW]
     w, s, _ = task.moments(encoded.sums)
     moments, size = np.stack([w, s, encoded.copies.astype(float)]), scales.size + 1
     tiny = laws.smallest(law, moments)
-    stack = [(1, np.arange(encoded.n_rows))]
-    while stack:
-        node, rows = stack.pop()
+    waiting = deque([(1, np.arange(encoded.n_rows))])
+    while waiting and not clock.is_over():
+        node, rows = waiting.popleft()  # the nodes nearest to the root first
         _, column, cut = depth_one(code, size, moments, rows, float(max(1, least_rows)), price, law, tiny)
         if column < 0:
             continue
         test[node] = scales.test(column, cut)
         if 4 * node < len(test):
             left = code[column, rows] <= cut
-            stack += [(2 * node, rows[left]), (2 * node + 1, rows[~left])]
+            waiting += [(2 * node, rows[left]), (2 * node + 1, rows[~left])]
     return settle(test, encoded)

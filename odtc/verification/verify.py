@@ -253,9 +253,14 @@ class _Labels:
         return np.arange(len(self.label))
 
 
-def equivalent_points(encoded) -> float:
+def equivalent_points(encoded: Encoded) -> float:
     """What every tree over these tests loses at least: rows that agree on every test are predicted
     alike, so each such group costs what its cheapest class does."""
+    found: float = encoded.derived("equivalent points", lambda: _lost_by_equivalent_points(encoded))
+    return found
+
+
+def _lost_by_equivalent_points(encoded: Encoded) -> float:
     group = encoded.alike
     if TASKS.get(encoded.task).MOMENTS:
         return float(part_costs(encoded, group, int(group.max()) + 1).sum())

@@ -76,3 +76,21 @@ def test_of_equal_cuts_the_first_is_taken_and_a_pure_node_has_none():
     table = table_of(X, np.array([0, 0, 1, 1]))
     assert grow(table, 3) == {1: (0, 0)}
     assert best_cut(table, np.array([0, 1])) is None
+
+
+def test_a_tree_that_a_limit_cuts_is_the_top_of_the_whole_one():
+    X, y = sklearn_datasets.load_breast_cancer(return_X_y=True)
+    table = table_of(X, y)
+    whole, met = grow(table, 3), []
+
+    def after(looks):
+        met.append(None)
+        return len(met) > looks
+
+    sizes = []
+    for looks in (0, 40, 100, 10_000):
+        met.clear()
+        found = grow(table, 3, is_over=lambda looks=looks: after(looks))
+        assert found.items() <= whole.items()
+        sizes.append(len(found))
+    assert sizes[0] == 0 < sizes[1] < sizes[2] < sizes[3] == len(whole)

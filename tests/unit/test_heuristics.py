@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from odtc import read
 from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, merge_equal_rows
+from odtc.base import deadline
 from odtc.data import encoding
 from odtc.data.encoding import gains_of
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.heuristics import cart, local_search
 from odtc.heuristics.heuristic import HEURISTICS, grow
 from odtc.testing.exhaustive import cheapest
@@ -163,6 +164,35 @@ def test_what_is_near_is_relative_to_the_weights(scale):
         value, tests = ShallowTreeSearch(X, gain).best(np.arange(40), depth)
         scaled, same = ShallowTreeSearch(X, gain * scale).best(np.arange(40), depth)
         assert scaled == pytest.approx(value * scale, rel=1e-9) and np.array_equal(tests, same)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_tree_that_a_limit_cut_is_not_kept_for_the_whole_one(task, monkeypatch):
+    """It looked at no clock; under its key a cut one would be the tree that others are compared with."""
+    monks = read(EXAMPLES / "monks" / "monks-1.csv", task=task)
+    whole = cart.tree(encoding.encode(monks), CompleteTree(3))
+    encoded = encoding.encode(monks)
+    with deadline.within(0.0):
+        patient = cart.tree(encoded, CompleteTree(3))  # of little data it is whole, however late
+        assert np.array_equal(patient.test, whole.test) and patient.n_branch_nodes > 1
+        monkeypatch.setattr(cart, "PATIENCE", -1.0)
+        other = encoding.encode(monks)
+        assert cart.tree(other, CompleteTree(3)).n_branch_nodes == 0
+        assert cart.tree(encoded, CompleteTree(3)) is patient  # it was whole
+    assert np.array_equal(cart.tree(other, CompleteTree(3)).test, whole.test)
+
+
+@pytest.mark.parametrize("ranked", [False, True])
+def test_the_tests_of_a_table_are_made_until_a_limit_and_some_seconds(ranked, monkeypatch):
+    iris = read(EXAMPLES / "iris" / "iris.csv")
+    monkeypatch.setattr(encoding, "LARGE", 0 if ranked else encoding.LARGE)
+    with deadline.within(0.0):
+        assert encoding.encode(iris).n_tests == encoding.encode(iris, "auto").n_tests > 100
+        monkeypatch.setattr(encoding, "PATIENCE", -1.0)
+        with pytest.raises(TimeLimitReached, match="while the tests of 'iris' were made, so there is no tree"):
+            encoding.encode(iris)
+    monkeypatch.setattr(encoding, "PATIENCE", -1.0)
+    assert encoding.encode(iris).n_tests > 100  # without a limit there is none
 
 
 def test_carts_tree_is_grown_once_for_a_run(monkeypatch):
