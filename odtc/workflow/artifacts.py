@@ -398,19 +398,33 @@ def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
 
 
 def _change(manifest: Manifest) -> str:
-    """A sentence if the data file that a manifest names is there and is another now; "" if not, or if none can tell."""
-    facts = manifest.facts["data"]
+    """A sentence if the data file that a manifest names is another now, or not there, or if none can tell; else ""."""
+    facts, counted = manifest.facts["data"], "the counts are of the rows in the manifest"
+    same = same_file(manifest)
+    if same:
+        return ""
     if facts.get("sha256") is None or not isinstance(facts.get("path"), str):
-        return ""
+        return f"the manifest names no data file that its rows could be held against: {counted}"
     path = manifest.path.resolve().parent / facts["path"]
-    try:
-        changed = path.is_file() and fingerprint(path) != facts["sha256"]
-    except (DataError, OSError, ValueError):
-        return ""
-    return changed * (
-        f"the data file {str(path)!r} has changed since the model was built (its SHA-256 is not the manifest's): the "
-        "counts are of the rows in the manifest"
+    if same is None:
+        return f"the data file {str(path)!r} is not there or cannot be read: {counted} (--data names it)"
+    return (
+        f"the data file {str(path)!r} has changed since the model was built (its SHA-256 is not the manifest's): "
+        f"{counted}"
     )
+
+
+def same_file(manifest: Manifest, data_path: str | Path | None = None) -> bool | None:
+    """Whether the data file that a manifest names, or another one in its place, is the one that the model was built
+    from; None if it is not there, or if the manifest does not know its file."""
+    facts = manifest.facts["data"]
+    if facts.get("sha256") is None or not (data_path or isinstance(facts.get("path"), str)):
+        return None
+    path = Path(data_path) if data_path is not None else manifest.path.resolve().parent / facts["path"]
+    try:
+        return fingerprint(path) == facts["sha256"] if path.is_file() else None
+    except (DataError, OSError, ValueError):
+        return None
 
 
 def selection_facts(manifest: Manifest) -> dict:

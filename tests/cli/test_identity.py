@@ -64,8 +64,32 @@ def test_a_data_file_that_has_changed_since_is_told(tmp_path):
     said = odtc("decode", "m.sol", folder=tmp_path)
     assert said.code == 0 and said.err.count("has changed since the model was built") == 1
     assert "the counts are of the rows in the manifest" in said.err
-    (tmp_path / "d.csv").unlink()
-    assert "has changed" not in odtc("decode", "m.sol", folder=tmp_path).err
+    told = odtc("decode", "m.sol", "--json", folder=tmp_path).facts
+    assert told["same_file"] is False and "has changed" in told["data_note"]
+    (tmp_path / "d.csv").rename(tmp_path / "e.csv")
+    shutil.copy(MONKS / "monks-1.csv", tmp_path / "f.csv")
+    said = odtc("decode", "m.sol", folder=tmp_path)
+    assert said.code == 0 and "d.csv' is not there" in said.err and "has changed" not in said.err
+    told = odtc("decode", "m.sol", "--json", folder=tmp_path).facts
+    assert told["same_file"] is None and "is not there" in told["data_note"]
+    told = odtc("decode", "m.sol", "--json", "--data", "f.csv", folder=tmp_path).facts
+    assert told["same_file"] is True and told["data_note"] is None
+    (tmp_path / "f.csv").rename(tmp_path / "d.csv")
+    told = odtc("decode", "m.sol", "--json", folder=tmp_path).facts
+    assert told["same_file"] is True and told["data_note"] is None
+
+
+def test_a_manifest_that_knows_no_data_file_says_so(tmp_path):
+    """Nobody could tell, and nothing was said."""
+    words = ("--model", "flowoct", "--depth", 1, "--encoding", "onehot", "-o", "m")
+    assert odtc("build", MONKS / "monks-1.csv", *words, folder=tmp_path).code == 0
+    solve(tmp_path)
+    manifest = json.loads((tmp_path / "m.odt.json").read_text())
+    manifest["data"]["sha256"] = None
+    (tmp_path / "m.odt.json").write_text(json.dumps(manifest))
+    said = odtc("decode", "m.sol", "--json", folder=tmp_path)
+    assert said.code == 0 and said.facts["same_file"] is None, said.err
+    assert said.facts["data_note"] in said.err and "names no data file" in said.facts["data_note"]
 
 
 def test_built_again_the_same_everything_stays(tmp_path):

@@ -60,6 +60,8 @@ def decode(
         | done.facts
         | {
             "n_rows_dropped": opened.facts["data"]["n_rows_dropped"],
+            "same_file": artifacts.same_file(opened, data),
+            "data_note": note or None,
             "tree": written[0] if written else None,
             "files": written,
         }
