@@ -41,7 +41,7 @@ class Problem:
     ----------
     X : bool (rows, tests)
     members : float64 (rows, kinds)
-        How many rows of the data of each kind a row stands for: of one kind some, of the others 0.
+        How many rows of the data of each kind a row stands for.
     cost : int64 (kinds, classes)
     uses : int64 (sums, kinds, classes)
     bound, branch_uses : list of int
@@ -128,7 +128,8 @@ class Problem:
         return {}
 
     def only(self, tests: np.ndarray) -> "Problem":
-        """The problem of these tests alone, int (tests,) in order, without limits on sets of columns."""
+        """The problem of these tests alone, int (tests,) in order, without limits on sets of columns. Rows that answer
+        all of these alike are one, which stands for rows of several kinds then."""
         key = tests.tobytes()
         if key not in self._parts:
             if len(self._parts) >= MOST_PARTS:
@@ -137,9 +138,15 @@ class Problem:
         return self._parts[key]
 
     def _only(self, tests: np.ndarray) -> "Problem":
+        X, members = self.X[:, tests], self.members
+        if not len(self.follows) and len(X):  # pairs of rows are told by their numbers
+            _, some, of = np.unique(np.packbits(X, axis=1), axis=0, return_index=True, return_inverse=True)
+            X, members = X[some], np.zeros((len(some), members.shape[1]))
+            np.add.at(members, of.reshape(-1), self.members)
         return replace(
             self,
-            X=self.X[:, tests],
+            X=X,
+            members=members,
             column=np.unique(self.column[tests], return_inverse=True)[1].reshape(-1),
             most_columns=None,
             apart=(),
