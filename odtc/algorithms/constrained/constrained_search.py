@@ -590,8 +590,9 @@ class ConstrainedSearch:
     def _close(self, root: int, place: int) -> None:
         cases, trees = self._cases[root], self.subset_trees
         if self.swept is None and trees is not None and trees.ready():
-            mine = trees.patterns(int(cases.subsets[place]))
-            tables, tests, here, named = mine.tables, np.arange(len(mine.tests)), mine.place[root], mine.named
+            subset = int(cases.subsets[place])
+            mine, tables = trees.patterns(subset), trees.tables(subset)
+            tests, here, named = np.arange(len(mine.tests)), mine.place[root], mine.named
             one = Segments(tables.problem.subsets, tables.problem.column)
             multipliers = self.tried[cases.multipliers[place]]
             weights = Weights.of(tables.counts, self.scale, multipliers)

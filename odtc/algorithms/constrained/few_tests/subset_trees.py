@@ -6,7 +6,7 @@ tests are made (lagrangian_pass). Needs the compiled loops, and tests that may s
 
 import time
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from odtc.base.compiled_loops import Repaid, compile_loops
 DEPTHS = (3, 4)  # of whole trees
 MANY = 200_000  # answers of rows to tests, from which on tables of all tests are no quicker at depth 3
 MOST_HELD = 2**28  # bytes of the patterns of all subsets
+MOST_TABLES = 16  # subsets whose tables are kept
 LOOPS = "leaf_of", "two_levels", "three_levels", "below_roots"
 OF_COLUMN = 5.0  # tests of a column, about, if it is not told which tests are of one
 MOMENT = 3e7  # steps between two looks at the clock
@@ -134,7 +135,6 @@ class Patterns:
         self.held = np.stack(held, axis=1)  # (patterns, kinds)
         self.size = self.held.nbytes + self.cell.nbytes + self.answer.nbytes + self.flips.nbytes
 
-    @cached_property
     def tables(self) -> Pass:
         """Those of these tests alone, over one row for each pattern; test g is that of place g."""
         counts, problem = self.counts, self.counts.problem
@@ -267,6 +267,7 @@ class SubsetTrees:
         self.counts, self.scale, problem = counts, scale, counts.problem
         self._cells: dict[int, list[Cells]] = {}
         self._known: dict[int, Patterns] = {}
+        self._tables: dict[int, Pass] = {}
         self._held = 0
         self._without = without(problem)
         self._began = time.process_time()
@@ -329,6 +330,14 @@ class SubsetTrees:
                 return made
             self._known[subset], self._held = made, self._held + made.size
         return self._known[subset]
+
+    def tables(self, subset: int) -> Pass:
+        """Those of the patterns of a subset, the last few of which are kept."""
+        if subset not in self._tables:
+            if len(self._tables) >= MOST_TABLES:
+                self._tables.clear()
+            self._tables[subset] = self.patterns(subset).tables()
+        return self._tables[subset]
 
     def _column(self, column: int) -> list[Cells]:
         if column not in self._cells:
