@@ -1,5 +1,6 @@
 """Trees of three and four levels over each subset of columns: as the tables tell, and as trying every tree does."""
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -89,6 +90,8 @@ def test_each_case_costs_what_the_tables_of_all_tests_say(seed, as_plain_python)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_search_comes_to_what_the_search_by_tables_does(seed, as_plain_python):
     problem = drawn(100 + seed)
+    if seed % 3 == 0:  # what no sum tells
+        problem = replace(problem, accepts=lambda test, label: len(set(test[test >= 0].tolist())) <= 3)
     mine, theirs = ConstrainedSearch(problem).run(), by_tables(problem).run()
     assert mine.proved and (mine.cost, mine.bound, mine.infeasible) == (theirs.cost, theirs.bound, theirs.infeasible)
     if mine.test is not None:
