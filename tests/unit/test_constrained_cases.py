@@ -12,7 +12,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from odtc.verification.constrained import listed_cases
+from odtc.verification.constrained import listed_cases, multiplier_bound
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import Problem, surviving
 
@@ -23,7 +23,7 @@ def drawn(seed: int, depth: int = 0, size: tuple[int, int] | None = None) -> Pro
     """Columns of nested and of other tests, sums of both signs, conditions on leaves, all that is said of places."""
     rng = np.random.default_rng(seed)
     depth = depth or (1, 2, 3, 3)[seed % 4]
-    n_tests, n_rows = int(rng.integers(3, 7 - depth)), int(rng.integers(3, 8 - depth))
+    n_tests, n_rows = int(rng.integers(3, 7 - min(depth, 3))), int(rng.integers(3, 8 - min(depth, 3)))
     if size:
         n_tests, n_rows = size
     plain = rng.random() < 0.3  # nothing is said of several nodes at once
@@ -190,7 +190,7 @@ def check_surviving(problem: Problem, rng, n_claims: int = 2):
         limits = SCALE * (claim - 1) + spare
         left = (least <= limits[:, None, None]).all(axis=0)
         for form in (problem, replace(problem, swept=True)):
-            if form.swept and form.depth == 1:
+            if form.swept and form.depth in (1, 4):
                 continue
             alive = surviving(form, SCALE, m, claim)
             assert (alive == left).all(), f"claim {claim}"
@@ -224,6 +224,38 @@ def test_a_column_of_some_sets_alone_is_tested_by_their_trees():
                 held = rng.integers(-2, 4, (2, kinds))
                 problem = replace(problem, measures=held, least=rng.integers(-1, 4, (2, K)).astype(float))
             check_surviving(problem, rng, 4)
+
+
+@pytest.mark.parametrize("small", [False, True])
+def test_trees_of_four_levels_are_bounded_of_all_sets_at_once_and_of_one_after_the_other(small):
+    with mock.patch.object(multiplier_bound, "_sets_are_small", lambda problem: small):
+        for seed in range(12):
+            size, at_once = (3 + seed % 2, 6), (0, multiplier_bound.MOST_AT_ONCE)[seed % 2]
+            problem = drawn(seed, 4, size)
+            problem = replace(
+                problem,
+                column=np.arange(size[0]) if seed % 3 else problem.column,
+                most_columns=(None, 1, 2, 3)[seed % 4],
+                levels=np.ones_like(problem.levels),
+                below=np.ones_like(problem.below),
+                apart=(),
+                together=(),
+            )
+            with mock.patch.object(multiplier_bound, "MOST_AT_ONCE", at_once):
+                check_surviving(problem, np.random.default_rng(seed))
+
+
+def test_few_tests_of_many_sets_are_looked_at_one_set_after_the_other():
+    def of(n_columns, each, most):
+        tests = n_columns * each
+        X = np.random.default_rng(0).random((20, tests)) < 0.5
+        free = np.ones((4, tests), bool), np.ones((tests, tests), bool)
+        column = np.repeat(np.arange(n_columns), each)
+        return replace(drawn(0), X=X, column=column, most_columns=most, apart=(), levels=free[0], below=free[1])
+
+    assert multiplier_bound._sets_are_small(of(20, 4, 2))
+    assert not multiplier_bound._sets_are_small(of(20, 4, None))
+    assert not multiplier_bound._sets_are_small(of(2, 45, 1))
 
 
 def test_a_row_answers_1_to_so_many_tests_of_a_chain_as_its_code_says():

@@ -28,6 +28,9 @@ MOST_SETS = 20_000  # of columns
 MOST_SUMS = 2e9  # of one pass over all roots: some minutes
 MOST_PARTS = 16  # problems of some columns that are kept
 WIDE = 300  # tests from which on those of a column are swept as chains
+MOST_SMALL = 40  # tests of a set of columns whose triples are counted at once
+MOST_AT_ONCE = 1_000_000  # products of numbers of rows that are held
+MOMENT = 5e3  # sums that numpy takes in the time of one call for few of them, about
 MOST_HELD = 2e8  # numbers of the pairs below all tests, which are kept from one pass to the next
 
 Path = tuple[int, ...]  # the tests from the root to a node
@@ -238,7 +241,7 @@ class Weighted:
     """
 
     def __init__(self, problem: Problem, scale: int, multipliers: list[int]):
-        self.problem, self.scale = problem, scale
+        self.problem, self.scale, self.multipliers = problem, scale, multipliers
         if len(multipliers) != len(problem.bound) or any(m < 0 for m in multipliers):
             raise ValueError("its multipliers are not one number of 0 or more for each sum")
         number = [int(n) for n in problem.members.sum(axis=0)]
@@ -305,6 +308,24 @@ class Weighted:
         single[:, ~rows.may], stump[:, ~rows.may] = np.inf, np.inf
         return single, stump
 
+    def three_levels(self, rows: Counted) -> float:
+        """The least weighted cost of a subtree of at most three levels of any tests, by the sums over the rows that
+        answer each three of the tests so and so."""
+        X, members = self.problem.X[rows.rows].astype(float), self.problem.members[rows.rows]
+        of_label, measured = members @ self.kind, members @ self.problem.measures.T.astype(float)
+        sums = [_eighths(X, line) for line in (*of_label.T, *measured.T)]
+        least = self.problem.least[:, :, None]
+        levels = []
+        for k in range(4):  # leaves below no test, one, two and three
+            value = np.stack([sums[label][k] + self.beside[label] for label in range(len(self.beside))])
+            for one, most in zip(sums[len(self.beside) :], least):
+                value = np.where(one[k] < most.reshape(-1, *(1,) * (value.ndim - 1)), np.inf, value)
+            levels.append(value.min(axis=0))
+        found = levels[3]  # (2, tests) for each test, with the last one's answer and test behind
+        for above in levels[2::-1]:
+            found = np.minimum(above, self.node + found.sum(axis=-2).min(axis=-1, initial=np.inf))
+        return float(found)
+
     def each(self, rows: Counted) -> np.ndarray:
         """float64 (2, tests): the least weighted cost of a subtree where a test is answered 0 or 1."""
         if rows.height == 1:
@@ -362,6 +383,9 @@ def surviving(problem: Problem, scale: int, passes: list[list[int]], claim: int)
         for weighted in tried:
             exclude(weighted.swept, alive, weighted.limit(claim))
         return alive
+    if _sets_are_small(problem):
+        _set_by_set(problem, tried, alive, claim)
+        return alive
     for root in np.flatnonzero(alive.any(axis=1)).tolist():
         deadline.check()
         sides = top.sides(root)
@@ -371,6 +395,33 @@ def surviving(problem: Problem, scale: int, passes: list[list[int]], claim: int)
                 value = weighted.node + sum(weighted.subtrees(side, sets[here]) for side in sides)
                 alive[root, here] = value <= weighted.limit(claim)
     return alive
+
+
+def _set_by_set(problem: Problem, tried: list[Weighted], alive: np.ndarray, claim: int) -> None:
+    """Takes from `alive`, bool (roots, sets), the cases that some multipliers exclude: of one set of columns after the
+    other, whose tests are few, trees of four levels over rows that answer these tests alike as one."""
+    sets = problem.column_sets
+    for number in range(len(sets)):
+        tests = np.flatnonzero((problem.column[:, None] == sets[number]).any(axis=1))
+        part = problem.only(tests)
+        top = Counted(part, np.arange(len(part.X)))
+        for weighted in tried:
+            mine = Weighted(part, weighted.scale, weighted.multipliers)
+            for root in np.flatnonzero(alive[tests, number]).tolist():
+                deadline.check()
+                value = mine.node + sum(mine.three_levels(side) for side in top.sides(root))
+                alive[tests[root], number] = value <= mine.limit(claim)
+
+
+def _sets_are_small(problem: Problem) -> bool:
+    """Whether looking at one set of columns after the other takes less than at all at once; for trees of four levels
+    whose tests may stand anywhere."""
+    if problem.depth != 4 or not (problem.levels.all() and problem.below.all()):
+        return False
+    tests = (problem.column_sets[:, :, None] == problem.column).any(axis=1).sum(axis=1).astype(float)
+    apart = (2 * tests * (tests**3 + MOMENT)).sum()
+    n_tests = float(len(problem.column))
+    return bool(tests.max() <= MOST_SMALL and apart < (2 * n_tests) ** 2 * (n_tests**2 + MOMENT))
 
 
 def _of_one_test(problem: Problem, claim: int) -> np.ndarray:
@@ -390,6 +441,21 @@ def _of_one_test(problem: Problem, claim: int) -> np.ndarray:
                 fits &= used + problem.branch_uses[r] <= bound
             found |= fits
     return found
+
+
+def _eighths(X: np.ndarray, number: np.ndarray) -> list[np.ndarray]:
+    """Sums of numbers, float64 (rows,), over the rows that give answers to no test, one, two and three, X float64
+    (rows, tests): float64 (), (2, tests), (2, tests, 2, tests) and (2, tests, 2, tests, 2, tests)."""
+    tests = X.shape[1]
+    both = np.stack([1 - X, X], axis=1).reshape(len(X), 2 * tests)  # by answer, then test
+    own = both * number[:, None]
+    two = own.T @ both
+    if own.shape[1] ** 2 * len(X) <= MOST_AT_ONCE:
+        three = (both.T[:, None, :] * own.T[None]) @ both
+    else:
+        three = np.stack([(both * line[:, None]).T @ both for line in own.T])
+    below = [sums.reshape((2, tests) * (k + 1)) for k, sums in enumerate((own.sum(axis=0), two, three))]
+    return [np.asarray(number.sum()), *below]
 
 
 def _quarters(both: np.ndarray, total: float) -> tuple[np.ndarray, np.ndarray]:
