@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -272,12 +273,19 @@ def able_models(kind: Member) -> str:
     """Which formulations take constraints of a kind, as a sentence: by default, or with which parameters."""
     if kind.SUBJECT == Subject.SETTLED:
         return "`odtc fit --model dpflow` takes it, whose own search needs no model"
-    names = [f"{name} with {how}" if how else name for name, how in able(lambda problem: takes(problem, kind))]
+    models = tuple(FORMULATIONS.get(name) for name in FORMULATIONS.able(Compiled))
+    names = [f"{name} with {how}" if how else name for name, how in _able_of(models, kind)]
     *first, last = names or ["no model"]
     hint = f"; {kind.HINT}" if kind.HINT else ""
     if not {name.split()[0] for name in names} & set(FORMULATIONS.able(SearchesItself)):
         hint += "; without a model, `odtc fit` keeps it by its own search (leave out --solver)"
     return f"{', '.join(first)} and {last} take it{hint}" if first else f"{last} takes it{hint}"
+
+
+@cache
+def _able_of(models: tuple[Member, ...], kind: Member) -> list[tuple[str, str]]:
+    """Which of the models registered now take a kind: each of them is built, so they are asked once."""
+    return able(lambda problem: takes(problem, kind))
 
 
 def takes(problem: Problem, kind: Member) -> bool:
