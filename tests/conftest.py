@@ -1,13 +1,14 @@
 """Fixtures shared by the tests, the markers `slow` and `long`, and how many examples hypothesis draws.
 
-`pytest` runs at most EXAMPLES examples of a law or property, and the first of many seeds, so that it ends in minutes:
-every law on every member, but not each a thousand times. `ODTC_ALL_CELLS=1 pytest` runs all seeds, and as many
+`pytest` runs at most EXAMPLES examples of a law or property, OF_MANY if it stands there for each of MANY members or
+forms, and the first of many seeds, so that it ends in minutes: every law on every member, but not each a thousand times. `ODTC_ALL_CELLS=1 pytest` runs all seeds, and as many
 examples as the tests ask for. `pytest -m "not slow"` is the quick subset: no test that is marked slow, and at most
 QUICK_EXAMPLES examples.
 """
 
 import gc
 import os
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,7 @@ settings.register_profile("odtc-ci", settings.get_profile("odtc"), derandomize=T
 settings.load_profile("odtc-ci" if os.environ.get("ODTC_REQUIRE_SOLVERS") else "odtc")
 
 QUICK_EXAMPLES, EXAMPLES = 5, 12
+MANY, OF_MANY = 20, 6  # most of what forms obey is code that they share, which so many draws together try often enough
 HERE = Path(__file__).parent
 # Folders and modules whose tests start solvers, a browser, compilers or peers, or that search long. Single tests
 # bear the marker themselves.
@@ -82,14 +84,18 @@ def pytest_collection_modifyitems(config, items):
         long = [item.get_closest_marker("long") is not None for item in items]
         config.hook.pytest_deselected(items=[item for item, left_out in zip(items, long) if left_out])
         items[:] = [item for item, left_out in zip(items, long) if not left_out]
+    together = Counter((item.path, getattr(item, "originalname", item.name)) for item in items)
     for item in items:
         if is_slow(item.path):
             item.add_marker(pytest.mark.slow)
         # A profile cannot lower the number of examples that a test states itself, so its own settings are lowered.
         test = getattr(item, "obj", None)
         own = getattr(test, "_hypothesis_internal_use_settings", None)
-        if own is not None and most is not None and own.max_examples > most:
-            getattr(test, "__func__", test)._hypothesis_internal_use_settings = settings(own, max_examples=most)
+        if own is None or most is None:
+            continue
+        allowed = min(most, OF_MANY) if together[item.path, item.originalname] >= MANY else most
+        if own.max_examples > allowed:
+            getattr(test, "__func__", test)._hypothesis_internal_use_settings = settings(own, max_examples=allowed)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -24,7 +24,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
     "case", [case for name in COMPILED for case in cases("formulation", name, law="manifest")], ids=str
 )
 def test_manifest_and_point_hold_all_that_decoding_needs(case):
-    case.expect()
+    case.expect(min(case.law.examples, 6))  # `odtc check` draws more
 
 
 @pytest.mark.parametrize("format", ["mps", "lp", "fixed-mps"])
