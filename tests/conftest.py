@@ -1,9 +1,9 @@
 """Fixtures shared by the tests, the markers `slow` and `long`, and how many examples hypothesis draws.
 
 `pytest` runs at most EXAMPLES examples of a law or property, OF_MANY if it stands there for each of MANY members or
-forms, and the first of many seeds, so that it ends in minutes: every law on every member, but not each a thousand times. `ODTC_ALL_CELLS=1 pytest` runs all seeds, and as many
-examples as the tests ask for. `pytest -m "not slow"` is the quick subset: no test that is marked slow, and at most
-QUICK_EXAMPLES examples.
+forms, and the first of many seeds, so that it ends in minutes: every law on every member, but not each a thousand
+times. `ODTC_ALL_CELLS=1 pytest` runs all seeds, and as many examples as the tests ask for. `pytest -m "not slow"` is
+the quick subset: no test that is marked slow, and at most QUICK_EXAMPLES examples.
 """
 
 import gc
