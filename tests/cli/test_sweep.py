@@ -211,17 +211,30 @@ def test_tune_that_is_killed_goes_on_where_it_was(tmp_path, monkeypatch):
 
 
 def test_the_jobs_of_an_array_make_the_same_study(quiet, odtc_command, tmp_path):
+    """The first job is killed once, and submitted again by itself."""
     folder, _ = quiet
     words = ["sweep", MONKS / "monks-1.csv", MONKS / "monks-3.csv", *GRID, "-o", "s"]
     said = odtc(*words, "--script", "slurm", "--jobs", "2", folder=tmp_path)
     assert said.code == 0 and "2 jobs for 72 fits" in said.out
-    script = tmp_path / "s" / "job-array.sh"
+    script, tasks = tmp_path / "s" / "job-array.sh", tmp_path / "s" / "tasks"
     assert "#SBATCH --array=0-1\n" in script.read_text()
-    for job in "01":
-        more = environment(SLURM_ARRAY_TASK_ID=job, SLURM_SUBMIT_DIR=str(script.parent), ODTC=str(odtc_command))
-        done = subprocess.run(["bash", script], cwd=tmp_path, env=more, capture_output=True, encoding="utf-8")
+    job = lambda number: {
+        "args": ["bash", script],
+        "cwd": tmp_path,
+        "env": environment(SLURM_ARRAY_TASK_ID=number, SLURM_SUBMIT_DIR=str(script.parent), ODTC=str(odtc_command)),
+    }
+    running = subprocess.Popen(**job("0"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while running.poll() is None and len(list(tasks.glob("*.json"))) < 3:
+        time.sleep(0.01)
+    running.kill()
+    running.wait()
+    finished = {path: path.stat().st_mtime_ns for path in tasks.glob("*.json")}
+    assert 3 <= len(finished) < 36
+    for number in "01":
+        done = subprocess.run(**job(number), capture_output=True, encoding="utf-8")
         assert done.returncode == 0, done.stderr
-        assert len(list((tmp_path / "s" / "tasks").glob("*.json"))) == 36 * (int(job) + 1)
+        assert len(list(tasks.glob("*.json"))) == 36 * (int(number) + 1)
+    assert all(path.stat().st_mtime_ns == when for path, when in finished.items())
     assert odtc("sweep", "-o", tmp_path / "s").code == 0
     assert table(tmp_path / "s").equals(table(folder))
 
