@@ -39,7 +39,7 @@ def made(path: Path, n: int, columns: int) -> None:
     path.write_text(head + "".join(",".join(map(str, row)) + f",{int(one)}\n" for row, one in zip(X, y)))
 
 
-def words_of(what: str, folder: Path, rows: int) -> list[str]:
+def words_of(what: str, folder: Path) -> list[str]:
     """The command, whose files are those of `folder`."""
     data = str(folder.parent / f"{what}.csv")
     return {
@@ -139,7 +139,7 @@ def result_of(what: str, folder: Path) -> object:
 
 def run(what: str, folder: Path, address: str | None, limit: float) -> tuple[int, str, float]:
     """(exit code, what was said, wall seconds) of the command."""
-    words = [str(BIN / "odtc"), *words_of(what, folder, 0)] + (["--cluster", address] if address else [])
+    words = [str(BIN / "odtc"), *words_of(what, folder)] + (["--cluster", address] if address else [])
     began = time.monotonic()
     try:
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=limit)
@@ -182,9 +182,11 @@ def main() -> None:
                         time.sleep(3)
                         killer = threading.Thread(target=attack, args=(one, who, after, over, told))
                         killer.start()
-                        code, said, seconds = run(what, folder, one.address, LIMIT)
-                        over.set()
-                        killer.join()
+                        try:
+                            code, said, seconds = run(what, folder, one.address, LIMIT)
+                        finally:
+                            over.set()
+                            killer.join()
                     same = code == 0 and result_of(what, folder) == expected
                     if same and what == "proof":
                         check = subprocess.run(
