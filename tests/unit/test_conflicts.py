@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from odtc.errors import ChoiceError
-from odtc.problem.constraints.conflicts import FINE, _between, conflict
+from odtc.problem.constraints.conflicts import FINE, Conflict, Nearest, _between, conflict
 from odtc.problem.constraints.constraint import posed
 from odtc.testing.optima import least_of_every_tree
 from odtc.workflow import pipeline
@@ -47,7 +47,8 @@ def test_the_conflict_is_smallest_and_its_nearest_values_are_kept_and_nearest(te
     for given in told.constraints:
         others = [one for one in told.constraints if one is not given]
         assert not others or satisfied(problem, others)
-    for given, value in told.nearest:
+    for given, value, settled in told.nearest:
+        assert settled
         others = [one for one in problem.constraints if one is not given]  # those outside of the conflict, too
         down = -1 if given.op == ">=" else 1  # the way in which it is easier
         safe = round(value + down * 1e-6, 6) if value % 1 else value  # within rounding
@@ -66,3 +67,36 @@ def test_a_count_is_halved_in_whole_numbers():
     assert _between(problem, nodes, 3.0).bound in (1, 2)
     assert _between(problem, nodes, 1.0) is None
     assert _between(problem, recall, 0.5).bound == 0.7
+
+
+def tied_scores(weight: float):
+    """40 rows of two scores of five numbers that say little of two classes, each row of this weight."""
+    rng = np.random.default_rng(1)
+    return [f"{rng.integers(5)},{rng.integers(5)},{weight!r},{rng.integers(2)}" for _ in range(40)]
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-4])
+def test_the_nearest_cost_is_as_near_in_any_unit_of_weight(unit, tmp_path):
+    """The fewest errors of all trees, times what a row weighs; 0.0015 was told where 0.0012 can be kept."""
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,w,y", *tied_scores(unit)]) + "\n")
+    free = pipeline.pose(tmp_path / "t.csv", "dpflow", 2, encoding="auto", reading={"weights": "w"})
+    least = least_of_every_tree(free)
+    told = conflict(replace(free, constraints=posed(free, [f"cost <= {3 * unit!r}"]).constraints), lambda: False)
+    assert f"cost <= {least:.10g} can be kept" in told.text
+
+
+def test_a_share_is_told_as_it_is_and_not_a_ten_thousandth_below():
+    problem = pipeline.pose(small(1, n=10, values=2), "dpflow", 2, encoding="auto")
+    (recall,) = posed(problem, ["recall[yes] >= 0.9"]).constraints
+    assert "recall[yes] >= 0.57 can be kept" in Conflict((recall,), True, (Nearest(recall, 0.57, True),)).text
+
+
+def test_a_number_that_may_not_be_the_nearest_is_told_as_such():
+    """The time is over when the first tree without the constraint is there."""
+    problem = posed(
+        pipeline.pose(small(1, n=10, values=2), "dpflow", 2, encoding="auto"), ("branch_nodes <= 0", "accuracy >= 0.99")
+    )
+    looks = iter([False] * 2)
+    told = conflict(problem, lambda: next(looks, True))
+    assert told.nearest and not any(one.settled for one in told.nearest)
+    assert "(whether a nearer number can was not settled in the time)" in told.text

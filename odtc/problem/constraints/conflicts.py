@@ -9,7 +9,9 @@ conflict, too: every tree met moves it to the figure it reaches.
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import ceil, floor
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from math import floor, log10
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +23,24 @@ from odtc.problem.constraints.search_terms import search_problem
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-FINE = 0.002  # of the asked number: a nearest value is told this closely
+FINE = 0.002  # of the number asked, or that of a tree without it if that is greater: nearest values are told so closely
 MOST_STEPS = 12
+
+
+class Nearest(NamedTuple):
+    """A number that a tree keeps together with all other constraints that were asked.
+
+    Attributes
+    ----------
+    given : Constraint
+    value : float
+    settled : bool
+        Whether none nearer to the one asked is kept, within FINE.
+    """
+
+    given: Constraint
+    value: float
+    settled: bool
 
 
 @dataclass(frozen=True)
@@ -34,15 +52,14 @@ class Conflict:
     constraints : tuple of Constraint
     smallest : bool
         Whether every one of them was proved to be needed.
-    nearest : tuple of (Constraint, float)
-        A number that a tree keeps together with all others that were asked.
+    nearest : tuple of Nearest
     alone : bool
         Whether no other constraint was asked.
     """
 
     constraints: tuple[Constraint, ...]
     smallest: bool
-    nearest: tuple[tuple[Constraint, float], ...]
+    nearest: tuple[Nearest, ...]
     alone: bool = False
 
     @property
@@ -54,10 +71,10 @@ class Conflict:
         else:
             said = f"no tree of this depth over these tests keeps together: {names}"
             said += " (without any one of them there is a tree)" if self.smallest else ""
-        for given, value in self.nearest:
-            with_others = "" if self.alone else ", with the others as asked"
-            safe = (floor(value * 1e4) if given.op == ">=" else ceil(value * 1e4)) / 1e4
-            said += f"; {replace(given, bound=safe)} can be kept{with_others}"
+        for given, value, settled in self.nearest:
+            said += f"; {replace(given, bound=_eased(value, given.op))} can be kept"
+            said += "" if self.alone else ", with the others as asked"
+            said += "" if settled else " (whether a nearer number can was not settled in the time)"
         return said
 
 
@@ -71,7 +88,7 @@ def conflict(problem: Problem, tick: Callable[[], bool]) -> Conflict:
             needed = rest
         elif rest and found is None:
             sure = False
-    nearest = [(given, value) for given in needed if given.op and (value := _nearest(problem, given, tick)) is not None]
+    nearest = [near for given in needed if given.op and (near := _nearest(problem, given, tick)) is not None]
     return Conflict(tuple(needed), sure, tuple(nearest), len(problem.constraints) == 1)
 
 
@@ -93,35 +110,46 @@ def a_tree(problem: Problem, tick: Callable[[], bool]) -> HeapTree | bool | None
     return False if found.infeasible else None
 
 
-def _nearest(problem: Problem, given: Constraint, tick: Callable[[], bool]) -> float | None:
-    """The nearest number to the one asked that a tree keeps with all others that were asked; None if that was not
-    settled, or if they conflict without it, too."""
-    others = tuple(one for one in problem.constraints if one is not given)
+def _nearest(problem: Problem, asked: Constraint, tick: Callable[[], bool]) -> Nearest | None:
+    """The nearest number to the one asked that a tree keeps with all others that were asked; None if no tree was found
+    without it, so that they conflict without it, too, or that was not settled."""
+    others = tuple(one for one in problem.constraints if one is not asked)
     free = a_tree(replace(problem, constraints=others), tick)
     if not isinstance(free, HeapTree):
         return None
-    reached = given.module.value(problem.encoded, given, free)
+    given, reached = asked, asked.module.value(problem.encoded, asked, free)
+    fine = FINE * max(abs(asked.bound), abs(reached))
     for _ in range(MOST_STEPS):
-        if tick() or abs(reached - given.bound) <= FINE * max(1.0, abs(given.bound)):
-            break
         tried = _between(problem, given, reached)
-        if tried is None:
-            break
-        found = a_tree(replace(problem, constraints=(*others, tried)), tick)
+        if tried is None or abs(reached - given.bound) <= fine:
+            return Nearest(asked, float(reached), True)
+        found = None if tick() else a_tree(replace(problem, constraints=(*others, tried)), tick)
         if isinstance(found, HeapTree):
             reached = given.module.value(problem.encoded, given, found)
         elif found is False:
             given = replace(given, bound=tried.bound)
         else:
             break
-    return float(reached)
+    return Nearest(asked, float(reached), abs(reached - given.bound) <= fine)
+
+
+def _places(size: float) -> int:
+    """Decimals to tell a number of this size by: four, more below a tenth."""
+    return 4 + max(0, -floor(log10(size)) - 1) if size else 4
+
+
+def _eased(value: float, op: str) -> float:
+    """A number of few decimals that what reaches this value keeps, too."""
+    exact = Decimal(f"{value:.12g}")  # without what sums of weights are rounded by
+    last = Decimal(1).scaleb(-_places(abs(value)))
+    return float(exact.quantize(last, ROUND_FLOOR if op == ">=" else ROUND_CEILING))
 
 
 def _between(problem: Problem, given: Constraint, reached: float) -> Constraint | None:
     """The constraint with a number halfway from the one asked to one that a tree keeps; a whole one if it counts. None
     if there is no such number between them."""
     low, high = sorted((reached, given.bound))
-    for middle in (round((low + high) / 2, 4), (low + high) // 2):
+    for middle in (round((low + high) / 2, _places(max(abs(low), abs(high)))), (low + high) // 2):
         if low < middle < high:
             with suppress(ChoiceError):
                 return given.module.read(problem.encoded, replace(given, bound=middle))
