@@ -81,8 +81,16 @@ class Tree:
 
         return render_tree(self).rstrip("\n")
 
+    def __repr__(self) -> str:
+        return f"<Tree of {self.target}: {self.size}>"
+
     def _repr_html_(self) -> str:
         return in_notebook(str(self))
+
+    @property
+    def size(self) -> str:
+        """How many leaves, and how deep, in words."""
+        return f"{self.n_leaves} {'leaves' if self.n_leaves > 1 else 'leaf'}, depth {self.depth}"
 
     def leaves(self) -> list[Leaf]:
         """All leaves, left to right.

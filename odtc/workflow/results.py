@@ -58,7 +58,7 @@ class Decoded:
         return f"{self.tree}\n\n{self._told}"
 
     def __repr__(self) -> str:
-        return f"<Decoded {_size(self.tree)}; {self._told}>"
+        return f"<Decoded {self.tree.size}; {self._told}>"
 
     def _repr_html_(self) -> str:
         return in_notebook(str(self))
@@ -193,7 +193,7 @@ class Fit:
         return in_notebook(str(self))
 
     def __repr__(self) -> str:
-        return f"<Fit of {self.problem.encoded.name} by {self.problem.formulation}: {_size(self.tree)}; {self.claim}>"
+        return f"<Fit of {self.problem.encoded.name} by {self.problem.formulation}: {self.tree.size}; {self.claim}>"
 
     @property
     def smallest_words(self) -> str:
@@ -400,11 +400,6 @@ OF_CLASSES = frozenset(  # the figures that count rows which are right
     for tree in ("", "cart_")
     for figure in ("correct", "accuracy", "balanced_accuracy", "weighted_accuracy")
 )
-
-
-def _size(tree: Tree) -> str:
-    leaves = f"{tree.n_leaves} leaves" if tree.n_leaves > 1 else "1 leaf"
-    return f"{leaves}, depth {tree.depth}"
 
 
 def _best(objective: float | None, bound: float | None, unit: float = 1.0) -> str:

@@ -71,6 +71,11 @@ def test_a_result_says_how_many_rows_were_left_out():
     assert "dropped" not in str(odtc.fit(FRAME, "kind", depth=1, missing="separate"))
 
 
+def test_a_tree_says_its_size_in_a_line():
+    tree = odtc.fit(FRAME, "kind", depth=1).tree
+    assert repr(tree) == "<Tree of kind: 2 leaves, depth 1>"
+
+
 def test_notebooks_show_trees_and_results_as_they_are_printed():
     frame = FRAME.replace({"kind": {"x": "<b>x & y</b>"}})
     done = odtc.fit(frame, "kind", depth=1)
