@@ -32,7 +32,8 @@ class Comparison:
     that answer numbers, the mean of |difference| of two answers; `differing` the rows (counted from 1) that not all
     predict alike, each with its label and the predictions: numbers that are furthest apart first. `label` is what the
     label of a row is called, `scored` by what the test figures of all trees are counted, `training_scored` by what the
-    training figure of each is, "" where there is but one way."""
+    training figure of each is, "" where there is but one way; `trained_on` how many rows each was trained on, and
+    the SHA-256 of their file, 0 and "" where that is not known."""
 
     entries: tuple[Entry, ...]
     agreement: np.ndarray | None = None
@@ -42,6 +43,12 @@ class Comparison:
     label: str = "label"
     scored: str = ""
     training_scored: tuple[str, ...] = ()
+    trained_on: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def other_rows(self) -> bool:
+        """Whether two of the trees were trained on other rows, so that their training figures tell nothing."""
+        return any(len(set(filter(None, known))) > 1 for known in zip(*self.trained_on))
 
     def to_json(self) -> dict:
         facts = {"trees": [{"name": entry.name, **entry.facts} for entry in self.entries]}
@@ -74,8 +81,9 @@ def compare(given, data=None) -> Comparison:
     task, judging = TASKS.get(runs[0].tree.task), None if data is None else _judging(runs, data)
     entries = [_entry(name, run, data, judging, task.HEADLINE) for name, run in zip(names, runs)]
     training = tuple("" if run.fit is None else _scored(run.fit.dataset) for run in runs)
+    rows = tuple(map(_trained_on, runs))
     if data is None:
-        return Comparison(tuple(entries), training_scored=training)
+        return Comparison(tuple(entries), training_scored=training, trained_on=rows)
     table = np.stack([entry.predicted for entry in entries], axis=1)
     apart, difference = (table != table[:, :1]).any(axis=1), None
     places = np.flatnonzero(apart)
@@ -93,7 +101,15 @@ def compare(given, data=None) -> Comparison:
         "label" if task.CLASSES else runs[0].tree.target if task.NUMBERS else "costs",
         "" if judging is None else _scored(judging[1]),
         training,
+        rows,
     )
+
+
+def _trained_on(run: Run) -> tuple[int, str]:
+    """How many rows a run was trained on, and the SHA-256 of their file; 0 and "" where that is not known."""
+    if run.fit is None:
+        return sum(sum(leaf.rows) for leaf in run.tree.leaves()), ""
+    return len(run.fit.dataset.y), run.fit.dataset.source.get("sha256") or ""
 
 
 def _judging(runs: list[Run], data) -> tuple[Dataset, Dataset] | None:

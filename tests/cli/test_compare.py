@@ -112,6 +112,22 @@ def test_rows_that_trained_a_tree_are_no_test_of_it(runs, tmp_path):
     assert "training rows" not in odtc("compare", "d1", "d2", "--data", tmp_path / "new.csv", folder=runs).err
 
 
+def test_trees_of_other_training_rows_are_told_apart(tmp_path):
+    """Parts of one table, of 60 and 64 rows and of 62 each; a tree apart from its run knows its numbers of rows."""
+    header, *lines = (MONKS / "monks-1.csv").read_text().splitlines()
+    for name, part in {"a": lines[:60], "b": lines[60:], "c": lines[:62], "d": lines[62:]}.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join([header, *part]) + "\n")
+        assert odtc("fit", f"{name}.csv", "--depth", 1, "-o", name, folder=tmp_path).code == 0
+    for names in (("a", "b"), ("c", "d"), ("a", "c", "a.tree.json")):
+        assert "trained on other rows" in odtc("compare", *names, folder=tmp_path).err
+    said = odtc("compare", "a", "b", "--data", MONKS / "monks-1_test.csv", folder=tmp_path)
+    assert "trained on other rows (numbers of rows: a 60, b 64)" in said.err and "--data FILE" not in said.err
+    (tmp_path / "twin.tree.json").write_bytes((tmp_path / "a.tree.json").read_bytes())
+    assert odtc("fit", "a.csv", "--depth", 2, "-o", "deep", folder=tmp_path).code == 0
+    for names in (("a", "deep"), ("a", "twin.tree.json")):
+        assert "trained on other rows" not in odtc("compare", *names, folder=tmp_path).err
+
+
 def test_numbers_side_by_side_differ_by_so_much(tables):
     folder, rows = tables
     found = odtc("compare", "A", "B", "--data", "y.csv", "--json", folder=folder).facts

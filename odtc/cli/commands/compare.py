@@ -54,6 +54,12 @@ def compare(
             f"note: the training costs are of different scores: {told}"
             + ("" if data else "; --data FILE counts all by one")
         )
+    if found.other_rows:
+        sizes = ", ".join(f"{entry.name} {rows:,}" for entry, (rows, _) in zip(found.entries, found.trained_on) if rows)
+        console.say(
+            f"note: these trees were trained on other rows (numbers of rows: {sizes}), so that training figures, "
+            "objectives and bounds do not compare" + ("" if data else "; --data FILE asks all of them the same rows")
+        )
     task = TASKS.get(found.entries[0].run.tree.task)
     brings = all(entry.run.tree.goal for entry in found.entries)  # told with its own sign, as it is minus the cost
     words, sign = task.headline({"goal": "max" if brings else "min"})[0], -1.0 if brings else 1.0
