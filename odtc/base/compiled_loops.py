@@ -86,10 +86,14 @@ class Repaid:
         return not self._apart(spent) and spent > self._seconds and (left is None or left > 2 * self._seconds)
 
 
-def is_on_disk(function: Any) -> bool:
-    """Whether a function of `compile_loops` was compiled before, so that loading it takes a moment."""
+def is_on_disk(function: Any, **dtypes: str) -> bool:
+    """Whether a function of `compile_loops` was compiled before, so that loading it takes a moment; for arrays of these
+    types, by the names of its arguments. A name that is none of them is passed over."""
+    names = function.py_func.__code__.co_varnames[: function.py_func.__code__.co_argcount]
+    asked = [(names.index(name), dtype) for name, dtype in dtypes.items() if name in names]
     try:
-        return bool(function._cache._cache_file._load_index())
+        index = function._cache._cache_file._load_index()
+        return any(all(str(types[at].dtype) == dtype for at, dtype in asked) for types, *_ in index)
     except (OSError, AttributeError):  # numba shows this in no other way; not knowing costs a few seconds
         return False
 

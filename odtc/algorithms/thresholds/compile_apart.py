@@ -23,6 +23,7 @@ MOMENTS, MEDIANS = "moments", "medians"  # the names of the kernels of odtc.algo
 SUBTREES = "subtrees"  # of the kernel of odtc.algorithms.constrained.threshold_kernel
 FEW_TESTS = "few_tests"  # of that of odtc.algorithms.constrained.few_tests
 BINS = "bins"  # of the kernel of odtc.algorithms.bins.bin_bound
+WIDE = " of int64"  # behind the name of kernels over ranks or tests: for sums that int32 does not hold
 LOCK = "compiling.lock"  # beside what is compiled; held by the process that compiles
 ENDED = 5.0  # seconds that the process has to end in
 ALONE = 120.0  # seconds that it goes on once the process that has started it has ended
@@ -133,8 +134,9 @@ def _compile(name: str) -> None:
         ranked = rank_rows(random.integers(0, 40, (200, 3)), np.eye(2)[random.integers(0, 2, 200)])
         bin_bound.BinBound(ranked, 3, lambda: None).raise_in(lambda: 0.1, 200)
         return
-    rank = random.integers(0, 40 if name == "depth_two" else 2, (200, 8))
-    search = RankSearch(rank_rows(rank, np.eye(2)[random.integers(0, 2, 200)]))
+    rank = random.integers(0, 40 if name.startswith("depth_two") else 2, (200, 8))
+    weight = random.integers(2**29, 2**30, 200) if name.endswith(WIDE) else np.ones(200)
+    search = RankSearch(rank_rows(rank, np.eye(2)[random.integers(0, 2, 200)] * weight[:, None]))
     search.dive(4)
     search.solve(3)
 
@@ -154,7 +156,7 @@ def _place(name: str) -> Path:
         FEW_TESTS: subset_trees.compiled,
         BINS: bin_bound.compiled,
     }
-    folder = compiled_loops.place(loops[name]()) if name in loops else compiled.place(name)
+    folder = compiled_loops.place(loops[name]()) if name in loops else compiled.place(name.removesuffix(WIDE))
     assert folder is not None
     return folder
 

@@ -30,6 +30,7 @@ from odtc.base.compiled_loops import AGAIN, VARIABLE, for_numba, is_on_disk, kee
 
 NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called from Python
 BINARY = ("pair_sums", "best_pair")  # which numpy code does without (odtc.algorithms.thresholds.binary_nodes)
+BESIDE = {"best_pair": BINARY, "depth_two": ("gini_test", "depth_two")}  # what is to be on disk with a first kernel
 COUNTING = ("pair_counts", "add_products")  # of trees near the best (odtc.algorithms.near_optimal)
 TALL = ("height_three", "height_four")  # which nothing in numpy replaces: the search goes test by test without them
 STATES = "two_levels"  # of the states of a small dynamic program (odtc.algorithms.dp.side_costs)
@@ -43,17 +44,22 @@ REPAID = 2.3  # times that must be left: for the search as long as for compiling
 class Kernels:
     """The kernels for one search: `now` is a namespace of the functions NAMES, and `compiled`, bool; if
     that is true, of BINARY too; of TALL, if `tall` is. A search over tests of two answers (`binary`) needs other
-    kernels than one over ranks, so those may be on disk without these."""
+    kernels than one over ranks, and one whose gains are int64 (`wide`) than one of int32: each of them may be on disk
+    without the others."""
 
-    def __init__(self, binary: bool = False):
-        self.first = "best_pair" if binary else "depth_two"
+    def __init__(self, binary: bool = False, wide: bool = False):
+        self.first, self.wide = "best_pair" if binary else "depth_two", wide
         self.began, self.early = time.process_time(), -math.inf
         asked = wish()
         self.always = asked == "always"
         self.settled = asked == "never" or not available()
         self.now = plain()
-        if not self.settled and (asked == "always" or _loaded):
-            self.now, self.settled = compiled(), True
+        if not self.settled and (asked == "always" or (self.first, wide) in _loaded):
+            self._take()
+
+    def _take(self) -> None:
+        self.now, self.settled = compiled(), True
+        _loaded.append((self.first, self.wide))
 
     def renew(self) -> None:
         """Takes compiled kernels if the search has gone on for so long that they pay."""
@@ -63,13 +69,13 @@ class Kernels:
         if (spent := time.process_time() - self.began) < LOADING:
             self.early = time.monotonic() + (LOADING - spent) / 2
             return
-        ready = on_disk(self.first)
+        ready = on_disk(self.first, self.wide)
         if not ready and spent > compile_apart.PAYS and place(self.first):
-            compile_apart.begin(self.first)
+            compile_apart.begin(self.first + compile_apart.WIDE * self.wide)
         if not ready:
             ready = spent > COMPILING and _time_to_compile(self.first)
         if ready and not compile_apart.goes_on():
-            self.now, self.settled = compiled(), True
+            self._take()
 
     def expect(self, seconds: float) -> None:
         """Takes compiled kernels at once if so many CPU seconds of work in numpy, that lie ahead, are worth it."""
@@ -116,16 +122,17 @@ def _time_to_compile(name: str) -> bool:
     return left is None or left > REPAID * COMPILED_IN[name]
 
 
-def on_disk(name: str = "depth_two") -> bool:
-    """Whether this version of a kernel was compiled before, so that loading it takes a moment; it is looked for again
-    after a while, as another process may have compiled it."""
-    found, until = _looked.get(name, (False, 0.0))
+def on_disk(name: str = "depth_two", wide: bool = False) -> bool:
+    """Whether this version of a kernel was compiled before, so that loading it takes a moment, for gains of int32, or
+    int64 if they are `wide`; it is looked for again after a while, as another process may have compiled it."""
+    found, until = _looked.get((name, wide), (False, 0.0))
     if not found and time.monotonic() >= until:
         try:
-            found = is_on_disk(_dispatchers()[name])
+            of, gain = _dispatchers(), "int64" if wide else "int32"
+            found = all(is_on_disk(of[one], gain=gain) for one in BESIDE.get(name, (name,)))
         except ImportError:  # a numba that this numpy is too new for
             found = False
-        _looked[name] = found, time.monotonic() + AGAIN
+        _looked[name, wide] = found, time.monotonic() + AGAIN
     return found
 
 
@@ -136,8 +143,8 @@ def plain() -> SimpleNamespace:
     return SimpleNamespace(compiled=False, **{name: getattr(depth_two_numpy, name) for name in NAMES}, **counting)
 
 
-_looked: dict[str, tuple[bool, float]] = {}  # whether a kernel is on disk, and when to look again
-_loaded: list[bool] = []  # whether the compiled kernels were loaded in this process, so that they cost nothing more
+_looked: dict[tuple[str, bool], tuple[bool, float]] = {}  # whether a kernel is on disk, and when to look again
+_loaded: list[tuple[str, bool]] = []  # what was loaded in this process (first kernel, wide), and costs nothing more
 _tall: set[str] = set()  # those of TALL that were
 _ready: list[bool] = []  # whether those of COUNTING were
 
@@ -146,7 +153,6 @@ _ready: list[bool] = []  # whether those of COUNTING were
 def compiled() -> SimpleNamespace:
     """The kernels compiled by numba. Raises ImportError if it is not installed."""
     among = _dispatchers()
-    _loaded.append(True)
     return SimpleNamespace(compiled=True, **{name: among[name] for name in NAMES + BINARY + TALL + COUNTING})
 
 

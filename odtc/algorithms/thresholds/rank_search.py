@@ -133,7 +133,7 @@ class RankSearch:
         found: Callable[[int, int], None] | None = None,
         room: int | None = None,
     ):
-        self.ranked, self.chosen = ranked, Kernels(ranked.by_tests)
+        self.ranked, self.chosen = ranked, Kernels(ranked.by_tests, ranked.gain.dtype == np.int64)
         self.check, self.found = check or (lambda: None), found or (lambda upper, lower: None)
         self.memo: dict[tuple[int, bytes], Known] = {}
         self.nodes = (BinaryNodes if ranked.by_tests else OrderedNodes)(ranked, self.chosen)

@@ -35,6 +35,7 @@ from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import merge_rows, rank_columns, rank_rows
 from odtc.base import deadline, system, threads
+from odtc.base.compiled_loops import is_on_disk
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
 from odtc.problem.branch_penalty import objective
@@ -589,12 +590,39 @@ def test_a_search_over_tests_of_two_answers_looks_for_its_own_kernels_on_disk(mo
     monkeypatch.setenv(compiled.VARIABLE, "")
     monkeypatch.setattr(compiled, "available", lambda: True)
     monkeypatch.setattr(compiled, "_loaded", [])
-    monkeypatch.setattr(compiled, "on_disk", lambda name="depth_two": bool(asked.append(name)))
-    for binary in (True, False):
-        kernels = compiled.Kernels(binary)
+    monkeypatch.setattr(compiled, "on_disk", lambda name="depth_two", wide=False: bool(asked.append((name, wide))))
+    for binary, wide in ((True, False), (False, False), (False, True)):
+        kernels = compiled.Kernels(binary, wide)
         kernels.began -= 1.0  # more than LOADING, less than COMPILING
         kernels.renew()
-    assert asked == ["best_pair", "depth_two"]
+    assert asked == [("best_pair", False), ("depth_two", False), ("depth_two", True)]
+
+
+def test_kernels_of_other_types_are_not_on_disk():
+    """Those for sums of int32 counted as those for int64, so that a limit of 25 s took 106 s: numba compiled them."""
+    pytest.importorskip("numba", reason="numba is not installed")
+
+    def gains_of(*given):
+        file = types.SimpleNamespace(_load_index=lambda: [(one, "any processor") for one in given])
+        return types.SimpleNamespace(py_func=depth_two.gini_test, _cache=types.SimpleNamespace(_cache_file=file))
+
+    kept = [types.SimpleNamespace(dtype=name) for name in ("uint32", "int32", "int32", "int64")]
+    wide = [types.SimpleNamespace(dtype=name) for name in ("uint32", "int32", "int64", "int64")]
+    assert is_on_disk(gains_of(tuple(kept)), gain="int32") and not is_on_disk(gains_of(tuple(kept)), gain="int64")
+    assert is_on_disk(gains_of(tuple(kept), tuple(wide)), gain="int64") and not is_on_disk(gains_of())
+    assert is_on_disk(gains_of(tuple(kept)), no_argument="int64")
+
+
+def test_what_is_loaded_for_sums_of_one_type_is_not_for_those_of_the_other(monkeypatch):
+    """A search of int64 after one of int32 began with kernels that numba had to compile first."""
+    monkeypatch.setenv(compiled.VARIABLE, "")
+    monkeypatch.setattr(compiled, "available", lambda: True)
+    monkeypatch.setattr(compiled, "_loaded", [("depth_two", False)])
+    loaded = types.SimpleNamespace(**vars(compiled.plain()) | {"compiled": True})
+    monkeypatch.setattr(compiled, "compiled", lambda: loaded)
+    assert compiled.Kernels(wide=False).now.compiled and not compiled.Kernels(wide=True).now.compiled
+    ranked = rank_rows(np.arange(12)[:, None], np.eye(2)[np.arange(12) % 2])
+    assert not RankSearch(ranked).chosen.wide and RankSearch(ranked.counting(2**31)).chosen.wide
 
 
 @pytest.mark.parametrize("left, wanted", [(5, [False, False]), (15, [True, False]), (25, [True, True])])
