@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from odtc.base import deadline, threads
+from odtc.base import deadline, system, threads
 
 VARIABLE = "ODTC_COMPILED"  # of the environment: "never" or "always" settles what is compiled
 LOADING = 0.4  # CPU seconds without compiled loops, after which they are loaded if they are on disk
@@ -82,8 +82,13 @@ class Repaid:
         if is_on_disk(self._load()):
             return True
         self._early = time.monotonic() + AGAIN
-        left = deadline.seconds_left()
-        return not self._apart(spent) and spent > self._seconds and (left is None or left > 2 * self._seconds)
+        return not self._apart(spent) and spent > self._seconds and repays(2 * self._seconds)
+
+
+def repays(seconds: float) -> bool:
+    """Whether a limit leaves so many CPU seconds, as this machine is busy now: nothing ends numba once it compiles."""
+    left = deadline.seconds_left()
+    return left is None or left > seconds * system.crowd()
 
 
 def is_on_disk(function: Any, **dtypes: str) -> bool:

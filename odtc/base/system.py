@@ -221,6 +221,15 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def crowd() -> float:
+    """How many programs that would run share each processor, 1 at least: so long a CPU second takes, about. 1 on
+    Windows, which counts none."""
+    try:
+        return max(1.0, os.getloadavg()[0] / cores())
+    except (AttributeError, OSError):
+        return 1.0
+
+
 def lend(path: Path, name: Path) -> None:
     """Makes a file readable under another name: a link, or a copy if the system grants no links (Windows)."""
     try:

@@ -32,8 +32,9 @@ def test_loops_are_compiled_anew_if_one_that_they_call_has_changed_in_another_fi
     assert compiled.stats.cache_hits  # what has not changed is taken from disk
 
 
-def of_loops(monkeypatch, on_disk=False, seconds=8.0, apart=lambda spent: False, wished=""):
-    """Loops that compiling would take so many seconds for."""
+def of_loops(monkeypatch, on_disk=False, seconds=8.0, apart=lambda spent: False, wished="", crowd=1.0):
+    """Loops that compiling would take so many seconds for, on a machine of so many programs a processor."""
+    monkeypatch.setattr(compiled_loops.system, "crowd", lambda: crowd)
     monkeypatch.setattr(compiled_loops, "is_on_disk", lambda function: on_disk)
     monkeypatch.setattr(compiled_loops, "may_compile", lambda: True)
     monkeypatch.setenv(compiled_loops.VARIABLE, wished)
@@ -60,6 +61,7 @@ def test_no_loops_are_compiled_that_a_limit_leaves_no_time_for_or_a_process_apar
         assert of_loops(monkeypatch).loops(9.0) is None
     with deadline.within(100.0):
         assert of_loops(monkeypatch).loops(9.0) == "compiled"
+        assert of_loops(monkeypatch, crowd=10.0).loops(9.0) is None  # 8 CPU seconds are 80 there
 
 
 def test_a_call_is_made_plain_until_that_has_taken_as_long_as_compiling(monkeypatch):

@@ -25,7 +25,7 @@ from odtc.algorithms.thresholds import (
     depth_two,
     depth_two_numpy,
 )
-from odtc.base import compiled_loops, deadline, threads
+from odtc.base import compiled_loops, threads
 from odtc.base.compiled_loops import AGAIN, VARIABLE, for_numba, is_on_disk, keep_on_disk, wish  # noqa: F401
 
 NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called from Python
@@ -118,8 +118,7 @@ def available() -> bool:
 
 
 def _time_to_compile(name: str) -> bool:
-    left = deadline.seconds_left()
-    return left is None or left > REPAID * COMPILED_IN[name]
+    return compiled_loops.repays(REPAID * COMPILED_IN[name])
 
 
 def on_disk(name: str = "depth_two", wide: bool = False) -> bool:

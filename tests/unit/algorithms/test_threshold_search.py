@@ -632,6 +632,7 @@ def test_a_kernel_is_compiled_if_the_time_that_is_left_repays_it(left, wanted, m
     monkeypatch.setattr(compiled, "available", lambda: True)
     monkeypatch.setattr(compiled, "on_disk", lambda name="": False)
     monkeypatch.setattr(compiled, "_tall", set())
+    monkeypatch.setattr(system, "crowd", lambda: 1.0)
     kernels = compiled.Kernels(binary=True)
     kernels.now = types.SimpleNamespace(compiled=True)
     with deadline.within(left):
