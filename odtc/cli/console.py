@@ -277,6 +277,11 @@ class ConsoleReporter:
         say(sentence)
 
     @contextmanager
+    def reading(self):
+        with live("reading"):
+            yield
+
+    @contextmanager
     def solving(self, solver):
         from odtc.workflow.solving import Hearing
 

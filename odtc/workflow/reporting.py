@@ -15,6 +15,11 @@ class Reporter:
         """Takes a sentence about the run."""
 
     @contextmanager
+    def reading(self):
+        """Within it the data is read and encoded."""
+        yield
+
+    @contextmanager
     def solving(self, solver: ChosenSolver):
         """Within it the model is compiled and solved; yields who hears of that."""
         yield Hearing()

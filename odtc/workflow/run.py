@@ -160,7 +160,8 @@ def _run_once(
     spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, reporter: Reporter, met: Sequence[Tree] = ()
 ) -> Fit:
     began, limit = time.monotonic(), spec.solving.time_limit
-    problem = pose_run(spec, data)
+    with reporter.reading():
+        problem = pose_run(spec, data)
     with deadline.within(deadline.limit_left(began, limit)):
         notes = posed_notes(problem, spec, read_here=not isinstance(data, (Dataset, Encoded)))
     for note in notes:

@@ -1,11 +1,16 @@
 """What a running solver's log tells the live line; lines of real runs on monks-1 at depth 2."""
 
+import contextlib
+import io
+import sys
+
 import pytest
 
 from odtc.model.solution import Options
 from odtc.solvers import log_parser
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import find_solver, version
+from tests.command_line import MONKS, odtc
 from tests.solvers.test_solver import COVER
 
 LINES = [
@@ -100,3 +105,20 @@ def test_a_rounded_bound_is_no_bound(tmp_path):
     heard = []
     found = solve(COVER, "cbc", progress=heard.append, program=str(program))
     assert [(said.incumbent, said.bound) for said in heard] == [(3, 1.6)] and found.bound is None
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("words", [("fit",), ("certify",), ("frontier", "--vary", "recall[1] >= 0.5:0.7:0.1")])
+def test_a_terminal_shows_that_the_data_is_read_and_that_a_search_goes_on(words, monkeypatch, tmp_path):
+    """50,000 rows of 100 columns were read for seconds, and `certify` and `frontier` searched to their limit, without a
+    sign of life."""
+    shown, command = Terminal(), words[0]
+    monkeypatch.setattr(contextlib, "redirect_stderr", lambda stream: contextlib.nullcontext())
+    monkeypatch.setattr(sys, "stderr", shown)
+    assert odtc(command, MONKS / "monks-1.csv", "--depth", 1, *words[1:], folder=tmp_path).code == 0
+    text = shown.getvalue()
+    assert 0 <= text.find("reading  0.") < text.find("odtc  0.")

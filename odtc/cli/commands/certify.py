@@ -49,7 +49,8 @@ def certify(
 
     began = time.monotonic()
     spec = replace(spec.with_model(model=FORMULATIONS.able(Certifies)[0], params={"lambda": lambda_}), fitting=False)
-    problem = pose_run(spec.with_solving(time_limit=time_limit), data)
+    with console.live("reading"):
+        problem = pose_run(spec.with_solving(time_limit=time_limit), data)
     for note in read_notes(problem.encoded.dataset):
         console.say(note)
     path = o or Path(f"{problem.encoded.name}_d{spec.model.depth}{SUFFIX}")
@@ -57,7 +58,8 @@ def certify(
     tree = certifying.tree_beside(path)
     for file in (path, tree):
         require_writable(file, data)
-    found = certifying.certify(problem, limit_left(began, time_limit), data)
+    with console.live("odtc"):
+        found = certifying.certify(problem, limit_left(began, time_limit), data)
     proof, done = found.proof, found.fit
     unchecked = "" if found.checked else "; not checked here, as an interruption or the limit came first"
     if done is None:

@@ -48,11 +48,13 @@ def frontier(
     if o is not None:
         o = _expect_writable(o)
     spec = replace(spec.with_model(model="dpflow"), fitting=True)
-    problem = pose_run(spec, data, later=texts[:1])
+    with console.live("reading"):
+        problem = pose_run(spec, data, later=texts[:1])
     for note in read_notes(problem.encoded.dataset):
         console.say(note)
     left = limit_left(began, spec.solving.time_limit)
-    curve = Frontier(problem, vary, points_of(problem, texts, left, console.say))
+    with console.live("odtc"):
+        curve = Frontier(problem, vary, points_of(problem, texts, left, console.say))
     files, refused = [], None
     try:
         if o is not None and o.name.endswith(SUFFIX):

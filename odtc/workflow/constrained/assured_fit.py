@@ -82,7 +82,8 @@ def fit_assured(
     if not isinstance(data, Dataset):
         if test is None and not spec.reading.hold_out:
             spec = replace(spec, reading=replace(spec.reading, hold_out=HELD_OUT))
-        dataset = read_in_time(spec, data)
+        with reporter.reading():
+            dataset = read_in_time(spec, data)
     else:
         dataset = data
     expect_classes(dataset.task, "--confidence")
