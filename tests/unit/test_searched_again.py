@@ -1,0 +1,135 @@
+"""What a search again derives of a run's figures, against trying every tree, and what it leaves as the run's word."""
+
+import math
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import polars as pl
+import pytest
+
+from odtc.data.reading import from_frame
+from odtc.testing.exhaustive import cheapest
+from odtc.workflow import pipeline
+from odtc.workflow.provenance.searched_again import (
+    SearchedAgain,
+    least_prices,
+    search_again,
+    search_solved,
+    tree_size,
+    word_of_run,
+    word_of_run_text,
+)
+
+FIGURES = ["termination", "bound", "gap", "certified", "fewest_leaves", "fewest_columns"]
+
+
+@cache
+def dataset():
+    rng = np.random.default_rng(4)
+    X = rng.integers(0, 4, (50, 3))
+    y = ((X[:, 0] > 1) ^ (X[:, 1] > 2) ^ (rng.random(50) < 0.2)).astype(int)
+    return from_frame(pl.DataFrame({**dict(zip("abc", X.T.tolist())), "y": y.tolist()}), "d")
+
+
+@cache
+def done():
+    return pipeline.fit(dataset(), "dpflow", 2)
+
+
+def best_of(problem, price=0.0, share=1.0):
+    encoded = problem.encoded
+    return cheapest(np.asarray(encoded.X), encoded.y, encoded.weight, problem.topology.depth, price, share)
+
+
+def test_the_figures_of_a_search_are_derived_again():
+    again = search_again(done().problem, done().decoded.heap, 60)
+    assert again.bound == done().proof.bound == best_of(done().problem) > 0
+    assert again.certified and again.size == tree_size(done().problem, done().decoded.heap)
+    assert sorted(again.derived(done())) == sorted(FIGURES)
+    (name, heap), facts = again.trees[0], done().facts
+    assert done().problem.module.objective(done().problem, heap) == again.bound and "search again" in name
+    left = word_of_run(facts, again.derived(done()))
+    assert "solver" in left and "seconds" in left and not {*left} & {*FIGURES} and not word_of_run_text(left, 1)
+
+
+def test_without_a_search_only_equivalent_points_say_something():
+    again = search_again(done().problem, done().decoded.heap, 0)
+    assert again == SearchedAgain(done().problem, again.bound) and again.bound < done().proof.bound
+    assert again.derived(done()) == []
+    left = word_of_run(done().facts, [])
+    assert {*FIGURES} < {*left} and left == [key for key in done().facts if key in left]
+    words = word_of_run_text(left, 2.5)
+    assert words.startswith("termination, bound, gap, fewest leaves, fewest columns, certified: the word of the run")
+    assert "costs less than 2.5 " in words
+
+
+def test_a_word_that_claims_nothing_is_none():
+    facts = {"bound": None, "certified": False, "nodes": 0, "gap": 0.0, "start": "", "objective": 3.0, "seconds": 1.0}
+    assert word_of_run(facts, []) == ["nodes", "gap", "seconds"]
+    assert word_of_run(facts, ["gap"]) == ["nodes", "seconds"]
+    assert word_of_run_text(["nodes", "seconds"], 1.0) == ""
+
+
+def test_what_is_derived_of_figures_that_a_record_changed():
+    paid = done().proof.objective
+    again = SearchedAgain(done().problem, paid, (), True, tree_size(done().problem, done().decoded.heap))
+    every = ["certified", "bound", "gap", "termination", "fewest_leaves", "fewest_columns"]
+
+    def derived(again, **proof):
+        return again.derived(replace(done(), proof=replace(done().proof, **proof)))
+
+    assert derived(again) == every
+    assert derived(again, bound=paid - 1) == every  # whatever is below what was found
+    for bound in (paid + 1, math.inf, math.nan, None):
+        assert derived(again, bound=bound) == [key for key in every if key not in ("bound", "gap")]
+    assert "termination" not in derived(again, termination="time_limit")
+    assert "termination" not in derived(again, objective=paid + 1)
+    short = replace(again, bound=paid - 1)
+    assert derived(short) == ["certified", "fewest_leaves", "fewest_columns"]
+    assert derived(short, bound=paid - 1) == ["certified", "bound", "gap", "fewest_leaves", "fewest_columns"]
+    assert derived(replace(again, certified=False)) == every[1:]
+    leaves, columns = again.size
+    assert derived(replace(again, size=(leaves,))) == every[:-1]
+    assert derived(replace(again, size=(leaves, columns + 1))) == every[:-1]
+    assert derived(replace(again, size=(leaves - 1, columns))) == every[:-2]
+    assert derived(replace(again, size=())) == every[:-2]
+
+
+@pytest.mark.parametrize(
+    ("formulation", "params", "price", "share"),
+    [
+        ("flowoct", {}, 0.0, 1.0),
+        ("flowoct", {"lambda": 0.25}, 0.25, 0.75),
+        ("binoct", {}, 0.0, 1.0),
+        ("oct", {"alpha": 0.1}, "alpha", 1.0),
+        ("dpflow", {"tail": "0"}, 0.0, 1.0),
+        ("cart", {}, 0.0, 1.0),
+    ],
+)
+def test_the_search_of_all_trees_bounds_other_formulations_at_their_prices(formulation, params, price, share):
+    make = pipeline.fit if formulation == "cart" else pipeline.build
+    problem = make(dataset(), formulation, 2, params=params, encoding="onehot").problem
+    if price == "alpha":
+        price = 0.1 * float(problem.encoded.loss.sum(axis=0).min())
+    best = best_of(problem, price, share)
+    again = search_again(problem, None, 60)
+    assert again.bound == pytest.approx(best, rel=1e-9) and least_prices(problem) == pytest.approx((share, price))
+    assert not again.certified and again.size == () and len(again.trees) == 1
+    assert problem.module.objective(problem, again.trees[0][1]) >= best - 1e-9
+
+
+def test_hyperplanes_are_bounded_by_no_search_over_tests():
+    problem = pipeline.build(dataset(), "oct_h", 1).problem
+    assert search_again(problem, None, 60) == SearchedAgain(problem, 0.0)
+
+
+def test_a_solved_model_is_searched_if_a_bound_is_claimed_of_it():
+    from odtc.model.solution import Solution, Termination
+
+    model = pipeline.build(dataset(), "flowoct", 1, encoding="onehot")
+    said = Solution(None, Termination.OPTIMAL, 20.0, 20.0, 1.0, "X")
+    assert search_solved(model, said, 60).trees and search_solved(model, said, 60).bound == best_of(model.problem)
+    assert not search_solved(model, replace(said, bound=None), 60).trees
+    assert not search_solved(model, replace(said, scope="some trees"), 60).trees
+    assert not search_solved(replace(model, edited=model), said, 60).trees
