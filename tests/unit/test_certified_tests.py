@@ -8,10 +8,10 @@ import pytest
 
 from odtc import read
 from odtc.data.reading import from_frame
-from odtc.data.splits import Threshold
+from odtc.data.splits import Missing, Subset, Threshold
 from odtc.verification.certificate import left_of
 from odtc.workflow import pipeline
-from odtc.workflow.provenance.certified_tests import uncovered_tests
+from odtc.workflow.provenance.certified_tests import _is_covered, uncovered_tests
 
 EVERY = dict.fromkeys("abc", (1, 1))  # features of which some splits are left out
 
@@ -74,4 +74,13 @@ def test_under_constraints_a_test_of_another_column_is_another_test(tmp_path):
         problem = problem_of(rows, constraints)
         facts = {"columns": [{"feature": "b", "kind": "threshold"}]}
         assert len(problem.encoded.tests) == 3 + lacking
-        assert uncovered_tests(problem, rows, facts, {"a": (3, 3)}) == lacking
+        for left_out in ({"a": (3, 3)}, {"a": (3, 3), "b": (3, 3)}):
+            assert uncovered_tests(problem, rows, facts, left_out) == lacking
+
+
+def test_what_the_check_counts_is_single_levels_thresholds_and_missing_cells():
+    rows = table()
+    for test in (Threshold(0, 1.5), Missing(0), Subset(0, (1.0,))):
+        assert _is_covered(test, rows, {}) and _is_covered(test, rows, {"b": (1, 1)})
+        assert not _is_covered(test, rows, {"a": (1, 1)})
+    assert not _is_covered(Subset(2, (0.0, 1.0)), rows, {})

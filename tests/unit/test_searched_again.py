@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -10,6 +11,7 @@ import pytest
 
 from odtc.data.reading import from_frame
 from odtc.testing.exhaustive import cheapest
+from odtc.verification.verify import one_leaf
 from odtc.workflow import pipeline
 from odtc.workflow.provenance.searched_again import (
     SearchedAgain,
@@ -119,8 +121,38 @@ def test_the_search_of_all_trees_bounds_other_formulations_at_their_prices(formu
     assert problem.module.objective(problem, again.trees[0][1]) >= best - 1e-9
 
 
-def test_hyperplanes_are_bounded_by_no_search_over_tests():
-    problem = pipeline.build(dataset(), "oct_h", 1).problem
+def test_of_another_tree_than_the_best_nothing_but_the_bound_is_derived():
+    """The fewest leaves of the best trees say nothing of one that costs more."""
+    problem = done().problem
+    leaf = one_leaf(problem)
+    again = search_again(problem, leaf, 60)
+    assert problem.module.objective(problem, leaf) > again.bound == done().proof.bound
+    assert not again.certified and again.size == ()
+
+
+def test_less_than_a_second_is_searched_too():
+    assert search_again(done().problem, None, 0.9).trees and not search_again(done().problem, None, 0.0).trees
+
+
+def test_prices_that_do_not_tell_what_a_leaf_costs_bound_nothing():
+    plain = done().problem
+    module = SimpleNamespace(objective=lambda *_: 7.5, prices=lambda _: (1.0, 0.5), can=lambda _: True)
+    lost = one_leaf(plain).loss(plain.encoded)
+    for paid, told in ((lost, (1.0, 0.5)), (lost * (1 + 1e-3), (0.0, 0.0)), (lost / 2, (0.0, 0.0))):
+        module.objective = lambda *_, paid=paid: paid
+        assert least_prices(SimpleNamespace(encoded=plain.encoded, topology=plain.topology, module=module)) == told
+
+
+def test_constraints_that_the_search_keeps_are_kept():
+    free = pipeline.build(dataset(), "flowoct", 2, encoding="onehot").problem
+    kept = pipeline.build(dataset(), "flowoct", 2, encoding="onehot", constraints=("leaves <= 2",)).problem
+    stump = pipeline.build(dataset(), "flowoct", 1, encoding="onehot").problem
+    assert search_again(kept, None, 60).bound == best_of(stump) > search_again(free, None, 60).bound == best_of(free)
+
+
+@pytest.mark.parametrize("formulation", ["oct_h", "fair"])
+def test_hyperplanes_and_sets_of_levels_are_bounded_by_no_search_over_tests(formulation):
+    problem = pipeline.build(dataset(), formulation, 1).problem
     assert search_again(problem, None, 60) == SearchedAgain(problem, 0.0)
 
 
