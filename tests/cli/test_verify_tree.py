@@ -451,3 +451,30 @@ def test_a_certificate_of_other_rows_is_none_of_a_model_whose_data_nobody_names(
         passed, told = _check_of_certificate(tmp_path)
         there.rename(tmp_path / "d.csv")
         assert passed == code, told
+
+
+def test_a_certificate_counts_weights_and_costs_as_the_run_does(tmp_path):
+    rows = [(i % 5, i // 5, "np"[(i % 5 > 2) ^ (i % 7 == 0)], 0.25 + i % 3) for i in range(30)]
+    (tmp_path / "d.csv").write_text("a,b,y,w\n" + "".join(f"{a},{b},{y},{w}\n" for a, b, y, w in rows))
+    for costs, passes in (("n=1,p=1", True), ("n=1.5,p=1", False)):
+        words = ("d.csv", "--depth", 1, "--target", "y", "--weights", "w", "--class-weight", costs)
+        assert odtc("fit", *words, "--certificate", "-o", "c", folder=tmp_path).code == 0
+        if passes:
+            assert odtc("fit", *words, "-o", "m", folder=tmp_path).code == 0
+        (tmp_path / "m.certificate.json").write_bytes((tmp_path / "c.certificate.json").read_bytes())
+        passed, told = _check_of_certificate(tmp_path)
+        assert passed == passes and (passes or "counts other costs of errors" in told), told
+
+
+def test_a_solver_that_ends_as_optimal_before_its_bound_is_there_is_told(tmp_path):
+    """Not if no tree costs what lies between, nor of a bound of an edited model, whose costs nobody knows."""
+    data = MONKS / "monks-1.csv"
+    words = ("--model", "flowoct", "--depth", 1, "--encoding", "onehot", "--solver", "highs", "--format", "mps")
+    assert odtc("fit", data, *words, "-o", "m", folder=tmp_path).code == 0
+    record = json.loads((tmp_path / "m.run.json").read_text())
+    paid = record["objective"]
+    for bound, told in ((paid, False), (paid - 0.5, False), (paid - 1.5, True)):
+        record |= {"bound": bound, "gap": (paid - bound) / paid, "history": []}
+        (tmp_path / "m.run.json").write_text(json.dumps(record))
+        said = odtc("verify", "m.sol", "--time-limit", 0, folder=tmp_path)
+        assert said.code == 0 and ("it calls optimal what costs" in said.out) == told, said.out

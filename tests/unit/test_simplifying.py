@@ -115,6 +115,8 @@ def test_decode_offers_the_smaller_tree(data, tmp_path):
     said = command("decode", "m.sol", "--simplify", "--json", folder=tmp_path)
     assert said.facts["n_branch_nodes"] == 1 and "--simplify" not in said.err
     assert odtc.read_tree(tmp_path / "m.tree.json").n_branch_nodes == 1
+    verified = command("verify", "m.tree.json", folder=tmp_path)  # it is one of the solution, as that of its point is
+    assert verified.code == 0, verified.err
 
 
 @pytest.mark.parametrize("share", [0.1, 0.25])
