@@ -414,7 +414,9 @@ class ConstrainedSearch:
         """Trees of less depth, as starts."""
         problem = self.problem
         less = replace(problem, depth=problem.depth - 1, allowed=problem.allowed[:-1], accepts=None)
-        found = ConstrainedSearch(less, self._tick, counts=self.counts).run(exactly=False)
+        search = ConstrainedSearch(less, self._tick, counts=self.counts)
+        found = search.run(exactly=False)
+        self.begin_at(search)
         self.tick()
         if found.cost is not None:
             self.offer(
