@@ -222,6 +222,16 @@ def test_a_certificate_in_python_is_that_of_the_command(tmp_path):
     assert command("verify", "--certificate", none.write(tmp_path / "none")).code == 0
 
 
+def test_a_name_without_an_ending_is_a_stem(tmp_path):
+    """As of other commands, and of `Certificate.write`; a file without an ending was written, which nothing else of
+    odtc knew. Of a name with an ending it is the file as before."""
+    for name, file in (("stem", "stem.certificate.json"), ("own.txt", "own.txt")):
+        said = command("certify", MONKS, "--depth", 1, "-o", name, "--json", folder=tmp_path)
+        assert said.code == 0 and said.facts["certificate"] == file and (tmp_path / file).is_file()
+        assert command("verify", "--certificate", name, folder=tmp_path).code == 0
+    assert not (tmp_path / "stem").exists() and (tmp_path / "stem.tree.json").is_file()
+
+
 def test_balanced_classes_are_certified():
     """Their prices are no decimal fractions, but fractions of whole numbers."""
     problem = pipeline.pose(EXAMPLES / "monks-3.csv", "dpflow", 2, encoding="onehot", class_weight="balanced")

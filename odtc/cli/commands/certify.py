@@ -34,7 +34,13 @@ def certify(
         ),
     ] = None,
     o: Annotated[
-        Path | None, typer.Option("-o", metavar="FILE", help="By default DATA_dDEPTH.certificate.json in this folder.")
+        Path | None,
+        typer.Option(
+            "-o",
+            metavar="STEM|FILE",
+            help="By default DATA_dDEPTH.certificate.json in this folder; STEM.certificate.json for a name without an "
+            "ending.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -54,6 +60,7 @@ def certify(
     for note in read_notes(problem.encoded.dataset):
         console.say(note)
     path = o or Path(f"{problem.encoded.name}_d{spec.model.depth}{SUFFIX}")
+    path = path if path.suffix or not path.name else path.with_name(path.name + SUFFIX)
     require_beside(path)
     tree = certifying.tree_beside(path)
     for file in (path, tree):
@@ -106,6 +113,8 @@ def verify_certificate(path: Path, data: Path | None) -> tuple[dict, list[str]]:
     from odtc.workflow.provenance import certifying
 
     checks = certifying.checks()
+    if not path.exists() and (beside := path.with_name(path.name + certificate.SUFFIX)).exists():
+        path = beside  # of a stem
     facts = certificate.read_certificate(path, tuple(checks))
     source = facts["data"]
     file, rows = certifying.certified_rows(path, facts, data)
