@@ -7,6 +7,7 @@ import numpy as np
 
 from odtc.algorithms.hyperplanes.held_out import FOLDS as PARTS
 from odtc.algorithms.hyperplanes.held_out import REPEATS, Choice
+from odtc.algorithms.hyperplanes.loss_unit import unit_of
 from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS
 from odtc.base import deadline
 from odtc.base.text import some
@@ -119,7 +120,7 @@ def words(problem: Problem, choice: Choice, heap: HeapTree) -> str:
     weighed = {place for split in asked if isinstance(split, Oblique) for place in split.measured if gaps[place]}
     if weighed:
         said += f"; a row with no {some([encoded.features[place].name for place in sorted(weighed)])} goes right there"
-    if heap.loss(encoded) > choice.tree.loss + NEAR and not problem.constraints:
+    if heap.loss(encoded) > choice.tree.loss + NEAR * unit_of(encoded.loss) and not problem.constraints:
         said += (
             f"; WARNING: that tree loses {choice.tree.loss:.6g} and this one {heap.loss(encoded):.6g}, as numbers of "
             f"this size leave no double between its sides: give the columns another unit"

@@ -5,6 +5,7 @@ Each hyperplane found is then the one of least 1-norm that parts the rows of its
 coefficients are rounded as long as no row of the node moves (odtc.data.linear_terms).
 """
 
+from odtc.algorithms.hyperplanes.loss_unit import unit_of
 from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS, search_hyperplanes
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
@@ -51,7 +52,7 @@ def tree(
     if weighed.n and restarts > 0:
         found = search_hyperplanes(
             weighed.Z,
-            encoded.loss,
+            encoded.loss / unit_of(encoded.loss),
             topology.depth,
             restarts=restarts,
             seconds=deadline.time_share(seconds, part),

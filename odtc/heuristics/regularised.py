@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.algorithms.hyperplanes.held_out import Choice, choose_tree
+from odtc.algorithms.hyperplanes.loss_unit import unit_of
 from odtc.algorithms.hyperplanes.penalised import Grower
 from odtc.base import deadline
 from odtc.data.dataset import NUMERIC, Feature
@@ -69,14 +70,16 @@ def choose(
     weighed = LinearTerms.encoded(encoded, gaps=True).by_quantiles()
     alone, gaps = _Alone.of(encoded), np.flatnonzero(weighed.missing.any(axis=0))
     clock = time.thread_time if deadline.seconds_left() is None else time.monotonic
+    unit, of_weight = unit_of(encoded.loss), unit_of(encoded.weight)
     choice = choose_tree(
         np.hstack([weighed.Z, alone.places, weighed.missing[:, gaps]]),
-        encoded.loss,
-        encoded.weight,
+        encoded.loss / unit,
+        encoded.weight / of_weight,
         Grower(topology.depth, seed, sparse, len(alone.tests), tuple(gaps), clock),
         se=se,
         seconds=deadline.time_share(seconds, part),
     )
+    choice = choice.in_units(unit, of_weight)
     chosen, values = choice.tree, raw_values(encoded)
     inside = [t for t in chosen.nodes() if not chosen.ends[t]]
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import odtc
+from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.data.tasks import policy
 from tests.command_line import odtc as run_cli
 
 
@@ -326,3 +328,64 @@ def test_a_frontier_holds_the_best_tree_of_each_number_of_leaves(tmp_path, task)
         one = run_cli("fit", data, "--task", task, *words, "--depth", 2, *constraint, "--json", "-o", tmp_path / "t")
         assert found[leaves]["objective"] == pytest.approx(one.facts["objective"])
         assert found[leaves]["ended"] == "optimal" and found[leaves]["reached"] <= leaves
+
+
+def shape(node):
+    """The tests of a tree, and where they stand."""
+    return (node.split, shape(node.left), shape(node.right)) if hasattr(node, "split") else None
+
+
+def table_of_costs(unit: float, of_weight: float) -> Dataset:
+    """Rows that vote for two actions, whose costs and weights are so many times as large."""
+    rng = np.random.default_rng(7)
+    X = np.column_stack([rng.integers(0, 6, 30), rng.integers(0, 9, 30)]).astype(float)
+    costs = rng.random((30, 2)) + np.column_stack([X.sum(axis=1) > 7, X.sum(axis=1) <= 7])
+    features = (Feature("a", NUMERIC), Feature("b", NUMERIC))
+    rows = Dataset("t", X, np.zeros(30, np.int32), features, (), np.full(30, of_weight), task="policy")
+    return policy.voting(rows, ("u", "v"), costs * unit, "t")
+
+
+@pytest.mark.parametrize(
+    ("model", "params", "power"),
+    [
+        ("dpflow", {}, -30),
+        ("dpflow", {}, 30),
+        ("cart", {}, -30),
+        ("oblique_search", {"choice": "training", "restarts": 3, "seconds": 600}, -30),
+        ("oblique_search", {"choice": "training", "restarts": 3, "seconds": 600}, 30),
+        ("oblique_search", {"sparse": False, "seconds": 600}, -30),
+    ],
+)
+def test_costs_and_weights_in_another_unit_have_the_same_tree(model, params, power):
+    """A power of two changes no digit of a sum: 2^30 is about 1e9."""
+    plain = odtc.fit(table_of_costs(1.0, 1.0), model, depth=2, **params)
+    for units in ((2.0**power, 1.0), (1.0, 2.0**power)):
+        other = odtc.fit(table_of_costs(*units), model, depth=2, **params)
+        assert shape(other.tree.root) == shape(plain.tree.root) is not None
+
+
+@pytest.mark.parametrize("power", [-30, 30])
+def test_numbers_risks_and_weights_in_another_unit_have_the_same_tree(power):
+    rng, unit = np.random.default_rng(8), 2.0**power
+    X = rng.integers(0, 7, (50, 2)).astype(float)
+    y, w = X[:, 0] + rng.normal(size=50).round(2), rng.integers(1, 4, 50).astype(float)
+    died = np.array(list(zip(rng.random(50) < 0.6, y - y.min() + 1)), dtype=[("died", bool), ("time", float)])
+    scaled = np.array(list(zip(died["died"], died["time"] * unit)), dtype=died.dtype)
+    label = (y > np.median(y)).astype(int)
+    for plain, other in (
+        (odtc.OptimalTreeRegressor(2).fit(X, y, w), odtc.OptimalTreeRegressor(2).fit(X, y * unit, w)),
+        (odtc.OptimalTreeRegressor(2).fit(X, y, w), odtc.OptimalTreeRegressor(2).fit(X, y, w * unit)),
+        *(
+            (one().fit(X, y, w), one().fit(X, *given))
+            for one in (lambda: odtc.OptimalTreeRegressor(2, criterion="absolute_error"),)
+            for given in ((y * unit, w), (y, w * unit))
+        ),
+        (odtc.OptimalSurvivalTree(2).fit(X, died), odtc.OptimalSurvivalTree(2).fit(X, scaled)),
+        *(
+            (one().fit(X, answer, w), one().fit(X, answer, w * unit))
+            for one, answer in ((lambda: odtc.OptimalSurvivalTree(2), died), (odtc.OptimalTreeClassifier, label))
+            if power > 0  # smaller ones are refused in a sentence
+        ),
+    ):
+        assert plain.is_optimal_ and other.is_optimal_
+        assert shape(other.tree_.root) == shape(plain.tree_.root) is not None

@@ -7,7 +7,7 @@ majority and one hyperplane are always candidates; a tree that does not surely b
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,6 +45,11 @@ class Choice:
     better: bool = False
     over: bool = False
     alone: bool = False
+
+    def in_units(self, loss: float, weight: float) -> "Choice":
+        """The same of losses and weights that are so many times as large."""
+        each = {name: getattr(self, name) * loss / weight for name in ("held_out", "error", "majority", "linear")}
+        return replace(self, tree=replace(self.tree, loss=self.tree.loss * loss), **each)
 
 
 def choose_tree(

@@ -10,6 +10,7 @@ from itertools import zip_longest
 
 import numpy as np
 
+from odtc.algorithms.hyperplanes.loss_unit import unit_of
 from odtc.algorithms.hyperplanes.tree_alternating import search_hyperplanes
 from odtc.base import deadline
 from odtc.data.dataset import NUMERIC
@@ -67,10 +68,11 @@ def _planes(weighed: LinearTerms, counts: np.ndarray, pool: int, seconds: float,
     """At most `pool` splits that part the rows in different ways, none of a single feature if
     `all_numbers` of it are tests already."""
     loss = counts.sum(axis=1, keepdims=True) - counts
+    unit = unit_of(loss)
     of_depth = []
     for depth in (2, 3):
         seen, size = (
-            search_hyperplanes(weighed.Z, loss, depth, restarts=RESTARTS, seconds=seconds / 2, seed=seed).seen,
+            search_hyperplanes(weighed.Z, loss / unit, depth, restarts=RESTARTS, seconds=seconds / 2, seed=seed).seen,
             2**depth - 1,
         )
         of_depth.append(sorted((seen[at : at + size] for at in range(0, len(seen), size)), key=lambda tree: tree[0][0]))
