@@ -10,7 +10,7 @@ import numpy as np
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
-from odtc.errors import TreeError
+from odtc.errors import TimeLimitReached, TreeError
 from odtc.model.solution import Progress, Solution, Termination, is_proved
 from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints import constraint
@@ -66,7 +66,12 @@ def searched(
         if progress is not None:
             progress(Progress(seconds, objective, bound, None, phase=phase))
 
-    known = best_met(problem, start.met, start_of(problem, start.name, say))
+    with deadline.within(deadline.limit_left(began, time_limit)):
+        try:
+            begun = start_of(problem, start.name, say)
+        except TimeLimitReached:  # a heuristic that takes long gives way to the one that takes a moment
+            begun = start_of(problem, "cart")
+    known = best_met(problem, start.met, begun)
     certified, rounded = Certified(None), ""
     with deadline.within(deadline.limit_left(began, time_limit)):
         found = problem.module.search(problem, known, tell)

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from odtc.workflow.provenance.without_model import data_of_tree, reading_of_tree
 from tests.command_line import MONKS, odtc, refused
 
 SOLVED = ("--model", "flowoct", "--encoding", "onehot", "--solver", "highs")
@@ -478,3 +479,16 @@ def test_a_solver_that_ends_as_optimal_before_its_bound_is_there_is_told(tmp_pat
         (tmp_path / "m.run.json").write_text(json.dumps(record))
         said = odtc("verify", "m.sol", "--time-limit", 0, folder=tmp_path)
         assert said.code == 0 and ("it calls optimal what costs" in said.out) == told, said.out
+
+
+def test_the_data_and_the_reading_of_a_tree_are_those_of_its_record_as_long_as_both_are_as_they_were(tmp_path):
+    _noisy(tmp_path / "d.csv", 3, 40)
+    assert odtc("fit", "d.csv", "--depth", 1, "--ignore", "b", "-o", "m", folder=tmp_path).code == 0
+    tree, text = tmp_path / "m.tree.json", (tmp_path / "m.tree.json").read_text()
+    assert data_of_tree(tree).resolve() == tmp_path / "d.csv" and reading_of_tree(tree)["ignore"] == ("b",)
+    tree.write_text(text + " ")  # the record is of another tree
+    assert data_of_tree(tree) is None and reading_of_tree(tree) == {}
+    assert "the record of another tree" in refused(odtc("verify", "m.tree.json", folder=tmp_path))
+    tree.write_text(text)
+    (tmp_path / "d.csv").write_text((tmp_path / "d.csv").read_text() + "0,0,1\n")
+    assert data_of_tree(tree) is None and reading_of_tree(tree)["ignore"] == ("b",)
