@@ -14,11 +14,16 @@ from pathlib import Path
 
 import pytest
 
+from odtc.algorithms.thresholds import apart, workers
 from odtc.base.atomic_write import write_text
 from odtc.errors import OdtcError, OutputError
 from odtc.evaluation import benchmark
 from odtc.evaluation.studies import engine
 from odtc.evaluation.studies.engine import Store, WorkersLost, finish, key_of, local, run_tasks
+from odtc.formulations.dpflow.threshold_search import ThresholdSearch
+from odtc.formulations.dpflow.write_certificate import certify_search
+from odtc.verification.certificate import check
+from tests.threshold_problems import draw
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -200,16 +205,22 @@ def start(words: list[str]) -> subprocess.Popen:
     )
 
 
-@pytest.mark.slow
-def test_a_scheduler_that_is_killed_and_started_again(tmp_path):
-    pytest.importorskip("distributed")
-    from odtc.evaluation.studies.cluster import dask
-
+def words_of_a_cluster() -> tuple[int, list[str], list[str]]:
+    """A free port, and the words that start a scheduler there and a worker of it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     scheduler = ["dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--dashboard-address", ":0"]
     worker = ["dask_worker", f"tcp://127.0.0.1:{port}", "--nthreads", "1", "--no-dashboard", "--death-timeout", "60"]
+    return port, scheduler, worker
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_killed_and_started_again(tmp_path):
+    pytest.importorskip("distributed")
+    from odtc.evaluation.studies.cluster import dask
+
+    port, scheduler, worker = words_of_a_cluster()
     store = Store(tmp_path / "tasks")
     store.make()
     running = [start(scheduler), start(worker), start(worker)]
@@ -238,6 +249,43 @@ def test_a_scheduler_that_is_killed_and_started_again(tmp_path):
     assert [result["square"] for result in results] == [n * n for n in range(16)]
     assert set(runs(tmp_path)) == set(range(16))
     assert sum(runs(tmp_path).values()) <= 16 + 2  # at most the two that were running are run again
+
+
+@pytest.mark.slow
+def test_a_proof_goes_on_if_the_scheduler_is_killed_and_started_again(monkeypatch):
+    """It ended in an error, and what it had proved was lost. Two processes start twice: some ten seconds."""
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(workers.ClusterTeam, "cells", 0)
+    monkeypatch.setattr(apart, "FEW", 0)
+    monkeypatch.setattr(apart, "ALONE", 0)
+    port, scheduler, worker = words_of_a_cluster()
+    running, said, rounds = [start(scheduler), start(worker)], [], []
+    done = workers.ClusterTeam.done
+
+    def killed_at_the_third(team, waiting, check):
+        rounds.append(len(waiting))
+        if len(rounds) == 3:
+            stop()
+            running[:] = [start(scheduler), start(worker)]
+        return done(team, waiting, check)
+
+    def stop():
+        for each in running:
+            each.kill()
+            each.wait()
+
+    monkeypatch.setattr(workers.ClusterTeam, "done", killed_at_the_third)
+    problem = draw(7, depths=(4,), wide=True)
+    alone = ThresholdSearch(problem).run()
+    try:
+        with workers.team(1, f"tcp://127.0.0.1:{port}", said.append):
+            search = ThresholdSearch(problem)
+            found = search.run()
+    finally:
+        stop()
+    assert len(rounds) > 3 and len(said) == 1 and said[0].endswith("its parts are handed out again"), said
+    assert found.bound == alone.bound == problem.module.objective(problem, found.heap)
+    assert check(certify_search(search, found.heap), problem.encoded.dataset).optimal
 
 
 def test_cells_of_a_benchmark_are_neither_lost_nor_run_again_when_a_worker_or_the_parent_is_killed(
