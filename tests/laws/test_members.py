@@ -15,12 +15,13 @@ from odtc.trees.tree import Leaf, Tree
 
 HERE = ("encoding", "heuristic", "selection", "reader", "format", "point")  # the others have test modules of their own
 MOST = 6  # cases of a law; `odtc check` draws more
+FEW = {"regularised": 3}  # it fits dozens of trees for one; tests/unit/test_regularised.py has more of it
 MEMBERS = [(kind, name) for kind in HERE for name in KINDS[kind].module_names]
 
 
 @pytest.mark.parametrize("case", [case for member in MEMBERS for case in cases(*member)], ids=str)
 def test_a_member_obeys_the_laws_of_its_kind(case):
-    case.expect(min(case.law.examples, MOST))
+    case.expect(min(case.law.examples, FEW.get(case.name, MOST)))
 
 
 @pytest.mark.parametrize("case", [case for name in summaries() for case in cases("exporter", name)], ids=str)

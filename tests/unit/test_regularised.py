@@ -40,6 +40,12 @@ def blobs(n: int, seed: int = 0):
     return rng.normal(size=(n, 3)) + 2.5 * y[:, None] * [1, 1, 0], y
 
 
+@pytest.fixture
+def one_repeat(monkeypatch):
+    """Five folds: what a test of them finds does not hang on dealing the rows out twice."""
+    monkeypatch.setattr("odtc.algorithms.hyperplanes.held_out.REPEATS", 1)
+
+
 @given(data=st.data())
 @settings(max_examples=8, **SLOW)
 def test_every_candidate_is_a_tree_with_its_loss_and_the_last_is_the_majority(data):
@@ -78,6 +84,7 @@ def test_of_pure_noise_the_majority_is_handed_in_and_said(seed):
     assert heap.n_branch_nodes == 0 and not seen.better and seen.folds == 10
 
 
+@pytest.mark.usefixtures("one_repeat")
 def test_two_groups_are_parted_whatever_one_number_far_out_says():
     X, y = blobs(120)
     X[7] = [1e7, -1e7, 0]
@@ -102,6 +109,7 @@ def test_a_short_time_is_for_fewer_penalties_and_folds_but_a_choice_is_made(monk
     assert next(now) <= 1.5 * ticks
 
 
+@pytest.mark.usefixtures("one_repeat")
 def test_heavy_tails_cost_at_most_a_point():
     X, y = blobs(400)
     tails = X.copy()
@@ -164,6 +172,7 @@ def test_scaling_by_quantiles_leaves_the_numbers_what_they_are():
     assert np.ptp(scaled.Z[X[:, 0] < 10, 0]) >= 1 and (scaled.Z[:, 1] == terms.Z[:, 1]).all()
 
 
+@pytest.mark.usefixtures("one_repeat")
 def test_an_exclusive_or_keeps_all_its_leaves_and_a_line_only_two():
     rng = np.random.default_rng(3)
     X = rng.random((160, 2))
@@ -221,6 +230,7 @@ def test_a_column_with_a_missing_cell_is_asked():
     assert (fitted.tree.predict(fresh) == (fresh[:, 0] > 0)).mean() > 0.9
 
 
+@pytest.mark.usefixtures("one_repeat")
 def test_one_missing_cell_costs_one_row_and_not_a_column():
     """A stranger's table: the column was left out of all hyperplanes, and ten points were lost."""
     rng = np.random.default_rng(5)
@@ -241,8 +251,7 @@ def test_one_missing_cell_costs_one_row_and_not_a_column():
 
 
 @pytest.mark.parametrize("share", [0.02, 0.2, 0.6])
-def test_rows_with_missing_cells_go_where_the_tree_of_the_arrays_sends_them(monkeypatch, share):
-    monkeypatch.setattr("odtc.algorithms.hyperplanes.held_out.REPEATS", 1)
+def test_rows_with_missing_cells_go_where_the_tree_of_the_arrays_sends_them(one_repeat, monkeypatch, share):
     monkeypatch.setattr("odtc.algorithms.hyperplanes.penalised.RESTARTS", 1)
     for seed in range(2):
         rng = np.random.default_rng(seed)
@@ -270,6 +279,7 @@ def test_that_numbers_are_too_small_for_the_tree_that_was_chosen_is_said():
     assert fitted.tree.n_leaves == 2 or "give the columns another unit" in fitted.decoded.solution.message
 
 
+@pytest.mark.usefixtures("one_repeat")
 def test_a_set_of_levels_that_parts_the_rows_alike_stands_for_a_hyperplane():
     rng = np.random.default_rng(2)
     X = np.column_stack([rng.integers(0, 3, 150), rng.normal(size=150), rng.normal(size=150)])
@@ -280,6 +290,7 @@ def test_a_set_of_levels_that_parts_the_rows_alike_stands_for_a_hyperplane():
     assert heap.n_branch_nodes == 1 and heap.split(1, encoded)[0].features == (0,)
 
 
+@pytest.mark.usefixtures("one_repeat")
 def test_categories_that_are_asked_alone_send_each_level_where_the_folds_saw_it_go():
     rng = np.random.default_rng(0)
     level, number = rng.integers(0, 4, 120).astype(float), rng.normal(size=120)
@@ -320,6 +331,7 @@ def test_the_hyperplane_of_the_folds_is_kept_where_a_threshold_parts_the_trainin
     assert alike(True) > 0.97 > alike(False)
 
 
+@pytest.mark.usefixtures("one_repeat")
 def test_a_cell_of_1e300_hides_neither_the_others_nor_the_class():
     X, y = blobs(120)
     X[7] = [1e300, -1e300, 0]
