@@ -22,7 +22,7 @@ import odtc as odtc_package
 from tests.command_line import MONKS, odtc
 
 KINDS = {"point": "m.sol", "model": "m.mps", "manifest": "m.odt.json", "data": "d.csv", "record": "m.run.json"}
-KINDS |= {"tree": "m.tree.json", "lone tree": "n.tree.json", "certificate": "c"}
+KINDS |= {"tree": "m.tree.json", "lone tree": "n.tree.json", "certificate": "c.json"}
 PROOF = ("objective", "bound", "optimal", "depth", "n_rows", "terms")  # what a certificate claims, and of what
 OF = ("target", "classes", "columns", "aside", "weights", "missing", "rows_of_class", "depth", "constraints")
 CLAIMS = ("objective", "bound", "termination", "train_correct")
@@ -47,7 +47,7 @@ def base(folder: Path, depth: int) -> dict:
     )
     assert odtc("fit", *words, "-o", "m", folder=folder).code == 0
     assert odtc("fit", "d.csv", "--encoding", "onehot", "--depth", 2, "-o", "n", folder=folder).code == 0
-    assert odtc("certify", "d.csv", "--depth", depth, "--encoding", "onehot", "-o", "c", folder=folder).code == 0
+    assert odtc("certify", "d.csv", "--depth", depth, "--encoding", "onehot", "-o", "c.json", folder=folder).code == 0
     return claims(folder)
 
 

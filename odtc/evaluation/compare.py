@@ -107,7 +107,7 @@ def compare(given, data=None) -> Comparison:
 
 def _trained_on(run: Run) -> tuple[int, str]:
     """How many rows a run was trained on, and the SHA-256 of their file; 0 and "" where that is not known."""
-    if run.fit is None:
+    if run.fit is None or run.fit.dataset is None:
         return sum(sum(leaf.rows) for leaf in run.tree.leaves()), ""
     return len(run.fit.dataset.y), run.fit.dataset.source.get("sha256") or ""
 
