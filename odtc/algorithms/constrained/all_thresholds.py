@@ -26,6 +26,7 @@ from odtc.algorithms.constrained.constrained_problem import (
     cost_of,
     fixed_point,
     keeps,
+    named,
     ones_of,
     with_tests,
 )
@@ -428,10 +429,3 @@ def only(problem: ConstrainedProblem, tests: np.ndarray, roots=None) -> Constrai
         below=None if problem.below is None else problem.below[np.ix_(tests, tests)],
         accepts=None if accepts is None else lambda test, label: accepts(named(test, tests), label),
     )
-
-
-def named(test: np.ndarray, tests: np.ndarray) -> np.ndarray:
-    """A heap of tests in the terms of the whole problem."""
-    if not len(tests):  # a leaf alone
-        return test.astype(np.int32)
-    return np.where(test >= 0, tests[np.maximum(test, 0)], -1).astype(np.int32)

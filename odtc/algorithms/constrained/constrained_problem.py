@@ -229,6 +229,14 @@ def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
     raise TooLarge("costs and uses are too large for whole numbers below 2^52")
 
 
+def named(test: np.ndarray, tests: np.ndarray) -> np.ndarray:
+    """A heap of tests, int (nodes,), each by what stands at its place in `tests`: in the terms of the whole problem, if
+    these are some of it."""
+    if not len(tests):  # a leaf alone
+        return test.astype(np.int32)
+    return np.where(test >= 0, tests[np.maximum(test, 0)], -1).astype(np.int32)
+
+
 def leaves_of(problem: ConstrainedProblem, test: np.ndarray) -> np.ndarray:
     """int64 (rows,): the place on the heap where each row ends."""
     node = np.ones(len(problem.X), int)

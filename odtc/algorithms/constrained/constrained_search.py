@@ -25,6 +25,7 @@ from odtc.algorithms.constrained.constrained_problem import (
     fixed_point,
     keeps,
     leaves_of,
+    named,
     with_tests,
 )
 from odtc.algorithms.constrained.count_tensors import Counts
@@ -238,8 +239,7 @@ class ConstrainedSearch:
         alive = sum(int(self._alive(cases).sum()) for cases in self._cases.values())
         total = sum(len(cases.subsets) for cases in self._cases.values())
         test, label = (None, None) if self.best is None else self.best
-        if test is not None and len(self.order):
-            test = np.where(test >= 0, self.order[np.maximum(test, 0)], -1).astype(np.int32)
+        test = None if test is None else named(test, self.order)
         return Found(test, label, None if self.best is None else self.upper, self.bound, self.infeasible, alive, total)
 
     def evidence(self) -> list[tuple[int, int, np.ndarray]]:
@@ -308,8 +308,7 @@ class ConstrainedSearch:
         """A tree to start from, in the terms of the problem; False if it is not feasible, or costs no less."""
         if not keeps(self.original, test, label):
             return False
-        place = np.argsort(self.order)
-        mine = np.where(test >= 0, place[np.maximum(test, 0)], -1).astype(np.int32)
+        mine = named(test, np.argsort(self.order))
         return self.offer(mine, label.astype(np.int32), cost_of(self.original, test, label))
 
     def begin_at(self, shallower: "ConstrainedSearch") -> None:
@@ -462,14 +461,20 @@ class ConstrainedSearch:
                     best.append((float(value[place]), root, int(cases.subsets[alive[place]])))
         return sorted(best)[:TRACED]
 
+    @property
+    def _trees(self) -> SubsetTrees | None:
+        """What tells the trees of each case in place of tables of all tests; None where these are made."""
+        trees = self.subset_trees
+        return trees if self.swept is None and trees is not None and trees.ready() else None
+
     def _told_by_patterns(self, weights: Weights) -> dict[int, np.ndarray] | None:
         """{root: float64 (cases,)}, infinite for a case that is settled; None where tables are made instead."""
-        if self.swept is not None or self.subset_trees is None or not self.subset_trees.ready():
+        if (trees := self._trees) is None:
             return None
         alive = {root: np.flatnonzero(self._alive(cases)) for root, cases in self._cases.items()}
         asked = {root: self._cases[root].subsets[places] for root, places in alive.items()}
         most = float(self.scale * (self.upper - 1) + weights.budget + 1)
-        values = self.subset_trees.values(weights, asked, self.tables.base(weights), most, self.tick)
+        values = trees.values(weights, asked, self.tables.base(weights), most, self.tick)
         found = {root: np.full(len(cases.subsets), np.inf) for root, cases in self._cases.items()}
         for root, places in alive.items():
             found[root][places] = values[root]
@@ -510,8 +515,8 @@ class ConstrainedSearch:
 
     def _look(self, root: int, subset: int, weights: Weights, cuts: Cuts | None) -> float:
         """Traces the cheapest tree of a case, offers it with its best labels, adds its cut; returns its weight."""
-        if self.swept is None and self.subset_trees is not None and self.subset_trees.ready():
-            structure, value = self.subset_trees.trace(weights, root, subset, self.tables.base(weights))
+        if (trees := self._trees) is not None:
+            structure, value = trees.trace(weights, root, subset, self.tables.base(weights))
         elif self.swept is None:
             structure, value = trace(self.tables, root, weights, self._tests(subset))
         else:
@@ -590,20 +595,19 @@ class ConstrainedSearch:
         return
 
     def _close(self, root: int, place: int) -> None:
-        cases, trees = self._cases[root], self.subset_trees
-        if self.swept is None and trees is not None and trees.ready():
+        cases, trees = self._cases[root], self._trees
+        if trees is None:
+            closer, here, tests = self._closer(root, place), root, np.arange(len(self.order))
+        else:
             subset = int(cases.subsets[place])
             mine, tables = trees.patterns(subset), trees.tables(subset)
-            tests, here, named = np.arange(len(mine.tests)), mine.place[root], mine.named
+            here, tests = mine.place[root], mine.tests
             one = Segments(tables.problem.subsets, tables.problem.column)
-            multipliers = self.tried[cases.multipliers[place]]
-            weights = Weights.of(tables.counts, self.scale, multipliers)
-            closer = GapCloser(tables, weights, tests, one, self.tick)
-        else:
-            closer, here, named = self._closer(root, place), root, _as_they_are
+            weights = Weights.of(tables.counts, self.scale, self.tried[cases.multipliers[place]])
+            closer = GapCloser(tables, weights, np.arange(len(tests)), one, self.tick)
 
         def offer(test, label):
-            test = named(test)
+            test = named(test, tests)
             return self.offer(test, label, cost_of(self.problem, test, label))
 
         try:
@@ -633,10 +637,10 @@ def _sorted(problem: ConstrainedProblem, order: np.ndarray) -> ConstrainedProble
     """The problem with its tests in this order."""
     if (order == np.arange(len(order))).all():
         return problem
-    place, accepts = order.astype(np.int32), problem.accepts
+    accepts = problem.accepts
 
     def again(test, label):
-        return accepts(np.where(test >= 0, place[np.maximum(test, 0)], -1).astype(np.int32), label)
+        return accepts(named(test, order), label)
 
     return with_tests(
         problem,
@@ -646,10 +650,6 @@ def _sorted(problem: ConstrainedProblem, order: np.ndarray) -> ConstrainedProble
         below=None if problem.below is None else problem.below[np.ix_(order, order)],
         accepts=again if accepts else None,
     )
-
-
-def _as_they_are(test: np.ndarray) -> np.ndarray:
-    return test
 
 
 def _recounted(counts: Counts, problem: ConstrainedProblem) -> Counts:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import named, only
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, with_tests
+from odtc.algorithms.constrained.all_thresholds import only
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, named, with_tests
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 
 EACH = 8  # tests of a scale

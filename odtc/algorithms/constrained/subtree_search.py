@@ -14,12 +14,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import named
 from odtc.algorithms.constrained.constrained_problem import (
     ConstrainedProblem,
     cost_of,
     keeps,
     leaves_of,
+    named,
     ones_of,
     part_of,
 )

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import named, only
+from odtc.algorithms.constrained.all_thresholds import only
 from odtc.algorithms.constrained.close_gap import laid
+from odtc.algorithms.constrained.constrained_problem import named
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.stump_pairs import StumpCloser, StumpSearch, StumpSides
 from odtc.algorithms.constrained.subtree_options import Options

@@ -12,8 +12,8 @@ from math import ceil
 import numpy as np
 
 from odtc.algorithms.constrained import engines
-from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ShallowSearch, named, only, takes
-from odtc.algorithms.constrained.constrained_problem import Below, ConstrainedProblem, TooLarge, with_tests
+from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ShallowSearch, only, takes
+from odtc.algorithms.constrained.constrained_problem import Below, ConstrainedProblem, TooLarge, named, with_tests
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.engines import DEEP, Engine, engine_of, over_all_tests
 from odtc.algorithms.constrained.first_trees import first_tree, some_of_each

@@ -8,7 +8,7 @@ from math import lcm
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point, named
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.engines import Engine, engine_of
 from odtc.algorithms.constrained.one_test import OneTestSearch
@@ -153,7 +153,7 @@ def _unproved(problem: Problem, found: Found, order: np.ndarray) -> NotProvedErr
 
 def _in_order(found: Found, order: np.ndarray) -> np.ndarray:
     """int32: the heap of tests of a search in the terms of the encoding, of whose tests `order` are the search's."""
-    return np.where(found.test >= 0, order[np.maximum(found.test, 0)], -1).astype(np.int32)
+    return named(found.test, order)
 
 
 def _infeasible(problem: Problem, facts: dict) -> dict:
@@ -405,7 +405,7 @@ def _accepting(problem: Problem, order: np.ndarray) -> Callable[[np.ndarray, np.
     accepts = accepting(problem, checked)
 
     def mine(test: np.ndarray, label: np.ndarray) -> bool:
-        return accepts(np.where(test >= 0, order[np.maximum(test, 0)], -1).astype(np.int32), label)
+        return accepts(named(test, order), label)
 
     return mine if checked else None
 

@@ -26,6 +26,26 @@ def leaf_of(sums, beside, least):
     return best
 
 
+def add_flips(sums, cells, begin, test, turn, flips):
+    """Adds to the sums of what the test before answers with 1 what this one changes; those of the cells of its column
+    stand from `begin` on."""
+    for u in range(turn[test], turn[test + 1]):
+        for v in range(len(sums)):
+            sums[v] += flips[u, 1] * cells[begin + flips[u, 0], v]
+
+
+def part(answers, members, n, low, lists, sizes, lows):
+    """Writes the first n of some patterns into two lists by their answers, with the size and sum of `low` of each."""
+    sizes[:] = 0
+    lows[:] = 0.0
+    for j in range(n):
+        i = members[j]
+        side = 1 if answers[i] else 0
+        lists[side, sizes[side]] = i
+        sizes[side] += 1
+        lows[side] += low[i]
+
+
 def two_levels(cell, value, members, n, at, first, turn, flips, beside, least, price, table, run, ones, own, chosen):
     """The least cost of a subtree of at most two levels on some patterns.
 
@@ -64,9 +84,7 @@ def two_levels(cell, value, members, n, at, first, turn, flips, beside, least, p
     for b in range(C):
         p[:] = 0.0
         for h in range(first[b], first[b + 1]):
-            for u in range(turn[h], turn[h + 1]):
-                for v in range(V):
-                    p[v] += flips[u, 1] * run[at[b] + flips[u, 0], v]
+            add_flips(p, run, at[b], h, turn, flips)
             for v in range(V):
                 ones[h, v] = p[v]
                 q[v] = every[v] - p[v]
@@ -114,9 +132,7 @@ def two_levels(cell, value, members, n, at, first, turn, flips, beside, least, p
                 else:
                     p[:] = 0.0
                     for h in range(first[b], first[b + 1]):
-                        for u in range(turn[h], turn[h + 1]):
-                            for v in range(V):
-                                p[v] += flips[u, 1] * run[at[b] + flips[u, 0], v]
+                        add_flips(p, run, at[b], h, turn, flips)
                         for v in range(V):
                             q[v], r[v] = ones[g, v] - p[v], ones[h, v] - p[v]
                             t[v] = every[v] - ones[g, v] - r[v]
@@ -156,16 +172,11 @@ def three_levels(
         for v in range(V):
             every[v] += value[members[j], v]
     best = min(most, leaf_of(every, beside, least))
+    sizes, lows = np.empty(2, np.int64), np.empty(2)
     for g in range(answer.shape[0]):
         if price + below + 2.0 * rest[2] >= best:
             break
-        sizes, lows = np.zeros(2, np.int64), np.zeros(2)
-        for j in range(n):
-            i = members[j]
-            side = 1 if answer[g, i] else 0
-            lists[side, sizes[side]] = i
-            sizes[side] += 1
-            lows[side] += low[i]
+        part(answer[g], members, n, low, lists, sizes, lows)
         total = 0.0
         for side in range(2):
             total += two_levels(
@@ -201,14 +212,10 @@ def below_roots(
         wide = max(wide, at[a + 1] - at[a])
     table, run = np.empty((wide, at[C], V)), np.empty((at[C], V))
     ones, own, best = np.empty((answer.shape[0], V + 2)), np.empty((5, V)), np.empty(1, np.int64)
-    members, lists = np.empty((2, m), np.int64), np.empty((2, m), np.int64)
+    members, lists, all_patterns = np.empty((2, m), np.int64), np.empty((2, m), np.int64), np.arange(m)
+    sizes, lows = np.empty(2, np.int64), np.empty(2)
     for place in range(len(roots)):
-        sizes, lows = np.zeros(2, np.int64), np.zeros(2)
-        for i in range(m):
-            side = 1 if answer[roots[place], i] else 0
-            members[side, sizes[side]] = i
-            sizes[side] += 1
-            lows[side] += low[i]
+        part(answer[roots[place]], all_patterns, m, low, members, sizes, lows)
         total = 0.0
         for side in range(2):
             other = total if side else lows[1] + rest[levels]

@@ -10,11 +10,12 @@ from functools import cache
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, named
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.few_tests import four_levels
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights, sums
 from odtc.algorithms.constrained.trace_tree import Structure
+from odtc.algorithms.equal_rows import equal_rows
 from odtc.algorithms.thresholds import compile_apart
 from odtc.base.compiled_loops import Repaid, compile_loops
 
@@ -22,7 +23,7 @@ DEPTHS = (3, 4)  # of whole trees
 MANY = 200_000  # answers of rows to tests, from which on tables of all tests are no quicker at depth 3
 MOST_HELD = 2**28  # bytes of the patterns of all subsets
 MOST_TABLES = 16  # subsets whose tables are kept
-LOOPS = "leaf_of", "two_levels", "three_levels", "below_roots"
+LOOPS = "leaf_of", "add_flips", "part", "two_levels", "three_levels", "below_roots"
 OF_COLUMN = 5.0  # tests of a column, about, if it is not told which tests are of one
 MOMENT = 3e7  # steps between two looks at the clock
 RATE = 3e8  # steps that compiled loops take in a CPU second, about
@@ -82,8 +83,8 @@ class Cells:
 
     def __init__(self, X: np.ndarray, tests: np.ndarray):
         mine = X[:, tests]
-        _, first, cell = np.unique(np.packbits(mine, axis=1), axis=0, return_index=True, return_inverse=True)
-        self.tests, self.cell, self.size = tests, cell.reshape(-1).astype(np.int64), len(first)
+        self.cell, first = equal_rows((answers, 2) for answers in mine.T.astype(np.int64))
+        self.tests, self.size = tests, len(first)
         changes = np.diff(mine[first].astype(np.int8), axis=1, prepend=np.int8(0))  # (cells, tests)
         self.turns = (changes != 0).sum(axis=0)
         test, where = np.nonzero(changes.T)
@@ -121,10 +122,7 @@ class Patterns:
     def __init__(self, counts: Counts, scale: int, parts: list[Cells]):
         self.counts, self.scale, self.tests = counts, scale, np.concatenate([part.tests for part in parts])
         self.place = {int(test): place for place, test in enumerate(self.tests)}
-        code = np.zeros(len(counts.factor), np.int64)
-        for part in parts:
-            code = np.unique(code * part.size + part.cell, return_inverse=True)[1].reshape(-1)
-        some = np.unique(code, return_index=True)[1]  # a row of each pattern
+        code, some = equal_rows((part.cell, part.size) for part in parts)  # the pattern of each row, a row of each
         self.cell = np.array([part.cell[some] for part in parts], np.int64).reshape(len(parts), len(some))
         self.at = np.append(0, np.cumsum([part.size for part in parts])).astype(np.int64)
         self.first = np.append(0, np.cumsum([len(part.tests) for part in parts])).astype(np.int64)
@@ -151,13 +149,9 @@ class Patterns:
             measures=_whole(counts.measures @ self.held.T),
             least=problem.least,
             column=np.zeros(len(self.tests), int),
-            accepts=None if accepts is None else lambda test, label: accepts(self.named(test), label),
+            accepts=None if accepts is None else lambda test, label: accepts(named(test, self.tests), label),
         )
         return Pass(Counts(merged), self.scale)
-
-    def named(self, test: np.ndarray) -> np.ndarray:
-        """A heap of places of tests in the terms of the problem."""
-        return np.where(test >= 0, self.tests[np.maximum(test, 0)], -1).astype(np.int32)
 
     @property
     def steps(self) -> float:

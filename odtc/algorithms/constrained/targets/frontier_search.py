@@ -25,7 +25,7 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.algorithms.constrained.close_gap import MOST_PAIRS, GapCloser
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point, leaves_of
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point, leaves_of, named
 from odtc.algorithms.constrained.constrained_search import ROUNDS, ConstrainedSearch, Found, Stopped
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
@@ -169,7 +169,7 @@ class FrontierSearch:
         test = label = cost = None
         if self.best[target] is not None:
             test, label = self.best[target]
-            test = np.where(test >= 0, self.base.order[np.maximum(test, 0)], -1).astype(np.int32)
+            test = named(test, self.base.order)
             cost = int(self.upper[target])
         bound = int(self.floor[target])
         none = bool(self.infeasible[target]) or (cost is None and bound >= self.upper[target])

@@ -17,8 +17,8 @@ from collections.abc import Callable
 import numpy as np
 
 from odtc.algorithms.bins.bin_bound import BinBound
-from odtc.algorithms.constrained.all_thresholds import named, only
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, fixed_point
+from odtc.algorithms.constrained.all_thresholds import only
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, fixed_point, named
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.threshold_sides import weighed
 from odtc.algorithms.thresholds.early_bound import EarlyBound

@@ -9,7 +9,7 @@ cuts tell the next multipliers.
 import numpy as np
 
 from odtc.algorithms.bins.binned_tree import BinnedTree
-from odtc.algorithms.constrained.all_thresholds import named, only
+from odtc.algorithms.constrained.all_thresholds import only
 from odtc.algorithms.constrained.constrained_problem import (
     BOX,
     ConstrainedProblem,
@@ -18,6 +18,7 @@ from odtc.algorithms.constrained.constrained_problem import (
     fixed_point,
     keeps,
     leaves_of,
+    named,
 )
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.count_tensors import Counts

@@ -10,13 +10,14 @@ from itertools import islice
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import named, only
+from odtc.algorithms.constrained.all_thresholds import only
 from odtc.algorithms.constrained.constrained_problem import (
     ConstrainedProblem,
     TooLarge,
     fixed_point,
     keeps,
     leaves_of,
+    named,
     placed,
 )
 from odtc.algorithms.constrained.count_tensors import Counts
