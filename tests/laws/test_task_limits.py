@@ -223,6 +223,7 @@ def test_a_regression_under_a_constraint_errs_as_little_as_the_best_of_all_trees
     trees = best(tuple(range(9)), ())
     expected = min(paid for tests, paid in trees.items() if not judge.counts or judge.counts(len(tests), set(tests)))
     assert done.verified and done.proved and done.proof.objective == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert bool(done.certified) == text.startswith(("leaves", "branch_nodes", "tests", "together"))
 
 
 @pytest.mark.parametrize("task", ["regression", "survival"])
@@ -292,7 +293,12 @@ LIMITS = (
     ["leaves <= 5"],
     ["branch_nodes <= 2"],
     ["leaf_rows >= 3", "leaves <= 3"],
+    ["tests <= 2"],
+    ["tests <= 3", "leaf_rows >= 2", "leaves <= 5"],
+    ["together[x0,x1]"],
+    ["together[x0,colour]", "together[x1,colour]", "leaf_rows >= 2"],
     ["leaves <= 1"],
+    ["tests <= 0"],
 )
 
 
@@ -317,7 +323,7 @@ def data_of(folder, task: str, seed: int, n: int):
 
 
 @pytest.mark.parametrize("task", ["regression", "survival"])
-@pytest.mark.parametrize("given", LIMITS[:4], ids=" ".join)
+@pytest.mark.parametrize("given", LIMITS[:8], ids=" ".join)
 def test_no_corrupted_certificate_within_limits_proves_more_than_is_true(tmp_path, task, given):
     data = data_of(tmp_path, task, 61, 12)
     problem = pipeline.pose(data, "dpflow", 3, constraints=given)
@@ -337,7 +343,7 @@ def test_no_corrupted_certificate_within_limits_proves_more_than_is_true(tmp_pat
 
 
 @pytest.mark.parametrize("task", ["regression", "survival"])
-@pytest.mark.parametrize("given", [[], ["leaf_rows >= 2", "leaves <= 5"]], ids=str)
+@pytest.mark.parametrize("given", [[], ["leaf_rows >= 2", "leaves <= 5"], ["tests <= 2"], ["together[x0,x1]"]], ids=str)
 def test_a_worse_tree_in_a_certificate_is_not_proved_nor_the_bound_above_the_best_one(tmp_path, task, given):
     for seed in (76, 78, 82):  # rows that cost less than 0 alone are among them
         data = data_of(tmp_path, task, seed, 9)

@@ -20,7 +20,7 @@ from tests.unit.test_forged_certificates import CELLS, patched
 MODULES = ("leaf_sums", *(f"leaf_sums.{name}" for name in ("squares", "likelihood", "tried_cuts", "two_levels")))
 RULES = {
     key: site
-    for name in (*MODULES, "leaf_sums.every_tree")
+    for name in (*MODULES, "leaf_sums.every_tree", "leaf_sums.whole_trees")
     for key, site in sites(f"odtc.verification.{name}", checks=False).items()
 }
 # Rules that say in words what a later one would stop at: nothing is taken without them, and why.
@@ -28,6 +28,8 @@ WORDED = {
     "leaf_sums._stands_for: it tries a cut that separates": "a state without rows is refused, too",
     "likelihood.__init__: its scale is no whole number": "the weights would be no whole numbers above 0",
     "likelihood._cost: the hazard of a leaf with": "it is divided by",
+    "whole_trees.of: its trees have": "no set has so few tests",
+    "whole_trees.least: a column of it holds tests": "it is looked up of which column of the data it is",
 }
 NUMBERS = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
 TIMES = [5, 1, 4, 2, 2, 9, 7, 6, 3, 8, 5, 1]
@@ -180,6 +182,21 @@ def of_a_light_event():
     return forged(retold(facts, data), data, weight_scale=1)
 
 
+def of_more_tests():
+    """The best tree of all, which asks three tests."""
+    return forged(with_terms(true(), constraints=["tests <= 2"]), tests=2)
+
+
+def of_columns_together():
+    """The thresholds of a column as tests that lie within one another."""
+    facts = true("regression", 2, "together[a,b]")
+    at = next(at for at, column in enumerate(facts["columns"]) if column["feature"] == "a")
+    values = sorted({row[0] for row in CELLS})
+    tests = [{"kind": "threshold", "feature": "a", "threshold": float(value)} for value in values[:-1]]
+    facts["columns"][at] = {"kind": "nested", "tests": tests, "turned": [0] * len(tests)}
+    return forged(facts)
+
+
 def _alone() -> dict:
     return {"label": survival.LABEL}
 
@@ -202,6 +219,15 @@ FORGERIES = {
     ),
     "leaf_sums._cut: a cut that it tries has": lambda: tried([0, 0, 0, 0, 0]),
     "leaf_sums._stands_for: it tries a cut that separates": lambda: tried([0, 99, 0, 0]),
+    "whole_trees.of: its trees have": lambda: forged(with_terms(true(), constraints=["tests <= -1"]), tests=-1),
+    "whole_trees.of: its trees test fewer than two": lambda: forged(
+        with_terms(true(), constraints=["together[a]"]), together=[["a"]]
+    ),
+    "whole_trees.expect_kept: the tree of the certificate does": of_more_tests,
+    "whole_trees.least: it is of no such limits:": lambda: forged(
+        with_terms(true("regression", 4), constraints=["together[a,b]"]), together=[["a", "b"]], tried=[]
+    ),
+    "whole_trees.least: a column of it holds tests": of_columns_together,
     "squares.__init__: its scales are no whole numbers": lambda: forged(true(), number_scale=-1),
     "squares.__init__: the weights of the data are": of_weights_of_three,
     "squares.__init__: the numbers of the data are": lambda: shifted(0.25),
@@ -226,7 +252,7 @@ def test_each_rule_has_a_forgery():
 
 
 @pytest.mark.parametrize("task", ["regression", "survival"])
-@pytest.mark.parametrize("given", [(2,), (3,), (2, "leaf_rows >= 4"), (3, "leaves <= 5")])
+@pytest.mark.parametrize("given", [(2,), (3,), (2, "leaf_rows >= 4"), (3, "leaves <= 5"), (3, "tests <= 2")])
 def test_what_is_so_is_taken(task, given):
     assert check_leaf_sums(true(task, *given), numbers() if task == "regression" else times()).optimal
 

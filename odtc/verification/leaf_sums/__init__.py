@@ -22,6 +22,8 @@ If cuts are few, `tried` may be "all": all cuts are tried, of trees of three or 
 leaves of its left side, [column, cut, leaves, left, right], and the cuts of a column are bounded for each such number.
 If leaves must have rows, the best tree of fewer rows may cost more; so a tried cut has two sides more, of trees whose
 leaves may have any rows, and these bound the cuts beside it.
+
+`tests` and `together` limit all tests of a tree (odtc.verification.leaf_sums.whole_trees); then all trees are tried.
 """
 
 import math
@@ -41,6 +43,7 @@ from odtc.verification.claim import OF_TREE, claim_of, expect, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.leaf_sums import every_tree, likelihood, squares, tried_cuts, tried_stumps, two_levels
 from odtc.verification.leaf_sums.tried_cuts import Sides, TriedCuts
+from odtc.verification.leaf_sums.whole_trees import WholeTrees
 from odtc.verification.threshold_columns import count_left_out, cut_groups, rank_columns
 
 DEEPEST = 8
@@ -58,6 +61,8 @@ SHAPE = {
     "of": CLAIM_SHAPE,
     "least?": WHOLE,
     "leaves?": WHOLE,
+    "tests?": WHOLE,
+    "together?": [[TEXT]],
 }
 MEASURES = {one.SCHEMA: one for one in (squares, likelihood)}
 
@@ -139,13 +144,13 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
     depth, price, claim = facts["depth"], Fraction(facts["price"]), [Fraction(end) for end in ends]
     if not 1 <= depth <= DEEPEST or price < 0 or len(claim) != 2:
         raise ValueError(f"its depth is {depth}, its price {price}, its claim has {len(claim)} ends")
-    limit = Limit(facts.get("least", 1), facts.get("leaves", 0))
+    limit, whole = Limit(facts.get("least", 1), facts.get("leaves", 0)), WholeTrees.of(facts)
     if limit.rows < 1 or limit.leaves < 0:
         raise ValueError(f"its leaves have {limit.rows} rows, its trees {limit.leaves} leaves")
     measure = law.MEASURE(facts, dataset)
     ranks = rank_columns(facts["columns"], dataset, left_of, deadline.check)
     absent = count_left_out(dataset, ranks, deadline.check)
-    terms = claim_of(dataset, depth, int(ranks.size.sum()), not absent[1], limit.words)
+    terms = claim_of(dataset, depth, int(ranks.size.sum()), not absent[1], limit.words + whole.words)
     expect(facts, terms)
     expect_tree(facts["tree"], dataset)
     every = np.arange(dataset.n_rows)
@@ -158,6 +163,7 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
             f"the tree of the certificate has {len(leaves) // 2} leaves of {min(leaves)} rows and more, which does not "
             f"satisfy {' and '.join(limit.words)}"
         )
+    whole.expect_kept(_splits(facts["tree"]["root"]))
     # Objectives are (1 - λ) times the cost, and the price is λ / (1 - λ) units.
     unit = measure.unit + price
     if claim != [low, high]:
@@ -166,9 +172,12 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
             f"certificate claims {float(claim[0] / unit):.17g} to {float(claim[1] / unit):.17g}"
         )
     found = LeafSumsBound(np.ascontiguousarray(ranks.rank, np.int64), measure, price, law.SINGLE)
-    floor = found.floor(every)
-    tried = facts["tried"] if limit.at(depth)[1] > 2 or facts["tried"] else 0
-    bound = floor + Fraction(found.least(every, depth, tried, low - floor, limit))
+    if whole.nothing:
+        floor = found.floor(every)
+        tried = facts["tried"] if limit.at(depth)[1] > 2 or facts["tried"] else 0
+        bound = floor + Fraction(found.least(every, depth, tried, low - floor, limit))
+    else:
+        bound = whole.least(found, facts["columns"], depth, limit, low)
     low, high, bound = measure.ends(low, high, bound)
     said, exact = [f"lambda {float(price / unit):.10g}"] if price else [], low == high
     if not exact:
@@ -234,6 +243,11 @@ def _tree_cost(node, dataset: Dataset, how: tuple, rows: np.ndarray, left: int, 
     goes = left_of(node["split"], dataset)[rows]
     sides = (node["left"], rows[goes]), (node["right"], rows[~goes])
     return price + sum(_tree_cost(below, dataset, how, part, left - 1, leaves) for below, part in sides)
+
+
+def _splits(node: dict) -> list[dict]:
+    """The splits of a tree."""
+    return [node["split"], *_splits(node["left"]), *_splits(node["right"])] if "split" in node else []
 
 
 NO_LIMIT = Limit()

@@ -15,7 +15,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.tasks import regression
 from odtc.errors import CertificateError, ChoiceError
 from odtc.formulations.dpflow.certificate_columns import CertificateColumns
-from odtc.formulations.dpflow.forms.moments_limits import by_limits
+from odtc.formulations.dpflow.forms.moments_limits import by_places
 from odtc.formulations.dpflow.write_certificate import head, require_tests_of_columns
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import least_rows
@@ -25,8 +25,10 @@ from odtc.verification.certificate import left_of
 from odtc.verification.claim import claim_of
 from odtc.verification.leaf_sums import ALL, Limit, measure_of
 from odtc.verification.leaf_sums.squares import MOST_BITS
+from odtc.verification.leaf_sums.whole_trees import WholeTrees
 from odtc.verification.threshold_columns import count_left_out, rank_columns
 
+TOGETHER = "together"  # the kind that ties columns to one another
 MOST_DIGITS = 12
 LARGEST = 2.0**52  # of numbers that are counted in powers of two
 MOST_SUM, MOST_SQUARES = 2.0**60, 2.0**96  # of these
@@ -39,16 +41,20 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     ------
     ChoiceError
         For weights of more than twelve digits behind the point, for numbers of more if weights are no powers of two,
-        for constraints and hyperplanes.
+        for hyperplanes, and for constraints that it does not state.
     """
     require_tests_of_columns(problem.encoded)
-    dataset = problem.encoded.dataset
-    if dataset is None or by_limits(problem):
+    dataset, limits = problem.encoded.dataset, engine.limits
+    together = tuple(given.args for given in problem.constraints if given.name == TOGETHER)
+    if dataset is None or by_places(problem):
         raise ChoiceError(
-            f"a certificate of --task {problem.encoded.task} is of data, and of limits on the leaves of a tree, not on "
-            "its columns; leave the others out, or let `odtc fit` prove the tree by its search alone"
+            f"a certificate of --task {problem.encoded.task} is of data, and of limits on the leaves of a tree, the "
+            "number of its tests, and columns tested together; leave the others out, or let `odtc fit` prove the tree "
+            "by its search alone"
         )
-    limit = Limit(least_rows(problem), engine.limits.leaves or 0)
+    limit, whole = Limit(least_rows(problem), limits.leaves or 0), WholeTrees(limits.distinct, together)
+    if why := whole.why_not(problem.topology.depth, limit.leaves, problem.encoded.n_tests):
+        raise ChoiceError(f"{why}: the proof is that of the search")
     law, lam = measure_of(dataset.task), exact_share(problem.params.lambda_)
     scales_of, measure = _measured(law, dataset)
     price, moments = lam / (1 - lam) * measure.unit, measure.moments
@@ -101,11 +107,19 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
             "price": str(price),
             "claim": [str(end) for end in claim] if law.ROUNDS else str(claim[0]),
             "tree": _without_curves(heap.to_tree(problem.encoded).to_json()),
-            "tried": ALL if engine.at_once else listed(every, depth) or [],
-            "of": claim_of(dataset, depth, int(ranks.size.sum()), not count_left_out(dataset, ranks)[1], limit.words),
+            "tried": ALL if engine.at_once else (whole.nothing and listed(every, depth)) or [],
+            "of": claim_of(
+                dataset,
+                depth,
+                int(ranks.size.sum()),
+                not count_left_out(dataset, ranks)[1],
+                limit.words + whole.words,
+            ),
         }
         | ({"least": limit.rows} if limit.rows > 1 else {})
         | ({"leaves": limit.leaves} if limit.leaves else {})
+        | ({} if whole.tests is None else {"tests": whole.tests})
+        | ({"together": [list(group) for group in together]} if together else {})
     )
 
 

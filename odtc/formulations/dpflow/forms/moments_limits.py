@@ -33,6 +33,15 @@ def by_limits(problem: Problem) -> bool:
     )
 
 
+def by_places(problem: Problem) -> bool:
+    """Whether a constraint limits which columns a tree tests where, or how many: more than the number of its tests, and
+    columns that it tests all or none of."""
+    return any(
+        given.name != TESTS and (terms.levels or terms.below is not None or terms.groups or terms.apart)
+        for given, terms in _terms(problem)
+    )
+
+
 def scales_of(problem: Problem) -> Scales:
     """The columns of the search: if different tests are counted each test by itself, else those of a column together if
     a constraint speaks of columns, else all that are nested. What it raises is that of `limits_of`."""

@@ -1,0 +1,100 @@
+"""Limits on all tests of a tree at once: at most N different ones, or of some columns all or none.
+
+    "tests": N, "together": [["a", "b"], …]
+
+A certificate under one of them lists no tried cuts: the check tries all trees, of at most `MOST_TESTS` different tests
+(odtc.verification.leaf_sums.sets_of_tests) or of at most `LEVELS` levels (odtc.verification.leaf_sums.all_or_none).
+"""
+
+from fractions import Fraction
+from math import comb
+from typing import NamedTuple
+
+from odtc.errors import CertificateError
+from odtc.verification.leaf_sums.all_or_none import MOST_NEEDED, AllOrNone
+from odtc.verification.leaf_sums.sets_of_tests import SetsOfTests
+
+MOST_TESTS = 5  # of a tree: the states of its tests are 3^N
+MOST_SETS = 50_000  # of N - 1 tests, of which each takes about a millisecond
+LEVELS = 3
+
+
+class WholeTrees(NamedTuple):
+    """At most so many different tests, None of any number; and groups of columns, of each of which all are tested or
+    none."""
+
+    tests: int | None = None
+    together: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def of(cls, facts: dict) -> "WholeTrees":
+        """Those of a certificate. Raises ValueError for limits that it does not hold."""
+        found = cls(facts.get("tests"), tuple(map(tuple, facts.get("together", ()))))
+        if found.tests is not None and found.tests < 0:
+            raise ValueError(f"its trees have {found.tests} tests")
+        if any(len(set(group)) < 2 for group in found.together):
+            raise ValueError("its trees test fewer than two columns together")
+        return found
+
+    @property
+    def nothing(self) -> bool:
+        """Whether all trees keep them."""
+        return self == WholeTrees()
+
+    @property
+    def words(self) -> list[str]:
+        """The same as constraints are written."""
+        few = [] if self.tests is None else [f"tests <= {self.tests}"]
+        return few + [f"together[{','.join(map(_quoted, group))}]" for group in self.together]
+
+    def why_not(self, depth: int, leaves: int, n_tests: int) -> str:
+        """Why no certificate holds them, of trees of a depth with so many leaves at most (0 of any number) over so many
+        tests; "" if one does."""
+        if self.tests is not None and self.together:
+            return "of `tests <= N` and `together` at once there is no certificate"
+        if self.tests is not None:
+            most = min(self.tests, n_tests)
+            if most > MOST_TESTS or comb(n_tests, max(0, most - 1)) > MOST_SETS:
+                return (
+                    f"a certificate of `tests <= N` tries all sets of N - 1 tests, at most {MOST_SETS:,} of them and N "
+                    f"at most {MOST_TESTS}"
+                )
+        if self.together:
+            if depth > LEVELS or leaves:
+                return (
+                    f"a certificate of `together` tries all trees of at most {LEVELS} levels, of any number of leaves"
+                )
+            if len({name for group in self.together for name in group}) > MOST_NEEDED:
+                return f"a certificate of `together` is of at most {MOST_NEEDED} columns"
+        return ""
+
+    def expect_kept(self, splits: list[dict]) -> None:
+        """Raises CertificateError if a tree of these splits does not keep them."""
+        asked = {split.get("feature") for split in splits}
+        kept = self.tests is None or len(set(map(str, splits))) <= self.tests
+        if not kept or any(asked & set(group) not in (set(), set(group)) for group in self.together):
+            raise CertificateError(f"the tree of the certificate does not satisfy {' and '.join(self.words)}")
+
+    def least(self, bound, columns: list[dict], depth: int, limit, need: Fraction) -> Fraction:
+        """No tree of this depth that keeps them, with leaves within a limit, costs less than this.
+
+        Parameters
+        ----------
+        bound : odtc.verification.leaf_sums.LeafSumsBound
+        columns : list of dict, of the certificate
+        depth : int
+        limit : odtc.verification.leaf_sums.Limit
+        need : Fraction, what the bound should reach
+        """
+        if refused := self.why_not(depth, limit.leaves, int(bound.cuts.sum())):
+            raise ValueError(f"it is of no such limits: {refused}")
+        if self.tests is not None:
+            return SetsOfTests(bound, limit).least(self.tests, depth, need)
+        if any("feature" not in column for column in columns):
+            raise ValueError("a column of it holds tests of several columns of the data, which `together` tells apart")
+        return AllOrNone(bound, [column["feature"] for column in columns], limit.rows).least(self.together, depth, need)
+
+
+def _quoted(name: str) -> str:
+    """A name as an argument of a constraint is written."""
+    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"') or name != name.strip() else name
