@@ -285,6 +285,7 @@ class Warm:
 
     def _functions(self) -> None:
         """The live functions of the sources, the caches of odtc, and no more collection of what is there."""
+        gc.unfreeze()  # the tests' conftest freezes what there is
         gc.collect()
         self.live, self.caches = defaultdict(list), []
         for thing in gc.get_objects():

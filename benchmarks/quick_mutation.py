@@ -1,35 +1,44 @@
-"""Single changes of one module against quick tests, all in one process: for modules whose tests are plain functions.
+"""Single changes of some modules against quick tests, all in one process that stays warm.
 
-    python -m benchmarks.quick_mutation odtc/verification/against_file.py tests/unit/test_file_rules.py …
+    python -m benchmarks.quick_mutation odtc/verification/against_file.py tests/unit/test_file_rules.py … [--sample 30]
+    python -m benchmarks.quick_mutation GROUP [--sample 30]    a group of mutation_groups.toml: its modules and tests
 
-Each change is put in the place of the code of the live functions, and the tests run until one fails, the one that saw
-the last change first. A test may take `tmp_path`, `monkeypatch` and what it is parametrized with; others, and tests of
-hypothesis, are left out, and so are those that fail unchanged. No fork, no pytest: a change takes what the tests take,
-some hundredths of a second. What a change leaves behind (caches, files) may be seen by the next: benchmarks.mutation is
-without that.
+pytest collects the tests once. A fixture of a module or a class is made once and stays, as other fixtures are made for
+each test. Each test runs once unchanged, which says what it takes and which lines of the modules it comes to. Then each
+change is put in the place of the code of the live functions, and the tests that come to its lines run until one fails,
+the one that saw the last change first. A change counts as seen if that test passes again with the code put back: what
+an earlier change left behind (caches, files) sees nothing. What lives is tried once more in a fork where fixtures and
+caches are made anew under the change. Threads do not survive a fork: a test that waits there says nothing.
+
+Left out are tests that are marked slow, that fail unchanged, or that take longer than `--least`; loops are not
+compiled, so that changes of them are seen; hypothesis draws the same each time and shrinks nothing.
 """
 
 import argparse
-import contextlib
 import gc
 import importlib
-import inspect
 import os
 import random
+import resource
 import signal
 import sys
 import tempfile
 import time
-import warnings
+import tomllib
+from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
 
 import pytest
+from _pytest.scope import Scope
 
-from benchmarks.mutation import ROOT, listed, row
-from benchmarks.single_changes import Source
+from benchmarks.mutation import MEMORY, ROOT, in_child, listed, modules_of, row
+from benchmarks.single_changes import Change, Source
 
 PATIENCE = 3.0  # CPU seconds of a test, and twenty times what it took unchanged, after which it counts as failed
+GROUPS = Path(__file__).with_name("mutation_groups.toml")
+WAITS = 20.0  # seconds of the clock without work after which a fork is ended
 
 
 class _NoEnd(BaseException):
@@ -40,43 +49,215 @@ def _ended(*_) -> None:
     raise _NoEnd
 
 
-def cases_of(module) -> list[tuple[FunctionType, dict]]:
-    """The tests of a module as (function, arguments); `tmp_path` and `monkeypatch` are given when it is called."""
-    found = []
-    for name, test in vars(module).items():
-        marks = getattr(test, "pytestmark", [])
-        if not (name.startswith("test_") and isinstance(test, FunctionType)) or hasattr(test, "hypothesis"):
-            continue
-        if any(mark.name in ("slow", "skipif", "xfail") for mark in marks):
-            continue
-        calls: list[dict] = [{}]
-        for mark in (mark for mark in marks if mark.name == "parametrize"):
-            names = [n.strip() for n in mark.args[0].split(",")] if isinstance(mark.args[0], str) else mark.args[0]
-            values = [getattr(v, "values", v) if hasattr(v, "marks") else v for v in mark.args[1]]
-            rows = [tuple(v) if len(names) > 1 or hasattr(v, "marks") else (v,) for v in values]
-            calls = [call | dict(zip(names, given)) for call in calls for given in rows]
-        if not set(inspect.signature(test).parameters) - set(calls[0] if calls else {}) - {"tmp_path", "monkeypatch"}:
-            found += [(test, call) for call in calls]
-    return found
+class _Between:
+    """What follows a test for pytest, so that only what belongs to all tests stays."""
+
+    def __init__(self, session):
+        self._chain = [session]
+
+    def listchain(self):
+        return self._chain
 
 
-def passes(test: FunctionType, call: dict, seconds: float) -> bool:
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        with contextlib.ExitStack() as stack:
-            given, wanted = dict(call), inspect.signature(test).parameters
-            if "tmp_path" in wanted:
-                given["tmp_path"] = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            if "monkeypatch" in wanted:
-                given["monkeypatch"] = stack.enter_context(pytest.MonkeyPatch.context())
-            test(**given)
-    except BaseException as problem:
-        if isinstance(problem, KeyboardInterrupt):
-            raise
-        return False
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-    return True
+class Warm:
+    """A plugin of pytest that takes the place of its loop over tests."""
+
+    def __init__(self, asked, modules, say):
+        self.asked, self.modules, self.say = asked, modules, say
+        self.paths = {str(ROOT / module) for module in modules}
+        self.failed, self.made = False, {}  # made: the lines that each wide fixture comes to
+        self.beside = 0.0  # CPU seconds for wide fixtures
+        self.seconds: dict[pytest.Item, float] = {}
+        self.reached: dict[pytest.Item, set[tuple[str, int]]] = {}
+
+    def pytest_collection(self):
+        from hypothesis import Phase, settings
+
+        phases = (Phase.explicit, Phase.generate)
+        settings.register_profile("mutation", deadline=None, database=None, derandomize=True, phases=phases)
+        settings.load_profile("mutation")
+
+    def pytest_runtest_logreport(self, report):
+        self.failed |= report.failed
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef):
+        if fixturedef not in self.wide:
+            return (yield)
+        began, before = time.process_time(), self.lines
+        self.lines = set()
+        try:
+            return (yield)
+        finally:
+            self.beside += time.process_time() - began
+            self.made[fixturedef] = self.made.get(fixturedef, set()) | self.lines
+            self.lines = before | self.lines
+
+    def pytest_runtestloop(self, session):
+        if session.testsfailed:
+            raise session.Interrupted("a test file cannot be read")
+        self.between, self.lines = _Between(session), set()
+        self.items = [item for item in session.items if not item.get_closest_marker("slow")]
+        every = {one for item in self.items for one in _fixtures(item)}
+        self.wide = {one for one in every if one._scope in (Scope.Class, Scope.Module, Scope.Package)}
+        for one in self.wide:
+            one._scope = Scope.Session
+        self._unchanged()
+        gc.unfreeze()  # the tests' conftest freezes what there is
+        gc.collect()
+        found = [thing for thing in gc.get_objects() if isinstance(thing, (FunctionType, type(cache(len))))]
+        self.live = [one for one in found if isinstance(one, FunctionType) and one.__code__.co_filename in self.paths]
+        self.caches = [one for one in found if not isinstance(one, FunctionType)]
+        self.caches = [one for one in self.caches if str(one.__module__).startswith(("odtc", "tests"))]
+        for module in self.modules:
+            self._changes(module)
+        return True
+
+    def passes(self, item, seconds: float) -> bool:
+        self.failed = False
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds, seconds)
+        signal.setitimer(signal.ITIMER_REAL, 60 + 10 * seconds, 60)
+        try:
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=self.between)
+        except (_NoEnd, Exception):
+            self.failed = True
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return not self.failed
+
+    def _unchanged(self) -> None:
+        for item in self.items:
+            self.beside, self.lines, began = 0.0, set(), time.process_time()
+            self._follow()
+            passed = self.passes(item, 5 + 3 * self.asked.least)
+            sys.settrace(None)
+            seconds = time.process_time() - began - self.beside
+            if not passed:
+                self.say(f"  left out, it fails or takes long without a change: {item.nodeid}"[:160])
+            elif seconds <= self.asked.least:
+                self.seconds[item], self.reached[item] = seconds, set(self.lines)
+        for item, lines in self.reached.items():
+            for one in _fixtures(item):
+                lines |= self.made.get(one, set())
+        self.say(f"  {len(self.seconds)} tests of {sum(self.seconds.values()):.1f} CPU s")
+
+    def _follow(self) -> None:
+        """Notes the lines of the modules that are come to."""
+
+        def call(frame, event, argument):
+            return line(frame, event, argument) if frame.f_code.co_filename in self.paths else None
+
+        def line(frame, event, argument):
+            self.lines.add((frame.f_code.co_filename, frame.f_lineno))
+            return line
+
+        sys.settrace(call)
+
+    def _changes(self, module: str) -> None:
+        asked, path, known = self.asked, str(ROOT / module), listed()
+        text = Path(path).read_text(encoding="utf-8")
+        only, began = asked.functions and asked.functions.split(","), time.process_time()
+        changes = [
+            (number, change)
+            for number, change in enumerate(Source(module, path, text).changes)
+            if change.kind == "body" and not (only and change.function[0] not in only)
+        ]
+        if asked.sample and asked.sample < len(changes):
+            changes = sorted(random.Random(asked.seed).sample(changes, asked.sample))
+        self.kills: dict[pytest.Item, int] = defaultdict(int)
+        seen = lived = 0
+        for number, change in changes:
+            places = self._places(change, Source(module, path, text).code(number))
+            if not places:
+                self.say(f"  no place: {row(change)}  :{change.line}")
+                continue
+            if (tests := self._tests_of(change)) and self._seen(places, tests):
+                seen += 1
+                continue
+            lived += 1
+            said = "listed" if row(change).rsplit(" | ", 1)[0] in known else "lives" if tests else "not reached"
+            self.say(f"  {said}: {row(change)}  :{change.line}")
+        spent, share = time.process_time() - began, seen / max(1, seen + lived)
+        self.say(f"| {module} | {seen} | {seen + lived} | {share:.1%} | {spent:.0f} CPU s")
+
+    def _places(self, change: Change, code: CodeType) -> list[tuple[FunctionType, CodeType, CodeType]]:
+        """(function, its code, the changed code) of the live functions that a change is in."""
+        new = {(part.co_qualname, part.co_firstlineno): part for part in _codes(code)}
+        within, found = f"{change.function[0]}.<locals>.", []
+        for one in self.caches:
+            if one.__wrapped__.__code__.co_filename in self.paths:
+                one.cache_clear()
+        for function in self.live:
+            key = (function.__code__.co_qualname, function.__code__.co_firstlineno)
+            same_shape = key in new and new[key].co_freevars == function.__code__.co_freevars
+            here = function.__code__.co_filename == str(ROOT / change.module)
+            if here and same_shape and (key == tuple(change.function) or key[0].startswith(within)):
+                found.append((function, function.__code__, new[key]))
+        return found
+
+    def _tests_of(self, change: Change) -> list[pytest.Item]:
+        """The tests that come to a change, likeliest and quickest first, as far as the budget goes."""
+        path, spans = str(ROOT / change.module), (change.reached_by, change.statement)
+        lines = {(path, at) for first, last in spans for at in range(first, last + 1)}
+        tests = [item for item, reached in self.reached.items() if lines & reached]
+        tests.sort(key=lambda item: (0.01 + self.seconds[item]) / (1 + self.kills[item]))
+        found, spent = [], 0.0
+        for item in tests:
+            if (spent := spent + self.seconds[item]) <= self.asked.budget:
+                found.append(item)
+        return found
+
+    def _seen(self, places, tests) -> bool:
+        for item in tests:
+            if self._sees(places, item):
+                self.kills[item] += 1
+                return True
+        kept = any(one.cache_info().currsize for one in self.caches if one.__module__.startswith("tests"))
+        if not kept and not any(one in self.wide for item in tests for one in _fixtures(item)):
+            return False
+
+        def work(send):
+            self.forget()
+            for function, _, code in places:
+                function.__code__ = code
+            send(next((item.nodeid for item in tests if not self._within(item)), ""))
+
+        anew = 3 * sum(self.seconds[item] for item in tests) + 60
+        return bool((in_child(work, anew + 120, WAITS) or [""])[-1])
+
+    def _sees(self, places, item) -> bool:
+        """Whether a test fails under a change, and passes as soon as the code is put back."""
+        for _ in range(2):
+            for function, _, code in places:
+                function.__code__ = code
+            passed = self._within(item)
+            for function, code, _ in places:
+                function.__code__ = code
+            if passed:
+                return False
+            if self._within(item):
+                return True
+            self.forget()
+            if not self._within(item):
+                self.say(f"  left out from here, it fails after a change: {item.nodeid}"[:160])
+                del self.reached[item]
+                return False
+        return True
+
+    def _within(self, item) -> bool:
+        return self.passes(item, PATIENCE + 20 * self.seconds[item])
+
+    def forget(self) -> None:
+        """Forgets what was kept: what functions remember, and fixtures."""
+        for kept in self.caches:
+            kept.cache_clear()
+        for one in self.wide:
+            one.cached_result = None
+
+
+def _fixtures(item) -> list:
+    return [one for found in item._fixtureinfo.name2fixturedefs.values() for one in found]
 
 
 def _codes(code: CodeType):
@@ -88,68 +269,42 @@ def _codes(code: CodeType):
 
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    words.add_argument("module")
-    words.add_argument("tests", nargs="+", help="test files")
+    words.add_argument("modules", help="modules or folders, between commas, or a group")
+    words.add_argument("tests", nargs="*", help="test files, in the place of those of the group")
     words.add_argument("--functions", help="only changes in functions of these qualified names, between commas")
     words.add_argument("--least", type=float, default=2.0, help="CPU seconds above which an unchanged test is left out")
-    words.add_argument("--sample", type=int, help="only so many changes, drawn")
+    words.add_argument("--budget", type=float, default=10.0, help="CPU seconds of tests for one change, quickest first")
+    words.add_argument("--sample", type=int, help="only so many changes of each module, drawn")
     words.add_argument("--seed", type=int, default=0, help="of the drawing")
     asked = words.parse_args()
     os.chdir(ROOT)
-    warnings.simplefilter("ignore")
+    sys.path.insert(0, str(ROOT))
+    threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS")
+    os.environ |= {"ODTC_COMPILED": "never", "PYTHONPATH": str(ROOT), **dict.fromkeys(threads, "1")}
+    resource.setrlimit(resource.RLIMIT_AS, (2 * MEMORY, 2 * MEMORY))
     signal.signal(signal.SIGVTALRM, _ended)
-    path = str(ROOT / asked.module)
-    importlib.import_module(asked.module.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
-    order, seconds = [], {}
-    for file in asked.tests:
-        for test, call in cases_of(importlib.import_module(file.removesuffix(".py").replace("/", "."))):
-            began = time.process_time()
-            if not passes(test, call, 60):
-                print(f"  left out, it fails without a change: {test.__name__} {call}"[:160])
-            elif time.process_time() - began <= asked.least:
-                order.append((test, call))
-                seconds[id(call)] = time.process_time() - began
-    order.sort(key=lambda case: seconds[id(case[1])])
-    print(f"  {len(order)} tests of {sum(seconds.values()):.1f} CPU s", flush=True)
-    gc.collect()
-    live = [f for f in gc.get_objects() if isinstance(f, FunctionType) and f.__code__.co_filename == path]
-    text, known = Path(path).read_text(encoding="utf-8"), listed()
-    only, seen, lived, began = asked.functions and asked.functions.split(","), 0, 0, time.process_time()
-    changes = [
-        (number, change)
-        for number, change in enumerate(Source(asked.module, path, text).changes)
-        if change.kind == "body" and not (only and change.function[0] not in only)
-    ]
-    if asked.sample and asked.sample < len(changes):
-        changes = sorted(random.Random(asked.seed).sample(changes, asked.sample))
-    for number, change in changes:
-        parts = _codes(Source(asked.module, path, text).code(number))
-        new = {(part.co_qualname, part.co_firstlineno): part for part in parts}
-        within, before = f"{change.function[0]}.<locals>.", []
-        for function in live:
-            key = (function.__code__.co_qualname, function.__code__.co_firstlineno)
-            same_shape = key in new and new[key].co_freevars == function.__code__.co_freevars
-            if same_shape and (key == tuple(change.function) or key[0].startswith(within)):
-                before.append((function, function.__code__))
-                function.__code__ = new[key]
-        if not before:
-            print(f"  no place: {row(change)}")
-            continue
-        by = next((c for c in order if not passes(*c, PATIENCE + 20 * seconds[id(c[1])])), None)
-        for function, code in before:
-            function.__code__ = code
-        if by is None:
-            lived += 1
-            print(
-                f"  {'listed' if row(change).rsplit(' | ', 1)[0] in known else 'lives'}: {row(change)}  :{change.line}"
-            )
-        else:
-            seen += 1
-            order.remove(by)
-            order.insert(0, by)
-        sys.stdout.flush()
-    spent = time.process_time() - began
-    print(f"| {asked.module} | {seen} | {seen + lived} | {seen / max(1, seen + lived):.1%} | {spent:.0f} CPU s")
+    signal.signal(signal.SIGALRM, _ended)
+    group = tomllib.loads(GROUPS.read_text()).get(asked.modules, {"modules": asked.modules.split(","), "tests": []})
+    modules, tests = modules_of(group["modules"]), asked.tests or group["tests"]
+    if not tests:
+        raise SystemExit(f"no tests are named for {asked.modules}: give them, or a group of {GROUPS.name}")
+    for module in modules:
+        importlib.import_module(module.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+    out = os.fdopen(os.dup(1), "w")
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+
+    def say(text: str) -> None:
+        print(text, file=out, flush=True)
+
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts="]
+        options += ["-o", "tmp_path_retention_policy=none", f"--basetemp={folder}/tests"]
+        status = pytest.main([*options, *tests], [Warm(asked, modules, say)])
+    if status not in (0, 1):  # 1: tests failed
+        say(f"  pytest ended with {status!r}")
+    os._exit(int(status))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ The judge here is a recursion over paths in Python's integers; it shares nothing
 import os
 from dataclasses import replace
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from unittest import mock
 
 import numpy as np
@@ -14,7 +14,7 @@ import pytest
 
 from odtc.verification.constrained import listed_cases, multiplier_bound
 from odtc.verification.constrained.listed_cases import excluded
-from odtc.verification.constrained.multiplier_bound import Problem, surviving
+from odtc.verification.constrained.multiplier_bound import Problem, Weighted, surviving
 
 SCALE = 8
 
@@ -288,10 +288,40 @@ def test_a_case_is_excluded_just_if_no_tree_of_it_is_cheap_enough(seed):
                         assert told == (best >= claim), f"seed {seed}, root {root}, claim {claim}"
 
 
+@pytest.mark.parametrize(
+    ("columns", "depth", "words"),
+    [
+        (4, 4, {}),
+        (4, 4, {"below": ~np.eye(4, k=1, dtype=bool)}),
+        (3, 4, {"most_tests": 2}),
+        (3, 3, {"most_tests": 1}),
+        (3, 3, {"most_tests": 2}),
+        (3, 3, {"most_tests": 3}),
+        (3, 2, {"together": (frozenset((0, 1, 2)),)}),
+        (3, 3, {"together": (frozenset((0, 1)), frozenset((1, 2)))}),
+        (3, 3, {"follows": np.array([[0, 1, 0], [3, 2, 1]])}),
+    ],
+)
+def test_a_case_of_a_parity_is_excluded_just_if_no_tree_of_it_is_cheap_enough(columns, depth, words):
+    """Each test that a tree is not to ask, and each level that it has not, costs."""
+    X = np.array(list(product((False, True), repeat=columns)))
+    settled = {"measures": np.ones((1, 2), int), "least": np.ones((1, 2))} if "together" in words else {}
+    problem = of_parity(X, X.sum(axis=1) % 2, depth, np.random.default_rng(0), **words, **settled)
+    best = int(Judge(problem).best(0, frozenset(range(columns))))
+    assert excluded(problem, SCALE, 0, np.arange(columns), [], best)
+    assert not excluded(problem, SCALE, 0, np.arange(columns), [], best + 1)
+
+
 def test_sets_of_columns_hold_those_that_a_tree_may_test():
-    for seed in range(40):
-        problem = drawn(seed)
+    """Just these, and no set is within another."""
+    for seed in range(60):
+        problem, rng = drawn(seed), np.random.default_rng(seed)
+        if seed % 3:
+            m = int(rng.integers(3, 6))
+            apart = tuple(frozenset(rng.choice(m, rng.integers(2, 4), replace=False).tolist()) for _ in range(seed % 4))
+            problem = replace(problem, column=np.arange(m), apart=apart)
         m, most, sets = int(problem.column.max()) + 1, problem.most_columns, problem.column_sets.tolist()
+        assert not any(set(one) < set(other) for one in sets for other in sets)
         for size in range(1, min(m, 2**problem.depth - 1) + 1):
             for columns in map(set, combinations(range(m), size)):
                 allowed = (most is None or size <= most) and all(len(columns & one) <= 1 for one in problem.apart)
@@ -307,3 +337,69 @@ def test_trees_of_one_test_are_looked_at_without_multipliers():
             alive = surviving(problem, SCALE, [], claim)
             for t, line in enumerate(alive):
                 assert line.any() == (best[t] < claim), f"seed {seed}"
+
+
+def test_a_third_test_on_a_path_may_not_stand_where_it_is_barred():
+    """Rows of a parity need three tests on each path; which may be below which is drawn."""
+    bits = np.array(list(product((False, True), repeat=3)))
+    X = bits[:, [0, 1, 2, 2]].copy()
+    X[5, 3] ^= True
+    with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            below, most = rng.random((4, 4)) < 0.75, None if seed % 3 else 3
+            problem = of_parity(X, bits.sum(axis=1) % 2, 3, rng, below=below, most_columns=most)
+            check_surviving(problem, rng, 1)
+
+
+def of_parity(X: np.ndarray, odd: np.ndarray, depth: int, rng, **words) -> Problem:
+    """Two classes, each test of a column of its own, and nothing asked of a tree but what `words` say."""
+    tests = X.shape[1]
+    plain = {
+        "members": np.eye(2)[odd] * rng.integers(1, 4, (len(X), 1)),
+        "cost": np.array([[0, 1], [1, 0]]),
+        "uses": np.zeros((0, 2, 2), int),
+        "bound": [],
+        "branch_uses": [],
+        "leaf_uses": np.zeros((0, 2), int),
+        "measures": np.zeros((0, 2), int),
+        "least": np.zeros((0, 2)),
+        "price": 0,
+        "column": np.arange(tests),
+        "most_columns": None,
+        "apart": (),
+        "together": (),
+        "most_tests": None,
+        "levels": np.ones((depth, tests), bool),
+        "below": np.ones((tests, tests), bool),
+        "follows": np.zeros((0, 3), np.int64),
+    }
+    return Problem(X=X, **plain | words)
+
+
+def test_multipliers_are_taken_if_all_sums_are_exact():
+    """Taken just if what all rows, leaves and branch nodes of a tree could come to stays below 2^52."""
+    for seed in range(12):
+        problem = drawn(seed)
+        m = np.random.default_rng(seed).integers(0, 9, len(problem.bound)).tolist()
+        nodes = 2**problem.depth
+
+        def most(scale, problem=problem, m=m, nodes=nodes):
+            rows = 0
+            for row in problem.members.astype(int).tolist():
+                for kind, number in enumerate(row):
+                    dearest = max(map(abs, problem.cost[kind].tolist()))
+                    uses = [max(map(abs, use[kind].tolist())) for use in problem.uses]
+                    rows += number * (scale * dearest + sum(a * b for a, b in zip(m, uses)))
+            node = scale * problem.price + sum(a * b for a, b in zip(m, problem.branch_uses))
+            leaf = max(abs(sum(a * int(b) for a, b in zip(m, line))) for line in problem.leaf_uses.T)
+            return rows + (node + leaf) * nodes + abs(sum(a * b for a, b in zip(m, problem.bound)))
+
+        each = most(2) - most(1)
+        last = (2**52 - 1 - most(0)) // each
+        assert most(last) < 2**52 <= most(last + 1)
+        Weighted(problem, last, m)
+        with pytest.raises(ValueError, match="too large to be added exactly"):
+            Weighted(problem, last + 1, m)
+    with pytest.raises(ValueError, match="one number of 0 or more"):
+        Weighted(drawn(0), 1, [-1] * len(drawn(0).bound) + [0])
