@@ -2,8 +2,20 @@
 
 Tests of one scale are nested: a row answers 1 to as many of them as its code says. Below one root answer the tests g of
 a scale are swept in order; the rows that g sends to 0 are moved into buckets by every other scale, and one scan of the
-buckets gives all stumps below both answers of g. Codes that no row of the side has are left out, so a side of few rows
-takes little time. numba compiles these loops; numpy does the same at first, and where numba is not installed
+buckets gives all stumps below both answers of g: of the two leaves below a test h, by the sum s of the rows below that
+answer 0 to it, and T over all of them,
+
+    min(l0, s + l1) + min(l0, T - s + l1) = min(2 l0, T + 2 l1, l0 + l1 + s, l0 + l1 + T - s),
+
+only the least and the greatest s matter. Codes that no row of the side has are left out, so a side of few rows takes
+little time. With W_n the best subtree whose leaves hold at least n rows, rows D that move from the right to the left of
+g change the two sides by no more than
+
+    W_n(left + D) ≥ W_m(left) + Σ_D min(0, δ) if D are at most n - m rows, W_n(right - D) ≥ W_n(right) - Σ_D max(0, δ),
+
+since a tree of the greater set is one of the smaller whose leaves lose these rows, and one of the smaller set is one of
+the greater. So a scan leaves a slack above the best known, and until the rows that have moved since weigh more, no test
+is scanned. numba compiles these loops; numpy does the same at first, and where numba is not installed
 (threshold_numpy), a few times slower.
 """
 
@@ -57,9 +69,10 @@ def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, col
     """
     least, price = shape[0], shape[1]
     S, n = codes.shape[0], len(rows)
-    # Codes of these rows, renumbered without gaps; `first` is where the buckets of a scale begin.
+    # Codes of these rows, renumbered without gaps, scale behind scale; `first` is where the buckets of a scale begin.
     code = np.empty((n, S), np.int32)
     first = np.zeros(S + 1, np.int64)
+    widest = 0
     for b in range(S):
         most = 0
         for i in range(n):
@@ -73,66 +86,101 @@ def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, col
                 place[k] = used
                 used += 1
         for i in range(n):
-            code[i, b] = place[codes[b, rows[i]]]
+            code[i, b] = first[b] + place[codes[b, rows[i]]]
         first[b + 1] = first[b] + used
+        widest = max(widest, used)
     total_sum, total_count = np.zeros(first[S]), np.zeros(first[S])
     every, held = 0.0, 0.0
     for i in range(n):
-        row = rows[i]
-        every += delta[row]
-        held += copies[row]
+        term, copy = delta[rows[i]], copies[rows[i]]
+        every += term
+        held += copy
         for b in range(S):
-            total_sum[first[b] + code[i, b]] += delta[row]
-            total_count[first[b] + code[i, b]] += copies[row]
+            total_sum[code[i, b]] += term
+            total_count[code[i, b]] += copy
     alone = min(leaf[0], every + leaf[1]) if held >= least else np.inf
     for s in range(len(out)):
         out[s] = alone
         where[s, 0], where[s, 1] = -1, -1
     n_columns = len(start) - 1
-    best = np.empty((2, n_columns))
+    best = np.empty((3, n_columns))
+    order, begin = np.empty(n, np.int64), np.empty(widest + 1, np.int64)
+    zero_sum, zero_count = np.empty(first[S]), np.empty(first[S])
+    either, alike = leaf[0] + leaf[1], 2.0 * leaf[0]
+    # Best subtrees of either side by the column of their first test, and of the left side with leaves of half the rows.
+    half = np.floor(least / 2.0)
+    spare = least - half if least > 0.0 else np.inf
     for a in range(S):
         buckets = first[a + 1] - first[a]
         if buckets < 2:
             continue
-        order = np.argsort(code[:, a])
-        zero_sum, zero_count = np.zeros(first[S]), np.zeros(first[S])
-        left_sum, left_count, at = 0.0, 0.0, 0
+        # The rows in the order of their codes; begin[k] becomes the place behind those of bucket k.
+        begin[: buckets + 1] = 0
+        for i in range(n):
+            begin[code[i, a] - first[a] + 1] += 1
+        for k in range(buckets):
+            begin[k + 1] += begin[k]
+        for i in range(n):
+            k = code[i, a] - first[a]
+            order[begin[k]] = i
+            begin[k] += 1
+        zero_sum[:] = 0.0
+        zero_count[:] = 0.0
+        left_sum, left_count, at, slack, room = 0.0, 0.0, 0, -1.0, 0.0
         for k in range(buckets - 1):
-            while at < n and code[order[at], a] == k:
+            while at < begin[k]:
                 i = order[at]
-                row = rows[i]
-                left_sum += delta[row]
-                left_count += copies[row]
+                term, copy = delta[rows[i]], copies[rows[i]]
+                left_sum += term
+                left_count += copy
+                slack -= abs(term)
+                room -= copy
                 for b in range(S):
-                    zero_sum[first[b] + code[i, b]] += delta[row]
-                    zero_count[first[b] + code[i, b]] += copies[row]
+                    zero_sum[code[i, b]] += term
+                    zero_count[code[i, b]] += copy
                 at += 1
             right_sum, right_count = every - left_sum, held - left_count
-            if left_count < least or right_count < least:
+            if right_count < least:
+                break
+            if (slack >= 0.0 and room >= 0.0) or left_count < least:
                 continue
             for c in range(n_columns):
-                best[0, c] = min(leaf[0], left_sum + leaf[1])
+                best[0, c] = best[2, c] = min(leaf[0], left_sum + leaf[1])
                 best[1, c] = min(leaf[0], right_sum + leaf[1])
             for b in range(S):
-                c = column[b]
-                one, two = best[0, c], best[1, c]
                 s0, c0, s1, c1 = 0.0, 0.0, 0.0, 0.0
+                low0, high0, low1, high1 = np.inf, -np.inf, np.inf, -np.inf
+                any0, most0 = np.inf, -np.inf
                 for v in range(first[b], first[b + 1] - 1):
                     s0 += zero_sum[v]
                     c0 += zero_count[v]
                     s1 += total_sum[v] - zero_sum[v]
                     c1 += total_count[v] - zero_count[v]
+                    if c0 >= half and left_count - c0 >= half:
+                        any0, most0 = min(any0, s0), max(most0, s0)
                     if c0 >= least and left_count - c0 >= least:
-                        one = min(one, price + min(leaf[0], s0 + leaf[1]) + min(leaf[0], left_sum - s0 + leaf[1]))
+                        low0, high0 = min(low0, s0), max(high0, s0)
                     if c1 >= least and right_count - c1 >= least:
-                        two = min(two, price + min(leaf[0], s1 + leaf[1]) + min(leaf[0], right_sum - s1 + leaf[1]))
-                best[0, c], best[1, c] = one, two
-            for place in range(start[column[a]], start[column[a] + 1]):
-                s = member[place]
-                one, two = np.inf, np.inf
+                        low1, high1 = min(low1, s1), max(high1, s1)
+                c = column[b]
+                two0, two1 = min(alike, left_sum + 2.0 * leaf[1]), min(alike, right_sum + 2.0 * leaf[1])
+                if most0 >= any0:
+                    best[2, c] = min(best[2, c], price + min(two0, either + min(any0, left_sum - most0)))
+                if high0 >= low0:
+                    best[0, c] = min(best[0, c], price + min(two0, either + min(low0, left_sum - high0)))
+                if high1 >= low1:
+                    best[1, c] = min(best[1, c], price + min(two1, either + min(low1, right_sum - high1)))
+            slack = np.inf
+            for at_subset in range(start[column[a]], start[column[a] + 1]):
+                s = member[at_subset]
+                one, two, any_one = np.inf, np.inf, np.inf
                 for j in range(columns.shape[1]):
-                    one = min(one, best[0, columns[s, j]])
-                    two = min(two, best[1, columns[s, j]])
+                    c = columns[s, j]
+                    one = min(one, best[0, c])
+                    two = min(two, best[1, c])
+                    any_one = min(any_one, best[2, c])
                 if price + one + two < out[s]:
                     out[s] = price + one + two
                     where[s, 0], where[s, 1] = a, codes[a, rows[order[at - 1]]]
+                slack = min(slack, price + any_one + two - out[s])
+            room = spare
