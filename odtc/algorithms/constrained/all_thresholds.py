@@ -2,19 +2,13 @@
 
     1. The search on a few quantiles of each scale gives a tree, and multipliers m. Its columns are searched again with
        the thresholds near those of the tree, until it gets no better.
-    2. At m the roots of each scale are swept, intervals first. With x < y on one scale, left(f) the rows that f answers
-       0 and W(S, C) the least weighted cost of a subtree of rows S over the columns C, every root f between them has
-
-           W(left(f), C) + W(right(f), C) ≥ W(left(y), C) + W(right(x), C) - Σ over rows between x and y of max_l w_l,
-
-       since a tree of left(f) is one of left(y) that pays at most max_l w_l for each row added. An interval whose
-       bound exceeds Λ (close_gap) for every C needs none of its roots; the others are halved.
+    2. At m the roots of each scale are swept, intervals first (root_sweep). An interval whose bound exceeds Λ
+       (close_gap) for every subset of columns needs none of its roots.
     3. Each subset of columns that is left is searched exactly, with the roots that are left.
 
 For two labels, depth 3, and leaves that hold enough rows, sums and subsets of columns; other problems are refused.
 """
 
-import heapq
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -31,6 +25,7 @@ from odtc.algorithms.constrained.constrained_problem import (
     with_tests,
 )
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found, Settled
+from odtc.algorithms.constrained.root_sweep import RootSweep
 from odtc.algorithms.constrained.swept_trees import SweptTrees
 from odtc.algorithms.constrained.threshold_sides import Sides, ThresholdSides, weighed
 
@@ -189,7 +184,8 @@ class CoarseSearch:
         search = self._made(tests)
         if self.best is not None:
             search.want_below(upper)
-        return self._take_named(search.run(), tests)
+        # The sweep settles all roots: here a good tree is enough, but for tables that it may never get to.
+        return self._take_named(search.run(exactly=self.long), tests)
 
     def _made(self, tests: np.ndarray) -> ConstrainedSearch:
         """A search over some tests, int (tests,) in order."""
@@ -311,51 +307,27 @@ class ThresholdSearch(CoarseSearch):
         problem, scale = self.problem, first.scale
         m = first.leading
         weight, price = weighed(problem, scale, m)
-        dearest = weight.max(axis=1)
         budget = sum(int(a) * int(b) for a, b in zip(m, problem.bound))
-        sides = self._sides(weight, m, price)
-        heap, left = [], {}
+        sides, left = self._sides(weight, m, price), {}
+        places = [
+            np.flatnonzero(problem.allowed[0, mine]) if len(sides.of_scale[j]) else np.zeros(0, int)
+            for j, mine in enumerate(self.tests)
+        ]
+        sweep = RootSweep(sides, self.codes, weight.max(axis=1), price, places)
 
-        def push(j, x, y):
-            """The roots strictly between the tests x and y of a scale; -1 and len(tests) are before and behind all."""
-            if y - x < 2:
-                return
-            # Rows from the one test to the other: those with codes x + 1 .. y.
-            between = (
-                dearest[(self.codes[j] > x) & (self.codes[j] <= y)].sum()
-                if x >= 0 or y < len(self.tests[j])
-                else dearest.sum()
-            )
-            bound = sides.both(sides.zero(j, y), sides.one(j, x)) - between + price
-            subsets = sides.of_scale[j]
-            heapq.heappush(heap, (float(bound[subsets].min(initial=np.inf)), j, x, y))
+        def bound_of(value):
+            return np.ceil((value - budget) / scale)
 
-        def evaluated(j, f):
-            if not problem.allowed[0, self.tests[j][f]]:
-                return
-            value = sides.both(sides.zero(j, f), sides.one(j, f)) + price
-            for s in sides.of_scale[j]:
-                if np.ceil((value[s] - budget) / scale) < self.upper:
-                    left.setdefault(int(s), []).append(
-                        (float(np.ceil((value[s] - budget) / scale)), int(self.tests[j][f]))
-                    )
-
-        for j in range(len(self.tests)):
-            if len(sides.of_scale[j]):
-                push(j, -1, len(self.tests[j]))
-        while heap:
+        while bound_of(sweep.least) < self.upper:
             if self._tick():
                 return None
-            least, j, x, y = heapq.heappop(heap)
-            if np.ceil((least - budget) / scale) >= self.upper:
-                break
-            f = (x + y) // 2
-            evaluated(j, f)
-            push(j, x, f)
-            push(j, f, y)
+            j, f, value = sweep.step()
+            bounds = bound_of(value)
+            for s in sides.of_scale[j]:
+                if bounds[s] < self.upper:
+                    left.setdefault(int(s), []).append((float(bounds[s]), int(self.tests[j][f])))
             known = min((bound for roots in left.values() for bound, _ in roots), default=np.inf)
-            ahead = np.ceil((heap[0][0] - budget) / scale) if heap else np.inf
-            self.bound = max(self.bound, int(min(self.upper, known, max(0.0, ahead))))
+            self.bound = max(self.bound, int(min(self.upper, known, max(0.0, bound_of(sweep.least)))))
         known = min((bound for roots in left.values() for bound, _ in roots), default=np.inf)
         self.bound = max(self.bound, int(max(0, min(self.upper, known))))
         return left

@@ -38,6 +38,7 @@ from odtc.algorithms.constrained.trace_tree import Structure, by_weight, feasibl
 ROUNDS = 14  # of multipliers, for all cases and then for each
 PASSES = 20  # multipliers that settled more than one of so many cases are told as those of all
 TRACED = 8  # cases whose trees are looked at after each pass
+LEFT = 0.9  # share of roots up to which those that are left are bounded again, at multipliers of their own
 
 
 class Stopped(Exception):
@@ -138,8 +139,10 @@ class Settled:
 class Swept(Protocol):
     """The trees of one subset of columns, found by sweeps (odtc.algorithms.constrained.swept_trees)."""
 
-    def values(self, multipliers: np.ndarray, roots: list[int]) -> np.ndarray:
-        """float64 (roots,): the least weighted cost of a tree with each root at multipliers int64 (constraints,)."""
+    def values(self, multipliers: np.ndarray, roots: list[int], enough: float) -> tuple[np.ndarray, np.ndarray]:
+        """(float64 (roots,), bool (roots,)): the least weighted cost of a tree with each root at multipliers int64
+        (constraints,), and whether it is exact or a bound; exact for the cheapest, and where a bound below `enough`
+        would be all that is known."""
         ...
 
     def trace(self, root: int, weights: Weights) -> tuple[Structure | None, float]:
@@ -355,29 +358,52 @@ class ConstrainedSearch:
     def tighten_all(self, multipliers: np.ndarray, rounds: int = ROUNDS) -> None:
         """Multipliers for all roots of one subset of columns by sweeps (`swept`), from some on, float64
         (constraints,)."""
-        cuts, reached = Cuts(self.largest / self.scale), -np.inf
         try:
-            for _ in range(rounds if self.problem.n_constraints else 1):
-                self.tick()
-                alive = [root for root, cases in self._cases.items() if self._alive(cases)[0]]
-                if not alive:
-                    return
-                weights, number = self._weights(multipliers)
-                value = self.swept.values(self.tried[number], alive)
-                for root, bound in zip(alive, self.tables.bound(value, weights)):
-                    cases = self._cases[root]
-                    if bound > cases.bound[0]:
-                        cases.bound[0], cases.multipliers[0] = bound, number
-                best = int(value.argmin())
-                if np.isinf(value[best]):
-                    return
-                reached = max(reached, (value[best] - weights.budget) / self.scale)
-                self._look(alive[best], int(self._cases[alive[best]].subsets[0]), weights, cuts)
-                most, multipliers = cuts.best()
-                if most <= reached + 1e-6 * max(1.0, abs(reached)):
-                    return
+            self._tighten_roots(multipliers, rounds, 1)
         except Stopped:
             return
+
+    def _tighten_roots(self, multipliers: np.ndarray, rounds: int, traced: int) -> None:
+        """Each round looks for the cheapest roots, whose trees are traced; at the best multipliers of all rounds every
+        root has a bound. If these leave few of them, the rest has rounds of its own."""
+        cuts, reached, leading, spent = Cuts(self.largest / self.scale), -np.inf, multipliers, 0
+        while alive := self._alive_roots():
+            self.tick()
+            weights, number = self._weights(multipliers)
+            value, exact = self._bound_roots(alive, weights, number, -np.inf)
+            met = np.flatnonzero(exact)
+            met = met[np.argsort(value[met], kind="stable")]  # the first is the cheapest of all
+            if np.isinf(value[met[0]]):
+                return
+            if (here := (value[met[0]] - weights.budget) / self.scale) > reached:
+                reached, leading = here, multipliers
+            for place in met[:traced].tolist():
+                if place == met[0] or self.tables.bound(value[place], weights) < self.upper:
+                    self._look(alive[place], int(self._cases[alive[place]].subsets[0]), weights, cuts)
+            most, multipliers = cuts.best() if self.problem.n_constraints else (-np.inf, multipliers)
+            spent += 1
+            if most > reached + 1e-6 * max(1.0, abs(reached)) and spent < rounds:
+                continue
+            weights, number = self._weights(leading)
+            self._bound_roots(alive, weights, number, float(self.scale * (self.upper - 1) + weights.budget + 1))
+            left = self._alive_roots()
+            if not self.problem.n_constraints or len(left) > LEFT * len(alive):
+                return
+            cuts, reached, spent = cuts.among(left), -np.inf, 0
+            multipliers = cuts.best()[1] if cuts.cost else leading
+
+    def _alive_roots(self) -> list[int]:
+        """The roots of one subset of columns that are not settled."""
+        return [root for root, cases in self._cases.items() if self._alive(cases)[0]]
+
+    def _bound_roots(self, roots: list[int], weights: Weights, number: int, enough: float):
+        """What `swept` tells of the values of roots, of which their cases take the bounds."""
+        value, exact = self.swept.values(weights.multipliers, roots, enough)
+        for root, bound in zip(roots, self.tables.bound(value, weights)):
+            cases = self._cases[root]
+            if bound > cases.bound[0]:
+                cases.bound[0], cases.multipliers[0] = bound, number
+        return value, exact
 
     def close(self) -> Found:
         """The cases that are left, one by one; for a search that knows a feasible tree, or what it costs."""
@@ -447,10 +473,8 @@ class ConstrainedSearch:
             self.tick()
             if told is not None:
                 value = told[root][alive]
-            elif self.swept is None:
-                value = self.tables.roots(root, weights, self._of(cases.subsets[alive]))
             else:
-                value = self.swept.values(weights.multipliers, [root])
+                value = self.tables.roots(root, weights, self._of(cases.subsets[alive]))
             bound = self.tables.bound(value, weights)
             better = bound > cases.bound[alive]
             cases.bound[alive[better]], cases.multipliers[alive[better]] = bound[better], number
@@ -493,6 +517,9 @@ class ConstrainedSearch:
 
     def _globally(self) -> None:
         """Multipliers for all cases at once."""
+        if self.swept is not None:
+            self._tighten_roots(self.first, ROUNDS, TRACED)
+            return
         R = self.problem.n_constraints
         cuts, multipliers, reached = Cuts(self.largest / self.scale), self.first, -np.inf
         for _ in range(ROUNDS if R else 1):
@@ -525,7 +552,7 @@ class ConstrainedSearch:
             return value
         if cuts is not None:
             tree = by_weight(self.tables, structure, weights)
-            cuts.add(tree.cost, tree.uses - self.problem.bound)
+            cuts.add(tree.cost, tree.uses - self.problem.bound, root)
         key = structure.test.tobytes()
         if key not in self._seen:
             self._seen.add(key)

@@ -8,6 +8,8 @@ The next multipliers maximise the least of the cuts met so far, within a box. Wi
 intersection of lines; with more it is a linear program in few columns.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 TINY = 1e-9
@@ -25,13 +27,22 @@ class Cuts:
 
     def __init__(self, largest: np.ndarray):
         self.largest = np.asarray(largest, float)
-        self.cost, self.slope = [], []
+        self.cost, self.slope, self.owner = [], [], []
         self._vertex: Vertex | None = None
 
-    def add(self, cost: float, slope: np.ndarray) -> None:
-        """One tree: its cost, and uses - bound, float64 (constraints,)."""
+    def add(self, cost: float, slope: np.ndarray, owner: int = 0) -> None:
+        """One tree: its cost, uses - bound, float64 (constraints,), and what it is a tree of."""
         self.cost.append(float(cost))
         self.slope.append(np.asarray(slope, float))
+        self.owner.append(owner)
+
+    def among(self, owners: Iterable[int]) -> "Cuts":
+        """The cuts of some owners alone."""
+        some, kept = Cuts(self.largest), set(owners)
+        for cost, slope, owner in zip(self.cost, self.slope, self.owner):
+            if owner in kept:
+                some.add(cost, slope, owner)
+        return some
 
     def best(self) -> tuple[float, np.ndarray]:
         """(θ, μ float64 (constraints,)): the greatest value of the least cut, and where it is."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.lagrangian_pass import Weights
+from odtc.algorithms.constrained.root_sweep import RootSweep
 from odtc.algorithms.constrained.threshold_sides import ThresholdSides, weighed
 from odtc.algorithms.constrained.trace_tree import Structure
 
@@ -29,25 +30,47 @@ class SweptTrees:
     def __init__(self, search: ConstrainedSearch, codes: np.ndarray, tests: list[np.ndarray]):
         self.search, self.codes, self.tests = search, codes, tests
         self.cell = {int(test): (j, f) for j, mine in enumerate(tests) for f, test in enumerate(mine)}
-        self._last: tuple[bytes, ThresholdSides] | None = None
+        self._last: tuple[bytes, ThresholdSides, np.ndarray] | None = None
 
-    def values(self, multipliers: np.ndarray, roots: list[int]) -> np.ndarray:
-        """float64 (roots,): the least weighted cost of a tree with each root, in units of 1 / scale.
+    def values(self, multipliers: np.ndarray, roots: list[int], enough: float) -> tuple[np.ndarray, np.ndarray]:
+        """What a tree with each root costs at least, weighted, in units of 1 / scale.
 
         Parameters
         ----------
         multipliers : int64 (constraints,)
         roots : list of int
+        enough : float
+            No root is evaluated whose bound is known to be as high as this, unless it may be the cheapest.
+
+        Returns
+        -------
+        value : float64 (roots,)
+            The least weighted cost of a tree with this root, or a bound of it.
+        exact : bool (roots,)
+            Whether it is no bound alone; so it is for the cheapest root.
         """
-        sides, found = self._sides(multipliers), np.empty(len(roots))
-        for place, root in enumerate(roots):
+        sides, dearest = self._sides(multipliers)
+        value, exact = np.full(len(roots), np.inf), np.zeros(len(roots), bool)
+        place, cells = {}, [[] for _ in self.tests]
+        for at, root in enumerate(roots):
+            j, f = self.cell[root]
+            place[j, f] = at
+            cells[j].append(f)
+        sweep = RootSweep(sides, self.codes, dearest, sides.price, [np.sort(np.array(mine, int)) for mine in cells])
+        cheapest = np.inf
+        while sweep.least < max(enough, cheapest):
             self.search.tick()
-            found[place] = self._both(sides, root)
-        return found
+            j, f, found = sweep.step()
+            at = place[j, f]
+            value[at], exact[at] = found[0], True
+            cheapest = min(cheapest, value[at])
+        for j, left, bound in sweep.rest():
+            value[[place[j, f] for f in left.tolist()]] = bound
+        return value, exact
 
     def trace(self, root: int, weights: Weights) -> tuple[Structure | None, float]:
         """What trace_tree.trace finds: (the cheapest tree with this root, its weighted cost), or (None, inf)."""
-        sides = self._sides(weights.multipliers)
+        sides, _ = self._sides(weights.multipliers)
         value = self._both(sides, root)
         if np.isinf(value):
             return None, np.inf
@@ -80,10 +103,12 @@ class SweptTrees:
         zero, one = sides.zero(*self.cell[root]), sides.one(*self.cell[root])
         return float(sides.price + sides.both(zero, one)[0])
 
-    def _sides(self, multipliers: np.ndarray) -> ThresholdSides:
+    def _sides(self, multipliers: np.ndarray) -> tuple[ThresholdSides, np.ndarray]:
+        """(the sides at some multipliers, float64 (rows,) the greatest weighted cost of a label)."""
         key = multipliers.tobytes()
         if self._last is None or self._last[0] != key:
             problem = self.search.problem
             weight, price = weighed(problem, self.search.scale, multipliers)
-            self._last = key, ThresholdSides(problem, self.codes, self.tests, weight, multipliers, price)
-        return self._last[1]
+            sides = ThresholdSides(problem, self.codes, self.tests, weight, multipliers, price)
+            self._last = key, sides, weight.max(axis=1)
+        return self._last[1:]

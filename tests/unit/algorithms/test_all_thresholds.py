@@ -135,6 +135,24 @@ def test_the_compiled_sweep_answers_as_the_written_one():
         assert written(threshold_kernel.compiled(), words) == written(threshold_kernel.subtrees, words)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_roots_that_are_not_evaluated_have_a_bound(seed):
+    """Each root by itself has its least weighted cost; of all roots together the cheapest has it, and those below what
+    is enough; the others have no more."""
+    rng = np.random.default_rng(seed)
+    problem, scale = random_table(seed)
+    tests = np.flatnonzero(problem.subsets[0][problem.column])
+    search = ConstrainedSearch(all_thresholds.only(problem, tests))
+    swept, roots = ThresholdSearch(problem, scale, 3)._swept(search, tests), list(range(len(tests)))
+    weights, _ = search._weights(rng.uniform(0, 2, problem.n_constraints))
+    alone = np.array([swept.values(weights.multipliers, [root], np.inf)[0][0] for root in roots])
+    for enough in (-np.inf, float(np.median(alone[np.isfinite(alone)], axis=0)), np.inf):
+        value, exact = swept.values(weights.multipliers, roots, enough)
+        assert (value <= alone).all() and (value[exact] == alone[exact]).all()
+        assert value.min() == alone.min() and exact[value == alone.min()].any()
+        assert (np.minimum(value, enough) == np.minimum(alone, enough)).all()
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_sweep_finds_trees_as_cheap_as_the_counts_of_pairs(seed):
     rng = np.random.default_rng(seed)
@@ -148,7 +166,7 @@ def test_a_sweep_finds_trees_as_cheap_as_the_counts_of_pairs(seed):
         for root in rng.integers(0, len(tests), 6).tolist():
             theirs, least = trace(search.tables, root, weights, np.arange(len(tests)))
             ours, value = swept.trace(root, weights)
-            assert value == least == swept.values(weights.multipliers, [root])[0]
+            assert value == least == swept.values(weights.multipliers, [root], np.inf)[0][0]
             assert (ours is None) == (theirs is None)
             if ours is not None:  # its leaves are those of the rows, and its labels weigh what it says
                 tree = by_weight(search.tables, ours, weights)

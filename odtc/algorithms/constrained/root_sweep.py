@@ -1,0 +1,86 @@
+"""The roots of ordered tests at some multipliers, the cheapest first, by intervals of each scale.
+
+With x < y on one scale, left(f) the rows that f answers 0 and W(S, C) the least weighted cost of a subtree of rows S
+over the columns C, every root f between them has
+
+    W(left(f), C) + W(right(f), C) ≥ W(left(y), C) + W(right(x), C) - Σ over rows between x and y of max_l w_l,
+
+since a tree of left(f) is one of left(y) that pays at most max_l w_l for each row added. The interval of the least
+bound is halved by the root in its middle, which is evaluated; an interval whose bound is high enough needs none of its
+roots.
+"""
+
+import heapq
+from collections.abc import Iterator
+
+import numpy as np
+
+from odtc.algorithms.constrained.threshold_sides import Sides
+
+
+class RootSweep:
+    """Some roots of each scale, one after the other.
+
+    Parameters
+    ----------
+    sides : Sides
+        At the multipliers.
+    codes : int32 (scales, rows)
+        To how many tests of each scale a row answers 1.
+    dearest : float64 (rows,)
+        The greatest weighted cost of a label of each row.
+    price : float
+        The weighted cost of a branch node.
+    places : list of int (roots of the scale,)
+        The roots of each scale that are asked for, by their place on it, in order.
+    """
+
+    def __init__(self, sides: Sides, codes: np.ndarray, dearest: np.ndarray, price: float, places: list[np.ndarray]):
+        self.sides, self.price, self.places = sides, price, places
+        self._upto = {
+            j: np.append(0.0, np.cumsum(np.bincount(codes[j], dearest, len(sides.tests[j]) + 1)))
+            for j, mine in enumerate(places)
+            if len(mine)
+        }
+        self._heap: list[tuple[float, int, int, int]] = []
+        for j in self._upto:
+            self._push(j, -1, len(places[j]))
+
+    @property
+    def least(self) -> float:
+        """No root that was not evaluated costs less; infinite if there is none left."""
+        return self._heap[0][0] if self._heap else np.inf
+
+    def step(self) -> tuple[int, int, np.ndarray]:
+        """Evaluates the root in the middle of the interval with the least bound.
+
+        Returns
+        -------
+        scale, place : int
+            The root.
+        value : float64 (subsets,)
+            The least weighted cost of a tree with it over each subset of columns.
+        """
+        _, j, a, b = heapq.heappop(self._heap)
+        middle = (a + b) // 2
+        self._push(j, a, middle)
+        self._push(j, middle, b)
+        f = int(self.places[j][middle])
+        return j, f, self.sides.both(self.sides.zero(j, f), self.sides.one(j, f)) + self.price
+
+    def rest(self) -> Iterator[tuple[int, np.ndarray, float]]:
+        """The roots that were not evaluated: (scale, int (roots,) places, bound of all of them)."""
+        for bound, j, a, b in self._heap:
+            yield j, self.places[j][a + 1 : b], bound
+
+    def _push(self, j: int, a: int, b: int) -> None:
+        """The roots strictly between two of those asked for; -1 and their number are before and behind all."""
+        if b - a < 2:
+            return
+        mine = self.places[j]
+        x = int(mine[a]) if a >= 0 else -1
+        y = int(mine[b]) if b < len(mine) else len(self.sides.tests[j])
+        between = self._upto[j][y + 1] - self._upto[j][x + 1]  # rows with codes x + 1 .. y
+        bound = self.sides.both(self.sides.zero(j, y), self.sides.one(j, x)) - between + self.price
+        subsets = self.sides.of_scale[j]
+        heapq.heappush(self._heap, (float(bound[subsets].min(initial=np.inf)), j, a, b))
