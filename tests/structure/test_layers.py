@@ -144,10 +144,10 @@ MAY_HAVE_MORE = {
     "estimators/leaf_sums.py": "__init__",
     "estimators/regressor.py": "__init__",
     # numba compiles these, and takes arrays, not records
-    "algorithms/constrained/threshold_kernel.py": "subtrees",
+    "algorithms/constrained/sweeps/threshold_kernel.py": "subtrees",
     "verification/constrained/sweep_kernel.py": "two_levels",
     # what numpy does in their place
-    "algorithms/constrained/threshold_numpy.py": "subtrees",
+    "algorithms/constrained/sweeps/threshold_numpy.py": "subtrees",
     "verification/constrained/sweep_numpy.py": "two_levels",
 }
 

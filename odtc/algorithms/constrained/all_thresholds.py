@@ -25,9 +25,9 @@ from odtc.algorithms.constrained.constrained_problem import (
     with_tests,
 )
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found, Settled
-from odtc.algorithms.constrained.root_sweep import RootSweep
-from odtc.algorithms.constrained.swept_trees import SweptTrees
-from odtc.algorithms.constrained.threshold_sides import Sides, ThresholdSides, weighed
+from odtc.algorithms.constrained.sweeps.root_sweep import RootSweep
+from odtc.algorithms.constrained.sweeps.swept_trees import SweptTrees
+from odtc.algorithms.constrained.sweeps.threshold_sides import Sides, ThresholdSides, weighed
 
 FEW = 15  # tests of a scale that are searched first
 NEAR = 12  # places on either side of a threshold of the best tree that are searched next

@@ -137,7 +137,7 @@ class Settled:
 
 
 class Swept(Protocol):
-    """The trees of one subset of columns, found by sweeps (odtc.algorithms.constrained.swept_trees)."""
+    """The trees of one subset of columns, found by sweeps (odtc.algorithms.constrained.sweeps.swept_trees)."""
 
     def values(self, multipliers: np.ndarray, roots: list[int], enough: float) -> tuple[np.ndarray, np.ndarray]:
         """(float64 (roots,), bool (roots,)): the least weighted cost of a tree with each root at multipliers int64

@@ -21,7 +21,7 @@ from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, 
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found, Stopped
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.subtree_options import Options
-from odtc.algorithms.constrained.threshold_sides import Side, Sides
+from odtc.algorithms.constrained.sweeps.threshold_sides import Side, Sides
 
 ROUNDS = 8  # of multipliers of one root
 MOST_CELLS = 50_000_000  # scales times rows

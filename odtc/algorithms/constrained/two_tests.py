@@ -21,7 +21,7 @@ from odtc.algorithms.constrained.constrained_problem import named
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.stump_pairs import StumpCloser, StumpSearch, StumpSides
 from odtc.algorithms.constrained.subtree_options import Options
-from odtc.algorithms.constrained.threshold_sides import Sides
+from odtc.algorithms.constrained.sweeps.threshold_sides import Sides
 
 MOST_HELD = 200_000_000  # bytes of the stumps of sides that are kept
 

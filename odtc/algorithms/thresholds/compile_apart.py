@@ -20,7 +20,7 @@ from typing import Any
 from odtc.base import compiled_loops, system
 
 MOMENTS, MEDIANS = "moments", "medians"  # the names of the kernels of odtc.algorithms.moments
-SUBTREES = "subtrees"  # of the kernel of odtc.algorithms.constrained.threshold_kernel
+SUBTREES = "subtrees"  # of the kernel of odtc.algorithms.constrained.sweeps.threshold_kernel
 FEW_TESTS = "few_tests"  # of that of odtc.algorithms.constrained.few_tests
 BINS = "bins"  # of the kernel of odtc.algorithms.bins.bin_bound
 WIDE = " of int64"  # behind the name of kernels over ranks or tests: for sums that int32 does not hold
@@ -98,10 +98,10 @@ def _compile(name: str) -> None:
 
     # They use this module.
     from odtc.algorithms.bins import bin_bound
-    from odtc.algorithms.constrained import threshold_kernel
     from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
     from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
     from odtc.algorithms.constrained.few_tests import subset_trees
+    from odtc.algorithms.constrained.sweeps import threshold_kernel
     from odtc.algorithms.moments import laws, medians
     from odtc.algorithms.moments import search as moments
     from odtc.algorithms.thresholds.rank_search import RankSearch
@@ -144,8 +144,8 @@ def _compile(name: str) -> None:
 def _place(name: str) -> Path:
     """The folder in which the kernels stay."""
     from odtc.algorithms.bins import bin_bound  # they use this module
-    from odtc.algorithms.constrained import threshold_kernel
     from odtc.algorithms.constrained.few_tests import subset_trees
+    from odtc.algorithms.constrained.sweeps import threshold_kernel
     from odtc.algorithms.moments import kernels, medians
     from odtc.algorithms.thresholds import compiled
 

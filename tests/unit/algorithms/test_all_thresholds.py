@@ -6,10 +6,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from odtc.algorithms.constrained import all_thresholds, threshold_kernel, threshold_numpy
+from odtc.algorithms.constrained import all_thresholds
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ThresholdSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, search
+from odtc.algorithms.constrained.sweeps import threshold_kernel, threshold_numpy
 from odtc.algorithms.constrained.trace_tree import by_weight, trace
 from odtc.base import compiled_loops
 

@@ -20,7 +20,7 @@ from odtc.algorithms.bins.bin_bound import BinBound
 from odtc.algorithms.constrained.all_thresholds import only
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, fixed_point, named
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
-from odtc.algorithms.constrained.threshold_sides import weighed
+from odtc.algorithms.constrained.sweeps.threshold_sides import weighed
 from odtc.algorithms.thresholds.early_bound import EarlyBound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import RankedRows

@@ -24,7 +24,7 @@ from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Fo
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
-from odtc.algorithms.constrained.threshold_sides import weighed
+from odtc.algorithms.constrained.sweeps.threshold_sides import weighed
 from odtc.algorithms.constrained.trace_tree import Labelled, Structure, by_weight, feasible
 from odtc.base import deadline
 from odtc.formulations.shared.ranked_tests import RankedTests

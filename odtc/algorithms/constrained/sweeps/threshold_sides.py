@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
-from odtc.algorithms.constrained.threshold_kernel import best_subtrees
+from odtc.algorithms.constrained.sweeps.threshold_kernel import best_subtrees
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ CELLS = 2**17  # sums that are held at once
 
 
 def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, columns, out, where):
-    """What odtc.algorithms.constrained.threshold_kernel.subtrees writes, of the same arguments."""
+    """What odtc.algorithms.constrained.sweeps.threshold_kernel.subtrees writes, of the same arguments."""
     least, price = shape
     places = _Places(codes[:, rows])
     own, held = delta[rows], copies[rows].astype(float)

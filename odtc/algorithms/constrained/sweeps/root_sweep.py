@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from odtc.algorithms.constrained.threshold_sides import Sides
+from odtc.algorithms.constrained.sweeps.threshold_sides import Sides
 
 
 class RootSweep:

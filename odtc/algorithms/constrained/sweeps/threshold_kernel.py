@@ -23,7 +23,7 @@ from functools import cache
 
 import numpy as np
 
-from odtc.algorithms.constrained import threshold_numpy
+from odtc.algorithms.constrained.sweeps import threshold_numpy
 from odtc.algorithms.thresholds import compile_apart
 from odtc.base.compiled_loops import Repaid, compile_loops
 

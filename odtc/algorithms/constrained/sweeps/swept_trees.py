@@ -9,8 +9,8 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.lagrangian_pass import Weights
-from odtc.algorithms.constrained.root_sweep import RootSweep
-from odtc.algorithms.constrained.threshold_sides import ThresholdSides, weighed
+from odtc.algorithms.constrained.sweeps.root_sweep import RootSweep
+from odtc.algorithms.constrained.sweeps.threshold_sides import ThresholdSides, weighed
 from odtc.algorithms.constrained.trace_tree import Structure
 
 
