@@ -102,6 +102,7 @@ def test_parts_of_processes_that_were_killed_are_handed_out_again(few, monkeypat
         monkeypatch.setattr(apart, name, value)
 
     @given(seed=st.integers(0, 10_000), share=st.sampled_from([0.2, 0.5, 1.0]))
+    @example(seed=6, share=1.0)  # draws alone may hand out nothing, or lose nothing
     @settings(max_examples=6, deadline=None)
     def holds(seed, share):
         nonlocal lost
