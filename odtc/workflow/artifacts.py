@@ -347,6 +347,12 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
     )
     if facts.get("sha256") is None:
         return None, f"the model was built from data in memory: checked against the rows in the manifest{alone}"
+    if data_path is None and not isinstance(facts.get("path"), str):
+        return (
+            None,
+            f"the manifest does not say where its data file is: checked against the rows in the manifest{alone} "
+            "(--data names it)",
+        )
     path = Path(data_path) if data_path is not None else manifest.path.resolve().parent / facts["path"]
     if data_path is None and not path.exists():
         return (

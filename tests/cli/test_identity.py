@@ -1,6 +1,7 @@
 """A run has one identity: what was solved is what was built, or it is said that it is not."""
 
 import gzip
+import hashlib
 import json
 import shutil
 import subprocess
@@ -333,3 +334,46 @@ def test_a_point_of_another_program_has_the_bound_of_our_search_however_it_ended
     said = odtc("decode", "m.sol", "--json", folder=tmp_path)
     assert said.code == 0 and said.facts["termination"] != "optimal", said.err
     assert (said.facts["objective"], said.facts["bound"]) == (34, 27)
+
+
+def forge_manifest(folder, change):
+    facts = manifest(folder)
+    change(facts)
+    (folder / "m.odt.json").write_text(json.dumps(facts))
+
+
+@pytest.mark.parametrize("place", ["absent", None])
+def test_a_manifest_without_the_place_of_its_data_is_verified_by_its_rows(place, tmp_path):
+    """It was a fault in odtc."""
+    build(tmp_path)
+    solve(tmp_path)
+    forge_manifest(tmp_path, lambda facts: facts["data"].pop("path") if place else facts["data"].update(path=None))
+    said = odtc("verify", "m.sol", folder=tmp_path)
+    assert said.code == 0 and "does not say where its data file is" in said.err
+    assert checks(tmp_path, "--data", str(MONKS_1))["encoding"]
+
+
+@pytest.mark.parametrize(("key", "number"), [("n_rows", 7), ("n_rows_dropped", 1)])
+def test_the_numbers_of_rows_in_a_manifest_are_counted_again(key, number, tmp_path):
+    build(tmp_path)
+    solve(tmp_path)
+    assert checks(tmp_path)["rows read"]
+    forge_manifest(tmp_path, lambda facts: facts["data"].update({key: number}))
+    assert [name for name, passed in checks(tmp_path).items() if not passed] == ["rows read"]
+
+
+def test_a_model_file_that_a_forged_manifest_names_is_held_against_the_rows(tmp_path):
+    """Who edits a model file and puts its digest into the manifest had it called the model of the data."""
+    build(tmp_path)
+    text = (tmp_path / "m.mps").read_text()
+    low = next(line for line in text.splitlines() if line.split()[:3] == ["LO", "BND", "b_1_03"])
+    other = text.replace(low, " LO BND b_1_03 1")
+    (tmp_path / "m.mps").write_text(other)
+    forge_manifest(tmp_path, lambda facts: facts.update(content=hashlib.sha256(other.encode()).hexdigest()))
+    solve(tmp_path, "m", "--start", "none")
+    found = checks(tmp_path, "--time-limit", "0")
+    assert not found["model file"]
+    (tmp_path / "m.mps").write_text(text)
+    forge_manifest(tmp_path, lambda facts: facts.update(content=hashlib.sha256(text.encode()).hexdigest()))
+    solve(tmp_path)
+    assert checks(tmp_path, "--time-limit", "0")["model file"]

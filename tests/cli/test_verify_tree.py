@@ -492,3 +492,11 @@ def test_the_data_and_the_reading_of_a_tree_are_those_of_its_record_as_long_as_b
     tree.write_text(text)
     (tmp_path / "d.csv").write_text((tmp_path / "d.csv").read_text() + "0,0,1\n")
     assert data_of_tree(tree) is None and reading_of_tree(tree)["ignore"] == ("b",)
+
+
+def test_a_record_of_a_schema_that_is_not_known_is_not_read(tmp_path):
+    assert odtc("fit", MONKS / "monks-1.csv", "--depth", 1, "-o", "m", folder=tmp_path).code == 0
+    record = json.loads((tmp_path / "m.run.json").read_text())
+    (tmp_path / "m.run.json").write_text(json.dumps(record | {"schema": "odtc.run/9"}))
+    said = refused(odtc("verify", "m", folder=tmp_path))
+    assert "'odtc.run/1'" in said and "'odtc.run/9'" in said

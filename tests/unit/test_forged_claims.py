@@ -7,6 +7,7 @@ import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ from odtc.verification.file_as_written import read_written
 from odtc.verification.verify import verify_filled, verify_tree
 from odtc.workflow import pipeline
 from odtc.workflow.provenance.model_file import _confirmed, file_checks
-from odtc.workflow.provenance.rechecking import check_record
+from odtc.workflow.provenance.rechecking import _check_rows, check_record
 from odtc.workflow.provenance.tree_file import check_of_certificate, recheck_tree
 from odtc.workflow.provenance.without_model import open_record
 from tests.command_line import odtc as command
@@ -352,6 +353,22 @@ def a_tree_that_is_no_point_of_the_file(built, monkeypatch):
     monkeypatch.setattr(model_file, "read_written", lambda _: read_written(LP))
     monkeypatch.setattr(model_file, "_names", lambda *_: [])
     return refusing(file_checks(built[0], built[1], built[2], (model_file.Path("m.lp"), b""))[0])
+
+
+@refused_by("model file", "model_file.same_model: model file")
+def a_file_of_another_model(built, monkeypatch):
+    from odtc.workflow.provenance import model_file
+
+    monkeypatch.setattr(model_file, "read_model", lambda _: built[0])
+    monkeypatch.setattr(model_file, "under_columns", lambda *_: built[0])
+    named = SimpleNamespace(content="0")
+    return refusing(model_file.same_model(named, built[0], replace(built[1], content="0"), model_file.Path("m.lp")))
+
+
+@refused_by("rows read", "rechecking._check_rows: rows read")
+def a_row_that_nobody_left_out(built, _):
+    told = {"n_rows": built[3].n_rows, "n_rows_dropped": built[3].n_dropped + 1}
+    return refusing([_check_rows(SimpleNamespace(facts={"data": told}), built[3])])
 
 
 @refused_by("confirm other", "model_file._confirmed: confirm")

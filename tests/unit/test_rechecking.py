@@ -18,7 +18,8 @@ from odtc.workflow.provenance import model_file, rechecking, recorded
 from odtc.workflow.provenance.recorded import described
 from tests.command_line import MONKS, odtc
 
-OF_FILE = ["file bounds", "file rows", "file integrality", "file objective", "file and point"]
+OF_FILE = ["model file", "file bounds", "file rows", "file integrality", "file objective", "file and point"]
+OF_DATA = ["encoding", "rows read"]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def rechecked(opened, path, given=None, **changes):
 
 def test_all_that_is_at_hand_is_checked(opened, folder):
     names, wrong, remark = rechecked(opened, folder / "m.sol")
-    assert sorted(names) == sorted(["encoding", *OF_FILE, "run record"]) and wrong == [] and remark == ""
+    assert sorted(names) == sorted([*OF_DATA, *OF_FILE, "run record"]) and wrong == [] and remark == ""
 
 
 def test_without_the_data_file_the_encoding_is_not_derived_again(opened, folder):
@@ -66,10 +67,10 @@ def test_without_the_data_file_the_encoding_is_not_derived_again(opened, folder)
 def test_without_the_model_file_that_is_said(opened, folder, tmp_path):
     manifest = replace(opened[2], path=tmp_path / "m.odt.json")
     names, _, remark = rechecked(opened, tmp_path / "m.sol", manifest=manifest)
-    assert names == ["encoding"] and "no model file of the content that was solved" in remark
+    assert names == OF_DATA and "no model file of the content that was solved" in remark
     before = replace(manifest, facts={key: value for key, value in manifest.facts.items() if key != "content"})
     of_none = {"content": ""}
-    assert rechecked(opened, tmp_path / "m.sol", manifest=before, solution=of_none) == (["encoding"], [], "")
+    assert rechecked(opened, tmp_path / "m.sol", manifest=before, solution=of_none) == (OF_DATA, [], "")
     # A solution that names no content is held against the file of the manifest.
     assert set(OF_FILE) <= set(rechecked(opened, folder / "m.sol", solution=of_none)[0])
     other = {"content": "0" * 64}
@@ -148,7 +149,7 @@ def test_without_a_point_of_a_solver_the_tree_is_held_against_the_file(opened, f
     model, solution, manifest, _, done = opened
     found = model_file.model_file(manifest, manifest.content, folder / "m.sol")
     checks, why = model_file.file_checks(model, replace(solution, x=None), done.decoded.heap, found)
-    assert [check.name for check in checks] == OF_FILE[:-1] and why == ""
+    assert [check.name for check in checks] == OF_FILE[1:-1] and why == ""
     (check,) = model_file.file_checks(model, solution, done.decoded.heap, found)[0][4:]
     assert check.passed and check.text.startswith("the solver's point, tolerance 1e-06: bounds ")
     off = solution.x.copy()

@@ -22,6 +22,7 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.verification.against_file import check_against_file
 from odtc.verification.file_as_written import Written, read_written
 from odtc.workflow.manifest import SUFFIX, Manifest
+from odtc.workflow.provenance.claims import under_columns
 from odtc.workflow.solving import solve
 
 PACKED = b"\x1f\x8b"  # what gzip begins with
@@ -74,6 +75,30 @@ def file_checks(model: Model, solution: Solution, heap: HeapTree, found: tuple[P
     if solution.x is not None:
         checks.append(_point_check(written, names, solution.x))
     return checks, ""
+
+
+def same_model(manifest: Manifest, model: Model, solution: Solution, place: Path) -> list[Check]:
+    """The check "model file" of a file whose content the manifest names: it states the model that the manifest
+    describes, number by number. None of another file, as that is compared when the solution is opened (claims), nor of
+    a model that cannot be built again.
+
+    Parameters
+    ----------
+    manifest : Manifest
+    model : Model
+        As the manifest describes it.
+    solution : Solution
+    place : Path
+        The model file.
+    """
+    if solution.content not in ("", manifest.content) or model.edited is not None or model.recorded:
+        return []
+    try:
+        same = under_columns(manifest, model, read_model(place)) is None
+        text = f"{place.name} states {'the model' if same else 'another model than that'} that the manifest describes"
+    except OdtcError as problem:
+        same, text = False, f"{place.name} is not the model that the manifest describes: {problem}"
+    return [Check("model file", same, text)]
 
 
 def _point_check(written: Written, names: Sequence[bytes], x: np.ndarray) -> Check:

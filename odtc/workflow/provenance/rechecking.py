@@ -11,7 +11,7 @@ from odtc.model.feasibility import Check, is_close
 from odtc.model.solution import NO_POINT, Solution, Termination, gap
 from odtc.verification.encoding_again import check_encoding
 from odtc.workflow.manifest import Manifest
-from odtc.workflow.provenance.model_file import confirm, file_checks, model_file
+from odtc.workflow.provenance.model_file import confirm, file_checks, model_file, same_model
 from odtc.workflow.results import Fit, tree_cost
 from odtc.workflow.run_record import record_of
 
@@ -52,11 +52,12 @@ def recheck(
     """
     checks, model = [], done.model
     if dataset is not None:
-        checks.append(check_encoding(model.problem.encoded, dataset))
+        checks += [check_encoding(model.problem.encoded, dataset), _check_rows(manifest, dataset)]
     found = model_file(manifest, solution.content or manifest.content, path)
     told, remark = [], ""
     if found is not None:
         told, remark = file_checks(model, solution, done.decoded.point_heap or done.decoded.heap, found)
+        checks += same_model(manifest, model, solution, found[0])
     elif manifest.content:
         remark = "no model file of the content that was solved is there: rows are checked as the manifest builds them"
     checks += told
@@ -70,6 +71,14 @@ def recheck(
     if solvers and paid is not None:
         checks += confirm(model, solution, paid if of_edited is None else of_edited, solvers, found, time_limit)
     return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, *checks])), remark
+
+
+def _check_rows(manifest: Manifest, dataset: Dataset) -> Check:
+    """The check "rows read": how many rows there are and how many were left out, as the manifest says."""
+    stated = manifest.facts["data"]["n_rows"], manifest.facts["data"]["n_rows_dropped"]
+    found = dataset.n_rows, dataset.n_dropped
+    words, told = (f"{rows:,} rows, {left_out:,} left out" for rows, left_out in (found, stated))
+    return Check("rows read", stated == found, f"{words}; the manifest says {'the same' if stated == found else told}")
 
 
 def check_record(

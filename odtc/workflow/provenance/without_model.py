@@ -33,8 +33,8 @@ from odtc.workflow.provenance.rechecking import check_record
 from odtc.workflow.provenance.searched_again import SearchedAgain, search_again, tree_size
 from odtc.workflow.results import Fit
 from odtc.workflow.row_selection.selection import rounds_of
+from odtc.workflow.run_record import SCHEMA, write_run
 from odtc.workflow.run_record import SHAPE as RECORD
-from odtc.workflow.run_record import write_run
 from odtc.workflow.solving import learns
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
@@ -140,6 +140,8 @@ def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0
         if "fit" not in facts:
             return OpenedFit()
         validate(facts, RECORD | {"fit": FIT})
+        if facts["schema"] != SCHEMA:
+            return OpenedFit(note=f"{path.name} is of the schema {facts['schema']!r}, expected {SCHEMA!r}")
         told = facts["fit"]
         if told["tree"]["sha256"] != fingerprint(tree_path):
             return OpenedFit(note=f"{path.name} is the record of another tree than {tree_path.name}")
