@@ -312,6 +312,32 @@ def test_a_case_of_a_parity_is_excluded_just_if_no_tree_of_it_is_cheap_enough(co
     assert not excluded(problem, SCALE, 0, np.arange(columns), [], best + 1)
 
 
+def test_lists_hold_the_cheapest_subtree_of_each_use_up_to_their_limit():
+    for seed in range(2, 26, 4):  # of three levels
+        problem, rng = replace(drawn(seed), most_tests=None), np.random.default_rng(seed)
+        judge, every = Judge(problem), frozenset(range(len(problem.X)))
+        m, columns = (
+            rng.integers(-4, 2 * SCALE, len(problem.bound)).clip(0).tolist(),
+            frozenset(problem.column.tolist()),
+        )
+        weighted = multiplier_bound.Weighted(problem, SCALE, m)
+        lists = listed_cases.Lists(weighted, listed_cases.Marks(problem, np.arange(len(problem.column))), 0)
+        top = multiplier_bound.Counted(problem, np.arange(len(problem.X)))
+        for root in judge.may((), columns):
+            for side, rows in zip(top.sides(root), judge.sides(every, root)):
+                wanted: dict[tuple, int] = {}
+                for (uses, *_), cost in judge.states(rows, (root,), columns).items():
+                    wanted[uses] = min(cost, wanted.get(uses, cost))
+                weights = {uses: SCALE * cost + sum(map(int.__mul__, m, uses)) for uses, cost in wanted.items()}
+                for limit in {1e6, *rng.choice([*weights.values(), 0], 2).tolist()}:
+                    weight, vector = lists._trees(side, limit)
+                    assert (weight == vector[:, : 1 + len(m)] @ [SCALE, *m]).all() and (weight <= limit).all()
+                    found: dict[tuple, float] = {}
+                    for cost, *uses in vector[:, : 1 + len(m)].tolist():
+                        found[tuple(uses)] = min(cost, found.get(tuple(uses), cost))
+                    assert found == {uses: cost for uses, cost in wanted.items() if weights[uses] <= limit}
+
+
 def test_sets_of_columns_hold_those_that_a_tree_may_test():
     """Just these, and no set is within another."""
     for seed in range(60):
