@@ -130,7 +130,7 @@ class Warm:
         for item in self.items:
             self.beside, self.lines, began = 0.0, set(), time.process_time()
             self._follow()
-            passed = self.passes(item, 5 + 3 * self.asked.least)
+            passed = self.passes(item, 2 + 2 * self.asked.least)
             sys.settrace(None)
             seconds = time.process_time() - began - self.beside
             if not passed:
@@ -162,6 +162,7 @@ class Warm:
             (number, change)
             for number, change in enumerate(Source(module, path, text).changes)
             if change.kind == "body" and not (only and change.function[0] not in only)
+            if not asked.lines or asked.lines[0] <= change.line <= asked.lines[1]
         ]
         if asked.sample and asked.sample < len(changes):
             changes = sorted(random.Random(asked.seed).sample(changes, asked.sample))
@@ -177,7 +178,7 @@ class Warm:
                 continue
             lived += 1
             said = "listed" if row(change).rsplit(" | ", 1)[0] in known else "lives" if tests else "not reached"
-            self.say(f"  {said}: {row(change)}  :{change.line}")
+            self.say(f"  {said}: {row(change)}  :{change.line}:{change.column}")
         spent, share = time.process_time() - began, seen / max(1, seen + lived)
         self.say(f"| {module} | {seen} | {seen + lived} | {share:.1%} | {spent:.0f} CPU s")
 
@@ -213,7 +214,8 @@ class Warm:
             if self._sees(places, item):
                 self.kills[item] += 1
                 return True
-        kept = any(one.cache_info().currsize for one in self.caches if one.__module__.startswith("tests"))
+        files = {item.module.__name__ for item in tests}
+        kept = any(one.cache_info().currsize for one in self.caches if one.__module__ in files)
         if not kept and not any(one in self.wide for item in tests for one in _fixtures(item)):
             return False
 
@@ -272,6 +274,7 @@ def main() -> None:
     words.add_argument("modules", help="modules or folders, between commas, or a group")
     words.add_argument("tests", nargs="*", help="test files, in the place of those of the group")
     words.add_argument("--functions", help="only changes in functions of these qualified names, between commas")
+    words.add_argument("--lines", type=int, nargs=2, help="only changes in these lines, the first and the last")
     words.add_argument("--least", type=float, default=2.0, help="CPU seconds above which an unchanged test is left out")
     words.add_argument("--budget", type=float, default=10.0, help="CPU seconds of tests for one change, quickest first")
     words.add_argument("--sample", type=int, help="only so many changes of each module, drawn")

@@ -171,7 +171,10 @@ def check_surviving(problem: Problem, rng, n_claims: int = 2):
     """Compares the cases that two passes leave with those that all trees leave; (judge, multipliers of the passes)."""
     judge, every = Judge(problem), frozenset(range(len(problem.X)))
     sets = [frozenset(columns) for columns in problem.column_sets.tolist()]
-    m = rng.integers(0, 2 * SCALE, (2, len(problem.bound))).tolist()
+    m = rng.integers(0, 2 * SCALE, (2, len(problem.bound)))
+    if rng.random() < 0.5:  # weighted costs that are just at the limit
+        m -= m % SCALE
+    m = m.tolist()
     passes = [(SCALE, *line) for line in m]
 
     def weighted(root, columns, weights):
@@ -197,33 +200,57 @@ def check_surviving(problem: Problem, rng, n_claims: int = 2):
     return judge, m
 
 
-def test_tests_of_long_chains_leave_the_same_cases():
+@pytest.mark.parametrize("seed", range(10))
+def test_tests_of_long_chains_leave_the_same_cases(seed):
     with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
-        for seed in range(10):
-            check_surviving(drawn(seed, 2, (7, 9)), np.random.default_rng(seed), 4)
-            check_surviving(drawn(seed, 3, (5, 8)), np.random.default_rng(seed), 4)
+        check_surviving(drawn(seed, 2, (7, 9)), np.random.default_rng(seed), 4)
+        check_surviving(drawn(seed, 3, (5, 8)), np.random.default_rng(seed), 4)
 
 
-def test_a_column_of_some_sets_alone_is_tested_by_their_trees():
+@pytest.mark.parametrize("seed", range(8))
+def test_what_more_rows_in_a_leaf_break_or_cheapen_is_no_bound_of_an_interval(seed):
+    """Chains alone, a condition on leaves that each row may keep or break, and rows that cost less than nothing."""
+    rng = np.random.default_rng(seed)
+    numbers, column = rng.random((9, 2)), np.sort(rng.integers(0, 2, 6))
+    odd = rng.integers(0, 2, 9)
+    problem = of_parity(
+        numbers[:, column] > np.linspace(0.1, 0.9, 6),
+        odd,
+        2,
+        rng,
+        column=np.unique(column, return_inverse=True)[1].reshape(-1),
+        measures=np.array([[2, -1]]) if seed % 2 else np.array([[-1, 1]]),
+        least=np.array([[0.0, rng.choice([-np.inf, 0.0, -2.0])]]),
+        price=seed % 3,
+        uses=rng.integers(-3, seed % 2, (1, 2, 2)),
+        bound=[int(rng.integers(-9, 0))],
+        branch_uses=[0],
+        leaf_uses=np.zeros((1, 2), int),
+    )
+    with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
+        check_surviving(problem, rng, 6)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_a_column_of_some_sets_alone_is_tested_by_their_trees(seed):
     """Three levels, pairs of four columns: each column is in half of the sets; some tests may not be below others, and
     leaves have conditions that one row more may break."""
+    rng = np.random.default_rng(100 + seed)
+    plain = {"apart": (), "together": (), "most_tests": None, "follows": np.zeros((0, 3), np.int64)}
+    problem = replace(
+        drawn(seed, 3, (4, 7)),
+        column=np.arange(4),
+        most_columns=2 + seed % 2,
+        levels=np.ones((3, 4), bool),
+        below=rng.random((4, 4)) < (0.6 if seed % 2 else 1.0),
+        **plain,
+    )
+    kinds, K = problem.cost.shape
+    if seed % 4 > 1:
+        held = rng.integers(-2, 4, (2, kinds))
+        problem = replace(problem, measures=held, least=rng.integers(-1, 4, (2, K)).astype(float))
     with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
-        for seed in range(16):
-            rng = np.random.default_rng(100 + seed)
-            plain = {"apart": (), "together": (), "most_tests": None, "follows": np.zeros((0, 3), np.int64)}
-            problem = replace(
-                drawn(seed, 3, (4, 7)),
-                column=np.arange(4),
-                most_columns=2 + seed % 2,
-                levels=np.ones((3, 4), bool),
-                below=rng.random((4, 4)) < (0.6 if seed % 2 else 1.0),
-                **plain,
-            )
-            kinds, K = problem.cost.shape
-            if seed % 4 > 1:
-                held = rng.integers(-2, 4, (2, kinds))
-                problem = replace(problem, measures=held, least=rng.integers(-1, 4, (2, K)).astype(float))
-            check_surviving(problem, rng, 4)
+        check_surviving(problem, rng, 4)
 
 
 @pytest.mark.parametrize("small", [False, True])
