@@ -376,6 +376,68 @@ def test_what_is_refused_is_told(change, said):
         check_constrained(facts, problem.encoded.dataset)
 
 
+def test_that_there_is_no_tree_is_not_proved_by_what_its_nodes_would_cost():
+    """No leaf alone satisfies these, some tree does; and of all rows in a leaf a leaf alone holds just enough."""
+    problem = posed(3, 2, ("recall[yes] >= 0.6", "recall[no] >= 0.6"), params={"lambda": 0.2})
+    facts = certify_constrained(problem)[0] | {"claim": None, "tree": None, "cases": [], "passes": [[0, 0]]}
+    with pytest.raises(CertificateError, match="neither excluded by multipliers nor listed"):
+        check_constrained(facts, problem.encoded.dataset)
+    facts = certify_constrained(posed(3, 1, ("leaf_rows >= 14",)))[0]
+    assert facts["tree"]["root"].keys() >= {"label"}
+    with pytest.raises(CertificateError, match="a leaf of the class 'no' alone satisfies all$"):
+        check_constrained(facts | {"claim": None, "tree": None}, problem.encoded.dataset)
+
+
+def test_rows_of_hardly_any_weight_are_no_rows_without_weight():
+    """A weight of less than the rounding of a whole number would be lost; one of nothing is not."""
+    problem = posed(3, 2, SETS[0])
+    facts, data = certify_constrained(problem)[0], problem.encoded.dataset
+    error = facts["loss"][data.y[0]][1 - data.y[0]]
+    for first, fine in ((0.0, True), (1e-7, False), (1.0, True), (1 + 1e-5, False)):
+        changed = replace(data, weight=np.append(first, data.weight[1:]))
+        if fine:
+            assert read_problem(facts, changed).loss[0].max() == first * facts["weight_scale"] * error
+            continue
+        with pytest.raises(CertificateError, match="are no whole numbers"):
+            read_problem(facts, changed)
+
+
+@pytest.mark.parametrize(
+    ("depth", "n_tests", "n_rows", "fits"),
+    [
+        (0, 1, 1, False),
+        (1, 0, 1, False),
+        (1, 1, 0, True),
+        (1, 60_000, 100, True),  # every tree is looked at
+        (2, 50_000, 10_000, True),
+        (2, 50_000, 10_001, False),
+        (3, 50_000, 1, True),
+        (3, 50_001, 1, False),
+        (4, 125, 1, True),
+        (4, 126, 1, False),
+        (5, 1, 1, False),
+    ],
+)
+def test_sizes_of_which_a_certificate_can_be(depth, n_tests, n_rows, fits):
+    """Up to 500 million answers, 2 billion sums of a pass (2^(D - 1) tests^D), or 50,000 tests that are swept."""
+    assert constrained_certificate.small_enough(depth, n_tests, n_rows) == fits
+
+
+def test_many_tests_are_swept_but_at_depth_4():
+    for depth, n_tests, swept in ((1, 300, True), (3, 299, False), (3, 300, True), (4, 5000, False)):
+        assert constrained_certificate.swept(depth, n_tests) == swept
+
+
+def test_the_objective_is_told_in_words():
+    """In units of a weight of 1 / 2, of which 10 of 12 are the price of an error and 2 that of a branch node."""
+    facts = {"classes": ["a", "b"], "scale": 12, "weight_scale": 2, "price": 2, "loss": [[0, 5], [5, 0]]}
+    words = constrained_certificate._terms
+    assert words(facts) == "lambda 0.1666666667"
+    assert words(facts | {"loss": [[0, 5], [15, 0]]}) == "lambda 0.1666666667 and costs a:b=1, b:a=3"
+    assert words(facts | {"price": 0, "loss": [[0, 6], [6, 0]]}) == ""
+    assert words(facts | {"price": 0, "loss": [[0, 3], [6, 0]]}) == "costs a:b=0.5, b:a=1"
+
+
 @pytest.mark.parametrize("constraints", UNSATISFIED, ids=" and ".join)
 def test_that_no_tree_satisfies_them_is_certified(constraints):
     problem = posed(hash_of(constraints), 2, constraints)
