@@ -1,7 +1,7 @@
 """Everything a solver said, computed again: the point against the model, the tree against the data.
 
 Each check is one line with its numbers. None of them uses a solver; the last routes every row
-of the data file through the tree with a few lines of plain Python, apart from all other code.
+of the data file through the tree with a few lines of its own, apart from all other code.
 """
 
 import math
@@ -11,7 +11,6 @@ from functools import cached_property
 
 import numpy as np
 
-from odtc.data.coded_columns import alike_rows
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, answers_of
 from odtc.data.task import TASKS, leaf_cost, part_costs
@@ -27,8 +26,6 @@ from odtc.trees.boxes import Boxes
 from odtc.trees.heap_tree import HeapTree, blank_arrays
 from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.verification.known_trees import against_known, is_below
-
-ROUTED = 2**14  # rows whose cells are laid out at once
 
 
 def verify(
@@ -183,9 +180,10 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
     if rows is not None:
         if not task.MOMENTS:
             checks.append(_against_data(rows, encoded.cost.tolist(), errors, loss))
-            answers = np.array(rows.predicted)
+            answers = rows.predicted
         if task.NUMBERS:
-            answers = np.array([tree.answer(_leaf(tree, cells)) for cells in rows.dataset.X.tolist()])
+            leaves, leaf_of = _sent(tree, rows.dataset.X)
+            answers = np.array([tree.answer(leaf) for leaf in leaves])[leaf_of]
         again = task.loss_again(rows.dataset.sums, answers)
         if again is not None:
             text = f"by the figures of its {encoded.task} the tree loses {again:.10g}, {loss:.10g} on the encoded rows"
@@ -202,7 +200,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
 
 def verify_filled(problem: Problem, tree: Tree, whole: Dataset) -> Check:
     """The check of a tree whose leaves hold all rows that its own were selected from: each row of them by itself."""
-    said, label = np.array(_routed(problem.encoded, tree, whole).predicted), whole.y
+    said, label = _routed(problem.encoded, tree, whole).predicted, whole.y
     told = sum(leaf.counts[leaf.label] for leaf in tree.leaves())
     right = float(whole.weight[said == label].sum())
     return Check(
@@ -215,7 +213,7 @@ def verify_filled(problem: Problem, tree: Tree, whole: Dataset) -> Check:
 class RowPredictions:
     """The rows of a data file, each by itself, with the class that a tree predicts of each: int (rows,)."""
 
-    def __init__(self, encoded: Encoded, dataset: Dataset, predicted):
+    def __init__(self, encoded: Encoded, dataset: Dataset, predicted: np.ndarray):
         self.dataset, self.predicted, self._encoded = dataset, predicted, encoded
 
     def value(self, given: Constraint) -> float:
@@ -309,31 +307,31 @@ def raise_bound_to_floor(problem: Problem, solution: Solution) -> Solution:
 
 
 def _routed(encoded: Encoded, tree: Tree, dataset: Dataset) -> RowPredictions:
-    # Rows that are alike in all columns that the tree tests are routed once.
-    kind, first = alike_rows(dataset.X, sorted(tree.used))
-    labels = []
-    for begin in range(0, len(first), ROUTED):
-        labels += [_label(tree, cells) for cells in dataset.X[first[begin : begin + ROUTED]].tolist()]
-    return RowPredictions(encoded, dataset, [labels[k] for k in kind.tolist()])
+    leaves, leaf_of = _sent(tree, dataset.X)
+    return RowPredictions(encoded, dataset, np.array([leaf.label for leaf in leaves])[leaf_of])
 
 
-def _label(tree: Tree, cells) -> int:
-    return _leaf(tree, cells).label
-
-
-def _leaf(tree: Tree, cells) -> Leaf:
-    node = tree.root
-    while isinstance(node, Branch):
-        node = node.left if _goes_left(node.split, cells) else node.right
-    return node
+def _sent(tree: Tree, X) -> tuple[list[Leaf], np.ndarray]:
+    """(the leaves of a tree, int64 (rows,): which of them each row of X comes to), by the words of its splits."""
+    leaves: list[Leaf] = []
+    leaf_of = np.zeros(len(X), np.int64)
+    waiting: list[tuple[Branch | Leaf, np.ndarray]] = [(tree.root, np.arange(len(X)))]
+    while waiting:
+        node, rows = waiting.pop()
+        if not isinstance(node, Branch):
+            leaf_of[rows] = len(leaves)
+            leaves.append(node)
+            continue
+        left = _goes_left(node.split, {feature: X[rows, feature] for feature in node.split.features})
+        waiting += [(node.left, rows[left]), (node.right, rows[~left])]
+    return leaves, leaf_of
 
 
 def _against_data(rows: RowPredictions, cost: list[list[float]], errors: float, loss: float) -> Check:
-    dataset, wrong, lost = rows.dataset, 0.0, 0.0
-    for said, label, weight in zip(rows.predicted, dataset.y.tolist(), dataset.weight.tolist()):
-        if said != label:
-            wrong += weight
-            lost += weight * cost[label][said]
+    dataset = rows.dataset
+    off = rows.predicted != dataset.y
+    prices = np.array(cost, float)[dataset.y[off], rows.predicted[off]]
+    wrong, lost = float(dataset.weight[off].sum()), float((dataset.weight[off] * prices).sum())
     if TASKS.get(dataset.task).CLASSES:
         more = f"; they cost {lost:.10g}, {loss:.10g} on the encoded rows" if lost != wrong else ""
         said = f"{wrong:.10g} wrong, {errors:.10g} on the encoded rows{more}"
@@ -361,15 +359,18 @@ def _attacked(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset, bo
     )
 
 
-def _goes_left(split, cells) -> bool:
+def _goes_left(split, cells):
+    """Whether rows go left: `cells` are the numbers of one row by feature, or arrays of those of many."""
     if split.kind == "oblique":
         total = 0.0
         for term in split.terms:
-            total += term.weight * (cells[term.feature] if term.level is None else cells[term.feature] == term.level)
+            total = total + term.weight * (
+                cells[term.feature] if term.level is None else cells[term.feature] == term.level
+            )
         return total <= split.bound
     value = cells[split.feature]
     if split.kind == "missing":
-        return math.isnan(value)
+        return np.isnan(value)
     if split.kind == "subset":
-        return value in split.values
+        return np.isin(value, split.values)
     return value <= split.threshold

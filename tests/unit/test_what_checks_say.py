@@ -236,7 +236,7 @@ LEVEL, NUMBER, BOTH = Term(1, 2.0, 3.0), Term(0, 2.0), (Term(0, 2.0), Term(1, 2.
 )
 def test_a_row_goes_where_its_split_sends_it(split, cells, left):
     """By the plain routing of the check, and by that of the tree."""
-    assert _goes_left(split, cells) is left
+    assert bool(_goes_left(split, cells)) is left
     assert split.left(np.array([cells])).tolist() == [left]
 
 
