@@ -1,7 +1,7 @@
 """A run as one self-contained page of HTML: the tree, how it was proved, and how to get it again.
 
 Nothing is believed that stands in the run's files: the model is built anew from the manifest, the point
-checked against it, and the tree decoded and counted, as `odtc verify` does.
+checked against it, the tree decoded and counted, and the bound searched again, as `odtc verify` does.
 """
 
 import json
@@ -33,6 +33,7 @@ from odtc.workflow.manifest import SUFFIX
 from odtc.workflow.near_optimal_set import SUFFIX as NEAR
 from odtc.workflow.near_optimal_set import NearOptimalSet, read_near_optimal_set
 from odtc.workflow.posing import default_params, held_out_rows, test_rows
+from odtc.workflow.provenance.searched_again import SearchedAgain, search_solved
 from odtc.workflow.provenance.without_model import open_record
 from odtc.workflow.results import Fit
 from odtc.workflow.run_record import read_solving
@@ -74,6 +75,7 @@ class Run:
     assured: AssuredRecord | None = None  # what was said of new rows, if the run had a confidence
     certificate: str = ""  # the name of the certificate beside the run, if there is one
     near: NearOptimalSet | None = None  # the trees near the best, if they were counted (STEM.near.json)
+    searched: SearchedAgain | None = None  # what a search of some seconds derives again, if one was asked for
 
     @property
     def selected(self) -> bool:
@@ -87,6 +89,11 @@ class Run:
         return self.fit.facts if self.fit else {}
 
     @property
+    def derived(self) -> list[str]:
+        """The keys of its figures that a search has derived again."""
+        return [] if self.fit is None or self.searched is None else self.searched.derived(self.fit)
+
+    @property
     def claim(self) -> board.Claim | None:
         """What is said of the tree's proof; None if nothing is known."""
         if self.fit is None:
@@ -96,10 +103,11 @@ class Run:
         return board.Claim(self.fit.proved, proof.objective, proof.bound, failed)
 
 
-def open_run(given, data=None) -> Run:
-    """The run of a stem, or of one of its files; `data` is the data file, if it moved. Raises what
-    `odtc verify` does, TreeError if there is no run."""
-    run = _open(given, data)
+def open_run(given, data=None, seconds: float | None = 0.0) -> Run:
+    """The run of a stem, or of one of its files; `data` is the data file, if it moved, `seconds` are for a search that
+    derives its bound again (odtc.workflow.provenance.searched_again), by default none. Raises what `odtc verify` does,
+    TreeError if there is no run."""
+    run = _open(given, data, seconds)
     path = Path(given).with_name(run.name + NEAR)
     proof = path.with_name(f"{run.name}.certificate.json")
     run = replace(
@@ -110,18 +118,21 @@ def open_run(given, data=None) -> Run:
     return replace(run, near=read_near_optimal_set(path)) if path.is_file() else run
 
 
-def _open(given, data) -> Run:
+def _open(given, data, seconds: float | None) -> Run:
     text = str(given)
     stem = next((text[: -len(ending)] for ending in ENDINGS if text.endswith(ending)), text)
     if Path(stem + ".sol").exists() and Path(stem + SUFFIX).exists():
         model, solution, manifest = artifacts.open_solution(stem + ".sol", stem + SUFFIX)
         dataset, note = artifacts.original_data(manifest, data)
-        fit = finish(model, solution, dataset=dataset, simplify=True)
+        searched = search_solved(model, solution, seconds)
+        known = [*artifacts.known_trees(model, stem + ".sol", manifest), *searched.trees]
+        fit = finish(model, solution, dataset=dataset, known=known, simplify=True)
         if fit.simplified is not None and _leaves_of(stem) == fit.simplified["n_branch_nodes"] + 1:
-            fit = finish(model, solution, dataset=dataset)  # as the run left it
+            fit = finish(model, solution, dataset=dataset, known=known)  # as the run left it
         path = manifest.facts["data"].get("path")
         path = str(data or (Path(stem + SUFFIX).parent / path if path else ""))
-        return Run(Path(stem).name, fit.tree, fit, manifest.facts, *read_solving(stem), note, path)
+        told = read_solving(stem)
+        return Run(Path(stem).name, fit.tree, fit, manifest.facts, *told, note, path, searched=searched)
     path = next(
         (path for path in (Path(text), Path(stem + ".tree.json")) if path.is_file() and path.suffix == ".json"), None
     )
@@ -130,7 +141,7 @@ def _open(given, data) -> Run:
             f"expected a run STEM with {stem}.sol and {stem}{SUFFIX}, or a tree in JSON, found neither; give the "
             f"stem that `odtc fit -o` had"
         )
-    tree, opened = read_tree(path), open_record(stem, path, data)
+    tree, opened = read_tree(path), open_record(stem, path, data, seconds)
     found = opened.fit
     return Run(
         Path(stem).name,
@@ -140,6 +151,7 @@ def _open(given, data) -> Run:
         data_path=opened.data_path,
         again=None if found is None else opened.spec,
         repeats=opened.repeats,
+        searched=opened.again,
     )
 
 

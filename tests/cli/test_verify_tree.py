@@ -350,6 +350,29 @@ def test_a_record_that_calls_another_tree_optimal_is_refused_by_a_search_again(t
     assert failed.keys() == {"bound"} and f"but the tree of a search again costs {best:g}" in failed["bound"], failed
     unsearched = odtc("verify", "m.tree.json", "--json", "--time-limit", 0, folder=tmp_path)
     assert unsearched.code == 0 and {"bound", "certified"} < {*unsearched.facts["word_of_run"]}
+    _page_that_refuses(tmp_path)
+
+
+def _page_that_refuses(folder):
+    """The page of a run whose bound a search again contradicts."""
+    told = odtc("report", "m", "--json", "--time-limit", 60, folder=folder)
+    page = (folder / "m.html").read_text(encoding="utf-8")
+    assert told.code == 0 and not told.facts["verified"], told.err
+    assert "<strong>not proved</strong>" in page and "Nothing of this is proved, as checks below contradict it" in page
+    told = odtc("report", "m", "--json", "--time-limit", 0, folder=folder)
+    page = (folder / "m.html").read_text(encoding="utf-8")
+    assert told.code == 0 and "bound" in told.facts["word_of_run"] and "are derived again" not in page
+
+
+@pytest.mark.parametrize("words", [SOLVED, ()], ids=["a model", "none"])
+def test_a_page_says_that_the_bound_was_derived_again(words, tmp_path):
+    assert odtc("fit", MONKS / "monks-1.csv", *words, "--depth", 1, "-o", "m", folder=tmp_path).code == 0
+    told = odtc("report", "m", "--json", folder=tmp_path)
+    assert told.code == 0 and "bound" not in told.facts["word_of_run"] and "seconds" in told.facts["word_of_run"]
+    sentence = "Objective, bound and gap are derived again, the bound by a search of odtc"
+    assert sentence in (tmp_path / "m.html").read_text(encoding="utf-8")
+    assert odtc("report", "m", "--time-limit", 0, folder=tmp_path).code == 0
+    assert sentence not in (tmp_path / "m.html").read_text(encoding="utf-8")
 
 
 def test_a_record_that_calls_the_point_of_a_start_optimal_is_refused_by_a_search_again(tmp_path):
@@ -368,6 +391,7 @@ def test_a_record_that_calls_the_point_of_a_start_optimal_is_refused_by_a_search
     said = odtc("verify", "m.sol", "--json", "--time-limit", 60, folder=tmp_path)
     failed = {one["check"]: one["text"] for one in said.facts["checks"] if not one["passed"]}
     assert failed.keys() == {"bound"} and "but the tree of a search again costs" in failed["bound"]
+    _page_that_refuses(tmp_path)
 
 
 def _check_of_certificate(folder):

@@ -31,14 +31,19 @@ def report(
     ] = [],
     data: MovedData = None,
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE.html", help="By default STEM.html.")] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option("--time-limit", min=0.0, help="Seconds for a search that derives the bound again (5; 0: none)."),
+    ] = None,
     templates: Templates = None,
     as_json: Json = False,
 ) -> None:
     """Write a page about a run: the tree to fold and pan, its proof, its metrics; for any browser, without network."""
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.evaluation.html_report import ENDINGS, open_run, render_page
+    from odtc.workflow.provenance.searched_again import word_of_run
 
-    opened = open_run(run, data)
+    opened = open_run(run, data, time_limit)
     path = o or Path(Path(run).parent, f"{opened.name}.html")
     require_writable(
         path,
@@ -48,7 +53,8 @@ def report(
         *(Path(run).with_name(opened.name + ending) for ending in ENDINGS if ending != ".html"),
     )
     write_text(path, render_page(opened, test, templates, tuple(group)))
-    facts = opened.facts | {"tree": opened.name, "files": [str(path)]}
+    words = {} if opened.searched is None else {"word_of_run": word_of_run(opened.facts, opened.derived)}
+    facts = opened.facts | words | {"tree": opened.name, "files": [str(path)]}
     console.print_json(facts) if as_json else print(f"{path}  {path.stat().st_size:,} bytes; open it in a browser")
 
 
