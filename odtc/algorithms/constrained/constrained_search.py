@@ -32,6 +32,7 @@ from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.few_tests.subset_trees import SubsetTrees, takes
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Segments, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
+from odtc.algorithms.constrained.one_column import interval_trees
 from odtc.algorithms.constrained.subtree_options import Options
 from odtc.algorithms.constrained.trace_tree import Structure, by_weight, feasible, trace
 
@@ -340,8 +341,11 @@ class ConstrainedSearch:
         """Searches to the end, or until the clock says stop; without `exactly` only what takes all cases at once."""
         try:
             self._leaves()
+            if exactly:
+                self._by_intervals()
             soon = self.inherited and not self.problem.n_constraints  # one pass tells all
-            if self.problem.depth > 2 and exactly and not (self.begun or soon):
+            left = any(self._alive(cases).any() for cases in self._cases.values())
+            if self.problem.depth > 2 and exactly and left and not (self.begun or soon):
                 self._shallower()
             self._globally()
             if exactly and self.best is None and not self.elsewhere:
@@ -620,6 +624,23 @@ class ConstrainedSearch:
             if np.ceil(most - 1e-6) <= cases.bound[place]:
                 return
         return
+
+    def _by_intervals(self) -> None:
+        """The cases of subsets of one column whose tests are nested: all of their trees are looked at."""
+        for subset, trees in interval_trees.of_subsets(self.problem, self.tick).items():
+            try:
+                found = trees.best(self.upper)
+            except TooLarge:
+                continue
+            if found is not None:
+                self.offer(*found[0], found[1])
+            none = np.zeros((1, self.problem.n_constraints))
+            number = self._weights(np.concatenate([none, trees.multipliers])[-1] / trees.scale)[1]
+            for cases in self._cases.values():
+                here = cases.subsets == subset
+                cases.listed |= here
+                cases.bound[here], cases.multipliers[here] = trees.priced, number
+            self._tell()
 
     def _close(self, root: int, place: int) -> None:
         cases, trees = self._cases[root], self._trees

@@ -15,7 +15,7 @@ from odtc.algorithms.constrained import engines
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ShallowSearch, only, takes
 from odtc.algorithms.constrained.constrained_problem import Below, ConstrainedProblem, TooLarge, named, with_tests
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
-from odtc.algorithms.constrained.engines import DEEP, Engine, engine_of, over_all_tests
+from odtc.algorithms.constrained.engines import DEEP, Engine, ends_soon, engine_of, over_all_tests
 from odtc.algorithms.constrained.first_trees import first_tree, some_of_each
 from odtc.algorithms.constrained.subtree_search import improved
 from odtc.algorithms.constrained.targets.frontier_search import FrontierSearch
@@ -66,6 +66,8 @@ class Posed:
         """The searches of less depth that come first: from depth DEEP on, from SHALLOW on over so many scales that DEEP
         is too much for them, and over very many tests with a limit (`timed`) from depth 1 on."""
         arrays = self.problem.arrays
+        if ends_soon(self.search):
+            return []
         every = timed and isinstance(self.search, CoarseSearch) and self.search.long
         least = DEEP
         if isinstance(self.search, ShallowSearch) and not engines.few_of_each(self.search.scale, DEEP):
@@ -105,6 +107,8 @@ def needs_floor(problem: Problem) -> bool:
     engine = problem.derived(Posed).search
     if by_some_tests(problem):
         return True
+    if ends_soon(engine):
+        return False
     left = deadline.seconds_left()
     if isinstance(engine, ConstrainedSearch) and engine.subset_trees is not None and engine.subset_trees.ready():
         return left is not None and engine.subset_trees.seconds > AT_ONCE * left
@@ -122,7 +126,7 @@ def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np
     time; `start` if that costs no more, or where there are few; the multipliers of that search, None without one)."""
     engine, posed = problem.derived(Posed).search, problem.derived(Posed).problem
     few = not isinstance(engine, CoarseSearch) or not (engine.long or posed.arrays.depth > DEEP)
-    if few or posed.arrays.accepts is not None or not posed.arrays.depth:
+    if few or ends_soon(engine) or posed.arrays.accepts is not None or not posed.arrays.depth:
         return start, None
     left = deadline.seconds_left()
     tick = _after(None if left is None else time.monotonic() + left, FIRST)
