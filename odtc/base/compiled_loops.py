@@ -45,7 +45,7 @@ class Repaid:
     """
 
     def __init__(self, load: Callable[[], Any], seconds: float, apart: Callable[[float], bool] = lambda spent: False):
-        self._load, self._seconds, self._apart = load, seconds, apart
+        self.load, self._seconds, self._apart = load, seconds, apart
         self._spent, self._early = 0.0, 0.0
         self._made: Any = None
         self._lacking = False
@@ -57,7 +57,7 @@ class Repaid:
         matters = wished == "always" or self._spent + ahead > LOADING
         if self._made is None and matters and not self._lacking and may_compile():
             try:
-                self._made = self._load() if wished == "always" or self._pays(self._spent + ahead) else None
+                self._made = self.load() if wished == "always" or self._pays(self._spent + ahead) else None
             except ImportError:  # a numba that this numpy is too new for
                 self._lacking = True
         return self._made
@@ -79,7 +79,7 @@ class Repaid:
     def _pays(self, spent: float) -> bool:
         if time.monotonic() < self._early:
             return False
-        if is_on_disk(self._load()):
+        if is_on_disk(self.load()):
             return True
         self._early = time.monotonic() + AGAIN
         return not self._apart(spent) and spent > self._seconds and repays(2 * self._seconds)

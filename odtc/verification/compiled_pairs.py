@@ -10,11 +10,13 @@ from functools import cache
 
 import numpy as np
 
+from odtc.base import compile_apart
 from odtc.base.compiled_loops import Repaid, compile_loops
 from odtc.errors import CertificateError
 from odtc.verification import pair_kernel
 from odtc.verification.node_cuts import Rows
 from odtc.verification.pair_bound import require_pair
+from odtc.verification.threshold_columns import distinct_columns
 
 
 class _TakesLong(Exception):
@@ -66,4 +68,12 @@ def compiled():
     return compile_loops(("move", "stumps", "least_pair"), dict(vars(pair_kernel)))
 
 
-COMPILED = Repaid(compiled, 4.0)
+COMPILED = Repaid(compiled, 4.0, compile_apart.once_it_pays(__name__, compiled))
+
+
+def compile_now() -> None:
+    """Calls the loops on little data."""
+    random = np.random.default_rng(0)
+    columns = distinct_columns(random.integers(0, 40, (200, 3)))
+    rows = Rows(columns, np.eye(2)[random.integers(0, 2, 200)], np.ones(200, np.int64), 0.0, 1)
+    PairCheck().require(rows, np.arange(200), 1.0)

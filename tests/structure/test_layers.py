@@ -78,7 +78,7 @@ ONLY_IN = {
     "typer": {"cli"},
     "rich": {"cli/console"},
     "jinja2": {"base/templates"},
-    "subprocess": {"solvers/child_process", "testing/generated_code", "algorithms/thresholds/compile_apart"},
+    "subprocess": {"solvers/child_process", "testing/generated_code", "base/compile_apart"},
     "hypothesis": {"testing"},
     **dict.fromkeys(("resource", "fcntl", "pwd", "grp", "termios", "msvcrt", "winreg", "_winapi"), {"base/system"}),
     "highspy": {"solvers/adapters", "formulations/cg/restricted_master", "model/in_packages"},

@@ -5,10 +5,13 @@ import importlib
 import importlib.util
 import itertools
 import threading
+from pathlib import Path
 
 import pytest
 
 from odtc.base import compiled_loops, deadline, threads
+
+ROOT = Path(__file__).parents[2]
 
 
 def module(path, text: str):
@@ -66,7 +69,7 @@ def test_no_loops_are_compiled_that_a_limit_leaves_no_time_for_or_a_process_apar
 
 def test_a_call_is_made_plain_until_that_has_taken_as_long_as_compiling(monkeypatch):
     loops = of_loops(monkeypatch)
-    monkeypatch.setattr(loops, "_load", lambda: lambda *given: ("compiled", *given))
+    monkeypatch.setattr(loops, "load", lambda: lambda *given: ("compiled", *given))
     monkeypatch.setattr(compiled_loops.time, "process_time", itertools.count(step=5.0).__next__)
     assert [loops.run(lambda *given: ("plain", *given), 1, 2)[0] for _ in range(4)] == ["plain"] * 2 + ["compiled"] * 2
     assert loops.run(max, 1, 2) == ("compiled", 1, 2)
@@ -90,7 +93,7 @@ def test_the_environment_settles_what_is_compiled(monkeypatch):
 
 def test_a_numba_that_cannot_be_imported_is_done_without(monkeypatch):
     loops = of_loops(monkeypatch)
-    monkeypatch.setattr(loops, "_load", lambda: importlib.import_module("odtc.no_such_module"))
+    monkeypatch.setattr(loops, "load", lambda: importlib.import_module("odtc.no_such_module"))
     assert loops.loops(99.0) is None and loops.loops(99.0) is None
 
 
@@ -146,3 +149,35 @@ def test_what_work_apart_raises_is_raised_here():
     with pytest.raises(ZeroDivisionError):
         threads.apart(lambda: 1 // 0)
     assert threads.apart(threads.apart, int, "7") == 7
+
+
+APART = [
+    "odtc.algorithms.bins.bin_bound",
+    "odtc.algorithms.constrained.few_tests.subset_trees",
+    "odtc.algorithms.constrained.sweeps.threshold_kernel",
+    "odtc.algorithms.moments.kernels",
+    "odtc.algorithms.moments.medians",
+    "odtc.verification.compiled_pairs",
+    "odtc.verification.constrained.sweep_kernel",
+]
+
+
+@pytest.mark.parametrize("name", APART)
+def test_a_module_that_a_process_apart_compiles_calls_its_loops(name, monkeypatch):
+    """All of them, on data of the types that they have in a search or a check."""
+    monkeypatch.setenv(compiled_loops.VARIABLE, "never")
+    kernels, called = importlib.import_module(name), []
+    loops = compiled_loops.Repaid(lambda: called.append, 1.0)
+    monkeypatch.setattr(loops, "loops", lambda ahead: called.append(ahead))  # none are there
+    monkeypatch.setattr(kernels, "COMPILED", loops)
+    kernels.compile_now()
+    assert called
+
+
+def test_those_are_all_modules_that_have_a_process_for_them():
+    asking = [
+        path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+        for path in (ROOT / "odtc").rglob("*.py")
+        if "compile_apart.once_it_pays(__name__" in path.read_text(encoding="utf-8")
+    ]
+    assert sorted(asking) == APART

@@ -73,10 +73,10 @@ def test_every_root_of_two_levels_has_its_best_tree(law, least, leaves):
 def take_loops(patch, plain):
     """Lets the checker take the loops as plain Python, or numpy alone."""
     patch.setenv(VARIABLE, "always" if plain else "never")
-    patch.setattr(two_levels.COMPILED, "_load", lambda: two_levels.root_costs)
-    patch.setattr(tried_cuts.COMPILED, "_load", lambda: tried_cuts.side_costs)
+    patch.setattr(two_levels.COMPILED, "load", lambda: two_levels.root_costs)
+    patch.setattr(tried_cuts.COMPILED, "load", lambda: tried_cuts.side_costs)
     patch.setattr(tried_stumps, "compiled", lambda: tried_stumps.stump_costs)
-    patch.setattr(tried_stumps.COMPILED, "_load", tried_stumps.compiled)
+    patch.setattr(tried_stumps.COMPILED, "load", tried_stumps.compiled)
     for loops in (two_levels.COMPILED, tried_cuts.COMPILED, tried_stumps.COMPILED):
         patch.setattr(loops, "_made", None)
     patch.setattr(tried_cuts, "_compiled", lambda: (tried_cuts.side_costs, tried_cuts.least_of_cuts))

@@ -22,8 +22,8 @@ from functools import cache
 import numpy as np
 
 from odtc.algorithms.bins import two_levels, two_levels_numpy
-from odtc.algorithms.thresholds import compile_apart
-from odtc.algorithms.thresholds.ranks import RankedRows
+from odtc.algorithms.thresholds.ranks import RankedRows, rank_rows
+from odtc.base import compile_apart
 from odtc.base.compiled_loops import Repaid, compile_loops
 
 LAST, FIRST = 8, 4  # bins of a column at first, on the last two levels and on those above
@@ -40,7 +40,14 @@ def compiled():
     return compile_loops(("leaf", "leaves_of_two", "leaves_of_many", "two_levels"), dict(vars(two_levels)))
 
 
-COMPILED = Repaid(compiled, 4.0, compile_apart.once_it_pays(compile_apart.BINS, compiled))
+COMPILED = Repaid(compiled, 4.0, compile_apart.once_it_pays(__name__, compiled))
+
+
+def compile_now() -> None:
+    """Calls the loops on little data."""
+    random = np.random.default_rng(0)
+    ranked = rank_rows(random.integers(0, 40, (200, 3)), np.eye(2)[random.integers(0, 2, 200)])
+    BinBound(ranked, 3, lambda: None).raise_in(lambda: 0.1, 200)
 
 
 class BinBound:

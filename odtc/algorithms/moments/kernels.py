@@ -18,7 +18,7 @@ import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.laws import gain, gains
-from odtc.algorithms.thresholds import compile_apart
+from odtc.base import compile_apart
 from odtc.base.compiled_loops import Repaid, compile_loops
 
 AT_ONCE = 1_000_000  # ranks of columns whose sums are made at once
@@ -269,4 +269,13 @@ def compiled():
     return compile_loops(names, vars(laws) | globals())
 
 
-COMPILED = Repaid(compiled, 8.0, compile_apart.once_it_pays(compile_apart.MOMENTS, compiled))
+COMPILED = Repaid(compiled, 8.0, compile_apart.once_it_pays(__name__, compiled))
+
+
+def compile_now() -> None:
+    """Calls the loops on little data."""
+    from odtc.algorithms.moments import search  # which uses this module
+
+    random = np.random.default_rng(0)
+    rank, numbers = random.integers(0, 40, (200, 3)), random.random(200)
+    search.MomentSearch(rank, np.stack([numbers**0, numbers, numbers**2, numbers**0]), laws.SQUARE).solve(2)

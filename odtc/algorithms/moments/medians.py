@@ -15,8 +15,8 @@ import numpy as np
 from odtc.algorithms.moments import laws, medians_numpy
 from odtc.algorithms.moments.search import NO_LIMITS, MomentSearch
 from odtc.algorithms.moments.tree_limits import Place
-from odtc.algorithms.thresholds import compile_apart
 from odtc.algorithms.weighted_quantiles import ROUNDING, places_of
+from odtc.base import compile_apart
 from odtc.base.compiled_loops import Repaid, compile_loops
 
 EACH, ONCE = 4e-6, 8e-4  # CPU seconds of a row and a column in numpy, and of a set of rows, about
@@ -122,7 +122,14 @@ def compiled():
 
 
 # Compiled in three seconds, they take a tenth of the time.
-COMPILED = Repaid(compiled, 4.0, compile_apart.once_it_pays(compile_apart.MEDIANS, compiled))
+COMPILED = Repaid(compiled, 4.0, compile_apart.once_it_pays(__name__, compiled))
+
+
+def compile_now() -> None:
+    """Calls the loops on little data."""
+    random = np.random.default_rng(0)
+    rank, numbers = random.integers(0, 40, (200, 3)), np.sort(random.random(200))
+    MedianSearch(rank, np.stack([numbers, numbers**0, numbers**0])).solve(1)
 
 
 class MedianSearch(MomentSearch):

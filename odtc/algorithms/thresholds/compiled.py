@@ -21,11 +21,10 @@ from odtc.algorithms.thresholds import (
     binary_pairs,
     binary_triples,
     block_groups,
-    compile_apart,
     depth_two,
     depth_two_numpy,
 )
-from odtc.base import compiled_loops, threads
+from odtc.base import compile_apart, compiled_loops, threads
 from odtc.base.compiled_loops import AGAIN, VARIABLE, for_numba, is_on_disk, keep_on_disk, wish  # noqa: F401
 
 NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called from Python
@@ -33,6 +32,7 @@ BINARY = ("pair_sums", "best_pair")  # which numpy code does without (odtc.algor
 BESIDE = {"best_pair": BINARY, "depth_two": ("gini_test", "depth_two")}  # what is to be on disk with a first kernel
 COUNTING = ("pair_counts", "add_products")  # of trees near the best (odtc.algorithms.near_optimal)
 TALL = ("height_three", "height_four")  # which nothing in numpy replaces: the search goes test by test without them
+WIDE = " of int64"  # behind the name of kernels over ranks or tests: for sums that int32 does not hold
 STATES = "two_levels"  # of the states of a small dynamic program (odtc.algorithms.dp.side_costs)
 LOADING = 0.6  # CPU seconds in numpy, after which kernels are loaded that are on disk
 COMPILING = 6.0  # CPU seconds in numpy, after which they are compiled
@@ -71,7 +71,7 @@ class Kernels:
             return
         ready = on_disk(self.first, self.wide)
         if not ready and spent > compile_apart.PAYS and place(self.first):
-            compile_apart.begin(self.first + compile_apart.WIDE * self.wide)
+            compile_apart.begin(__name__, self.first + WIDE * self.wide)
         if not ready:
             ready = spent > COMPILING and _time_to_compile(self.first)
         if ready and not compile_apart.goes_on():
@@ -176,4 +176,19 @@ def _made() -> dict:
 
 def place(name: str) -> Path | None:
     """The folder in which a kernel stays that is compiled; None if no folder can be written."""
-    return compiled_loops.place(_dispatchers()[name])
+    return compiled_loops.place(_dispatchers()[name.removesuffix(WIDE)])
+
+
+def compile_now(name: str) -> None:
+    """Calls the kernels around one on little data."""
+    import numpy as np
+
+    from odtc.algorithms.thresholds.rank_search import RankSearch  # which uses this module
+    from odtc.algorithms.thresholds.ranks import rank_rows
+
+    random = np.random.default_rng(0)
+    rank = random.integers(0, 40 if name.startswith("depth_two") else 2, (200, 8))
+    weight = random.integers(2**29, 2**30, 200) if name.endswith(WIDE) else np.ones(200)
+    search = RankSearch(rank_rows(rank, np.eye(2)[random.integers(0, 2, 200)] * weight[:, None]))
+    search.dive(4)
+    search.solve(3)

@@ -20,7 +20,6 @@ from odtc.algorithms.thresholds import (
     binary_nodes,
     binary_triples,
     common_rows,
-    compile_apart,
     compiled,
     depth_two,
     depth_two_numpy,
@@ -34,7 +33,7 @@ from odtc.algorithms.thresholds.early_bound import EarlyBound
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import merge_rows, rank_columns, rank_rows
-from odtc.base import deadline, system, threads
+from odtc.base import compile_apart, deadline, system, threads
 from odtc.base.compiled_loops import is_on_disk
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
@@ -928,12 +927,13 @@ def test_kernels_are_compiled_by_one_process_apart_that_ends_with_this_one(tmp_p
     fcntl = pytest.importorskip("fcntl")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(compile_apart, "_process", None)
+    monkeypatch.setattr(compile_apart, "_begun", [])
     monkeypatch.setattr(compile_apart.system, "cores", lambda: 1)
-    compile_apart.begin("depth_two")
+    compile_apart.begin(compiled.__name__, "depth_two")
     assert compile_apart._process is None  # no processor is to spare
     monkeypatch.setattr(compile_apart.system, "cores", lambda: 2)
     monkeypatch.setattr(compile_apart.atexit, "register", lambda function: None)
-    compile_apart.begin("depth_two")
+    compile_apart.begin(compiled.__name__, "depth_two")
     first = compile_apart._process
     while not (lock := list(tmp_path.rglob(compile_apart.LOCK))):
         time.sleep(0.01)
@@ -942,7 +942,9 @@ def test_kernels_are_compiled_by_one_process_apart_that_ends_with_this_one(tmp_p
             fcntl.flock(held, fcntl.LOCK_UN)
             time.sleep(0.01)
     assert compile_apart.goes_on()
-    second = subprocess.run([sys.executable, "-m", compile_apart.__name__, "depth_two", "0"], stdin=subprocess.DEVNULL)
+    second = subprocess.run(
+        [sys.executable, "-m", compile_apart.__name__, compiled.__name__, "depth_two", "0"], stdin=subprocess.DEVNULL
+    )
     assert second.returncode == 0 and compile_apart.goes_on()  # it left the work to the first
     compile_apart.end()
     assert first.poll() is not None and not compile_apart.goes_on()
@@ -952,7 +954,7 @@ def test_kernels_are_compiled_by_one_process_apart_that_ends_with_this_one(tmp_p
 @pytest.mark.parametrize("alone", [0, 1.5])
 def test_what_compiles_goes_on_a_while_after_the_process_that_has_started_it(alone, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    command = [sys.executable, "-m", compile_apart.__name__, "depth_two", str(alone)]
+    command = [sys.executable, "-m", compile_apart.__name__, compiled.__name__, "depth_two", str(alone)]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
         while not list(tmp_path.rglob(compile_apart.LOCK)):
             time.sleep(0.02)

@@ -16,7 +16,7 @@ from odtc.algorithms.constrained.few_tests import four_levels
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights, sums
 from odtc.algorithms.constrained.trace_tree import Structure
 from odtc.algorithms.equal_rows import equal_rows
-from odtc.algorithms.thresholds import compile_apart
+from odtc.base import compile_apart
 from odtc.base.compiled_loops import Repaid, compile_loops
 
 DEPTHS = (3, 4)  # of whole trees
@@ -37,7 +37,16 @@ def compiled():
 
 
 # Compiled in some seven seconds.
-COMPILED = Repaid(compiled, 8.0, compile_apart.once_it_pays(compile_apart.FEW_TESTS, compiled))
+COMPILED = Repaid(compiled, 8.0, compile_apart.once_it_pays(__name__, compiled))
+
+
+def compile_now() -> None:
+    """Calls the loops on little data."""
+    from odtc.algorithms.constrained.constrained_search import ConstrainedSearch  # which uses this module
+
+    random = np.random.default_rng(0)
+    answers = random.integers(0, 2, (40, 4)).astype(bool)
+    ConstrainedSearch(ConstrainedProblem(answers, random.integers(0, 2, (40, 2)), DEPTHS[-1])).run()
 
 
 def steps(problem: ConstrainedProblem) -> float:

@@ -24,7 +24,7 @@ from functools import cache
 import numpy as np
 
 from odtc.algorithms.constrained.sweeps import threshold_numpy
-from odtc.algorithms.thresholds import compile_apart
+from odtc.base import compile_apart
 from odtc.base.compiled_loops import Repaid, compile_loops
 
 
@@ -35,7 +35,16 @@ def compiled():
 
 
 # Compiled in five seconds, they take a fifth of the time.
-COMPILED = Repaid(compiled, 6.0, compile_apart.once_it_pays(compile_apart.SUBTREES, compiled))
+COMPILED = Repaid(compiled, 6.0, compile_apart.once_it_pays(__name__, compiled))
+
+
+def compile_now() -> None:
+    """Calls the loops on little data."""
+    random = np.random.default_rng(0)
+    codes, rows, one = random.integers(0, 9, (2, 20)).astype(np.int32), np.arange(20), np.arange(1)
+    numbers, written = np.ones(20), (np.empty(1), np.empty((1, 2), np.int64))
+    both = one.repeat(2)
+    best_subtrees(codes, rows, numbers, rows, numbers[:2], numbers[:2], both, np.arange(2), one, one[None], *written)
 
 
 def best_subtrees(*given) -> None:

@@ -1,0 +1,110 @@
+"""Kernels, compiled by a process apart while work goes on in numpy: `python -m` this module does it.
+
+numba needs two to twelve CPU seconds for the kernels of a module, once on a machine. Work with a short limit would
+never wait for that; a second processor, if there is one, has them on disk before the limit, or for the next command. A
+module of kernels has `compile_now`, which calls them on little data, and `COMPILED`, which says where they stay; one
+that has kernels of several names takes the name in `compile_now` and `place`. One process compiles at a time. Its input
+ends with the process that has started it: it then goes on at a low priority, ALONE seconds at most, as else commands
+that end sooner would begin the same function again and again; and it never takes more than MOST CPU seconds.
+"""
+
+import atexit
+import importlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from odtc.base import compiled_loops, system
+
+LOCK = "compiling.lock"  # beside what is compiled; held by the process that compiles
+ENDED = 5.0  # seconds that the process has to end in
+ALONE = 120.0  # seconds that it goes on once the process that has started it has ended
+NICE = 10  # its priority then, as `nice` counts it
+MOST = 60  # CPU seconds of it
+PAYS = 2.0  # CPU seconds in numpy, after which it begins
+
+_process: subprocess.Popen[bytes] | None = None
+_begun: list[tuple[str, str]] = []  # modules and names of kernels that were asked for, the last one that process's
+
+
+def begin(module: str, name: str = "") -> None:
+    """Starts a process that compiles the kernels of a module, if this machine has a processor to spare and this process
+    has started none that goes on, nor one for them; that process ends at once if another one compiles them."""
+    global _process
+    if (module, name) in _begun or goes_on() or system.cores() < 2 or system.WINDOWS:
+        return
+    command = [sys.executable, "-m", __name__, module, name, str(ALONE)]
+    streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    try:
+        _process = subprocess.Popen(command, **streams, **system.own_group())
+    except OSError:  # no more processes are granted: the search does without
+        return
+    if not _begun:
+        atexit.register(leave)
+    _begun.append((module, name))
+
+
+def once_it_pays(module: str, load: Callable[[], Any]) -> Callable[[float], bool]:
+    """What has the kernels of a module, those that `load` gives, compiled by a process apart if so many CPU seconds in
+    numpy pay for it, and tells whether that goes on (odtc.base.compiled_loops.Repaid)."""
+
+    def apart(spent: float) -> bool:
+        if spent > PAYS and compiled_loops.place(load()) is not None:
+            begin(module)
+        return goes_on() and _begun[-1] == (module, "")
+
+    return apart
+
+
+def goes_on() -> bool:
+    """Whether the process that `begin` has started compiles still."""
+    return _process is not None and _process.poll() is None
+
+
+def leave() -> None:
+    """Lets that process go on alone, if it compiles still."""
+    if _process is not None and _process.stdin is not None:
+        _process.stdin.close()
+        _process.poll()
+
+
+def end() -> None:
+    """Ends that process."""
+    if _process is not None and _process.stdin is not None:
+        _process.stdin.close()
+        if _process.poll() is None:
+            system.end_group(_process)
+        _process.wait(ENDED)
+
+
+def _end_after_parent(seconds: float) -> None:
+    """Ends this process some time after its input has ended, and lowers its priority until then."""
+    sys.stdin.buffer.read()
+    if seconds > 0:
+        os.chdir("/")  # so that no folder is held
+        system.lower_priority(NICE)
+        time.sleep(seconds)
+    os._exit(1)
+
+
+def main() -> None:
+    """Compiles the kernels of a module, unless another process does."""
+    module, name, alone = sys.argv[1:]
+    kernels, names = importlib.import_module(module), [name] if name else []
+    folder = kernels.place(name) if name else compiled_loops.place(kernels.COMPILED.load())
+    assert folder is not None
+    with open(folder / LOCK, "wb") as held:
+        if system.hold(held.fileno()):
+            system.limit_cpu(MOST)
+            threading.Thread(target=_end_after_parent, args=(float(alone),), daemon=True).start()
+            os.environ[compiled_loops.VARIABLE] = "always"
+            kernels.compile_now(*names)
+            os._exit(0)  # an interpreter that ends in order waits for the lock of the input, which that thread holds
+
+
+if __name__ == "__main__":
+    main()
