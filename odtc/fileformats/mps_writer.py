@@ -21,9 +21,11 @@ from odtc.fileformats.model_files import (
     row_sections,
     text_table,
 )
+from odtc.fileformats.shared_cards import SharedCards, shared_cards
 from odtc.model import vectors
 from odtc.model.blocks import Block, NamedBlock
 from odtc.model.milp import CountedModel, Model
+from odtc.model.repeated_labels import MovedEntries, Pattern
 
 # At columns 5, 15 and 40, where GLPK and lp_solve insist on it in the fixed form.
 MARKER = b"    MARKER    'MARKER'                 '%s'\n"
@@ -68,8 +70,13 @@ def write(
             stream.write(lines(" ", kind.view(np.uint8)[:, None], "  ", rows[begin:end, :width], "\n"))
     stream.write(b"COLUMNS\n")
     cards, integer = Cards(model, stream, rows, width), False
+    pattern: Pattern | None = None
+    shared: SharedCards | None = None
     for begin, end, part in model.column_entries():
         names = column_names(begin, end) if end - begin <= CARDS else None
+        if isinstance(part, MovedEntries) and part.pattern is not pattern:
+            pattern = part.pattern
+            shared = shared_cards(pattern, rows, width)
         # A marker stands wherever whole and continuous columns meet.
         flags = vectors.part(model, "integrality", begin, end).astype(bool)
         changes = np.flatnonzero(np.diff(flags)) + 1
@@ -77,6 +84,10 @@ def write(
             if flags[first] != integer:
                 integer = not integer
                 stream.write(MARKER % (b"INTORG" if integer else b"INTEND"))
+            if shared is not None and isinstance(part, MovedEntries) and names is not None:
+                if not vectors.part(model, "c", begin + first, begin + last).any():
+                    shared.write(stream, part, names, first, last)
+                    continue
             for low, high in _few_entries(part.indptr, first, last):
                 some_names = column_names(begin + low, begin + high) if names is None else names[low:high]
                 cards.write(begin + low, some_names, part.indptr[low : high + 1], part.indices, part.data)

@@ -26,7 +26,7 @@ from odtc.model import in_packages, own_parts, vectors
 from odtc.model.blocks import Block, Cells, NamedBlock
 from odtc.model.entries import Entries, sorted_entries
 from odtc.model.points import name_list, split_point
-from odtc.model.repeated_labels import Pattern, runs_of
+from odtc.model.repeated_labels import MovedEntries, Pattern, runs_of
 from odtc.model.summary import summary_html, summary_lines
 
 CHUNK = 100_000  # nonzeros held at once while the matrix is streamed
@@ -536,7 +536,7 @@ def _parts(
                 if pattern is None:
                     mine, one = [terms[k] for k in run.which], (run.begin, run.begin + 1)
                     pattern = Pattern(run, (_sorted(block, mine, one, pair, across, by_rows) for pair in pairs))
-                part = Entries(*pattern.part(begin, end, low, high), across, by_rows)
+                part: Entries = MovedEntries(pattern, (begin, end), (low, high), across, by_rows)
             else:
                 part = _sorted(block, terms, (begin, end), second, across, by_rows)
             yield block.start + begin * inner + low, block.start + (end - 1) * inner + high, part

@@ -5,15 +5,18 @@ f(t) - f(t₀) places further on. The rows of one family move alike, and familie
 stay sorted. Other terms (rows that depend on t and j together, coefficients that depend on t) are no patterns.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from odtc.model.blocks import Cells, strides
+from odtc.model.entries import Entries
 
 FEW_VALUES = 256  # different coefficients of a pattern, which are kept once each
+# Pairs of a place and a number that it is worth to keep once: each is in as many lines, and in such a share of all.
+SHARED, OFTEN = 4, 0.05
 
 
 @dataclass(frozen=True)
@@ -109,12 +112,9 @@ class Pattern:
             self.codes = inside[0] if len(inside) == 1 else np.concatenate(inside)
         self.family: np.ndarray | None = None
 
-    def part(
-        self, begin: int, end: int, low: int = 0, high: int | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(data, places, starts) of the lines low .. high - 1 of each of the labels begin .. end - 1."""
-        starts = self.starts[low : None if high is None else high + 1]
-        first, last = int(starts[0]), int(starts[-1])
+    def part(self, begin: int, end: int, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+        """(data, places) of the lines low .. high - 1 of each of the labels begin .. end - 1."""
+        first, last = int(self.starts[low]), int(self.starts[high])
         places = self.places[first:last]
         base = self.run.begin
         moved = [move.of(begin, end) - move.of(base, base + 1) for _, move in self.run.moves]
@@ -126,8 +126,45 @@ class Pattern:
         data = self.data[first:last] if self.codes is None else self.values[self.codes[first:last]]
         if end - begin > 1:
             data = np.broadcast_to(data, (end - begin, len(data))).reshape(-1)
-        lines = (starts[:-1] - first) + np.arange(end - begin)[:, None] * (last - first)
-        return data, placed, np.append(lines.reshape(-1), len(placed)).astype(np.int32)
+        return data, placed
+
+    def shared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """The different pairs of place and number of the pattern, by rising place, as (places, values, of): entry k is
+        the pair of[k]. None if that is not worth while (`SHARED`, `OFTEN`), or there are many numbers."""
+        codes = self.codes
+        if codes is None or not len(self.places):
+            return None
+        low, kinds = int(self.places.min()), len(self.values)
+        size = (int(self.places.max()) + 1 - low) * kinds
+        if size > 4 * len(self.places):
+            return None  # to look would take more memory than the entries
+        met = np.zeros(size, bool)
+        for key in self._keys(codes, low):
+            met[key] = True
+        pairs, lines = np.flatnonzero(met), len(self.starts) - 1
+        if len(self.places) < max(SHARED * len(pairs), OFTEN * lines * len(pairs)):
+            return None
+        met[pairs] = False
+        of, at = np.empty(len(self.places), np.min_scalar_type(len(pairs))), 0
+        for key in self._keys(codes, low):
+            met[key] = True
+            of[at : at + len(key)] = np.flatnonzero(met[pairs])  # entries of a line are by rising place
+            met[key] = False
+            at += len(key)
+        return (pairs // kinds + low).astype(np.int32), self.values[pairs % kinds], of
+
+    def _keys(self, codes: np.ndarray, low: int) -> Iterator[np.ndarray]:
+        """int64: places, counted from `low`, and numbers of the entries, line by line."""
+        for begin, end in zip(self.starts.tolist(), self.starts[1:].tolist()):
+            yield (self.places[begin:end].astype(np.int64) - low) * len(self.values) + codes[begin:end]
+
+    def moved(self, label: int, places: np.ndarray) -> np.ndarray:
+        """int64, like `places` of the pattern: where they are of this label."""
+        base = self.run.begin
+        moves = [move.of(label, label + 1) - move.of(base, base + 1) for _, move in self.run.moves]
+        stops = [block.stop for block, _ in self.run.moves]
+        moved: np.ndarray = places + np.concatenate(moves)[np.searchsorted(stops, places, "right")]
+        return moved
 
     def _families(self) -> np.ndarray:
         """Integers (entries,): which family of the other side each entry is in."""
@@ -135,6 +172,32 @@ class Pattern:
             stops = np.array([block.stop for block, _ in self.run.moves])
             self.family = np.searchsorted(stops, self.places, "right").astype(np.min_scalar_type(len(stops)))
         return self.family
+
+
+class MovedEntries(Entries):
+    """The lines low .. high - 1 of each of the labels begin .. end - 1 of a pattern, whose entries are laid out when
+    they are asked for."""
+
+    def __init__(self, pattern: Pattern, labels: tuple[int, int], lines: tuple[int, int], across: int, by_rows: bool):
+        starts = pattern.starts[lines[0] : lines[1] + 1] - pattern.starts[lines[0]]
+        indptr = starts[:-1] + np.arange(labels[1] - labels[0])[:, None] * starts[-1]
+        vars(self).update(pattern=pattern, labels=labels, lines=lines, across=across, by_rows=by_rows)
+        vars(self)["indptr"] = np.append(indptr.reshape(-1), starts[-1] * len(indptr)).astype(np.int32)
+
+    pattern: Pattern
+    labels: tuple[int, int]
+    lines: tuple[int, int]
+
+    @property
+    def nnz(self) -> int:
+        return int(self.indptr[-1])
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name not in ("data", "indices"):
+            raise AttributeError(name)
+        laid_out = self.pattern.part(*self.labels, *self.lines)
+        vars(self).update(zip(("data", "indices"), laid_out))
+        return laid_out[name == "indices"]
 
 
 def _coded(data: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:

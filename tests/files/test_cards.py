@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtc.fileformats import mps_writer
+from odtc.fileformats import mps_writer, shared_cards
 from odtc.fileformats.model_files import FORMATS, lines
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
-from odtc.model.milp import largest_piece
+from odtc.model.milp import Model, largest_piece
 
 AXES = st.lists(st.tuples(st.integers(1, 23), st.integers(0, 99)), max_size=3)
 
@@ -89,6 +89,58 @@ def test_a_column_of_runs_is_written_as_it_is(runs, sheet, stem):
     cards = stream.getvalue().decode().split("COLUMNS\n")[1].split("RHS\n")[0].splitlines()
     assert [float(card.split()[2]) for card in cards] == numbers
     assert [card.split()[1] for card in cards] == model.row_names
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 9999), most=st.sampled_from([1, 40, 10**6]), sheet=st.integers(1, 40))
+def test_columns_that_share_their_rows_are_written_as_each_by_itself(seed, most, sheet):
+    """Nodes t and tests f: rows of which each test has its own, a row of all, costs of some tests, and rows that move
+    each in their way from node to node; numbers of one to three characters."""
+    random = np.random.default_rng(seed)
+    n, tests, nodes = int(random.integers(6, 15)), int(random.integers(3, 13)), int(random.integers(1, 12))
+    m = ModelBuilder("m")
+    costs = random.choice([0.0, 0.0, 2.5], (nodes, tests)) if random.random() < 0.3 else 0.0
+    x = m.columns("x", Axis("t", nodes, 1), Axis("f", tests), cost=costs)
+    left, right = (
+        m.rows("left", Axis("i", n), Axis("t", nodes, 1), upper=1),
+        m.rows("r", Axis("t", nodes, 1), Axis("i", n), upper=1),
+    )
+    one, t = m.rows("one", Axis("t", nodes, 1), lower=1, upper=1), np.arange(1, nodes + 1)
+    answers = random.random((n, tests)) < random.choice([0.2, 0.5, 0.9])
+    number = random.choice([2.0, -1.0, -12.0, 0.5])
+    m.add(one[t[:, None]], x[t[:, None], np.arange(tests)], 1.0)
+    for rows, (i, f), coef in ((left, np.nonzero(answers), number), (right, np.nonzero(~answers), -1.0)):
+        labels = (i[:, None], t) if rows is left else (t, i[:, None])
+        m.add(rows[labels], x[t, f[:, None]], coef)
+    model, stream, whole = m.finish(), io.BytesIO(), Model.column_entries
+    expected = []
+    matrix, row_names = model.A.tocsc(), model.row_names
+    for j, column in enumerate(model.column_names):
+        expected += [(column, "obj", model.c[j])] * bool(model.c[j])
+        begin, end = matrix.indptr[j : j + 2]
+        entries = zip(matrix.indices[begin:end].tolist(), matrix.data[begin:end].tolist())
+        expected += [(column, row_names[i], value) for i, value in sorted(entries)]
+    with (
+        mock.patch.object(shared_cards, "AVERAGE", 1),
+        mock.patch.object(shared_cards, "SHEET", sheet),
+        mock.patch.object(Model, "column_entries", lambda model: whole(model, most)),
+    ):
+        FORMATS.get("mps").write(model, stream, False)
+    lines_of = stream.getvalue().decode().split("COLUMNS\n")[1].split("RHS\n")[0].splitlines()
+    assert [(column, row, float(value)) for column, row, value in map(str.split, lines_of)] == expected
+
+
+def test_cards_that_columns_share_are_not_made_for_each():
+    m = ModelBuilder("m")
+    x, r = m.columns("x", Axis("t", 3), Axis("f", 8)), m.rows("r", Axis("i", 400), Axis("t", 3), upper=1)
+    t, i = np.arange(3), np.arange(400)
+    m.add(r[i, t[:, None, None]], x[t[:, None, None], np.arange(8)[:, None]], -1.0)
+    with mock.patch.object(mps_writer.Cards, "write", autospec=True) as plain:
+        stream = io.BytesIO()
+        FORMATS.get("mps").write(m.finish(), stream, False)
+    assert not plain.called
+    cards = stream.getvalue().decode().split("COLUMNS\n")[1].split("RHS\n")[0].splitlines()
+    assert cards == [f"    x_{t}_{f}  r_{i:03d}_{t}  -1" for t in range(3) for f in range(8) for i in range(400)]
 
 
 def test_blanks_behind_a_field_give_way_to_what_follows():
