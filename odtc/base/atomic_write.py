@@ -74,10 +74,12 @@ def new_file(path: str | PathLike[str], option: str = "-o") -> Iterator[BinaryIO
 def require_writable(path: str | PathLike[str], *read: str | PathLike[str] | None) -> None:
     """Refuses before the work a `path` that could not be written after it.
 
-    Raises OutputError if the folder does not exist, if a folder has the name, or if `path` is one of the files `read`,
-    which no command overwrites. None among these stands for a file that was not given.
+    Raises OutputError if the folder does not exist, if a folder has the name, if the name is "-", which elsewhere is
+    the standard output, or if `path` is one of the files `read`, which no command overwrites. None among these stands
+    for a file that was not given.
     """
     path = Path(path)
+    _expect_no_dash(path)
     if not path.parent.is_dir():
         raise OutputError(
             f"cannot write {str(path)!r}: {'it is no folder' if path.parent.exists() else 'there is no folder'} "
@@ -91,14 +93,22 @@ def require_writable(path: str | PathLike[str], *read: str | PathLike[str] | Non
 
 
 def require_beside(path: str | PathLike[str]) -> None:
-    """Refuses a `path` beside which other files are to be written, if it has no name, is a device, or is among them.
+    """Refuses a `path` beside which other files are to be written, if it has no name, is "-", is a device, or is among
+    devices.
 
     Raises OutputError.
     """
     path = Path(path)
+    _expect_no_dash(path)
     if not path.name or path.is_char_device() or path.is_block_device() or Path("/dev") in path.absolute().parents:
         told = "it is a device" if path.name else "it has no name"
         raise OutputError(f"cannot write files beside {str(path)!r}: {told}; name a file with -o")
+
+
+def _expect_no_dash(path: Path) -> None:
+    """Raises OutputError for "-"."""
+    if str(path) == "-":
+        raise OutputError("cannot write to '-': here -o names files, and none goes to the standard output; name one")
 
 
 def write_text(path: str | PathLike[str], text: str, option: str = "-o") -> None:

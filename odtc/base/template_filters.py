@@ -191,8 +191,8 @@ LISTED = 10  # classes of a leaf that are named
 def tally(amounts: Iterable[float], classes: Iterable[str]) -> str:
     """ "versicolor: 49, virginica: 5": the classes that are there at all, on one line; of many those of most rows."""
     pairs = [(name, n) for name, n in zip(classes, amounts) if n]
-    least = sorted((n for _, n in pairs), reverse=True)[LISTED - 1] if len(pairs) > LISTED else 0
-    shown = [(name, n) for name, n in pairs if n >= least][:LISTED]
+    most = sorted(range(len(pairs)), key=lambda k: -pairs[k][1])[:LISTED]  # of equal ones the first
+    shown = [pairs[k] for k in sorted(most)]
     words = [f"{one_line(name)}: {show_number(round(n, 3))}" for name, n in shown]
     if left := len(pairs) - len(shown):
         words.append(f"{left} more: {show_number(round(sum(n for _, n in pairs) - sum(n for _, n in shown), 3))}")

@@ -37,6 +37,8 @@ def some(names: Sequence[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """ " (did you mean 'x'?)" when a known name is near, else an empty string."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    """ " (did you mean 'x'?)" when a known name is near, first of all in other capitals, else an empty string."""
+    names = list(known)
+    near = [one for one in names if one.casefold() == name.casefold()]
+    near = near or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return f" (did you mean {near[0]!r}?)" if near else ""

@@ -707,7 +707,8 @@ def _kept_rows(columns: dict, names, targets, weights, missing: str, place: str)
     if incomplete.all():
         lacks = [int(columns[n].missing.sum()) for n in needed]
         worst = needed[int(np.argmax(lacks))]
-        advice = "remove that column, or choose --missing separate" if worst in names else "name another column"
+        keep = "leave that column out with --ignore, or choose --missing separate"
+        advice = keep if worst in names else "name another column"
         raise DataError(
             f"expected a row without missing cells in {place}, got none among {len(incomplete)} rows (column {worst!r} "
             f"lacks {max(lacks)}); {advice}"

@@ -534,6 +534,9 @@ def test_results_go_to_dev_stdout_and_through_pipes(xor, tmp_path):
     tree, data = xor / "xor_flowoct_d2.tree.json", xor / "xor.csv"
     plain = started("predict", tree, data).out
     assert started("predict", tree, data, "-o", "/dev/stdout").out == plain
+    assert odtc("predict", tree, data, "-o", "-", folder=tmp_path).out == plain
+    assert odtc("export", tree, "--to", "text", "-o", "-", folder=tmp_path).out == odtc("show", tree).out
+    assert not (tmp_path / "-").exists()
     os.mkfifo(tmp_path / "pipe")
     with subprocess.Popen(command("predict", tree, data, "-o", tmp_path / "pipe"), env=environment()) as process:
         assert (tmp_path / "pipe").read_text() == plain

@@ -262,3 +262,7 @@ def test_a_leaf_of_many_classes_names_those_of_most_rows():
     assert template_filters.tally(rows, names) == (
         "c1: 9, c3: 8, c4: 7, c5: 2, c6: 6, c7: 5, c8: 2, c9: 4, c10: 3, c11: 2, 3 more: 3"
     )
+    # The class of most rows is named also if it is the last, behind classes that tie for the tenth place.
+    assert template_filters.tally([1, 1, 1, *[2] * 8, 0, 0, 26], names) == (
+        "c0: 1, c3: 2, c4: 2, c5: 2, c6: 2, c7: 2, c8: 2, c9: 2, c10: 2, c13: 26, 2 more: 2"
+    )

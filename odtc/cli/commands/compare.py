@@ -10,8 +10,21 @@ from odtc.cli.help_page import GroupHelp
 from odtc.cli.options import DataFile, Json, TreeFile
 from odtc.errors import ChoiceError
 
+
+class PictureKinds(GroupHelp):
+    """Of a file in the place of the kind of a picture it says which kinds there are."""
+
+    def resolve_command(self, ctx, args: list[str]):
+        if args and "." in args[0]:
+            ctx.fail(
+                f"expected the kind of picture before the files ({', '.join(self.list_commands(ctx))}), got {args[0]!r}; "
+                "`odtc export TREE.json --to png -o FILE.png` draws a tree"
+            )
+        return super().resolve_command(ctx, args)
+
+
 plot = typer.Typer(
-    cls=GroupHelp,
+    cls=PictureKinds,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Pictures of runs and trees, by matplotlib: FILE.png, .svg or .pdf.",

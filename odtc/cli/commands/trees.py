@@ -20,6 +20,11 @@ from odtc.data.reading_spec import ON_MISSING
 from odtc.errors import ChoiceError
 
 
+Written = Annotated[
+    Path | None, typer.Option("-o", metavar="FILE", help="By default, and of - (a hyphen), the standard output.")
+]
+
+
 def show(
     tree: TreeFile,
     to: Annotated[
@@ -63,7 +68,7 @@ def show(
 def export(
     tree: TreeFile,
     to: Annotated[str, typer.Option("--to", help="See `odtc list exporters`.", autocompletion=completing("exporters"))],
-    o: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="By default stdout.")] = None,
+    o: Written = None,
     templates: Templates = None,
 ) -> None:
     """Write a tree as code or text for another program."""
@@ -71,6 +76,7 @@ def export(
     from odtc.trees.exporting import export as exported
     from odtc.trees.tree import read_tree
 
+    o = _file(o)
     if o is not None:
         require_writable(o, tree)
     made = exported(read_tree(tree), to, templates)
@@ -87,7 +93,7 @@ def export(
 def predict(
     tree: TreeFile,
     data: DataFile,
-    o: Annotated[Path | None, typer.Option("-o", metavar="FILE.csv", help="By default stdout.")] = None,
+    o: Written = None,
     on_missing: Annotated[
         str,
         typer.Option(
@@ -115,6 +121,7 @@ def predict(
     from odtc.evaluation.predicting import judge_file, predict_file
     from odtc.trees.tree import read_tree
 
+    o = _file(o)
     if o is not None:
         require_writable(o, tree, data)
     loaded = read_tree(tree)
@@ -140,3 +147,8 @@ def predict(
         console.print_json(
             {"n_rows": done.n_rows, "predictions": done.predictions, "files": [str(o)] if o else []} | done.skipped
         )
+
+
+def _file(o: Path | None) -> Path | None:
+    """The file that -o names; None for the standard output."""
+    return None if o == Path("-") else o
