@@ -34,9 +34,12 @@ from odtc.workflow.messages import (
     no_solution_text,
 )
 from odtc.workflow.provenance.in_memory import NAMELESS, in_memory, of_edited, unproved
+from odtc.workflow.provenance.searched_again import search_again
 from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import fill_leaves, take_rows
 from odtc.workflow.run_facts import SolveFacts
+
+A_MOMENT = 1.0  # seconds for a search under constraints, where one without them takes a moment
 
 
 def decode(
@@ -127,6 +130,8 @@ def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:
     least = None if other else quick_floor(problem)
     if least is None:
         return solution
+    if problem.constraints and not is_proved(paid, least):  # which leave less to choose from
+        least = max(least, search_again(problem, None, A_MOMENT).bound)
     if not is_proved(paid, least):
         return replace(solution, bound=min(least, paid))
     return replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, message=SEARCH_AGREES)

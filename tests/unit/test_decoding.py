@@ -390,6 +390,21 @@ def test_what_a_file_does_not_prove_a_search_of_a_moment_does(model, found, monk
     assert decode(model, silent).solution.termination == Termination.UNKNOWN
 
 
+@pytest.mark.parametrize("name", ["flowoct", "dpflow"])
+def test_what_a_file_does_not_prove_a_search_under_the_same_constraints_does(name, monkeypatch):
+    """All rows of p lie on both sides of each test, so that none is missed only if q is never said: 4 errors, not 2."""
+    table = pl.DataFrame({"a": list("uuuuvvvvvv"), "b": list("xyxyxyxyxy"), "y": list("ppppppqqqq")})
+    keywords = {"target": "y", "encoding": "onehot", "constraints": ["recall[p] >= 0.9"]}
+    model = odtc.build(table, name, 1, **keywords, **({"params": {"fix": "false"}} if name == "dpflow" else {}))
+    _, point = pipeline.start(model)
+    silent = Solution(point, Termination.UNKNOWN, model.objective(point))
+    said = decode(model, silent).solution
+    assert (said.termination, said.objective, said.bound) == (OPTIMAL, 4, 4)
+    monkeypatch.setattr(decoding, "A_MOMENT", 0.0)
+    said = decode(model, silent).solution
+    assert (said.termination, said.bound) == (Termination.UNKNOWN, 2)
+
+
 @settings(max_examples=15)
 @drawn(seed=st.integers(0, 10**6), name=st.sampled_from(["flowoct", "oct", "binoct", "dpflow", "fair", "bendersoct"]))
 def test_no_tree_costs_less_than_the_floor_of_a_search(seed, name):
