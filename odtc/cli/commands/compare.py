@@ -16,8 +16,9 @@ class PictureKinds(GroupHelp):
 
     def resolve_command(self, ctx, args: list[str]):
         if args and "." in args[0]:
+            kinds = ", ".join(self.list_commands(ctx))
             ctx.fail(
-                f"expected the kind of picture before the files ({', '.join(self.list_commands(ctx))}), got {args[0]!r}; "
+                f"expected the kind of picture before the files ({kinds}), got {args[0]!r}; "
                 "`odtc export TREE.json --to png -o FILE.png` draws a tree"
             )
         return super().resolve_command(ctx, args)

@@ -19,7 +19,6 @@ from odtc.cli.options import (
 from odtc.data.reading_spec import ON_MISSING
 from odtc.errors import ChoiceError
 
-
 Written = Annotated[
     Path | None, typer.Option("-o", metavar="FILE", help="By default, and of - (a hyphen), the standard output.")
 ]
