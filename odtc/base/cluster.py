@@ -11,7 +11,8 @@ from typing import Any
 from odtc.errors import ChoiceError
 
 LOCAL = "local"  # in place of an address
-PATIENCE = 30  # seconds in which a scheduler that is lost may come back
+FIRST = 10  # seconds in which a scheduler has to answer at first
+PATIENCE = 30  # seconds in which one that is lost may come back
 HELP = "A Dask scheduler; local starts one with {} workers."  # of the option in commands
 METAVAR = "ADDRESS|local"
 
@@ -68,7 +69,7 @@ def connected(address: str, workers: int) -> Iterator[Cluster]:
             started = stack.enter_context(_started(workers))
             address, direct = started.scheduler_address, True
         try:
-            with Cluster(address, "").client() as client:
+            with Cluster(address, "").client(FIRST) as client:
                 found = Cluster(address, client.dashboard_link, direct)
         except (OSError, ValueError) as problem:
             raise ChoiceError(

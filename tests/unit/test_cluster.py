@@ -93,7 +93,7 @@ def _counting(submit, handed):
 
 def test_an_address_where_nobody_answers(monkeypatch):
     pytest.importorskip("distributed", reason="needs the extra cluster")
-    monkeypatch.setattr("odtc.base.cluster.PATIENCE", 0.2)
+    monkeypatch.setattr("odtc.base.cluster.FIRST", 0.2)
     with pytest.raises(ChoiceError, match="expected the address of a Dask scheduler"), workers.team(1, "tcp://[::1]:9"):
         pass
 
