@@ -158,7 +158,20 @@ def distinct(X: np.ndarray | CodedColumns, column: int) -> tuple[np.ndarray, np.
     """
     if isinstance(X, CodedColumns):
         return X.columns[column].distinct()
-    return np.unique(X[:, column], return_inverse=True)
+    cells = X[:, column]
+    if (ends := two_values(cells)) is not None:
+        return ends[0], ends[1].astype(np.int64)
+    return np.unique(cells, return_inverse=True)
+
+
+def two_values(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """(float64 (2,), bool (cells,)): the values of cells that have two, rising, and which cells are the greater one;
+    None of any others, and if a cell is missing. It needs no sort, and most columns of 0/1 are asked often."""
+    if not len(cells) or not (low := cells.min()) < (high := cells.max()):
+        return None
+    greater = cells == high
+    fits = np.count_nonzero(greater) + np.count_nonzero(cells == low) == len(cells)
+    return (np.array([low, high]), greater) if fits else None
 
 
 def table_of_columns(columns: Sequence[CodedColumn], n_rows: int) -> np.ndarray | CodedColumns:

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -460,7 +460,7 @@ def threshold_tests(
         raise ChoiceError(f"expected bins of 2 or more, got bins={bins}")
     found, code = distinct(dataset.X, feature)
     values, absent = _known(found)
-    cuts = _between(*box_ends(values, radius)) if radius else midpoints(values)
+    cuts = _between(*box_ends(values, radius)) if radius else _midpoints(values)
     if bins is not None and len(cuts) >= bins:
         counts = np.cumsum(np.bincount(code, minlength=len(found))[: len(values)])  # rows of a number or a lower one
         wanted = np.arange(1, bins) * (counts[-1] / bins)
@@ -500,6 +500,16 @@ def _between(begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
     one a beginning."""
     every = np.unique(np.concatenate([begins, ends]))
     return midpoints(every)[np.isin(every[:-1], ends) & np.isin(every[1:], begins)]
+
+
+def _midpoints(values: np.ndarray) -> np.ndarray:
+    """`midpoints`; of two numbers, as columns of 0/1 have, it is remembered."""
+    return np.array([_midpoint(*values.tolist())]) if len(values) == 2 else midpoints(values)
+
+
+@lru_cache(maxsize=1 << 10)
+def _midpoint(low: float, high: float) -> float:
+    return float(midpoints(np.array([low, high]))[0])
 
 
 def midpoints(values: np.ndarray) -> np.ndarray:

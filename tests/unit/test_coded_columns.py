@@ -183,3 +183,16 @@ def test_rows_that_all_differ_need_no_further_columns():
 
     kind, first = equal_rows(parts())
     assert kind.tolist() == first.tolist() == list(range(n))
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [[], [1], [0, 0], [1, 0, 1], [0, 1, 2], [np.inf, -1, np.inf], [0, np.nan], [np.nan, 1, 0], [-0.0, 0.0, 1.0]],
+    ids=str,
+)
+def test_two_values_are_told_as_by_a_sort(cells):
+    column = np.array(cells, float)
+    values, code = distinct(column[:, None], 0)
+    expected, places = np.unique(column, return_inverse=True)
+    assert np.array_equal(values, expected, equal_nan=True) and code.tolist() == places.tolist()
+    assert (coded_columns.two_values(column) is None) == (len(expected) != 2 or bool(np.isnan(column).any()))

@@ -29,6 +29,7 @@ leaves may have any rows, and these bound the cuts beside it.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -53,6 +54,8 @@ SMALL = 10_000  # sums of ranks that are told in one table, at any number of row
 CELLS = 1 << 16  # pairs of cuts that are looked at together: their arrays stay near the processor
 COLUMNS, PAIR = 2e-4, 5e-8  # CPU seconds of a pair of columns in numpy, and of a pair of cuts, about
 WIDTH = 1e-10  # of the ends of a cost that is rounded: trees nearer than that are not told apart
+NEAR_END = WIDTH / 4  # of the lesser end: a bound as near is not counted again
+WHOLE_SUMS = 1e-12  # of the events: what costs by sums of whole numbers are off by, and more
 SHAPE = {
     "classes": [TEXT],
     "depth": WHOLE,
@@ -172,12 +175,14 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
             f"certificate claims {float(claim[0] / unit):.17g} to {float(claim[1] / unit):.17g}"
         )
     found = LeafSumsBound(np.ascontiguousarray(ranks.rank, np.int64), measure, price, law.SINGLE)
-    if whole.nothing:
+    if not whole.nothing:
+        bound = whole.least(found, facts["columns"], depth, limit, low)
+    else:
+        bound = found.by_loops(every, depth, limit) if law.ROUNDS and facts["tried"] == ALL else -math.inf
+    if whole.nothing and bound < low - NEAR_END * abs(low):
         floor = found.floor(every)
         tried = facts["tried"] if limit.at(depth)[1] > 2 or facts["tried"] else 0
         bound = floor + Fraction(found.least(every, depth, tried, low - floor, limit))
-    else:
-        bound = whole.least(found, facts["columns"], depth, limit, low)
     low, high, bound = measure.ends(low, high, bound)
     said, exact = [f"lambda {float(price / unit):.10g}"] if price else [], low == high
     if not exact:
@@ -271,8 +276,7 @@ class LeafSumsBound:
         self.widest = int(rank.max()) + 1
         self.near = 2 * measure.near  # of rounded numbers: what they and a few sums of them are off by, and more
         self.slack = 64 * self.near  # no bound of rounded numbers misses the exact one by more
-        self.floors = self._floors(single)
-        self.some_floor = bool(self.floors.any())
+        self._single = single
         dense = np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in rank.T], axis=1)
         self.cuts = dense.max(axis=0)  # of each column
         groups = cut_groups(dense, np.argsort(dense, axis=0, kind="stable").T)
@@ -288,7 +292,13 @@ class LeafSumsBound:
             signed = np.where(column[0] <= values, own, -own)
             self.alike.append({int(values[at]): int(signed[at]) for at in np.flatnonzero(twice[own] & (own > 0))})
 
-    def _floors(self, single: bool) -> np.ndarray:
+    @cached_property
+    def some_floor(self) -> bool:
+        """Whether there are rows that no column tells apart and that cost something."""
+        return bool(self.floors.any())
+
+    @cached_property
+    def floors(self) -> np.ndarray:
         """int64 (rows,): what rows that no column tells apart cost at least, on the first of each, in units of
         1/`parts`: no tree avoids them. Some are less than 0. All are whole numbers of parts; if they are too large for
         that, they are rounded down to parts of a power of two."""
@@ -297,7 +307,7 @@ class LeafSumsBound:
         sums = np.zeros((len(self.moments), len(first)), np.int64)
         for own, told in zip(sums, self.moments):
             np.add.at(own, kind, told)
-        told = np.flatnonzero(np.bincount(kind) > (0 if single else 1))
+        told = np.flatnonzero(np.bincount(kind) > (0 if self._single else 1))
         exact = {k: self.measure.low(sums[:, k]) for k in told.tolist()}
         most = sum(map(abs, exact.values()), Fraction(0))
         largest = Fraction(2) ** (61 - int(most).bit_length())
@@ -386,8 +396,21 @@ class LeafSumsBound:
         own = (np.unique(self.rank[rows, column])[:-1].tolist() for column in range(self.rank.shape[1]))
         return [[column, cut, *below] for column, cuts in enumerate(own) for cut in cuts]
 
-    def _all_sides(self, rows: np.ndarray, tried: list, levels: int) -> Sides | None:
-        """The sides of two or three levels of all cuts at once, None if they are found one by one."""
+    def by_loops(self, rows: np.ndarray, depth: int, limit: Limit) -> Fraction | float:
+        """No tree of this depth on these rows costs less, of all cuts and of sums of whole numbers, which compiled
+        loops add exactly: only what a leaf costs is rounded. -inf if there are no such loops."""
+        tried = self._all_cuts(rows, depth, limit)
+        gains = self._side_gains(rows, tried, depth - 1)
+        if gains is None:
+            return -np.inf
+        self.n_states += gains[1].size
+        told = float(self.moments[self.measure.TOLD, rows].sum())
+        split = told - float(gains[1].sum(axis=1).max()) + float(self.price)
+        return Fraction(min(split, self._leaf(rows, False)) - WHOLE_SUMS * (told + float(self.price)))
+
+    def _side_gains(self, rows: np.ndarray, tried: list, levels: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """(bool (cuts, rows), the left side of each cut; float64 (cuts, 2), what the best tree of two or three levels
+        gains on its left and its right side); None if there are no compiled loops for all cuts at once."""
         ahead = len(tried) ** (levels - 1) * 2 * self._seconds(len(rows))
         if not tried or every_tree.COMPILED.loops(ahead) is None:
             every_tree.COMPILED.spend(ahead)
@@ -400,12 +423,19 @@ class LeafSumsBound:
         if gains is None:
             return None
         gains = gains[kind.reshape(-1)]
+        return left, np.where(left[:, :1], gains, gains[:, ::-1])
+
+    def _all_sides(self, rows: np.ndarray, tried: list, levels: int) -> Sides | None:
+        """The sides of two or three levels of all cuts at once, None if they are found one by one."""
+        gained = self._side_gains(rows, tried, levels)
+        if gained is None:
+            return None
+        left, gains = gained
         told = self.measure.rounded[self.measure.TOLD, rows]
         floors = self.floors[rows].astype(float) / float(self.parts)
         found = np.zeros((len(tried), 2))
         for side, own in enumerate((left, ~left)):
-            gain = np.where(left[:, 0] == (side == 0), gains[:, 0], gains[:, 1])
-            found[:, side] = np.maximum(0.0, own @ told - gain - self.near - own @ floors)
+            found[:, side] = np.maximum(0.0, own @ told - gains[:, side] - self.near - own @ floors)
         return Sides(found.tolist(), float(found.sum(axis=1).min()), found.size)
 
     def _sides(self, rows: np.ndarray, depth: int, tried: list, limit: Limit, exact: bool) -> Sides | None:

@@ -44,6 +44,8 @@ def count_sets(true, begin, span, moments, sums):
         own = true[begin[row] : begin[row + 1]]
         for k in range(2):
             told = moments[k, row]
+            if told == 0:
+                continue
             one, two, three, four = sums[0][k], sums[1][k], sums[2][k], sums[3][k]
             deep = len(four) > 0
             for a in range(len(own)):
