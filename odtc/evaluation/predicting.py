@@ -35,6 +35,8 @@ class Predicted:
         For each column of levels that the tree asks, the rows whose level was not seen in training.
     predictions : list of (str or None) or None
         The classes, None for a blank; None if they were not asked for.
+    probabilities : list of (list of float or None) or None
+        The same of the shares of the classes.
     score : dict or None
         Accuracy and confusion matrix (odtc.workflow.run_facts.score_of); None without labels.
     """
@@ -45,6 +47,7 @@ class Predicted:
     unknown: int = 0
     unseen: Counter = field(default_factory=Counter)
     predictions: list | None = None
+    probabilities: list | None = None
     score: dict | None = None
 
     @property
@@ -80,6 +83,7 @@ def predict_file(
     score: bool = False,
     keep: bool = False,
     size: int = BATCH,
+    probabilities: bool = False,
 ) -> Predicted:
     """Predicts the rows of a file in batches.
 
@@ -92,7 +96,7 @@ def predict_file(
         What a number that is missing, or that cannot be read, does if the tree asks for it: "refuse" raises, "blank"
         leaves the prediction empty, "majority" follows the side that more training rows took.
     stream : binary stream or None
-        Takes a column `prediction` as CSV.
+        Takes a column `prediction` as CSV, and with `probabilities` a column `probability CLASS` of each class.
     score : bool
         Whether the predictions are compared with the labels of the file; blanks are left out. Of a task that is no
         classification, see `judge_file`.
@@ -100,6 +104,8 @@ def predict_file(
         Whether the predictions are handed back.
     size : int
         Bytes of text that are read at once.
+    probabilities : bool
+        Whether the shares of the classes in the training weight of each row's leaf are told, too; of a blank none.
 
     Returns
     -------
@@ -110,18 +116,23 @@ def predict_file(
     DataError, TreeError
         As of odtc.data.reading_rows.code_frames and Tree.apply.
     ChoiceError
-        For a policy that is none.
+        For a policy that is none, and for probabilities of a tree whose task has no classes.
     """
+    if probabilities and not TASKS.get(tree.task).CLASSES:
+        raise ChoiceError(f"--probabilities: expected a tree of classes, got one of --task {tree.task}; leave it out")
     if policy not in ON_MISSING:
         raise ChoiceError(f"--on-missing: expected one of {', '.join(ON_MISSING)}, got {policy!r}")
     K = len(tree.classes)
     done, table, unlabelled = Predicted(policy, predictions=[] if keep else None), np.zeros((K, K), int), 0
+    done.probabilities = [] if keep and probabilities else None
     labels = np.array([leaf.label for leaf in tree.leaves()] + [-1], dtype=np.int64)
     answers = [tree.answer(leaf) for leaf in tree.leaves()]
     words = [*(repr(one) if isinstance(one, float) else one for one in answers), ""]
-    lines = np.array([_line(word) for word in words], dtype=object)  # each is written for many rows
+    shares = [leaf.shares(K) for leaf in tree.leaves()] if probabilities else [()] * len(answers)
+    cells = [[word, *map(str, share)] for word, share in zip(words, [*shares, ("",) * len(shares[0])])]
+    lines = np.array([_line(row) for row in cells], dtype=object)  # each is written for many rows
     if stream is not None:
-        stream.write(b"prediction\n")
+        stream.write(_line(["prediction", *(f"probability {name}" for name in tree.classes if probabilities)]))
     coded = [at for at in sorted(tree.used) if tree.features[at].kind != NUMERIC]
     frames = frames_of(path, size)
     for rows in code_frames(frames, repr(str(path)), tree, score, lenient=policy != "refuse"):
@@ -136,6 +147,8 @@ def predict_file(
             stream.write(b"".join(lines[leaf].tolist()))
         if keep:
             done.predictions += [None if k < 0 else answers[k] for k in leaf]
+        if keep and probabilities:
+            done.probabilities += [None if k < 0 else list(shares[k]) for k in leaf]
         if score:
             known = (rows.y >= 0) & (predicted >= 0)
             unlabelled += int((rows.y < 0).sum())
@@ -184,8 +197,8 @@ def _count_missing(tree: Tree, X: np.ndarray, leaf: np.ndarray, policy: str) -> 
     return int((leaf < 0).sum())
 
 
-def _line(cell: str) -> bytes:
-    """A cell as a line of CSV; an empty one is an empty line in quotes, which readers do not skip."""
+def _line(cells: list[str]) -> bytes:
+    """Cells as a line of CSV; an empty one alone is an empty line in quotes, which readers do not skip."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow([cell])
+    csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue().encode("utf-8", "backslashreplace")

@@ -119,6 +119,26 @@ def test_each_policy_does_what_it_says(tmp_path):
     assert "expected one of refuse, blank, majority" in refused(command(*words, "--on-missing", "x", folder=tmp_path))
 
 
+def test_probabilities_are_the_shares_of_classes_in_a_rows_leaf(tmp_path):
+    (tmp_path / "gaps.csv").write_text(GAPS)
+    write_tree(asked(), tmp_path / "m.tree.json")
+    words = ("predict", "m.tree.json", "gaps.csv", "--on-missing", "blank", "--probabilities")
+    said = command(*words, folder=tmp_path)
+    assert said.out == ("prediction,probability no,probability yes\nno,0.8,0.2\n,,\n,,\nno,1.0,0.0\n,,\nyes,0.0,1.0\n")
+    facts = command(*words, "--json", folder=tmp_path).facts
+    assert facts["classes"] == ["no", "yes"]
+    assert facts["probabilities"] == [[0.8, 0.2], None, None, [1, 0], None, [0, 1]]
+    assert "probabilities" not in command(*words[:-1], "--json", folder=tmp_path).facts
+
+
+def test_a_tree_of_numbers_has_no_probabilities(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,1.5\n2,2.5\n3,9.5\n4,8.5\n")
+    command("fit", "a.csv", "--task", "regression", "--depth", "1", "-o", "m", folder=tmp_path)
+    said = refused(command("predict", "m.tree.json", "a.csv", "--probabilities", "-o", "p.csv", folder=tmp_path))
+    assert said == "--probabilities: expected a tree of classes, got one of --task regression; leave it out"
+    assert not (tmp_path / "p.csv").exists()
+
+
 def test_a_row_that_is_refused_late_leaves_no_part_of_a_table(tmp_path):
     (tmp_path / "gaps.csv").write_text("x,z\n" + "0,1\n" * 50 + "5,\n")
     write_tree(asked(), tmp_path / "m.tree.json")

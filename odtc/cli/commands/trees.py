@@ -109,6 +109,13 @@ def predict(
             "--score", help="Print accuracy and confusion matrix of a labelled file, or the figures of its task."
         ),
     ] = False,
+    probabilities: Annotated[
+        bool,
+        typer.Option(
+            "--probabilities",
+            help="A column for each class, too: its share of the training weight in the leaf of the row.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Predict the rows of a file of any size; the tree's columns are found by name, an unseen category is in no set."""
@@ -124,14 +131,15 @@ def predict(
     if o is not None:
         require_writable(o, tree, data)
     loaded = read_tree(tree)
+    keep = as_json and not score
     judged = judge_file(tree, data) if score and not TASKS.get(loaded.task).CLASSES else None
     score = score and judged is None
     if o is not None:
         with new_file(o) as stream:
-            done = predict_file(loaded, data, on_missing, stream, score, as_json and not score)
+            done = predict_file(loaded, data, on_missing, stream, score, keep, probabilities=probabilities)
     else:
         with tempfile.TemporaryFile() as stream:  # a row that is refused leaves no part of a table behind
-            done = predict_file(loaded, data, on_missing, stream, score, as_json and not score)
+            done = predict_file(loaded, data, on_missing, stream, score, keep, probabilities=probabilities)
             if not (score or as_json or judged):
                 stream.seek(0)
                 shutil.copyfileobj(codecs.getreader("utf-8")(stream), sys.stdout)
@@ -143,9 +151,9 @@ def predict(
         facts = done.score | done.skipped
         console.print_json(facts) if as_json else console.print_score(facts)
     elif as_json:
-        console.print_json(
-            {"n_rows": done.n_rows, "predictions": done.predictions, "files": [str(o)] if o else []} | done.skipped
-        )
+        shares = {"classes": list(loaded.classes), "probabilities": done.probabilities} if probabilities else {}
+        said = {"n_rows": done.n_rows, "predictions": done.predictions, "files": [str(o)] if o else []}
+        console.print_json(said | shares | done.skipped)
 
 
 def _file(o: Path | None) -> Path | None:
