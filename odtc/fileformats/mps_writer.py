@@ -10,6 +10,7 @@ import numpy as np
 
 from odtc.base.byte_stream import ByteStream
 from odtc.base.text import show_number
+from odtc.fileformats.label_cards import label_cards
 from odtc.fileformats.model_files import (
     copy_first,
     finite_sides,
@@ -73,13 +74,18 @@ def write(
     pattern: Pattern | None = None
     shared: SharedCards | None = None
     for begin, end, part in model.column_entries():
-        names = column_names(begin, end) if end - begin <= CARDS else None
         if isinstance(part, MovedEntries) and part.pattern is not pattern:
             pattern = part.pattern
             shared = shared_cards(pattern, rows, width)
         # A marker stands wherever whole and continuous columns meet.
         flags = vectors.part(model, "integrality", begin, end).astype(bool)
         changes = np.flatnonzero(np.diff(flags)) + 1
+        if shared is None and isinstance(part, MovedEntries) and not changes.size and flags[0] == integer:
+            by_label = label_cards(part, vectors.part(model, "c", begin, end), rows, width, cards.goal)
+            if by_label is not None:
+                by_label.write(stream, part, begin, column_names)
+                continue
+        names = column_names(begin, end) if end - begin <= CARDS else None
         for first, last in zip([0, *changes], [*changes, end - begin]):
             if flags[first] != integer:
                 integer = not integer

@@ -116,14 +116,9 @@ class Pattern:
         """(data, places) of the lines low .. high - 1 of each of the labels begin .. end - 1."""
         first, last = int(self.starts[low]), int(self.starts[high])
         places = self.places[first:last]
-        base = self.run.begin
-        moved = [move.of(begin, end) - move.of(base, base + 1) for _, move in self.run.moves]
-        if all((other == moved[0]).all() for other in moved[1:]):
-            moves = moved[0].astype(np.int32)[:, None]
-        else:
-            moves = np.stack(moved, axis=1).astype(np.int32)[:, self._families()[first:last]]
-        placed = (places + moves).reshape(-1)
-        data = self.data[first:last] if self.codes is None else self.values[self.codes[first:last]]
+        moves = self.moves(begin, end).astype(np.int32)
+        placed = (places + (moves if moves.shape[1] == 1 else moves[:, self._families()[first:last]])).reshape(-1)
+        data = self.numbers(first, last)
         if end - begin > 1:
             data = np.broadcast_to(data, (end - begin, len(data))).reshape(-1)
         return data, placed
@@ -160,17 +155,33 @@ class Pattern:
 
     def moved(self, label: int, places: np.ndarray) -> np.ndarray:
         """int64, like `places` of the pattern: where they are of this label."""
-        base = self.run.begin
-        moves = [move.of(label, label + 1) - move.of(base, base + 1) for _, move in self.run.moves]
-        stops = [block.stop for block, _ in self.run.moves]
-        moved: np.ndarray = places + np.concatenate(moves)[np.searchsorted(stops, places, "right")]
+        moves = self.moves(label, label + 1)[0]
+        moved: np.ndarray = places + (moves[0] if len(moves) == 1 else moves[self.family_of(places)])
         return moved
+
+    def moves(self, begin: int | None = None, end: int | None = None) -> np.ndarray:
+        """int64 (labels, families), or (labels, 1) if all families move alike: how far the entries of these labels, of
+        all by default, lie behind those of the first one."""
+        base = self.run.begin
+        begin, end = base if begin is None else begin, self.run.end if end is None else end
+        moves = [move.of(begin, end) - move.of(base, base + 1) for _, move in self.run.moves]
+        if all((other == moves[0]).all() for other in moves[1:]):
+            moves = moves[:1]
+        return np.stack(moves, axis=1)
+
+    def family_of(self, places: np.ndarray) -> np.ndarray:
+        """Integers: which family of the other side these places of the pattern are in."""
+        stops = np.array([block.stop for block, _ in self.run.moves])
+        return np.searchsorted(stops, places, "right").astype(np.min_scalar_type(len(stops)))
+
+    def numbers(self, first: int = 0, last: int | None = None) -> np.ndarray:
+        """float64: the coefficients of the entries first .. last - 1, of all by default."""
+        return self.data[first:last] if self.codes is None else self.values[self.codes[first:last]]
 
     def _families(self) -> np.ndarray:
         """Integers (entries,): which family of the other side each entry is in."""
         if self.family is None:
-            stops = np.array([block.stop for block, _ in self.run.moves])
-            self.family = np.searchsorted(stops, self.places, "right").astype(np.min_scalar_type(len(stops)))
+            self.family = self.family_of(self.places)
         return self.family
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtc.fileformats import mps_writer, shared_cards
+from odtc.fileformats import label_cards, mps_writer, shared_cards
 from odtc.fileformats.model_files import FORMATS, lines
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
@@ -92,14 +92,20 @@ def test_a_column_of_runs_is_written_as_it_is(runs, sheet, stem):
 
 
 @settings(max_examples=12, deadline=None)
-@given(seed=st.integers(0, 9999), most=st.sampled_from([1, 40, 10**6]), sheet=st.integers(1, 40))
-def test_columns_that_share_their_rows_are_written_as_each_by_itself(seed, most, sheet):
+@given(
+    seed=st.integers(0, 9999),
+    most=st.sampled_from([1, 40, 10**6, 10**6]),
+    sheet=st.integers(1, 40),
+    average=st.sampled_from([1, 10**6]),
+)
+def test_columns_that_share_their_rows_are_written_as_each_by_itself(seed, most, sheet, average):
     """Nodes t and tests f: rows of which each test has its own, a row of all, costs of some tests, and rows that move
     each in their way from node to node; numbers of one to three characters."""
     random = np.random.default_rng(seed)
     n, tests, nodes = int(random.integers(6, 15)), int(random.integers(3, 13)), int(random.integers(1, 12))
     m = ModelBuilder("m")
-    costs = random.choice([0.0, 0.0, 2.5], (nodes, tests)) if random.random() < 0.3 else 0.0
+    kinds = [0.0, random.choice([0.0, -2.0, 3.0]), random.choice([0.0, 0.0, 0.0, 2.5])]
+    costs = np.tile(random.choice(kinds, (random.choice([1, 1, nodes]), tests)), (nodes, 1))[:nodes]
     x = m.columns("x", Axis("t", nodes, 1), Axis("f", tests), cost=costs)
     left, right = (
         m.rows("left", Axis("i", n), Axis("t", nodes, 1), upper=1),
@@ -107,7 +113,7 @@ def test_columns_that_share_their_rows_are_written_as_each_by_itself(seed, most,
     )
     one, t = m.rows("one", Axis("t", nodes, 1), lower=1, upper=1), np.arange(1, nodes + 1)
     answers = random.random((n, tests)) < random.choice([0.2, 0.5, 0.9])
-    number = random.choice([2.0, -1.0, -12.0, 0.5])
+    number = random.choice([2.0, -1.0, -1.0, -12.0])
     m.add(one[t[:, None]], x[t[:, None], np.arange(tests)], 1.0)
     for rows, (i, f), coef in ((left, np.nonzero(answers), number), (right, np.nonzero(~answers), -1.0)):
         labels = (i[:, None], t) if rows is left else (t, i[:, None])
@@ -121,13 +127,34 @@ def test_columns_that_share_their_rows_are_written_as_each_by_itself(seed, most,
         entries = zip(matrix.indices[begin:end].tolist(), matrix.data[begin:end].tolist())
         expected += [(column, row_names[i], value) for i, value in sorted(entries)]
     with (
-        mock.patch.object(shared_cards, "AVERAGE", 1),
+        mock.patch.object(shared_cards, "AVERAGE", average),
+        mock.patch.object(label_cards, "NAMED", sheet),
         mock.patch.object(shared_cards, "SHEET", sheet),
         mock.patch.object(Model, "column_entries", lambda model: whole(model, most)),
     ):
         FORMATS.get("mps").write(model, stream, False)
     lines_of = stream.getvalue().decode().split("COLUMNS\n")[1].split("RHS\n")[0].splitlines()
     assert [(column, row, float(value)) for column, row, value in map(str.split, lines_of)] == expected
+
+
+def test_cards_of_labels_that_repeat_a_pattern_are_not_made_for_each():
+    m = ModelBuilder("m")
+    x, y = m.columns("x", Axis("i", 50), Axis("t", 3), cost=[0.0, -1.0, 0.0]), m.columns("y")
+    r, s = m.rows("r", Axis("i", 50), Axis("t", 3), upper=1), m.rows("all", Axis("t", 3), upper=1)
+    i, t = np.arange(50)[:, None], np.arange(2)
+    m.add(r[i, t], x[i, t], -1.0)
+    m.add(s[t], x[i, t], 2.0)
+    m.add(s[2], y[()], 1.0)
+    with mock.patch.object(mps_writer.Cards, "write", autospec=True) as plain:
+        stream = io.BytesIO()
+        FORMATS.get("mps").write(m.finish(), stream, False)
+    assert plain.call_count == 1  # for y
+    cards = stream.getvalue().decode().split("COLUMNS\n")[1].split("RHS\n")[0].splitlines()
+    expected = [[f"r_{i:02d}_0 -1", "all_0 2", "obj -1", f"r_{i:02d}_1 -1", "all_1 2", "obj 0"] for i in range(50)]
+    assert [card.split()[1:] for card in cards] == [entry.split() for of_label in expected for entry in of_label]
+    names = [f"x_{i:02d}_{t}" for i in range(50) for t in (0, 0, 1, 1, 1, 2)]
+    assert [card.split()[0] for card in cards] == names
+    assert len(set(map(len, cards))) == 1
 
 
 def test_cards_that_columns_share_are_not_made_for_each():
