@@ -6,16 +6,19 @@ but their values matters. If a later cell shows that its words matter after all,
 read again with all the words of this column.
 """
 
+import time
 from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import polars as pl
 
+from odtc.base import deadline
 from odtc.data import column_types
 from odtc.data.coded_columns import CodedColumn, narrowed, occurring
 from odtc.data.dataset import NUMERIC
-from odtc.errors import OdtcError
+from odtc.errors import OdtcError, TimeLimitReached
 
+PATIENCE = 5.0  # seconds that reading has also after a limit, as without it there is no tree
 MOST_WORDS = 2**16 - 2  # with the code 0 of a missing cell, as many as two bytes number
 
 
@@ -275,11 +278,21 @@ def code_columns(frames: Iterable[pl.DataFrame], place: str, keep_words: Collect
         If another column has to be among them.
     DataError
         For a column whose type holds no words.
+    TimeLimitReached
+        If the deadline has passed (odtc.base.deadline), and it took PATIENCE.
     """
     coders: list[ColumnCoder] = []
+    began, rows = time.monotonic(), 0
     for frame in frames:
         columns = frame.get_columns()
         coders = coders or [ColumnCoder(series, place, series.name in keep_words) for series in columns]
-        for coder, series in zip(coders, columns, strict=True):
+        for at, (coder, series) in enumerate(zip(coders, columns, strict=True)):
+            if deadline.has_waited(began, PATIENCE):
+                raise TimeLimitReached(
+                    f"{deadline.what_ends()} came while {place} was read, after {at:,} of the {len(columns):,} columns "
+                    f"of its rows from {rows + 1:,} to {rows + frame.height:,}, so there is no tree; allow more time "
+                    "(--time-limit), or write fewer rows or columns to a file"
+                )
             coder.add(series)
+        rows += frame.height
     return [coder.column() for coder in coders]

@@ -1,14 +1,18 @@
 """A file in parts, read apart and put together: what one process reads, to the last code."""
 
+from concurrent.futures import Future
+
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odtc.base import deadline
 from odtc.data import column_coding, reading
 from odtc.data.partitions import columns as partitions
 from odtc.data.reading import READERS
+from odtc.errors import TimeLimitReached
 
 WORDS = ["a", " b", "b", "", "NA", "1", "1.0", "007", "-0", "0", "2.5", "9007199254740993", "true", "é", "1e3"]
 
@@ -89,3 +93,30 @@ def test_parts_are_dealt_out_in_runs_of_neighbours():
     assert partitions.runs(range(7), 3) == [range(0, 2), range(2, 4), range(4, 6), range(6, 7)]
     assert partitions.runs(range(3), 9) == [range(at, at + 1) for at in range(3)]
     assert max(map(len, partitions.runs(range(100), 1))) == partitions.LONGEST
+
+
+def test_a_limit_ends_the_coding_of_a_wide_frame_between_two_columns(monkeypatch):
+    """50,000 rows of 100 columns are one frame: nothing looked at the clock until all were coded."""
+    frame = pl.DataFrame({name: ["1", "2"] for name in "abc"})
+    with deadline.within(1e-9):
+        assert len(column_coding.code_columns([frame], "'d.csv'")) == 3  # it has its PATIENCE
+        monkeypatch.setattr(column_coding, "PATIENCE", 0.0)
+        with pytest.raises(
+            TimeLimitReached, match="after 0 of the 3 columns of its rows from 1 to 2"
+        ):
+            column_coding.code_columns([frame], "'d.csv'")
+    assert len(column_coding.code_columns([frame, frame], "'d.csv'")) == 3
+
+
+def test_a_limit_ends_the_wait_for_a_cluster():
+    done, never = Future(), Future()
+    done.set_result(7)
+    assert partitions.in_time(done, "'d.csv'") == 7
+    with deadline.within(0.05):
+        assert partitions.in_time(done, "'d.csv'") == 7
+        with pytest.raises(TimeLimitReached, match="'d.csv' was read by the cluster"):
+            partitions.in_time(never, "'d.csv'")
+    failed = Future()
+    failed.set_exception(TimeoutError("of a worker"))
+    with deadline.within(60), pytest.raises(TimeoutError, match="of a worker"):
+        partitions.in_time(failed, "'d.csv'")

@@ -17,10 +17,11 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
+from odtc.base import deadline
 from odtc.base.cluster import Cluster, lost
 from odtc.data.coded_columns import kind_for
 from odtc.data.column_coding import MOST_WORDS, Column, WordsNeeded, code_columns, exact_numbers, named_columns
-from odtc.errors import OdtcError
+from odtc.errors import OdtcError, TimeLimitReached
 
 RETRIES = 3  # of a part whose worker was lost
 EACH = 3  # runs of parts for a worker, at least: what is lost with one, and what the last one waits for
@@ -52,6 +53,8 @@ def columns_of(
         If the file has one part only, or a worker could not read its part.
     WordsNeeded
         As odtc.data.column_coding.code_columns.
+    TimeLimitReached
+        If the deadline comes before the columns are here.
     """
     parts = reader.parts(path, size)
     if len(parts) < 2:
@@ -65,17 +68,33 @@ def columns_of(
                 for some in runs(parts, EACH * sum(client.nthreads().values()))
             ]
             known = [client.submit(cells_of, one, **once) for one in read]
-            found = whole(reduced(known, lambda a, b: client.submit(joined, a, b, words, **once)).result())
-            return together(found, fetched(client, read), place)
+            found = whole(in_time(reduced(known, lambda a, b: client.submit(joined, a, b, words, **once)), place))
+            return together(found, fetched(client, read, place), place)
     except lost() as problem:
         raise Unread(f"the cluster was lost: {problem}") from None
 
 
-def fetched(client: Any, futures: list[Any]) -> Iterator[Any]:
+def in_time(future: Any, place: str) -> Any:
+    """What a future came to. Raises TimeLimitReached if the deadline comes before it (odtc.base.deadline)."""
+    left = deadline.seconds_left()
+    if left is None:
+        return future.result()
+    try:
+        return future.result(timeout=max(left, deadline.MOMENT))
+    except TimeoutError:
+        if not deadline.is_over():
+            raise
+        raise TimeLimitReached(
+            f"{deadline.what_ends()} came while {place} was read by the cluster, so there is no tree; allow more time "
+            "(--time-limit), more workers, or write fewer rows or columns to a file"
+        ) from None
+
+
+def fetched(client: Any, futures: list[Any], place: str) -> Iterator[Any]:
     """What futures came to, one after the other; each is let go as soon as it is here."""
     while futures:
         future = futures.pop(0)
-        yield future.result()
+        yield in_time(future, place)
         future.release()
 
 
