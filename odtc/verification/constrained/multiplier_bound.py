@@ -34,6 +34,8 @@ MOMENT = 5e3  # sums that numpy takes in the time of one call for few of them, a
 MOST_HELD = 2e8  # numbers of the pairs below all tests, which are kept from one pass to the next
 
 Path = tuple[int, ...]  # the tests from the root to a node
+Sums = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # by the answers to no test, one, two and three
+Ones = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # the same of the answer 1 alone
 
 
 @dataclass(frozen=True)
@@ -308,17 +310,14 @@ class Weighted:
         single[:, ~rows.may], stump[:, ~rows.may] = np.inf, np.inf
         return single, stump
 
-    def three_levels(self, rows: Counted) -> float:
-        """The least weighted cost of a subtree of at most three levels of any tests, by the sums over the rows that
-        answer each three of the tests so and so."""
-        X, members = self.problem.X[rows.rows].astype(float), self.problem.members[rows.rows]
-        of_label, measured = members @ self.kind, members @ self.problem.measures.T.astype(float)
-        sums = [_eighths(X, line) for line in (*of_label.T, *measured.T)]
+    def three_levels(self, of_label: list[Sums], measured: list[Sums]) -> float:
+        """The least weighted cost of a subtree of at most three levels of any tests, by the sums, over its rows, of
+        what each label costs, and of what counts for each condition on leaves."""
         least = self.problem.least[:, :, None]
         levels = []
         for k in range(4):  # leaves below no test, one, two and three
-            value = np.stack([sums[label][k] + self.beside[label] for label in range(len(self.beside))])
-            for one, most in zip(sums[len(self.beside) :], least):
+            value = np.stack([sums[k] + beside for sums, beside in zip(of_label, self.beside)])
+            for one, most in zip(measured, least):
                 value = np.where(one[k] < most.reshape(-1, *(1,) * (value.ndim - 1)), np.inf, value)
             levels.append(value.min(axis=0))
         found = levels[3]  # (2, tests) for each test, with the last one's answer and test behind
@@ -401,16 +400,30 @@ def _set_by_set(problem: Problem, tried: list[Weighted], alive: np.ndarray, clai
     """Takes from `alive`, bool (roots, sets), the cases that some multipliers exclude: of one set of columns after the
     other, whose tests are few, trees of four levels over rows that answer these tests alike as one."""
     sets = problem.column_sets
-    for number in range(len(sets)):
+    for number in range(len(sets) if tried else 0):
         tests = np.flatnonzero((problem.column[:, None] == sets[number]).any(axis=1))
         part = problem.only(tests)
-        top = Counted(part, np.arange(len(part.X)))
-        for weighted in tried:
-            mine = Weighted(part, weighted.scale, weighted.multipliers)
-            for root in np.flatnonzero(alive[tests, number]).tolist():
-                deadline.check()
-                value = mine.node + sum(mine.three_levels(side) for side in top.sides(root))
-                alive[tests[root], number] = value <= mine.limit(claim)
+        mine = [Weighted(part, weighted.scale, weighted.multipliers) for weighted in tried]
+        X, lines = part.X.astype(float), part.members @ np.concatenate([one.kind for one in mine], axis=1)
+        n_labels = part.cost.shape[1]
+        lines = np.concatenate([part.members @ part.measures.T.astype(float), lines], axis=1).T
+        every: list[Ones | None] = [None] * len(lines)
+        for root in np.flatnonzero(alive[tests, number]).tolist():
+            deadline.check()
+            ones: list[tuple[Sums, Sums]] = []  # of each line, on the sides 0 and 1
+            for place, weighted in enumerate(mine):
+                for at in range(len(ones), len(part.measures) + (place + 1) * n_labels):
+                    every[at] = every[at] or _ones_of(X, lines[at])
+                    answer = part.X[:, root]
+                    one = _ones_of(X[answer], lines[at, answer])
+                    ones.append((_eighths(*(a - b for a, b in zip(every[at], one))), _eighths(*one)))
+                value = mine[place].node
+                for side in (0, 1):
+                    sums = [both[side] for both in ones]
+                    value += weighted.three_levels(sums[-n_labels:], sums[: len(part.measures)])
+                alive[tests[root], number] = value <= weighted.limit(claim)
+                if not alive[tests[root], number]:
+                    break
 
 
 def _sets_are_small(problem: Problem) -> bool:
@@ -443,19 +456,34 @@ def _of_one_test(problem: Problem, claim: int) -> np.ndarray:
     return found
 
 
-def _eighths(X: np.ndarray, number: np.ndarray) -> list[np.ndarray]:
-    """Sums of numbers, float64 (rows,), over the rows that give answers to no test, one, two and three, X float64
-    (rows, tests): float64 (), (2, tests), (2, tests, 2, tests) and (2, tests, 2, tests, 2, tests)."""
-    tests = X.shape[1]
-    both = np.stack([1 - X, X], axis=1).reshape(len(X), 2 * tests)  # by answer, then test
-    own = both * number[:, None]
-    two = own.T @ both
+def _ones_of(X: np.ndarray, number: np.ndarray) -> Ones:
+    """Sums of numbers, float64 (rows,), over all rows, and over those that answer 1 to a test, to two and to three of
+    X, float64 (rows, tests): float64 (), (tests,), (tests, tests) and (tests, tests, tests)."""
+    own = X * number[:, None]
+    two = own.T @ X
     if own.shape[1] ** 2 * len(X) <= MOST_AT_ONCE:
-        three = (both.T[:, None, :] * own.T[None]) @ both
+        three = (X.T[:, None, :] * own.T[None]) @ X
     else:
-        three = np.stack([(both * line[:, None]).T @ both for line in own.T])
-    below = [sums.reshape((2, tests) * (k + 1)) for k, sums in enumerate((own.sum(axis=0), two, three))]
-    return [np.asarray(number.sum()), *below]
+        three = np.stack([(X * line[:, None]).T @ X for line in own.T])
+    return np.asarray(number.sum()), own.sum(axis=0), two, three
+
+
+def _eighths(total: np.ndarray, one: np.ndarray, two: np.ndarray, three: np.ndarray) -> Sums:
+    """Of what _ones_of tells the sums over the rows that give answers to no test, one, two and three: float64 (),
+    (2, tests), (2, tests, 2, tests) and (2, tests, 2, tests, 2, tests)."""
+    tests = len(one)
+    single = np.stack([total - one, one])
+    both = np.empty((2, tests, 2, tests))
+    both[1, :, 1], both[1, :, 0] = two, one[:, None] - two
+    both[0, :, 1] = both[1, :, 0].T
+    both[0, :, 0] = single[0][:, None] - both[0, :, 1]
+    each = np.empty((2, tests, 2, tests, 2, tests))
+    each[1, :, 1, :, 1] = three
+    each[1, :, 0, :, 1] = two[:, None, :] - three
+    each[0, :, 1, :, 1] = two[None, :, :] - three
+    each[0, :, 0, :, 1] = both[0, :, 1][:, None, :] - each[0, :, 1, :, 1]
+    each[:, :, :, :, 0] = both[..., None] - each[:, :, :, :, 1]
+    return total, single, both, each
 
 
 def _quarters(both: np.ndarray, total: float) -> tuple[np.ndarray, np.ndarray]:
