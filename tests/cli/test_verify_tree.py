@@ -77,6 +77,15 @@ def test_another_tree(folder, forge, tmp_path):
     assert "tree file" in said or "the record of another tree" in said
 
 
+def test_a_tree_of_another_target_is_none_of_the_solution_beside_it(folder, tmp_path):
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    tree = json.loads((tmp_path / "m.tree.json").read_text())
+    (tmp_path / "m.tree.json").write_text(json.dumps(tree | {"target": "another"}))
+    said = refused(odtc("verify", "m.tree.json", folder=tmp_path))
+    assert "'m.tree.json' is no tree of 'm.sol'" in said or "the record of another tree" in said
+
+
 def test_a_tree_alone(folder, tmp_path):
     (tmp_path / "m.tree.json").write_bytes((folder / "m.tree.json").read_bytes())
     assert "found neither" in refused(odtc("verify", "m.tree.json", folder=tmp_path))

@@ -392,17 +392,15 @@ def test_trees_of_one_test_are_looked_at_without_multipliers():
                 assert line.any() == (best[t] < claim), f"seed {seed}"
 
 
-def test_a_third_test_on_a_path_may_not_stand_where_it_is_barred():
+@pytest.mark.parametrize("seed", range(4))
+def test_a_third_test_on_a_path_may_not_stand_where_it_is_barred(seed):
     """Rows of a parity need three tests on each path; which may be below which is drawn."""
     bits = np.array(list(product((False, True), repeat=3)))
-    X = bits[:, [0, 1, 2, 2]].copy()
+    X, rng = bits[:, [0, 1, 2, 2]].copy(), np.random.default_rng(seed)
     X[5, 3] ^= True
+    below, most = rng.random((4, 4)) < 0.75, None if seed % 3 else 3
     with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
-        for seed in range(4):
-            rng = np.random.default_rng(seed)
-            below, most = rng.random((4, 4)) < 0.75, None if seed % 3 else 3
-            problem = of_parity(X, bits.sum(axis=1) % 2, 3, rng, below=below, most_columns=most)
-            check_surviving(problem, rng, 1)
+        check_surviving(of_parity(X, bits.sum(axis=1) % 2, 3, rng, below=below, most_columns=most), rng, 1)
 
 
 def of_parity(X: np.ndarray, odd: np.ndarray, depth: int, rng, **words) -> Problem:

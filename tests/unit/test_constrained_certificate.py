@@ -402,6 +402,30 @@ def test_rows_of_hardly_any_weight_are_no_rows_without_weight():
             read_problem(facts, changed)
 
 
+def test_a_bound_on_the_cost_is_of_errors_alone():
+    """Of a leaf of all rows the sum is to its bound what the weight of its errors is to 4.5, whatever a node costs."""
+    problem = posed(3, 2, ("cost <= 4.5",), params={"lambda": 0.2})
+    data = problem.encoded.dataset
+    stated = read_problem(certify_constrained(problem)[0], data).stated
+    for k in (0, 1):
+        wrong = data.weight[data.y != k].sum()
+        assert stated.uses[0, :, k].sum() / stated.bound[0] == pytest.approx(wrong / 4.5, rel=1e-3)
+
+
+def test_a_needless_branch_node_is_no_error():
+    """But where columns go together: a tree of two leaves of one class below a node says that it has tested one."""
+    X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
+    features = tuple(Feature(name, NUMERIC) for name in ("f0", "f1"))
+    data = Dataset("plain", X, np.array([0, 0, 1, 1], np.int32), features, ("no", "yes"), np.ones(4))
+    facts = certify_constrained(pipeline.pose(data, "dpflow", 2, encoding="auto", constraints=("recall[yes] >= 0.5",)))[
+        0
+    ]
+    root = facts["tree"]["root"]
+    leaf, split = {"label": root["left"]["label"]}, {"kind": "threshold", "feature": "f1", "threshold": 0.5}
+    root["left"] = {"split": split, "left": leaf, "right": leaf}
+    assert root["split"]["feature"] == "f0" and check_constrained(facts, data).objective == 0
+
+
 @pytest.mark.parametrize(
     ("depth", "n_tests", "n_rows", "fits"),
     [
