@@ -335,8 +335,9 @@ def test_a_case_of_a_parity_is_excluded_just_if_no_tree_of_it_is_cheap_enough(co
     settled = {"measures": np.ones((1, 2), int), "least": np.ones((1, 2))} if "together" in words else {}
     problem = of_parity(X, X.sum(axis=1) % 2, depth, np.random.default_rng(0), **words, **settled)
     best = int(Judge(problem).best(0, frozenset(range(columns))))
-    assert excluded(problem, SCALE, 0, np.arange(columns), [], best)
-    assert not excluded(problem, SCALE, 0, np.arange(columns), [], best + 1)
+    for form in (problem, replace(problem, swept=depth == 3)):
+        assert excluded(form, SCALE, 0, np.arange(columns), [], best)
+        assert not excluded(form, SCALE, 0, np.arange(columns), [], best + 1)
 
 
 def test_lists_hold_the_cheapest_subtree_of_each_use_up_to_their_limit():
