@@ -285,3 +285,11 @@ def test_the_precision_of_leaves_that_do_not_predict_a_class_is_one():
 def test_a_figure_that_is_reached_is_told_with_the_digits_that_count(figure, words):
     entry = {"constraint": "leaf_rows >= 3", "training": figure, "test": None}
     assert kept_text(entry) == f"leaf_rows >= 3: {words} on training rows"
+
+
+def test_true_in_pythons_spelling_does_not_hide_what_is_wrong_with_the_group():
+    of = encoded(classes=("false", "true"))
+    assert parse("statistical_parity[group=c,positive=True] <= 0.1", of).args == ("group=c", "positive=true")
+    refused("statistical_parity[group=sex,positive=True] <= 0.1", of, "the data has no column 'sex'")
+    refused("recall[True] >= 5", of, "'recall[true] >= 5'")
+    refused("recall[True] >= 0.5", encoded(), "expected a class of 'class', got 'True'")

@@ -24,7 +24,7 @@ from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.model.vectors import replaced
-from odtc.problem.constraints.arguments import readings
+from odtc.problem.constraints.arguments import PYTHONIC, readings
 from odtc.problem.constraints.groups import carrying, example_of, rarest
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Repairs, Subject
 from odtc.problem.constraints.on_predictions import Knows
@@ -141,6 +141,8 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     shape = f"expected {name}["
     quoted = args and set(args) & set("\"'") and len(refusals) > 1
     said = refusals[1] if quoted and (shape not in refusals[1] or shape in refusals[0]) else refusals[0]
+    if args and not {"True", "False"} & {*encoded.classes} and {"true", "false"} & {*encoded.classes}:
+        said = refusals[-1] if PYTHONIC.search(args) else said  # the last reading has them as the data do
     raise ChoiceError(said if "for example" in said or "; write " in said else f"{said}; {example_text(name, encoded)}")
 
 
