@@ -101,9 +101,7 @@ def test_a_limit_ends_the_coding_of_a_wide_frame_between_two_columns(monkeypatch
     with deadline.within(1e-9):
         assert len(column_coding.code_columns([frame], "'d.csv'")) == 3  # it has its PATIENCE
         monkeypatch.setattr(column_coding, "PATIENCE", 0.0)
-        with pytest.raises(
-            TimeLimitReached, match="after 0 of the 3 columns of its rows from 1 to 2"
-        ):
+        with pytest.raises(TimeLimitReached, match="after 0 of the 3 columns of its rows from 1 to 2"):
             column_coding.code_columns([frame], "'d.csv'")
     assert len(column_coding.code_columns([frame, frame], "'d.csv'")) == 3
 

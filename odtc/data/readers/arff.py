@@ -12,6 +12,7 @@ from odtc.errors import DataError, TimeLimitReached
 NAME = "arff"
 SUFFIXES = (".arff", ".arff.gz")
 SUMMARY = "ARFF (Weka), dense or sparse; nominal attributes are categorical"
+DATE = re.compile(r"""(?im)^[ \t]*@attribute[ \t]+('[^'\n]*'|"[^"\n]*"|\S+)[ \t]+date([ \t].*)?$""")
 LOOK = 1 << 20  # signs between two looks at the time limit
 
 
@@ -56,6 +57,11 @@ def _loads(path, text: str) -> dict:
             said = str(problem)
         except (TypeError, ValueError):  # it fills the line into a text with %, which the line may hold itself
             said = type(problem).__name__
+        if date := DATE.search(text):
+            raise DataError(
+                f"expected numeric, nominal or string attributes in {str(path)!r}, got a date in line "
+                f"{text.count(chr(10), 0, date.start()) + 1}; declare it as STRING, and its dates are read as words"
+            ) from None
         raise DataError(
             f"expected ARFF in {str(path)!r}, got text that is not ({' '.join(said.split()).rstrip('.')}); "
             "correct the line, or save the data as CSV"
