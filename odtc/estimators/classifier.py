@@ -29,6 +29,8 @@ from odtc.trees.boxes import Boxes
 from odtc.trees.tree import Leaf, Tree
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
+TINY = 1e-6  # of the dearest error: costs nearer than 1e-9 count as equal
+
 
 @parameters.document
 class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
@@ -169,6 +171,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         if directions(self.monotonic_cst, self._names()) and self.n_classes_ > 2:
             raise ValueError(f"expected two classes for monotonic_cst, got {self.n_classes_}")
         dataset = self._dataset(X, codes, self._weights(X, sample_weight), self._set_aside(X, aside))
+        dataset, unit = self._in_units(dataset)
         cost = self._cost(dataset)
         if self._leaf_alone_is_best(dataset):
             problem, (tree, solution), smallest = None, self._alone(dataset), (True, True)
@@ -191,7 +194,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
                         stacklevel=2,
                     )
         self.model_ = problem.formulation if problem is not None else None
-        self._ended(tree, solution)
+        self._ended(tree, solution, unit)
+        tree = self.tree_
         for name, sign in directions(self.monotonic_cst, self._names()):
             if keeps_order(tree, self._names().index(name), 1 if sign > 0 else 0) is False:
                 warnings.warn(
@@ -445,6 +449,15 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         cost = self._cost(dataset)
         tree, solution = _leaf_alone(dataset, cost, self._labels_alone(dataset, self._fewest(dataset.n_rows), cost))
         return tree, self._loss_counts(solution, self._weight_of_all(dataset))
+
+    def _in_units(self, dataset: Dataset) -> tuple[Dataset, float]:
+        """The rows with weights in a unit of their own if they are so small that what they cost counts as rounding, and
+        that unit; 1 under constraints, which may speak of weights."""
+        largest = float(dataset.weight.max() * self._cost(dataset).max())
+        if self.constraints or not 0 < largest < TINY:
+            return dataset, 1.0
+        unit = self._unit(largest, 1, dataset.weight)
+        return replace(dataset, weight=dataset.weight / unit), unit
 
     def _weight_of_all(self, dataset: Dataset) -> float:
         """The weight of all rows, that of their classes in it."""

@@ -85,10 +85,11 @@ class InspectionMixin:
         """
         check_is_fitted(self)
         dataset = self._training_rows(self._coded(X), y, sample_weight, aside)
+        dataset, unit = self._in_units(dataset)
         if self.model_ is None:  # a leaf alone
-            return self._checks_alone(self._leaf_alone_is_best(dataset), lambda: self._alone(dataset))
+            return self._checks_alone(self._leaf_alone_is_best(dataset), lambda: self._alone(dataset), unit)
         spec = self._model_spec(self._cost(dataset), dataset)
-        return self._checks(RunSpec(model=spec), dataset)
+        return self._checks(RunSpec(model=spec), dataset, unit)
 
     def _checks(self, spec: RunSpec, dataset: Dataset, unit: float = 1.0, power: int = 1) -> list[Check]:
         """The checks of the tree on these rows, with its objective and its bound; of a data set in units of numbers of

@@ -71,3 +71,19 @@ def test_of_a_command(tmp_path):
     (tmp_path / "huge.csv").write_text("x,w,y\n1,1e300,a\n2,1e300,b\n3,1e308,a\n4,1,b\n")
     said = run("fit", "huge.csv", "--weights", "w", folder=tmp_path)
     assert said.code == 1 and "expected weights that add up to less than 1e+150 in column 'w'" in said.err
+
+
+@pytest.mark.parametrize("scale", [1e-7, 1e-12, 1e-100])
+@pytest.mark.parametrize("further", [{}, {"ccp_alpha": 0.02}, {"max_depth": 0}, {"cost": [[0, 2], [1, 0]]}], ids=str)
+def test_the_estimator_scales_weights_that_would_count_as_rounding(scale, further):
+    rng = np.random.default_rng(5)
+    X, y = rng.integers(0, 6, (40, 3)), rng.integers(0, 2, 40)
+    weight = rng.integers(1, 9, 40) / 4
+    one = odtc.OptimalTreeClassifier(**{"max_depth": 2, **further}).fit(X, y, weight)
+    small = odtc.OptimalTreeClassifier(**{"max_depth": 2, **further}).fit(X, y, weight * scale)
+    assert small.is_optimal_ and small.bound_ == pytest.approx(small.objective_, rel=1e-9, abs=0)
+    if "ccp_alpha" not in further:  # whose objective counts branch nodes, too
+        assert small.objective_ == pytest.approx(scale * one.objective_, rel=1e-9, abs=0)
+    assert small.leaf_weights_ == pytest.approx(scale * one.leaf_weights_, rel=1e-9, abs=0)
+    assert small.predict(X).tolist() == one.predict(X).tolist()
+    assert all(check.passed for check in small.verify(X, y, weight * scale))
