@@ -199,6 +199,7 @@ class ConstrainedSearch:
         self.tried: list[np.ndarray] = []
         self._known, self._cases, self._segments = {}, {}, {}
         self._seen, self._told = set(), None
+        self._near: np.ndarray | None = None  # the multipliers that were best for the case tightened last
         roots = np.flatnonzero(problem.allowed[0]).tolist() if problem.depth else []
         for root in roots:
             subsets = np.flatnonzero(problem.subsets[:, problem.column[root]])
@@ -611,13 +612,15 @@ class ConstrainedSearch:
         if not R:
             return
         cuts = Cuts(self.largest / self.scale)
-        multipliers = self.tried[cases.multipliers[place]] / self.scale
+        # Those of the case before are often as good for this one.
+        multipliers = self.tried[cases.multipliers[place]] / self.scale if self._near is None else self._near
         for _ in range(ROUNDS):
             weights, number = self._weights(multipliers)
             value = self._look(root, int(cases.subsets[place]), weights, cuts)
             bound = float(self.tables.bound(value, weights))
             if bound > cases.bound[place]:
                 cases.bound[place], cases.multipliers[place] = bound, number
+                self._near = multipliers
             if not cases.bound[place] < self.upper:
                 return
             most, multipliers = cuts.best()
