@@ -39,6 +39,7 @@ def begin(module: str, name: str = "") -> None:
         return
     command = [sys.executable, "-m", __name__, module, name, str(ALONE)]
     streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    leave()
     try:
         _process = subprocess.Popen(command, **streams, **system.own_group())
     except OSError:  # no more processes are granted: the search does without

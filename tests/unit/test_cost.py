@@ -71,7 +71,7 @@ def test_names_with_signs():
     "words, part",
     [
         ({"class_weight": "blanced"}, "CLASS=W"),
-        ({"class_weight": "A=2"}, "unknown class 'A' in --class-weight; the classes are a, b, c"),
+        ({"class_weight": "A=2"}, "unknown class 'A' in --class-weight (did you mean 'a'?); the classes are a, b, c"),
         ({"class_weight": "a=-1"}, "0 or more as the weight of class 'a', got '-1'"),
         ({"class_weight": "a=nan"}, "finite"),
         ({"class_weight": "a=2,a=3"}, "twice"),

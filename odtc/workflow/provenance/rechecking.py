@@ -76,7 +76,7 @@ def recheck(
 def _check_rows(manifest: Manifest, dataset: Dataset) -> Check:
     """The check "rows read": how many rows there are and how many were left out, as the manifest says."""
     stated = manifest.facts["data"]["n_rows"], manifest.facts["data"]["n_rows_dropped"]
-    found = dataset.n_rows, dataset.n_dropped
+    found = dataset.n_file_rows, dataset.n_dropped
     words, told = (f"{rows:,} rows, {left_out:,} left out" for rows, left_out in (found, stated))
     return Check("rows read", stated == found, f"{words}; the manifest says {'the same' if stated == found else told}")
 
