@@ -301,9 +301,9 @@ def test_pmml_predicts_as_any_tree(java, data):
 
 @pytest.mark.parametrize("name", ["FALSE", "true", "x"])
 def test_a_column_of_the_name_of_a_truth_value_does_not_take_its_place_in_sql(name):
-    """SQLite reads TRUE as the column of that name."""
+    """SQLite reads TRUE among several values as the column of that name."""
     columns = (Feature("ok", "boolean", ("false", "true")), Feature(name, "numeric"))
     leaf = {label: Leaf(label, (1.0, 1.0), (1, 1)) for label in (0, 1)}
-    tree = Tree(Branch(Subset(0, (1.0,)), leaf[0], leaf[1]), columns, ("yes", "no"), "y", "drop")
-    X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 5.0]])
-    assert exported.run_sql(tree, render_tree(tree, "sql"), X) == expected(tree, X) == ["no", "yes", "yes"]
+    tree = Tree(Branch(Subset(0, (0.0, 1.0)), leaf[0], leaf[1]), columns, ("yes", "no"), "y", "drop")
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 5.0], [-1.0, 0.0]])
+    assert exported.run_sql(tree, render_tree(tree, "sql"), X) == expected(tree, X) == ["yes", "yes", "yes", "no"]
