@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odtc.algorithms.constrained.constrained_problem import keeps
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import ChoiceError, DataError
 from odtc.problem.constraints.constraint import broken, built, complete, mended
 from odtc.problem.constraints.kind import Repairs
-from odtc.trees.heap_tree import HeapTree
+from odtc.problem.constraints.search_terms import search_problem
+from odtc.trees.heap_tree import HeapTree, settle
 from odtc.workflow import pipeline
 from tests.command_line import odtc as command
 
@@ -163,3 +165,18 @@ def test_an_explanation_says_what_was_asked_of_the_tree_and_what_it_reaches(tmp_
     assert [(one["asked"], one["training"], one["test"]) for one in facts["kept"]] == [(0.6, 1.0, 0.5)]
     (tmp_path / "m.run.json").unlink()
     assert "kept" not in command("explain", "m.tree.json", "new.csv", folder=tmp_path).out
+
+
+@pytest.mark.parametrize("kind", ["accuracy", "recall[p]", "precision[p]", "f1[p]", "leaf_precision[p]"])
+def test_a_share_of_five_digits_is_no_third(kind):
+    """Rows and terms of the search compare with the number as it was typed: two thirds are fewer than 0.66667."""
+    dataset = binary([0, 0, 0, 1, 1, 1], y=[0, 0, 1, 1, 1, 0])  # f > ½ for p: each share is 2/3
+    for bound, holds in ((0.66666, True), (0.66667, False)):
+        problem = pipeline.pose(dataset, "flowoct", 1, constraints=(f"{kind} >= {bound}",))
+        heap = settle(np.array([-1, 0, -1, -1], np.int32), problem.encoded)
+        posed_search = search_problem(problem)
+        assert bool(broken(problem, heap)) != holds
+        assert keeps(posed_search.arrays, *posed_search.heaps(heap)) == holds
+        model = built(problem)
+        point = complete(problem, model, heap)
+        assert bool((model.A @ point <= model.row_upper + 1e-9).all()) == holds

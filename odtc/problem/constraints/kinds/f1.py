@@ -4,8 +4,6 @@ F1 is 2 TP / (2 TP + FP + FN), and TP + FN is the weight W_c of the rows of c, s
 predictions. A tree that never predicts the class has an F1 of 0.
 """
 
-from fractions import Fraction
-
 import numpy as np
 
 from odtc.data.encoding import Encoded
@@ -23,7 +21,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     rows,
     values,
 )
-from odtc.problem.constraints.rates import counting, klass, of_class, one_class
+from odtc.problem.constraints.rates import SMALL, counting, fraction_of, klass, of_class, one_class
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "f1"
@@ -44,8 +42,8 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
 
 def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     mine = of_class(encoded, given.args[0])
-    part = Fraction(given.bound).limit_denominator(10_000)
-    a, b = float(part.numerator), float(part.denominator)
+    part = fraction_of(given)
+    a, b = (float(part.numerator), float(part.denominator)) if part.denominator <= SMALL else (float(part), 1.0)
     coef = encoded.weight * np.where(mine, a - 2 * b, a)
     slack = (given.bound - given.limit) * b * encoded.weight.sum()
     return [(counting(encoded, coef, klass(encoded, given.args[0])), -a * float(encoded.weight[mine].sum()) + slack)]
