@@ -313,7 +313,7 @@ class ThresholdSearch(CoarseSearch):
             np.flatnonzero(problem.allowed[0, mine]) if len(sides.of_scale[j]) else np.zeros(0, int)
             for j, mine in enumerate(self.tests)
         ]
-        sweep = RootSweep(sides, self.codes, weight.max(axis=1), price, places)
+        sweep = RootSweep(sides, self.codes, weight.max(axis=1), places)
 
         def bound_of(value):
             return np.ceil((value - budget) / scale)

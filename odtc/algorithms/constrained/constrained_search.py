@@ -32,7 +32,7 @@ from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.few_tests.subset_trees import SubsetTrees, takes
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Segments, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
-from odtc.algorithms.constrained.one_column import interval_trees
+from odtc.algorithms.constrained.one_column.interval_trees import IntervalTrees, nested_subsets
 from odtc.algorithms.constrained.subtree_options import Options
 from odtc.algorithms.constrained.trace_tree import Structure, by_weight, feasible, trace
 
@@ -630,7 +630,8 @@ class ConstrainedSearch:
 
     def _by_intervals(self) -> None:
         """The cases of subsets of one column whose tests are nested: all of their trees are looked at."""
-        for subset, trees in interval_trees.of_subsets(self.problem, self.tick).items():
+        for subset, order in nested_subsets(self.problem).items():
+            trees = IntervalTrees(self.problem, order, self.tick)
             try:
                 found = trees.best(self.upper)
             except TooLarge:

@@ -6,8 +6,7 @@ from odtc.algorithms.constrained.all_thresholds import FEW, NEAR, CoarseSearch, 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.lagrangian_pass import sums
-from odtc.algorithms.constrained.one_column.one_column_search import OneColumnSearch
-from odtc.algorithms.constrained.one_column.one_column_search import takes as takes_one_column
+from odtc.algorithms.constrained.one_column.one_column_search import OneColumnSearch, orders_of
 from odtc.algorithms.constrained.one_test import OneTestSearch
 from odtc.algorithms.constrained.stump_pairs import StumpSearch, takes_stumps
 from odtc.algorithms.constrained.two_tests import TwoTestSearch
@@ -37,8 +36,8 @@ def engine_of(arrays: ConstrainedProblem, scale: np.ndarray) -> Engine:
         If costs or uses do not fit whole numbers below 2^52.
     """
     n_tests, depth = len(scale), arrays.depth
-    if n_tests > FEW_TESTS and takes_one_column(arrays):
-        return OneColumnSearch(arrays, scale)
+    if n_tests > FEW_TESTS and (orders := orders_of(arrays)) is not None:
+        return OneColumnSearch(arrays, scale, orders)
     if arrays.most_tests == 2 and takes_stumps(arrays, scale):
         return TwoTestSearch(arrays, scale, max(1, few_of_each(scale, depth)))
     if depth > SHALLOW and not few_of_each(scale, depth) and sums(n_tests, depth) > MOST_SUMS:
@@ -66,7 +65,7 @@ def over_all_tests(engine: Engine) -> bool:
 def ends_soon(engine: Engine) -> bool:
     """Whether a search has its tree and its proof so soon that nothing need come before it."""
     return isinstance(engine, OneColumnSearch) or (
-        isinstance(engine, ConstrainedSearch) and takes_one_column(engine.problem)
+        isinstance(engine, ConstrainedSearch) and orders_of(engine.problem) is not None
     )
 
 

@@ -152,9 +152,9 @@ class StumpSides(Sides):
     """W of the two answers of roots by sums over ranks."""
 
     def __init__(self, sums: RankSums, weight: np.ndarray, m: np.ndarray, price: float):
-        super().__init__(sums.tests)
+        super().__init__(sums.tests, price)
         problem = sums.problem
-        self.sums, self.weight, self.price = sums, weight, price
+        self.sums, self.weight = sums, weight
         self.leaf = m.astype(float) @ problem.leaf_uses if len(m) else np.zeros(problem.n_labels)
         self.held = np.flatnonzero((problem.measures >= 0).all(axis=1))
         self.column = np.array([problem.column[mine[0]] for mine in sums.tests], np.int64)

@@ -12,7 +12,7 @@ from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.engines import engine_of
 from odtc.algorithms.constrained.one_column import interval_trees
 from odtc.algorithms.constrained.one_column.interval_trees import nested_order
-from odtc.algorithms.constrained.one_column.one_column_search import OneColumnSearch
+from odtc.algorithms.constrained.one_column.one_column_search import OneColumnSearch, orders_of
 from tests.unit.algorithms.every_tree import cheapest_feasible
 
 
@@ -63,7 +63,7 @@ def cheapest(problem: ConstrainedProblem) -> int | None:
 def test_the_optimum_is_that_of_trying_every_tree(seed):
     problem, scale = drawn(seed)
     want = cheapest(problem)
-    for search in (OneColumnSearch(problem, scale), ConstrainedSearch(problem)):
+    for search in (OneColumnSearch(problem, scale, orders_of(problem)), ConstrainedSearch(problem)):
         found = search.run()
         assert found.proved and (found.cost, found.infeasible) == (want, want is None)
         if want is not None:
@@ -92,10 +92,11 @@ def test_thousands_of_thresholds_are_taken_column_by_column():
 @pytest.mark.parametrize("seed", range(8))
 def test_a_search_that_is_stopped_has_a_valid_bound(seed):
     problem, scale = drawn(seed)
-    want = OneColumnSearch(problem, scale).run()
+    orders = orders_of(problem)
+    want = OneColumnSearch(problem, scale, orders).run()
     for most in range(0, 40, 3):
         looks = iter(range(most))
-        search = OneColumnSearch(problem, scale)
+        search = OneColumnSearch(problem, scale, orders)
         search.watch(lambda looks=looks: next(looks, None) is None, lambda bound, cost: None)
         found = search.run()
         assert found.bound <= (search.upper if want.cost is None else want.cost)
@@ -115,3 +116,13 @@ def test_only_nested_tests_have_an_order():
     np.testing.assert_array_equal(nested_order(X, np.arange(4)), [0, 1, 2])  # the last parts the rows as the first
     apart = np.array([[1, 0], [0, 1], [0, 0]], bool)
     assert nested_order(apart, np.arange(2)) is None
+
+
+def test_a_column_without_tests_leaves_the_others_to_partings():
+    X = np.array([[0, 0], [1, 0], [1, 1], [1, 1]], bool)
+    wrong = np.array([[0, 1], [1, 0], [0, 1], [0, 1]])
+    problem = ConstrainedProblem(X, wrong, 2, column=np.zeros(2, int), subsets=np.eye(2, dtype=bool))
+    orders = orders_of(problem)
+    assert [order.tolist() for order in orders] == [[0, 1], []]
+    found = OneColumnSearch(problem, problem.column, orders).run()
+    assert found.proved and found.cost == 0

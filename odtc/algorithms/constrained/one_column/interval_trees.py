@@ -247,13 +247,14 @@ class IntervalTrees:
         return test, label
 
 
-def of_subsets(problem: ConstrainedProblem, tick: Callable[[], None]) -> dict[int, IntervalTrees]:
-    """Those of each subset of columns whose tests are of one column and nested, by its number."""
+def nested_subsets(problem: ConstrainedProblem) -> dict[int, np.ndarray]:
+    """The tests, as `nested_order` gives them, of each subset of columns whose tests are of one column and nested, by
+    its number; none of a problem that this module does not take."""
     found = {}
     for number, columns in enumerate(problem.subsets if takes(problem) else ()):
         tests = np.flatnonzero(columns[problem.column])
         if len(np.unique(problem.column[tests])) <= 1 and (order := nested_order(problem.X, tests)) is not None:
-            found[number] = IntervalTrees(problem, order, tick)
+            found[number] = order
     return found
 
 

@@ -9,17 +9,34 @@ import numpy as np
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
 from odtc.algorithms.constrained.constrained_search import Found, Stopped
-from odtc.algorithms.constrained.one_column.interval_trees import IntervalTrees, nested_order, of_subsets
-from odtc.algorithms.constrained.one_column.interval_trees import takes as takes_intervals
+from odtc.algorithms.constrained.one_column.interval_trees import IntervalTrees, nested_subsets
 
 
 class OneColumnSearch(CoarseSearch):
-    """A search column by column; its parameters are those of CoarseSearch, of a problem that this module `takes`."""
+    """A search column by column.
+
+    Parameters
+    ----------
+    problem : ConstrainedProblem
+    scale : int (tests,)
+        As of CoarseSearch.
+    orders : list of int (tests,)
+        What `orders_of` tells of the problem.
+
+    Raises
+    ------
+    TooLarge
+        If costs or uses do not fit whole numbers below 2^52.
+    """
+
+    def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, orders: list[np.ndarray]):
+        super().__init__(problem, scale)
+        self.orders = orders
 
     def run(self) -> Found:
         """Looks at every column, or until the clock says stop: first what multipliers tell of each, then all trees of
         the one that promises most, and so on."""
-        trees, first = list(of_subsets(self.problem, self._look).values()), None
+        trees, first = [IntervalTrees(self.problem, order, self._look) for order in self.orders], None
         try:
             for each in trees:
                 each.bound(self.upper, first)
@@ -43,13 +60,10 @@ class OneColumnSearch(CoarseSearch):
             raise Stopped
 
 
-def takes(problem: ConstrainedProblem) -> bool:
-    """Whether every subset of columns is one column whose tests are nested."""
-    if problem.depth < 2 or not takes_intervals(problem):
-        return False
-    for columns in problem.subsets:
-        tests = np.flatnonzero(columns[problem.column])
-        one = len(np.unique(problem.column[tests])) == 1
-        if not one or nested_order(problem.X, tests) is None:
-            return False
-    return True
+def orders_of(problem: ConstrainedProblem) -> list[np.ndarray] | None:
+    """int (tests,) of each subset of columns: its tests, from the one with the most ones on. None if one of them is
+    more than a column whose tests are nested, or trees are too small for this search."""
+    if problem.depth < 2:
+        return None
+    orders = nested_subsets(problem)
+    return list(orders.values()) if len(orders) == len(problem.subsets) else None

@@ -29,14 +29,12 @@ class RootSweep:
         To how many tests of each scale a row answers 1.
     dearest : float64 (rows,)
         The greatest weighted cost of a label of each row.
-    price : float
-        The weighted cost of a branch node.
     places : list of int (roots of the scale,)
         The roots of each scale that are asked for, by their place on it, in order.
     """
 
-    def __init__(self, sides: Sides, codes: np.ndarray, dearest: np.ndarray, price: float, places: list[np.ndarray]):
-        self.sides, self.price, self.places = sides, price, places
+    def __init__(self, sides: Sides, codes: np.ndarray, dearest: np.ndarray, places: list[np.ndarray]):
+        self.sides, self.places = sides, places
         self._upto = {
             j: np.append(0.0, np.cumsum(np.bincount(codes[j], dearest, len(sides.tests[j]) + 1)))
             for j, mine in enumerate(places)
@@ -66,7 +64,7 @@ class RootSweep:
         self._push(j, a, middle)
         self._push(j, middle, b)
         f = int(self.places[j][middle])
-        return j, f, self.sides.both(self.sides.zero(j, f), self.sides.one(j, f)) + self.price
+        return j, f, self.sides.root(j, f)
 
     def rest(self) -> Iterator[tuple[int, np.ndarray, float]]:
         """The roots that were not evaluated: (scale, int (roots,) places, bound of all of them)."""
@@ -81,6 +79,6 @@ class RootSweep:
         x = int(mine[a]) if a >= 0 else -1
         y = int(mine[b]) if b < len(mine) else len(self.sides.tests[j])
         between = self._upto[j][y + 1] - self._upto[j][x + 1]  # rows with codes x + 1 .. y
-        bound = self.sides.both(self.sides.zero(j, y), self.sides.one(j, x)) - between + self.price
+        bound = self.sides.apart(j, y, x) - between
         subsets = self.sides.of_scale[j]
         heapq.heappush(self._heap, (float(bound[subsets].min(initial=np.inf)), j, a, b))

@@ -56,7 +56,7 @@ class SweptTrees:
             j, f = self.cell[root]
             place[j, f] = at
             cells[j].append(f)
-        sweep = RootSweep(sides, self.codes, dearest, sides.price, [np.sort(np.array(mine, int)) for mine in cells])
+        sweep = RootSweep(sides, self.codes, dearest, [np.sort(np.array(mine, int)) for mine in cells])
         cheapest = np.inf
         while sweep.least < max(enough, cheapest):
             self.search.tick()
@@ -71,7 +71,7 @@ class SweptTrees:
     def trace(self, root: int, weights: Weights) -> tuple[Structure | None, float]:
         """What trace_tree.trace finds: (the cheapest tree with this root, its weighted cost), or (None, inf)."""
         sides, _ = self._sides(weights.multipliers)
-        value = self._both(sides, root)
+        value = float(sides.root(*self.cell[root])[0])
         if np.isinf(value):
             return None, np.inf
         (j, f), held = self.cell[root], {}
@@ -98,10 +98,6 @@ class SweptTrees:
         factor = self.search.counts.factor
         counts = np.array([factor[held[place]].sum(axis=0) for place in places], float)
         return Structure(test, places, counts), value
-
-    def _both(self, sides: ThresholdSides, root: int) -> float:
-        zero, one = sides.zero(*self.cell[root]), sides.one(*self.cell[root])
-        return float(sides.price + sides.both(zero, one)[0])
 
     def _sides(self, multipliers: np.ndarray) -> tuple[ThresholdSides, np.ndarray]:
         """(the sides at some multipliers, float64 (rows,) the greatest weighted cost of a label)."""

@@ -30,10 +30,12 @@ class Sides:
     Parameters
     ----------
     tests : list of int (tests of the scale,)
+    price : float
+        The weighted cost of a branch node.
     """
 
-    def __init__(self, tests: list[np.ndarray]):
-        self.tests = tests
+    def __init__(self, tests: list[np.ndarray], price: float):
+        self.tests, self.price = tests, price
         self._known: dict[tuple[int, int, int], Any] = {}
 
     def zero(self, j: int, f: int) -> Any:
@@ -43,6 +45,15 @@ class Sides:
     def one(self, j: int, f: int) -> Any:
         """Of the rows that it answers 1; all rows for the place before the first test."""
         return self._side(j, f, 1) if f >= 0 else self._side(-1, 0, 0)
+
+    def root(self, j: int, f: int) -> np.ndarray:
+        """float64 (subsets,): the least weighted cost of a tree with test f of scale j at its root."""
+        return self.apart(j, f, f)
+
+    def apart(self, j: int, zero: int, one: int) -> np.ndarray:
+        """float64 (subsets,): the least weighted cost of a branch node whose sides are the rows that test `zero` of
+        scale j answers 0 and those that test `one` of it answers 1."""
+        return self.both(self.zero(j, zero), self.one(j, one)) + self.price
 
     def both(self, zero: Any, one: Any) -> np.ndarray:
         """float64 (subsets,): the least weighted cost of two sides."""
@@ -80,8 +91,8 @@ class ThresholdSides(Sides):
     """
 
     def __init__(self, problem: ConstrainedProblem, codes, tests, weight, m, price: float):
-        super().__init__(tests)
-        self.codes, self.price = codes, price
+        super().__init__(tests, price)
+        self.codes = codes
         self.delta, self.zero_label = weight[:, 1] - weight[:, 0], weight[:, 0]
         self.leaf = m.astype(float) @ problem.leaf_uses if len(m) else np.zeros(2)
         self.copies = problem.measures[0] if len(problem.measures) else np.ones(len(problem.X), np.int64)
