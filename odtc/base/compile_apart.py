@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from odtc.base import compiled_loops, system
@@ -24,6 +25,8 @@ LOCK = "compiling.lock"  # beside what is compiled; held by the process that com
 ENDED = 5.0  # seconds that the process has to end in
 ALONE = 120.0  # seconds that it goes on once the process that has started it has ended
 NICE = 10  # its priority then, as `nice` counts it
+HELD = 3  # the exit code of the process if another one compiles
+WAIT = 0.5  # seconds until it is tried again
 MOST = 60  # CPU seconds of it
 PAYS = 2.0  # CPU seconds in numpy, after which it begins
 
@@ -37,16 +40,54 @@ def begin(module: str, name: str = "") -> None:
     global _process
     if (module, name) in _begun or goes_on() or system.cores() < 2 or system.WINDOWS:
         return
-    command = [sys.executable, "-m", __name__, module, name, str(ALONE)]
     streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     leave()
     try:
-        _process = subprocess.Popen(command, **streams, **system.own_group())
+        _process = subprocess.Popen(_command(module, name), **streams, **system.own_group())
     except OSError:  # no more processes are granted: the search does without
         return
     if not _begun:
         atexit.register(leave)
     _begun.append((module, name))
+
+
+def finish(module: str, name: str = "") -> Path | None:
+    """Has the kernels of a module compiled in a process apart, once no other one compiles, and waits for it.
+
+    Returns
+    -------
+    Path or None
+        The folder in which they stay; None if no folder can be written, or if that process did not get so far.
+
+    Raises
+    ------
+    ImportError
+        If numba is not installed, or not for this numpy.
+    """
+    _place(module, name)  # raises without numba
+    until = time.monotonic() + ALONE
+    streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    while True:
+        with subprocess.Popen(_command(module, name), encoding="utf-8", **streams, **system.own_group()) as process:
+            try:
+                assert process.stdout is not None
+                folder = process.stdout.read().rstrip("\n")
+                code = process.wait()
+            finally:
+                if process.poll() is None:
+                    system.end_group(process)
+        if code != HELD or time.monotonic() > until:
+            return Path(folder) if code == 0 else None
+        time.sleep(WAIT)
+
+
+def _command(module: str, name: str) -> list[str]:
+    return [sys.executable, "-m", __name__, module, name, str(ALONE)]
+
+
+def _place(module: str, name: str) -> Path | None:
+    kernels = importlib.import_module(module)
+    return kernels.place(name) if name else compiled_loops.place(kernels.COMPILED.load())
 
 
 def once_it_pays(module: str, load: Callable[[], Any]) -> Callable[[float], bool]:
@@ -96,15 +137,17 @@ def main() -> None:
     """Compiles the kernels of a module, unless another process does."""
     module, name, alone = sys.argv[1:]
     kernels, names = importlib.import_module(module), [name] if name else []
-    folder = kernels.place(name) if name else compiled_loops.place(kernels.COMPILED.load())
+    folder = _place(module, name)
     assert folder is not None
     with open(folder / LOCK, "wb") as held:
-        if system.hold(held.fileno()):
+        if system.hold(held.fileno()) or system.WINDOWS:  # which locks nothing
             system.limit_cpu(MOST)
             threading.Thread(target=_end_after_parent, args=(float(alone),), daemon=True).start()
             os.environ[compiled_loops.VARIABLE] = "always"
             kernels.compile_now(*names)
+            print(folder, flush=True)
             os._exit(0)  # an interpreter that ends in order waits for the lock of the input, which that thread holds
+    sys.exit(HELD)
 
 
 if __name__ == "__main__":

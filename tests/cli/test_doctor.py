@@ -3,12 +3,16 @@
 import itertools
 import re
 import tomllib
+from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 
+from odtc.algorithms.moments import medians
+from odtc.base import compile_apart
 from odtc.errors import SolverError
-from odtc.evaluation import diagnostics
+from odtc.evaluation import compiled_ahead, diagnostics
 from tests.command_line import CHECKOUT, odtc
 
 
@@ -79,3 +83,24 @@ def test_packages_are_those_of_the_project():
 def test_an_unknown_solver_is_a_sentence():
     said = odtc("doctor", "--solver", "hihgs")
     assert said.code == 1 and "did you mean 'highs'" in said.err
+
+
+def test_loops_are_compiled_ahead_into_the_folder_that_is_named(tmp_path, monkeypatch):
+    pytest.importorskip("numba")
+    monkeypatch.setattr(compiled_ahead, "LOOPS", [(medians.__name__, "")])
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
+    said = odtc("doctor", "--solver", "highs", "--compile", "--json")
+    (loops,) = said.facts["compiled"]
+    assert said.code == 0 and loops["module"] == medians.__name__
+    assert Path(loops["folder"]).is_relative_to(tmp_path / "kept") and list(Path(loops["folder"]).glob("*.nbi"))
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [({"return_value": None}, "set NUMBA_CACHE_DIR"), ({"side_effect": ImportError("No module")}, "odtc[fast]")],
+    ids=["no folder", "no numba"],
+)
+def test_loops_that_cannot_be_compiled_are_a_sentence(fault, words):
+    with mock.patch.object(compile_apart, "finish", **fault):
+        said = odtc("doctor", "--solver", "highs", "--compile")
+    assert said.code == 1 and words in said.err

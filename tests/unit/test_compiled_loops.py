@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from odtc.algorithms.thresholds import compiled as thresholds
 from odtc.base import compiled_loops, deadline, threads
+from odtc.evaluation import compiled_ahead
 
 ROOT = Path(__file__).parents[2]
 
@@ -181,3 +183,11 @@ def test_those_are_all_modules_that_have_a_process_for_them():
         if "compile_apart.once_it_pays(__name__" in path.read_text(encoding="utf-8")
     ]
     assert sorted(asking) == APART
+
+
+def test_doctor_compiles_all_of_them():
+    own = {"odtc.algorithms.thresholds.compiled"}  # which compiles its kernels one by one
+    assert {module for module, _ in compiled_ahead.LOOPS} == {*APART, *own}
+    names = {name for module, name in compiled_ahead.LOOPS if module in own}
+    first = {thresholds.Kernels(binary).first for binary in (False, True)}
+    assert names == first | {name + thresholds.WIDE for name in first}

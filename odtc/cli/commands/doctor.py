@@ -6,7 +6,7 @@ import typer
 
 from odtc.cli import console
 from odtc.cli.options import Json, completing
-from odtc.errors import SolverError
+from odtc.errors import ChoiceError, OutputError, SolverError
 
 
 def doctor(
@@ -14,6 +14,14 @@ def doctor(
         str | None,
         typer.Option("--solver", metavar="NAME[,NAME…]", help="Try only these.", autocompletion=completing("solvers")),
     ] = None,
+    compile_loops: Annotated[
+        bool,
+        typer.Option(
+            "--compile",
+            help="Compile all loops of the searches now, in about two minutes, so that no search waits for it: for an "
+            "image or a machine that many use.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Report what is installed, and whether each solver solves a tiny model right. Exit 1 if something fails."""
@@ -32,6 +40,7 @@ def doctor(
             )
             print(f"{package.name:<14}{there}")
         print()
+    loops = _compile(as_json) if compile_loops else []
     width = max(map(len, names))
     for answer in facts.answers(names):
         answers.append(answer)
@@ -50,6 +59,7 @@ def doctor(
             | {
                 "packages": [item.to_json() for item in packages],
                 "solvers": [item.to_json() for item in answers],
+                **({"compiled": loops} if compile_loops else {}),
                 "works": not bad,
             }
         )
@@ -65,6 +75,30 @@ def doctor(
         )
     if bad:
         raise typer.Exit(1)
+
+
+def _compile(as_json: bool) -> list[dict]:
+    """Compiles all loops; each as a line and as what --json tells of it."""
+    from odtc.evaluation import compiled_ahead
+
+    try:
+        told = []
+        for loops in compiled_ahead.compile_all():
+            told.append({"module": loops.module, "name": loops.name, "folder": loops.place and str(loops.place)})
+            if loops.place is None:
+                raise OutputError(
+                    f"the loops of {loops.module} were not compiled: a folder that can be written was expected, the "
+                    "module's own or the user's cache; set NUMBA_CACHE_DIR to one"
+                )
+            if not as_json:
+                print(f"compiled {loops.module} {loops.name}".rstrip(), f"{loops.seconds:.1f} s", sep="  ", flush=True)
+    except ImportError as failed:
+        raise ChoiceError(
+            f"--compile needs numba, which is not here or not for this numpy ({failed}); pip install 'odtc[fast]'"
+        ) from None
+    if not as_json:
+        print()
+    return told
 
 
 def _first(version: str | None) -> str:

@@ -1,0 +1,52 @@
+"""All loops that numba compiles are compiled before the first search: for an image of a container, or a machine that is
+set up once for many. A search compiles them by itself, but only once that pays (odtc.base.compiled_loops)."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from odtc.base import compile_apart
+
+# The modules of loops, with the names of those that are compiled one by one; a test finds each module that has
+# `compile_now`.
+LOOPS = (
+    ("odtc.algorithms.thresholds.compiled", "depth_two"),
+    ("odtc.algorithms.thresholds.compiled", "depth_two of int64"),
+    ("odtc.algorithms.thresholds.compiled", "best_pair"),
+    ("odtc.algorithms.thresholds.compiled", "best_pair of int64"),
+    ("odtc.algorithms.bins.bin_bound", ""),
+    ("odtc.algorithms.moments.kernels", ""),
+    ("odtc.algorithms.moments.medians", ""),
+    ("odtc.algorithms.constrained.sweeps.threshold_kernel", ""),
+    ("odtc.algorithms.constrained.few_tests.subset_trees", ""),
+    ("odtc.verification.compiled_pairs", ""),
+    ("odtc.verification.constrained.sweep_kernel", ""),
+)
+
+
+class Compiled(NamedTuple):
+    """What became of some loops: the module and their name, where they stay (None if they were not compiled, as
+    no folder can be written or their process was ended), and the wall seconds that this took."""
+
+    module: str
+    name: str
+    place: Path | None
+    seconds: float
+
+
+def compile_all() -> Iterator[Compiled]:
+    """Compiles the loops, each in a process of its own, and tells of each as it is done.
+
+    Yields
+    ------
+    Compiled
+
+    Raises
+    ------
+    ImportError
+        If numba is not installed, or not for this numpy.
+    """
+    for module, name in LOOPS:
+        began = time.monotonic()
+        yield Compiled(module, name, compile_apart.finish(module, name), time.monotonic() - began)
