@@ -14,7 +14,7 @@ from odtc.trees.exporting import summaries
 from odtc.trees.tree import Leaf, Tree
 
 HERE = ("encoding", "heuristic", "selection", "reader", "format", "point")  # the others have test modules of their own
-MOST = 6  # cases of a law; `odtc check` draws more
+MOST = 4  # cases of a law; `odtc check` draws more
 FEW = {"regularised": 3}  # it fits dozens of trees for one; tests/unit/test_regularised.py has more of it
 MEMBERS = [(kind, name) for kind in HERE for name in KINDS[kind].module_names]
 
@@ -32,14 +32,14 @@ def test_an_export_is_written_and_predicts_as_the_tree(case):
 @pytest.mark.parametrize("name", ["cart", "cart_tuned", "oblique_search"])
 def test_a_learner_obeys_its_laws(name):
     for case in cases("formulation", name):
-        case.expect(3)
+        case.expect(2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in KINDS["solver"].module_names if version(find_solver(name))])
 def test_a_solver_obeys_its_laws(name):
     for case in cases("solver", name):
-        case.expect(min(case.law.examples, 4))
+        case.expect(min(case.law.examples, 3))
 
 
 def test_an_unknown_kind_name_or_law_is_answered_with_the_nearest():
