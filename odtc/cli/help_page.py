@@ -38,7 +38,7 @@ class CommandHelp(typer.core.TyperCommand):
             if record is None:
                 continue
             if parameter.param_type_name == "argument":
-                arguments.append(record)
+                arguments.append((record[0].partition(" <")[0], record[1]))  # without its type, as "<path>"
             else:
                 sections.setdefault(getattr(parameter, "rich_help_panel", None) or OUTPUT, []).append(record)
         if sum(map(len, sections.values())) <= FEW:

@@ -55,6 +55,13 @@ def summaries(templates=None) -> dict[str, str]:
     )
 
 
+def named(to: str, templates=None) -> str:
+    """The name of the exporter that `to` is the name of, or the ending of whose files it is ("js" or ".js" of
+    javascript); `to` itself if there is none."""
+    known, ending = summaries(templates), to.lower().removeprefix(".")
+    return to if to in known else next((name for name in known if suffix(name, templates).lower() == ending), to)
+
+
 def suffix(to: str, templates=None) -> str:
     """The file name ending of an exporter, without the dot; raises ChoiceError for an unknown one."""
     return EXPORTERS.get(to).SUFFIX if _is_module(to, templates) else template_suffix(to, templates)
@@ -68,7 +75,8 @@ def export(tree: Tree, to: str, templates=None) -> str | bytes:
     tree : Tree or OptimalTreeClassifier
         An estimator must be fitted.
     to : str
-        An exporter of `odtc list exporters`. A template comes before a module of the same name.
+        An exporter of `odtc list exporters`, or the ending of its files, as "js". A template comes before a module of
+        the same name.
     templates : path or None
         A folder whose templates come before those of odtc.
 
@@ -84,6 +92,7 @@ def export(tree: Tree, to: str, templates=None) -> str | bytes:
     OutputError
         If the template fails.
     """
+    to = named(to, templates)
     if not _is_module(to, templates):
         return render_tree(tree, to, templates)
     return written(EXPORTERS.get(to), tree_of(tree))
@@ -114,4 +123,5 @@ def _is_module(to: str, templates) -> bool:
     if to in EXPORTERS.names():
         return True
     known = summaries(templates)
-    raise ChoiceError(f"unknown exporter {to!r}{did_you_mean(to, known)}; known: {', '.join(known)}")
+    hint = " (`odtc report` writes a page)" if to == "html" else did_you_mean(to, known)
+    raise ChoiceError(f"unknown exporter {to!r}{hint}; known: {', '.join(known)}")

@@ -423,6 +423,15 @@ def test_progress_is_a_live_line_on_a_terminal(slow):
 # show, export, predict
 
 
+def test_the_ending_of_its_file_names_an_exporter(xor, tmp_path):
+    tree = xor / "xor_flowoct_d2.tree.json"
+    odtc("export", tree, "-o", tmp_path / "tree.js")
+    odtc("export", tree, "--to", "javascript", "-o", tmp_path / "named.js")
+    assert (tmp_path / "tree.js").read_bytes() == (tmp_path / "named.js").read_bytes() != b""
+    assert odtc("export", tree, "--to", "js").out == (tmp_path / "named.js").read_text(encoding="utf-8")
+    assert odtc("show", tree, "--to", "md").out == odtc("show", tree, "--to", "markdown").out
+
+
 def test_show_and_export_print_the_same_tree_as_the_exporter_writes(xor, tmp_path):
     tree = xor / "xor_flowoct_d2.tree.json"
     assert odtc("show", tree).out == odtc("export", tree, "--to", "text").out

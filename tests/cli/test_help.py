@@ -35,3 +35,15 @@ def test_the_options_of_a_large_command_stand_in_sections(command):
 
 def test_an_unknown_model_is_told_of_auto():
     assert "known: auto, " in refused(odtc("fit", MONKS / "monks-1.csv", "--model", "nope"))
+
+
+@pytest.mark.parametrize("command", [("sweep",), ("compare",), ("fit",), ("export",)])
+def test_an_argument_is_shown_without_a_type_of_python(command):
+    shown = odtc(*command, "--help").out
+    arguments = shown.partition("Arguments:\n")[2].partition("\n\n")[0]
+    assert arguments.strip() and "<" not in arguments and "[[" not in shown
+
+
+@pytest.mark.parametrize("command", [("tune",), ("sweep",), ("bench", "models")])
+def test_depths_of_a_grid_go_by_the_name_that_fit_has_too(command):
+    assert "--depths, --depth D,E" in odtc(*command, "--help").out

@@ -104,3 +104,20 @@ def test_the_picture_of_the_first_screen_is_the_tree_that_it_shows(tmp_path):
     drawn = {path.name: path.read_text(encoding="utf-8") for path in ROOT.glob("docs/pictures/*.svg")}
     subprocess.run([sys.executable, tmp_path / "pictures" / "make.py", "tree"], env=environment(), check=True)
     assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("pictures/*.svg")} == drawn
+
+
+def test_what_the_first_commands_of_the_readme_write_into_a_clone_is_ignored_by_git(tmp_path):
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    shutil.copy(ROOT / ".gitignore", tmp_path)
+    shutil.copytree(ROOT / "examples" / "monks", tmp_path / "examples" / "monks")
+    for command in (
+        "fit examples/monks/monks-1.csv --model flowoct --depth 1",
+        "build examples/monks/monks-1.csv --model flowoct --depth 1 -o monks",
+        "certify examples/monks/monks-1.csv --depth 1 -o monks.certificate.json",
+    ):
+        done = odtc(*command.split(), folder=tmp_path)
+        assert done.code == 0, done.err
+    listed = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
+    assert listed.split("\n") == ["?? .gitignore", "?? examples/", ""]

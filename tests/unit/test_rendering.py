@@ -14,6 +14,7 @@ from odtc.data.dataset import Feature
 from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import ChoiceError, OutputError
 from odtc.testing.random_trees import HOSTILE, trees
+from odtc.trees.exporting import named
 from odtc.trees.rendering import exporters, render_tree, suffix
 from odtc.trees.tree import Branch, Leaf, Tree
 
@@ -201,6 +202,20 @@ def test_an_unknown_exporter_is_a_sentence_with_the_nearest_name():
         render_tree(Tree(Leaf(0), (LENGTH,), IRIS), "pyhton")
     with pytest.raises(ChoiceError, match="unknown exporter 'pdf'"):
         suffix("pdf")
+
+
+@pytest.mark.parametrize(
+    ("to", "name"),
+    [("js", "javascript"), (".JS", "javascript"), ("xyz", "xyz"), ("r", "r"), ("R", "r"), ("md", "markdown")],
+)
+def test_an_exporter_is_found_by_the_ending_of_its_files(to, name):
+    assert named(to) == name
+
+
+def test_the_ending_of_a_template_of_ones_own_names_it(tmp_path):
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "prolog.pl.jinja").write_text("{# rules -#}\n", encoding="utf-8")
+    assert named("pl", tmp_path) == "prolog" and named("pl") == "pl"
 
 
 def test_a_folder_of_templates_adds_exporters_and_goes_first(tmp_path):

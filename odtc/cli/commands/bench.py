@@ -58,7 +58,7 @@ def models(
             "by default the ten sets of the papers.",
         ),
     ] = None,
-    depths: Annotated[str, typer.Option("--depths", metavar="D,E")] = "2,3",
+    depths: Annotated[str, typer.Option("--depths", "--depth", metavar="D,E")] = "2,3",
     forms: Annotated[
         str | None,
         typer.Option(

@@ -51,7 +51,7 @@ def sweep(
     spec,
     data: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[DATA…]", help="Data files; none to go on with the study that lies in the folder."),
+        typer.Argument(metavar="DATA…", help="Data files; none to go on with the study that lies in the folder."),
     ] = None,
     model: Annotated[
         str,
@@ -62,7 +62,7 @@ def sweep(
             autocompletion=completing("models"),
         ),
     ] = "auto",
-    depths: Annotated[str, typer.Option("--depths", metavar="D,E")] = "1,2,3",
+    depths: Annotated[str, typer.Option("--depths", "--depth", metavar="D,E")] = "1,2,3",
     p: Annotated[
         list[str],
         typer.Option("-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter, for models that have it."),

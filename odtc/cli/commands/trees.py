@@ -27,7 +27,13 @@ Written = Annotated[
 def show(
     tree: TreeFile,
     to: Annotated[
-        str, typer.Option("--to", help="See `odtc list exporters`.", autocompletion=completing("exporters"))
+        str,
+        typer.Option(
+            "--to",
+            metavar="NAME",
+            help="An exporter of `odtc list exporters` that makes text.",
+            autocompletion=completing("exporters"),
+        ),
     ] = "text",
     number: Annotated[
         int | None, typer.Option("--tree", metavar="N", help="Of a pool or a sample, the N-th tree.")
@@ -38,7 +44,7 @@ def show(
     templates: Templates = None,
 ) -> None:
     """Print a tree, the list of a pool (STEM.pool.json), or the figures of the trees near the best (STEM.near.json)."""
-    from odtc.trees.exporting import EXPORTERS
+    from odtc.trees.exporting import EXPORTERS, named
     from odtc.trees.rendering import render_tree
     from odtc.trees.tree import read_tree
     from odtc.workflow.near_optimal import read_pool
@@ -57,6 +63,7 @@ def show(
         text = near.text(using, without, leaves)
     else:
         text = near_optimal.show_pool(pool, number) if pool is not None else None
+    to = named(to, templates)
     if to in EXPORTERS.names():
         raise ChoiceError(f"--to {to} makes no text; use `odtc export`")
     if text is None:
@@ -66,16 +73,32 @@ def show(
 
 def export(
     tree: TreeFile,
-    to: Annotated[str, typer.Option("--to", help="See `odtc list exporters`.", autocompletion=completing("exporters"))],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="NAME",
+            help="An exporter of `odtc list exporters`, or the ending of its files, as js; by default that of -o.",
+            autocompletion=completing("exporters"),
+        ),
+    ] = None,
     o: Written = None,
     templates: Templates = None,
 ) -> None:
     """Write a tree as code or text for another program."""
     from odtc.base.atomic_write import require_writable, write_bytes, write_text
     from odtc.trees.exporting import export as exported
+    from odtc.trees.exporting import named
     from odtc.trees.tree import read_tree
 
     o = _file(o)
+    to = to or (o.suffix.removeprefix(".") if o is not None else "")
+    if not to:
+        raise typer.BadParameter(
+            "expected the name of an exporter (`odtc list exporters`), or -o FILE with the ending of one, as tree.sql",
+            param_hint="'--to'",
+        )
+    to = named(to, templates)
     if o is not None:
         require_writable(o, tree)
     made = exported(read_tree(tree), to, templates)

@@ -74,7 +74,7 @@ def tune(
             autocompletion=completing("models"),
         ),
     ] = "auto",
-    depths: Annotated[str, typer.Option("--depths", metavar="D,E")] = "1,2,3",
+    depths: Annotated[str, typer.Option("--depths", "--depth", metavar="D,E")] = "1,2,3",
     p: Annotated[
         list[str], typer.Option("-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter of the formulations.")
     ] = [],

@@ -46,8 +46,7 @@ def estimate(sizes: Sizes) -> Estimate:
                 words = f"searches some of the {sizes.n_tests:,} tests for a good tree under constraints"
                 return Estimate(True, f"{words}, and has a bound: fewer tests (--encoding auto:bins=8) prove it", sums)
         elif sums <= engines.MOST_SUMS:
-            over = f"at depth {sizes.depth} over {sizes.n_tests} tests"
-            words = f"searches for the tree under constraints itself, with about {rough(sums)} sums a pass {over}"
+            words = f"searches for the tree under constraints itself: {_one_look(sizes, sums)}"
             return Estimate(True, words, sums)
     kept = (*states.ROWS, *resources.kinds())
     on_tests = {name for name in sizes.constraints if CONSTRAINTS.get(name).KNOWS == Knows.TESTS}
@@ -64,10 +63,14 @@ def estimate(sizes: Sizes) -> Estimate:
         return Estimate(True, f"is {what} of {size}", sums)
     sums = engines.sums(n_tests, depth)
     if sizes.constraints and n_tests <= engines.MOST_TESTS and sums <= constrained.MOST_BEFORE:
-        over = f"at depth {depth} over {n_tests} tests"
-        words = f"writes what its search under constraints leaves, with about {rough(sums)} sums a pass {over}"
+        words = f"writes what its search under constraints leaves: {_one_look(sizes, sums)}"
         return Estimate(True, words, sums)
     return Estimate(False, f"could have {size}, more than fit: {_less('let it')}")
+
+
+def _one_look(sizes: Sizes, sums: float) -> str:
+    """How long a search under constraints is: it looks at all trees once for each of its rounds."""
+    return f"one look at all trees of depth {sizes.depth} over {sizes.n_tests} tests takes about {rough(sums)} sums"
 
 
 def counts(problem: Problem) -> Counts:

@@ -4,10 +4,11 @@ Over few tests these are targets of the dynamic program, over many thresholds th
 (odtc.verification.certificate has both forms).
 """
 
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import floor, lcm, log10
+from math import floor, gcd, lcm, log10
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from odtc.verification.coverage import count_uncovered
 from odtc.verification.threshold_columns import count_left_out, rank_columns
 
 MOST_DIGITS = 6  # of a weight behind its point
+MOST_WEIGHT = 10**6  # of a class, in whole numbers
 
 
 class Numbers:
@@ -74,6 +76,29 @@ class Numbers:
             raise ChoiceError(TOO_FINE)
         self.costs = [[int(whole * price) * cost for cost in line] for line in costs]
         self.price, self.unit = int(self.scale * branch), float(self.scale * price)
+
+
+def whole_class_weights(classes: Sequence[str], cost: np.ndarray) -> str:
+    """What to do about costs by class alone, float64 (classes, labels), that are no whole numbers, as those of balanced
+    classes: the option with whole numbers in the same proportions; "" if there are none of a moderate size."""
+    of_class = cost.max(axis=1)
+    alike = of_class[:, None] * ~np.eye(*cost.shape, dtype=bool)
+    if len(classes) != cost.shape[1] or not (cost == alike).all() or not (of_class > 0).all():
+        return ""
+    weights, scale = _in_proportion(of_class)
+    if max(weights) > MOST_WEIGHT or not np.allclose(np.array(weights) / scale, of_class, rtol=1e-9, atol=0):
+        return ""
+    told = ",".join(f"{name}={weight}" for name, weight in zip(classes, weights))
+    return f"; --class-weight {shlex.quote(told)} has them in the same proportions"
+
+
+def _in_proportion(values: np.ndarray) -> tuple[list[int], float]:
+    """(the least whole numbers in the proportions of some values, what times each value they are)."""
+    parts = [Fraction(value).limit_denominator(MOST_WEIGHT) for value in values.tolist()]
+    below = lcm(*(part.denominator for part in parts))
+    numbers = [int(part * below) for part in parts]
+    common = gcd(*numbers)
+    return [number // common for number in numbers], below / common
 
 
 def certify(problem: Problem) -> dict:
@@ -169,7 +194,10 @@ def certify_search(search: ThresholdSearch, heap: HeapTree, look: Callable[[], N
     numbers, depth, ranked = Numbers(problem), problem.topology.depth, search.ranked
     unit = ranked.unit * numbers.unit
     if abs(unit - round(unit)) > 1e-6 * unit:
-        raise ChoiceError("a certificate counts in whole numbers; the weights and costs have too many digits for that")
+        raise ChoiceError(
+            "a certificate counts in whole numbers; the weights and costs have too many digits for that"
+            f"{whole_class_weights(problem.encoded.classes, problem.encoded.cost)}"
+        )
     claim = _claim(problem, numbers, heap)
     floor = round(ranked.floor * numbers.unit)
     bound = min(search.search.lower(depth), (claim["claim"] - floor) // round(unit))
