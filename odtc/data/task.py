@@ -29,7 +29,7 @@ from odtc.data.cost_matrix import MOST
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, sums_over
 from odtc.data.reading_spec import TASK_FIELDS, ReadingSpec
-from odtc.errors import ChoiceError, DataError
+from odtc.errors import ChoiceError, DataError, TreeError
 
 LEAST = 1e-6  # of what one leaf for all rows costs, that it is told from nothing
 
@@ -108,6 +108,14 @@ class Task(Protocol):
     def answer(self, sums: Sequence[float]) -> float:
         """The number that a leaf answers; of a task with MOMENTS."""
         raise NotImplementedError
+
+    def keeping(self, answer: float, sums: np.ndarray) -> tuple[float, ...]:
+        """The sums of a leaf of another tree that keeps its answer, whatever its rows are here, with these sums,
+        float64 (rows, sums); of a task with MOMENTS. Raises TreeError for a task that cannot."""
+        raise TreeError(
+            f"expected a tree of another task to import, got one of --task {self.NAME}, whose leaves keep no answers "
+            "of other trees; fit it anew"
+        )
 
     def curve(self, sums: np.ndarray) -> tuple[tuple[float, float], ...]:
         """Points of a curve that a leaf holds besides the sums over its rows, from the sums of each of them, float64

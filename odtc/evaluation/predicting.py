@@ -182,7 +182,7 @@ def judge_file(given, data) -> dict:
     if run.fit is None or run.fit.dataset is None:
         raise ChoiceError(
             f"--score of --task {run.tree.task} needs the record of the run and its data file beside {str(given)!r}; "
-            "fit the tree with --test FILE"
+            "fit the tree with --test FILE, or let `odtc import TREE --data FILE` judge its answers on a file"
         )
     task, rows = TASKS.get(run.tree.task), read_judged_rows(data, run.fit.dataset)
     facts = task.figures(rows.sums, run.tree.answers(rows.X), run.tree.classes)

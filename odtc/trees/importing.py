@@ -18,7 +18,7 @@ from odtc.data.dataset import BOOLEAN, NUMERIC, Dataset
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Missing, Split, Subset, Threshold
 from odtc.data.task import TASKS
-from odtc.data.tasks import policy, regression
+from odtc.data.tasks import median, policy, regression, survival
 from odtc.errors import TreeError
 from odtc.trees.tree import Branch, Leaf, Node, Tree, read_tree
 
@@ -47,8 +47,9 @@ class Comparison:
 def import_tree(source, dataset: Dataset) -> Tree:
     """A tree of another program over the features and classes of a data set, with its rows counted in the leaves.
 
-    Predictions are those of scikit-learn for every number. A leaf that answers a number keeps it, whatever the mean of
-    the rows of the data set there. Of a policy the classes of a tree are the actions.
+    Predictions are those of scikit-learn for every number. A leaf that answers a number keeps it, whatever the mean,
+    the median or the risk of the rows of the data set there. Of a policy the classes of a tree are the actions; of
+    survival the numbers of a regressor are risks. Of medians the tree's numbers are classes beside those of the data.
 
     Parameters
     ----------
@@ -70,28 +71,32 @@ def import_tree(source, dataset: Dataset) -> Tree:
     """
     if isinstance(source, (str, Path)):
         source = read_foreign(source)
-    if (task := task_of_source(source)) != dataset.task and (task, dataset.task) != (CLASSIFICATION, policy.NAME):
+    if dataset.task not in tasks_of_source(source):
         raise TreeError(
-            f"expected a tree for --task {dataset.task}, as {dataset.name!r} was read for, got one for --task {task}; "
-            "read the data for that, or fit a tree anew"
+            f"expected a tree for --task {dataset.task}, as {dataset.name!r} was read for, got one for --task "
+            f"{task_of_source(source)}; read the data for that, or fit a tree anew"
         )
     try:
+        every = np.arange(dataset.n_rows)
         if isinstance(source, Tree):
             root = _moved(source.root, source, dataset)
         else:
             nodes = source if isinstance(source, (Comparison, str, float)) else _of_estimator(source, dataset)
-            root = _laid(nodes, dataset, np.arange(dataset.n_rows))
-        return Tree(
-            _counted(root, dataset, np.arange(dataset.n_rows)),
-            dataset.features,
-            dataset.classes,
-            dataset.target,
-            dataset.missing,
-            dataset.task,
-            policy.MOST if TASKS.get(dataset.task).terms(dataset.source).get("goal") == policy.MOST else "",
-        )
+            root = _laid(nodes, dataset, every)
+        if dataset.task == median.NAME:
+            dataset = median.with_answers(dataset, _answers_of(root))
+        root, task = _counted(root, dataset, every), TASKS.get(dataset.task)
     except RecursionError:
         raise TreeError("expected a tree of at most some hundred levels, got a deeper one") from None
+    return Tree(
+        root,
+        dataset.features,
+        dataset.classes,
+        dataset.target,
+        dataset.missing,
+        dataset.task,
+        policy.MOST if task.terms(dataset.source).get("goal") == policy.MOST else "",
+    )
 
 
 def read_foreign(path, trust: bool = False):
@@ -177,6 +182,18 @@ def _of_estimator(estimator, dataset: Dataset):
         )
 
     return node(0)
+
+
+def tasks_of_source(source) -> tuple[str, ...]:
+    """The tasks that a tree of `read_foreign`, or an estimator, may be imported for, its own first. Numbers of another
+    program may be means, medians or risks; a tree of ours says which, and a mean serves as a median."""
+    task = task_of_source(source)
+    if task == CLASSIFICATION:
+        return task, policy.NAME
+    if task not in (regression.NAME, median.NAME):
+        return (task,)
+    both = (task, *{regression.NAME, median.NAME} - {task})
+    return both if isinstance(source, Tree) else (*both, survival.NAME)
 
 
 def task_of_source(source) -> str:
@@ -285,7 +302,12 @@ def _laid(node, dataset: Dataset, rows: np.ndarray) -> Node:
 def _leaf(answer: str | float, dataset: Dataset) -> Leaf:
     """A leaf that predicts a class, or answers a number, of which its sums hold that alone (`_counted`)."""
     if isinstance(answer, float):
-        return Leaf(0, sums=(0.0, 1.0, answer, 0.0, 0.0))
+        if dataset.task == survival.NAME and not 0 < answer < np.inf:
+            raise TreeError(
+                f"expected a number above 0 in each leaf, the risk of an event beside all rows, got "
+                f"{show_number(answer)}; import a tree of risks, or fit one with odtc"
+            )
+        return Leaf(0, sums=(answer,))
     return Leaf(dataset.classes.index(_label(answer, dataset)))
 
 
@@ -322,7 +344,7 @@ def _asked(node: Comparison, dataset: Dataset, rows: np.ndarray):
 def _moved(node: Node, tree: Tree, dataset: Dataset) -> Node:
     """A node of one of our trees over the features and classes of this dataset, by their names."""
     if isinstance(node, Leaf):
-        return _leaf(tree.answer(node) if tree.task == regression.NAME else tree.classes[node.label], dataset)
+        return _leaf(tree.answer(node), dataset)
     old = tree.features[node.split.feature]
     place = next((j for j, feature in enumerate(dataset.features) if feature.name == old.name), None)
     if place is None:
@@ -363,21 +385,26 @@ def _codes_below(place: int, values: np.ndarray, threshold: float) -> Subset:
     return Subset(place, tuple(map(float, np.flatnonzero(values <= threshold))))
 
 
+def _answers_of(node: Node) -> list[float]:
+    """The numbers of the leaves below a node that `_leaf` made."""
+    return list(node.sums) if isinstance(node, Leaf) else _answers_of(node.left) + _answers_of(node.right)
+
+
 def _counted(node: Node, dataset: Dataset, rows: np.ndarray) -> Node:
-    if isinstance(node, Leaf) and node.sums:
-        answer, weight = node.sums[2], dataset.weight[rows]
-        if not len(rows):
-            return replace(node, counts=(0.0,), rows=(0,))
-        missed = float((weight * (regression.numbers(dataset.sums[rows]) - answer) ** 2).sum())
-        held = float(weight.sum())
-        return Leaf(0, (held,), (len(rows),), (float(len(rows)), held, held * answer, 0.0, missed))
+    """The nodes with these rows of the data set in their leaves."""
     if isinstance(node, Leaf):
-        y, K = dataset.y[rows], len(dataset.classes)
+        y, K, task = dataset.y[rows], len(dataset.classes), TASKS.get(dataset.task)
+        label, sums = node.label, tuple(map(float, dataset.sums[rows].sum(axis=0)))
+        if task.MOMENTS:
+            sums = task.keeping(node.sums[0], dataset.sums[rows])
+        elif task.NUMBERS:
+            label = dataset.classes.index(show_number(node.sums[0] + 0.0))
         return Leaf(
-            node.label,
+            label,
             tuple(map(float, np.bincount(y, dataset.weight[rows], K))),
             tuple(map(int, np.bincount(y, dataset.copies[rows], K))),
-            tuple(map(float, dataset.sums[rows].sum(axis=0))),
+            sums,
+            task.curve(dataset.sums[rows]) if len(rows) else (),
         )
     left = node.split.left(dataset.X[rows])
     return Branch(node.split, _counted(node.left, dataset, rows[left]), _counted(node.right, dataset, rows[~left]))

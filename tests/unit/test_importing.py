@@ -412,6 +412,102 @@ def test_a_tree_of_classes_is_a_policy_whose_actions_they_are(tmp_path, goal):
     assert untold.code == 1 and "expected --actions A,B" in untold.err
 
 
+def drawn_numbers(folder, rows=60, seed=11):
+    """Columns a and b, and numbers y of two digits, also in y.csv."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 9, (rows, 2)).astype(float), rng.integers(0, 90, rows) / 10
+    lines = ["a,b,y", *(f"{a},{b},{c}" for (a, b), c in zip(X.tolist(), y.tolist()))]
+    (folder / "y.csv").write_text("\n".join(lines) + "\n")
+    return X, y
+
+
+def test_a_regressor_of_medians_keeps_numbers_that_no_row_has(tmp_path):
+    """scikit-learn answers the middle of two numbers; all stay as they are, and the errors are those of its answers."""
+    X, y = drawn_numbers(tmp_path)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    fitted = DecisionTreeRegressor(criterion="absolute_error", max_depth=3, random_state=0).fit(frame, y)
+    said = fitted.predict(frame)
+    assert set(said) - set(y)
+    (tmp_path / "t.txt").write_text(export_text(fitted, feature_names=["a", "b"], decimals=17))
+    words = ("import", "t.txt", "--data", "y.csv", "--task", "median", "-o", "t.tree.json")
+    facts = command(*words, "--json", folder=tmp_path).facts
+    assert facts["task"] == "median" and facts["absolute_error"] == pytest.approx(np.abs(y - said).sum())
+    tree = odtc.read_tree(tmp_path / "t.tree.json")
+    assert tree.answers(X).tolist() == said.tolist()
+    reached = tree.apply(X)
+    for number, leaf in enumerate(tree.leaves()):
+        here = y[reached == number]
+        assert sum(leaf.rows) == len(here) and (leaf.curve[0][1], leaf.curve[-1][1]) == (here.min(), here.max())
+    again = command("import", "t.tree.json", "--data", "y.csv", "-o", "u.tree.json", folder=tmp_path)
+    assert again.code == 0 and odtc.read_tree(tmp_path / "u.tree.json") == tree
+    assert command("predict", "u.tree.json", "y.csv", "-o", "p.csv", folder=tmp_path).code == 0
+    assert pl.read_csv(tmp_path / "p.csv")["prediction"].to_list() == said.tolist()
+    started = command("fit", "y.csv", "--task", "median", "--depth", 3, "--start", "t.tree.json", folder=tmp_path)
+    assert started.code == 0, started.err
+
+
+@pytest.mark.parametrize("task", ["regression", "median"])
+def test_means_and_medians_are_imported_for_one_another(task, tmp_path):
+    X, y = drawn_numbers(tmp_path)
+    fit = command("fit", "y.csv", "--task", task, "--depth", 2, "-o", "own", folder=tmp_path)
+    assert fit.code == 0, fit.err
+    said = odtc.read_tree(tmp_path / "own.tree.json").answers(X)
+    for other in ("regression", "median"):
+        words = ("import", "own.tree.json", "--data", "y.csv", "--task", other, "-o", "other.tree.json", "--json")
+        facts = command(*words, folder=tmp_path).facts
+        assert facts["mean_absolute_error"] == pytest.approx(np.abs(y - said).mean())
+        tree = odtc.read_tree(tmp_path / "other.tree.json")
+        assert tree.task == other and tree.answers(X) == pytest.approx(said, rel=1e-12)
+
+
+def test_a_survival_tree_keeps_its_risks_on_other_rows(tmp_path):
+    """Of which one leaf has none, and another none with an event; events and curves are those of the new rows."""
+    rng = np.random.default_rng(5)
+    a, time = rng.integers(0, 12, 120), rng.integers(1, 40, 120)
+    event = (rng.random(120) < 0.7).astype(int)
+    time = np.where(a > 5, time, 2 * time)
+    lines = [f"{x},{t},{e}" for x, t, e in zip(a, time, event)]
+    (tmp_path / "old.csv").write_text("\n".join(["a,days,died", *lines]) + "\n")
+    about = ("--task", "survival", "--time", "days", "--event", "died")
+    assert command("fit", "old.csv", *about, "--depth", 2, "-o", "old", folder=tmp_path).code == 0
+    old = odtc.read_tree(tmp_path / "old.tree.json")
+    X = np.arange(12.0)[:, None]
+    said, ends = old.answers(X), old.apply(X)
+    none, quiet = ends[0], ends[11]
+    assert none != quiet
+    kept = [k for k in range(70) if ends[a[k]] != none]
+    rows = [(a[k], time[k], 0 if ends[a[k]] == quiet else event[k]) for k in kept]
+    (tmp_path / "new.csv").write_text("\n".join(["a,days,died", *(f"{x},{t},{e}" for x, t, e in rows)]) + "\n")
+    words = ("import", "old.tree.json", "--data", "new.csv", "--time", "days", "--event", "died")
+    facts = command(*words, "-o", "new.tree.json", "--json", folder=tmp_path).facts
+    assert facts["task"] == "survival" and facts["events"] == sum(e for _, _, e in rows)
+    tree = odtc.read_tree(tmp_path / "new.tree.json")
+    assert tree.answers(X) == pytest.approx(said, rel=1e-12)
+    assert [sum(leaf.rows) for leaf in tree.leaves()] == [
+        sum(ends[x] == number for x, _, _ in rows) for number in range(tree.n_leaves)
+    ]
+    assert [leaf.sums[3] for leaf in tree.leaves()] == [
+        sum(e for x, _, e in rows if ends[x] == number) for number in range(tree.n_leaves)
+    ]
+    shown = command("show", "new.tree.json", folder=tmp_path)
+    assert shown.code == 0 and "0 events" in shown.out
+    untold = command("import", "old.tree.json", "--data", "new.csv", "-o", "no.tree.json", folder=tmp_path)
+    assert untold.code == 1 and "expected --time COL and --event COL" in untold.err
+
+
+def test_numbers_are_risks_if_they_are_above_zero(tmp_path):
+    lines = ["a,days,died", "1,5,1", "2,9,0", "3,2,1", "4,3,1"]
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    about = ("--data", "d.csv", "--task", "survival", "--time", "days", "--event", "died", "-o", "t.tree.json")
+    (tmp_path / "t.txt").write_text("|--- a <= 2.50\n|   |--- value: [0.25]\n|--- a >  2.50\n|   |--- value: [3.5]\n")
+    assert command("import", "t.txt", *about, folder=tmp_path).code == 0
+    tree = odtc.read_tree(tmp_path / "t.tree.json")
+    assert tree.answers(np.array([[1.0], [4.0]])) == pytest.approx([0.25, 3.5], rel=1e-12)
+    (tmp_path / "t.txt").write_text("|--- a <= 2.50\n|   |--- value: [0.25]\n|--- a >  2.50\n|   |--- value: [-1.0]\n")
+    below = command("import", "t.txt", *about, folder=tmp_path)
+    assert below.code == 1 and "a number above 0 in each leaf" in below.err and "got -1" in below.err
+
+
 def test_numbers_and_classes_are_not_taken_for_one_another(tmp_path):
     (tmp_path / "c.csv").write_text("a,y\n1,no\n2,yes\n3,no\n")
     data = odtc.read(tmp_path / "c.csv")

@@ -11,7 +11,7 @@ from odtc.data.reading_spec import CLASSIFICATION
 from odtc.workflow.specification import ReadingSpec
 
 
-@takes(Part(ReadingSpec, leave=("aside", "hold_out", "time", "event")))
+@takes(Part(ReadingSpec, leave=("aside", "hold_out")))
 def import_(
     file: Annotated[
         Path,
@@ -41,8 +41,6 @@ def import_(
     from odtc.data.cost_matrix import unit_cost
     from odtc.data.reading import read
     from odtc.data.task import TASKS
-    from odtc.data.tasks import policy, regression
-    from odtc.errors import TreeError
     from odtc.trees.importing import import_tree, read_foreign, task_of_source
     from odtc.trees.rendering import render_tree
     from odtc.workflow.run_facts import TreeFacts
@@ -52,10 +50,6 @@ def import_(
     source = read_foreign(file, trust)
     asked, name = spec.reading.task, task_of_source(source)
     task = TASKS.get(name := name if asked == CLASSIFICATION else asked)
-    if not (task.CLASSES or name in (regression.NAME, policy.NAME)):
-        raise TreeError(
-            f"expected a tree of classes, of actions or of means to import, got one of --task {name}; fit it anew"
-        )
     dataset = read(data, **(spec.reading.keywords | {"task": name}))
     tree = import_tree(source, dataset)
     write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")

@@ -78,6 +78,14 @@ def as_classes(rows: Dataset, y: np.ndarray) -> Dataset:
     return replace(kept, y=code.astype(np.int32), classes=tuple(map(show_number, values)), sums=sums)
 
 
+def with_answers(rows: Dataset, answers) -> Dataset:
+    """Rows with these numbers among the classes, beside those of the rows."""
+    own = values_of(rows.classes)
+    values = np.unique(np.append(own, answers) + 0.0)
+    code = np.searchsorted(values, own)[rows.y].astype(np.int32)
+    return replace(rows, y=code, classes=tuple(map(show_number, values)))
+
+
 def sums_of(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """float64 (rows, 3): 1, w and w y of each row."""
     return np.column_stack([np.ones(len(y)), weight, weight * y])

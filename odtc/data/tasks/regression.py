@@ -98,6 +98,14 @@ def answer(sums) -> float:
     return float(sums[2] / sums[1])
 
 
+def keeping(answer: float, sums: np.ndarray) -> tuple[float, ...]:
+    """Sums whose mean the answer is, and whose squared error is that of the rows around it; of no rows the answer
+    alone."""
+    weight = sums[:, 1]
+    held, missed = float(weight.sum()), float((weight * (numbers(sums) - answer) ** 2).sum())
+    return (float(len(sums)), held, held * answer, 0.0, missed) if len(sums) else (0.0, 1.0, answer, 0.0, 0.0)
+
+
 def leaf_words(sums, classes, curve=(), goal="") -> str:
     """The standard deviation of the rows of the leaf, and an interval of its mean."""
     from scipy.special import stdtrit

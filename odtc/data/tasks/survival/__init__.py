@@ -186,9 +186,18 @@ def leaf_costs(sums: np.ndarray) -> np.ndarray:
 def answer(sums) -> float:
     """θ of a leaf: D/H, that of half an event if there is none; 1 if its rows were seen before any event alone. Weights
     of 1 and more count rows; of less, half an event is one of a row of their mean."""
-    n, weight, hazard, events = sums[:4]
-    half = HALF * min(1.0, weight / n)
-    return float(max(events, 0.0) or half) / float(hazard) if hazard > 0 else 1.0
+    return (float(max(sums[3], 0.0)) or _half(sums)) / float(sums[2]) if sums[2] > 0 else 1.0
+
+
+def _half(sums) -> float:
+    """The events that a leaf without one counts as."""
+    return HALF * min(1.0, float(sums[1] / sums[0])) if sums[0] else HALF
+
+
+def keeping(answer: float, sums: np.ndarray) -> tuple[float, ...]:
+    """The sums of the rows, with the hazard for which their events are as probable as the answer says."""
+    n, weight, _, events, time = sums.sum(axis=0).tolist()
+    return n, weight, (events or _half((n, weight))) / answer, events, time
 
 
 def curve(sums: np.ndarray) -> tuple[tuple[float, float], ...]:
