@@ -2,12 +2,14 @@
 //
 // What rows cost that no column tells apart is taken off first: no tree avoids it. Beyond that, more rows cost no less;
 // so a cut between two tried cuts a < b of a column costs at least what the left side of a and the right side of b do.
-// Costs are compared as doubles, and as fractions wherever these are too near to be told apart.
+// Costs are compared as doubles, and as fractions wherever these are too near to be told apart. Under `tests` and
+// `together` all trees are tried (whole-trees.js).
 "use strict";
 const { expect, whole, largest } = require("./values.js");
 const { leftOf, rankColumns, countSplits } = require("./columns.js");
 const { Fraction, Lazy, ZERO, common } = require("./fractions.js");
 const { MEASURES } = require("./leaf-costs.js");
+const wholeTrees = require("./whole-trees.js");
 
 const DEEPEST = 8;
 const WIDEST = 2n ** 512n; // of a denominator that all floors have in common; beyond it they are rounded down
@@ -197,15 +199,24 @@ module.exports = ({ expectTerms, expectTree }) => function check(facts, data) {
   const limit = { rows: "least" in facts ? whole(facts.least, "the least rows") : 1, leaves: "leaves" in facts ? whole(facts.leaves, "the leaves") : 0 };
   expect(limit.rows >= 1, "its leaves may have no rows");
   const measure = law(facts, data), columns = rankColumns(facts.columns, data), { splits, absent } = countSplits(data, columns);
-  const told = [...(limit.rows > 1 ? [`leaf_rows >= ${limit.rows}`] : []), ...(limit.leaves ? [`leaves <= ${limit.leaves}`] : [])];
+  const limits = wholeTrees.limitsOf(facts);
+  const told = [...(limit.rows > 1 ? [`leaf_rows >= ${limit.rows}`] : []), ...(limit.leaves ? [`leaves <= ${limit.leaves}`] : []), ...(limits ? limits.words : [])];
   expect(JSON.stringify(facts.classes) === JSON.stringify(data.classes), "its classes are not those of its task");
   expectTerms(facts, data, columns.tests, absent === 0, told);
   expectTree(facts, data);
   const [low, high] = treeCost(facts, data, measure, price, limit), unit = measure.unit.plus(price), of = (cost) => cost.over(unit).toNumber();
   expect(low.equals(claim[0]) && high.equals(claim[1]), `the tree costs ${of(low)} to ${of(high)} on the data, it claims ${of(claim[0])} to ${of(claim[1])}`);
+  if (limits) wholeTrees.expectKept(limits, facts.tree.root);
+  const proof = (below) => {
+    const [cheapest, dearest, bound] = measure.ends(low, high, below), reached = !bound.less(cheapest);
+    return { objective: of(dearest), bound: of(reached ? cheapest : bound), tests: columns.tests, splits, absent, between: cheapest.less(dearest), lambda: of(price) };
+  };
+  if (limits) {
+    const off = 64 * (measure.off + 1e-12 * price.toNumber());
+    return proof(wholeTrees.least(limits, { measure, price, ranks: columns.ranks, off }, facts.columns, depth, limit, { at, shares, ofSides }));
+  }
   const every = data.y.map((_, i) => i), { least, floor } = bounds(columns.ranks, measure, price);
   expect("tried" in facts, "it does not say what was tried");
   const listed = facts.tried === "all" || (Array.isArray(facts.tried) && facts.tried.length > 0), tried = at(limit, depth)[1] > 2 || listed ? facts.tried : 0;
-  const [cheapest, dearest, bound] = measure.ends(low, high, floor(every).plus(least(every, depth, tried, limit).value)), reached = !bound.less(cheapest);
-  return { objective: of(dearest), bound: of(reached ? cheapest : bound), tests: columns.tests, splits, absent, between: cheapest.less(dearest), lambda: of(price) };
+  return proof(floor(every).plus(least(every, depth, tried, limit).value));
 };

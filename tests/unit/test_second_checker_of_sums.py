@@ -106,6 +106,42 @@ def test_both_prove_what_is_proved_and_the_same_of_corruptions(tmp_path, task, s
     assert any(line.startswith("refused") for line in said)
 
 
+WHOLE = (
+    (2, ("tests <= 1",)),
+    (2, ("tests <= 2", "leaf_rows >= 2")),
+    (3, ("tests <= 3",)),
+    (4, ("tests <= 2", "leaves <= 3")),
+    (3, ("tests <= 0",)),
+    (1, ("together[number,code]",)),
+    (2, ("together[number,code]",)),
+    (2, ("together[number,on]", "together[on,code]")),
+    (3, ('together[number,"kind, of it"]', "leaf_rows >= 2")),
+)
+
+
+@pytest.mark.parametrize(("task", "seed"), [("regression", 0), ("survival", 1)])
+def test_both_try_all_trees_under_a_limit_on_all_tests(tmp_path, task, seed):
+    """And refuse a tree, or terms, that are not those of the limit."""
+    data, file = drawn(tmp_path, seed, task, n=14)
+    made = [certificate(data, depth, given, ("0", "0.02")[depth % 2]) for depth, given in WHOLE]
+    forged = [one for at, facts in enumerate(made) for _, one in corruptions(facts, at, 3)]
+    free = certificate(data, 3)
+    for given in ({"tests": 1}, {"tests": -1}, {"together": [["number", "w"]]}, {"together": [["on"]]}):
+        words = [f"tests <= {given['tests']}"] if "tests" in given else [f"together[{','.join(given['together'][0])}]"]
+        forged.append(free | given | {"of": free["of"] | {"constraints": words}})
+        forged.append(free | given)
+    forged.append(made[2] | {"together": [["number", "code"]]})
+    forged.append(made[2] | {"tests": 2, "of": made[2]["of"] | {"constraints": ["tests <= 2"]}})
+    loose = {"tests": 2, "of": made[0]["of"] | {"constraints": ["tests <= 2"]}}  # the best of one test, of two
+    said = expect_same([(facts, file) for facts in (*made, *forged, made[0] | loose)])
+    for line in said[: len(made)]:
+        cost, bound = map(float, line.removeprefix("proved").split())
+        assert bound == pytest.approx(cost, rel=1e-10, abs=1e-10)
+    assert all(line.startswith("refused") for line in said[-9:-2])
+    cost, bound = map(float, said[-1].removeprefix("proved").split())
+    assert bound < cost - 0.01
+
+
 def forgeries(facts: dict):
     """Certificates of which one thing is not so."""
     for key, value in facts["of"].items():
