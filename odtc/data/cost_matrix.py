@@ -17,10 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
+from odtc.base import deadline
 from odtc.base.registry import did_you_mean
 from odtc.errors import ChoiceError, OdtcError
 
 Names = tuple[str, ...]
+LINES = 500  # of a cost file between two looks at the clock; a shorter file is read whatever the limit is
 MOST = 1e150  # of sums of weights and costs, whose squares are doubles
 
 
@@ -35,7 +37,7 @@ def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, co
     `class_weights` (classes,) is the weight of the rows of each class. `class_weight` is "balanced",
     "CLASS=W,CLASS=W" or a mapping by class name, in which a class not named weighs 1; `cost` is the
     path of a CSV file, "TRUE:PREDICTED=PRICE,…", a mapping by (true, predicted), in both of which a
-    pair not named costs 1, or the matrix itself. Raises ChoiceError.
+    pair not named costs 1, or the matrix itself. Raises ChoiceError, and TimeLimitReached within a long file.
     """
     K = len(classes)
     if cost is None:
@@ -124,24 +126,40 @@ def _from_file(path: Path, classes: Names) -> np.ndarray:
         raise ChoiceError(f"expected comma separated text in {where}, got {problem}") from None
     if not lines:
         raise ChoiceError(f"expected a header of classes and one line for each class in {where}, got empty cells only")
-    predicted = [_place(name, classes, where) for name in lines[0][1:]]
-    true = [_place(line[0], classes, where) for line in lines[1:]]
-    for places, what in ((predicted, "column"), (true, "line")):
-        if sorted(places) != list(range(len(classes))):
+    places = {name: k for k, name in enumerate(classes)}
+    predicted = [places[name] if name in places else _place(name, classes, where) for name in lines[0][1:]]
+    true = [places[line[0]] if line[0] in places else _place(line[0], classes, where) for line in lines[1:]]
+    for named, what in ((predicted, "column"), (true, "line")):
+        if sorted(named) != list(range(len(classes))):
             raise ChoiceError(
                 f"expected one {what} for each class ({', '.join(classes)}) in {where}, "
-                f"got {', '.join(classes[k] for k in places) or 'none'}"
+                f"got {', '.join(classes[k] for k in named) or 'none'}"
             )
     matrix = np.zeros((len(classes), len(classes)))
-    for k, line in zip(true, lines[1:]):
+    for at, (k, line) in enumerate(zip(true, lines[1:]), 1):
+        if at % LINES == 0:
+            deadline.check()
         if len(line) != len(lines[0]):
             raise ChoiceError(
                 f"expected {len(lines[0])} cells in each line of {where}, got {len(line)} in that of {classes[k]!r}"
             )
-        for c, cell in zip(predicted, line[1:]):
-            if not (k == c and not cell):
-                matrix[k, c] = _price(cell, f"the cost of {classes[k]!r} predicted as {classes[c]!r} in {where}")
+        matrix[k] = _prices(line[1:], k, predicted, classes, where)
     return _checked(matrix, classes)
+
+
+def _prices(cells: list[str], k: int, predicted: list[int], classes: Names, where: str) -> np.ndarray:
+    """float64 (classes,): what a line of a cost file says of class k, its cells in the order `predicted`."""
+    prices, own = np.zeros(len(classes)), predicted.index(k)
+    told = [cell or "0" if at == own else cell for at, cell in enumerate(cells)]
+    try:
+        prices[predicted] = list(map(float, told))
+        readable = bool((np.isfinite(prices) & (prices >= 0)).all())
+    except ValueError:
+        readable = False
+    if not readable:  # one of them is refused
+        for c, cell in zip(predicted, told):
+            prices[c] = _price(cell, f"the cost of {classes[k]!r} predicted as {classes[c]!r} in {where}")
+    return prices
 
 
 def _from_pairs(pairs: Mapping, classes: Names) -> np.ndarray:

@@ -264,7 +264,9 @@ def _lost_by_equivalent_points(encoded: Encoded) -> float:
         return float(part_costs(encoded, group, int(group.max()) + 1).sum())
     K = len(encoded.classes)
     weights = np.bincount(group * K + encoded.y, encoded.weight, (group.max() + 1) * K).reshape(-1, K)
-    return float((weights @ encoded.cost).min(axis=1).sum())
+    least, mixed = np.zeros(len(weights)), np.count_nonzero(weights, axis=1) > 1  # rows of one class lose nothing
+    least[mixed] = (weights[mixed] @ encoded.cost).min(axis=1)
+    return float(least.sum())
 
 
 def objective_floor(problem: Problem) -> float:

@@ -100,7 +100,9 @@ def pose_run(
         # "balanced" is of all rows, also if some of them are selected: the leaves will hold all.
         counted = encoded if dataset.selected is None else dataset.selected.whole
         of_class = np.bincount(counted.y, counted.weight, len(encoded.classes))
-        encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, wanted.class_weight, wanted.cost))
+        with _part_of_limit(spec, began):
+            prices = cost_matrix(encoded.classes, of_class, wanted.class_weight, wanted.cost)
+        encoded = replace(encoded, cost=prices)
     if dataset.task == CLASSIFICATION:
         expect_telling_prices(encoded.weight, encoded.cost, SEEN)
     problem = constraint.posed(Problem(encoded, topology, model, settings, choice=choice), wanted.constraints)

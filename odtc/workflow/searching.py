@@ -76,8 +76,10 @@ def searched(
     with deadline.within(deadline.limit_left(began, time_limit)):
         found = problem.module.search(problem, known, tell)
         heap = found.heap if found.heap is not None else known
+        late = time_limit is not None and time.monotonic() >= began + time_limit
         with deadline.put_off():
-            if problem.constraints and not found.proved:
+            # By then CART may have been cut, which stands whole beside the tree on the screen.
+            if not found.proved and (problem.constraints or late):
                 heap = no_worse_than_cart(problem, heap)
             paid = None if heap is None else problem.module.objective(problem, heap)
         seconds = time.monotonic() - began

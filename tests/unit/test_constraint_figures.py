@@ -13,6 +13,7 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.errors import ChoiceError, DataError
 from odtc.problem.constraints.constraint import broken, built, complete, mended
 from odtc.problem.constraints.kind import Repairs
+from odtc.problem.constraints.kinds import monotone
 from odtc.problem.constraints.search_terms import search_problem
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.workflow import pipeline
@@ -180,3 +181,25 @@ def test_a_share_of_five_digits_is_no_third(kind):
         model = built(problem)
         point = complete(problem, model, heap)
         assert bool((model.A @ point <= model.row_upper + 1e-9).all()) == holds
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_neighbours_of_monotone_follow_upon_each_other_among_equal_answers(seed):
+    """Over more tests than one number holds the answers of; by sorting whole rows 300,000 of them took four seconds."""
+    rng = np.random.default_rng(seed)
+    own, other = (
+        rng.integers(0, 6, 200),
+        rng.permuted(np.tile(np.arange(40), (2, 1)), axis=1)[:, rng.integers(0, 40, 200)],
+    )
+    dataset = binary(own, *other, y=rng.integers(0, 2, 200))
+    problem = pipeline.pose(dataset, "flowoct", 2, encoding="thresholds", constraints=("monotone[f,positive=p]",))
+    encoded, (given_,) = problem.encoded, problem.constraints
+    found = [pair.tolist() for pair in monotone._neighbours(encoded, given_)]
+    mine = np.array([test.feature == 0 for test in encoded.tests])
+    rows = {}
+    for row, answers in enumerate(encoded.X.tolist()):
+        of_others = tuple(answer for answer, own in zip(answers, mine) if not own)
+        rows.setdefault((of_others, sum(answer for answer, own in zip(answers, mine) if own)), row)
+    ordered = sorted(rows)
+    wanted = [[rows[low], rows[high]] for low, high in zip(ordered, ordered[1:]) if low[0] == high[0]]
+    assert found == wanted and len(wanted) > 3 and (~mine).sum() > 64

@@ -8,9 +8,11 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score
 
 import odtc
+from odtc.base import deadline
+from odtc.data import cost_matrix as cost_module
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.encoding import encode
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.testing.exhaustive import cheapest
 from odtc.trees.heap_tree import settle
 from odtc.workflow import pipeline
@@ -109,6 +111,25 @@ def test_bad_cost_files_are_refused_in_a_sentence(tmp_path, text, part):
     with pytest.raises(ChoiceError) as said:
         cost_matrix(ABC, WEIGHTS, cost=tmp_path / "cost.csv")
     assert part in str(said.value) and "cost.csv" in str(said.value)
+
+
+def test_the_columns_and_lines_of_a_cost_file_are_in_any_order(tmp_path):
+    (tmp_path / "cost.csv").write_text("true,c,a,b\nb,4,3,\na,2,,1\nc,,5.5,6\n")
+    assert cost_matrix(ABC, WEIGHTS, cost=tmp_path / "cost.csv").tolist() == [[0, 1, 2], [3, 0, 4], [5.5, 6, 0]]
+
+
+def test_a_long_cost_file_is_read_within_the_limit(tmp_path):
+    """One of 1,500 classes took as long as all else, whatever the limit was."""
+    many = tuple(f"k{at}" for at in range(cost_module.LINES + 1))
+    lines = [f"{name},{','.join('0' if name == other else '1' for other in many)}" for name in many]
+    (tmp_path / "cost.csv").write_text("\n".join([f"true,{','.join(many)}", *lines]))
+    with deadline.within(0.0), pytest.raises(TimeLimitReached):
+        cost_matrix(many, np.ones(len(many)), cost=tmp_path / "cost.csv")
+    matrix = cost_matrix(many, np.ones(len(many)), cost=tmp_path / "cost.csv")
+    assert matrix.sum() == len(many) * (len(many) - 1) and not np.diagonal(matrix).any()
+    (tmp_path / "short.csv").write_text("true,a,b,c\na,0,1,1\nb,1,0,1\nc,1,1,0\n")
+    with deadline.within(0.0):  # no tree could come without it
+        assert cost_matrix(ABC, WEIGHTS, cost=tmp_path / "short.csv").sum() == 6
 
 
 @pytest.mark.parametrize("model", ["flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow"])

@@ -168,15 +168,22 @@ def rank_rows(
     Returns
     -------
     RankedRows
+
+    Raises
+    ------
+    TimeLimitReached
+        Between two parts of much work, if the deadline has passed.
     """
     count = np.ones(len(rank), np.int64) if count is None else count
     columns, alias, dense = _distinct_columns(rank, apart)
     kind, first = merge_rows(dense)
-    loss = np.stack([np.bincount(kind, column, len(first)) for column in np.asarray(loss, float).T], axis=1)
+    loss = _summed(kind, np.asarray(loss, float), len(first))
     rows = np.bincount(kind, count, len(first)).astype(np.int64)
     floor = float(loss.min(axis=1).sum())
     loss -= loss.min(axis=1, keepdims=True)
+    _look(loss.size)
     whole, price, unit = _in_units(loss, price)
+    _look(loss.size)
     dense = dense[first]
     if loss.shape[1] == 2 and least <= 1:
         gain = whole[:, 0] - whole[:, 1]
@@ -187,6 +194,7 @@ def rank_rows(
         entry, label, gain, most, rows = _entries(whole, rows, keep or least > 1)
         stride = loss.shape[1]
     whole_type = _whole_type(most, price)
+    _look(len(entry))
     ranks = np.ascontiguousarray(dense[entry], np.uint32)
     binary = ranks.max(initial=0) <= 1
     return RankedRows(
@@ -209,9 +217,18 @@ def rank_rows(
 
 
 def _look(n: int) -> None:
-    """Raises TimeLimitReached between two columns of many rows, if the time is over."""
+    """Raises TimeLimitReached between two columns of many rows, or two tables of many cells, if the time is over."""
     if n > TALL_TABLE:
         deadline.check()
+
+
+def _summed(kind: np.ndarray, loss: np.ndarray, many: int) -> np.ndarray:
+    """float64 (kinds, labels): the losses of the rows of each kind."""
+    summed = np.empty((many, loss.shape[1]))
+    for label, column in enumerate(loss.T):
+        _look(loss.size)
+        summed[:, label] = np.bincount(kind, column, many)
+    return summed
 
 
 def _whole_type(most: np.ndarray, price: int) -> type:
@@ -228,6 +245,7 @@ def _pays_by_tests(rank, stride) -> bool:
         return False
     ones = 0.0  # tests to which an entry answers as fewer do, on the average
     for column, last in zip(rank.T, cuts.tolist()):
+        _look(n)
         right = 1 - np.bincount(column, minlength=last + 1)[:-1].cumsum() / n
         ones += float(np.minimum(right, 1 - right).sum())
     return n * ones**3 / 6 + 2 * stride * tests**3 < TALL * n * len(cuts) * tests
@@ -314,6 +332,7 @@ def decimal_places(values: np.ndarray) -> int | None:
     if np.array_equal(binary, np.rint(binary)):
         return None
     for digits in range(1, 10):
+        _look(values.size)
         scaled = values * 10.0**digits
         if (np.abs(scaled - np.rint(scaled)) <= DECIMAL * largest * 10.0**digits).all():
             return digits

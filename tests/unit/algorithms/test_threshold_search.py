@@ -25,6 +25,7 @@ from odtc.algorithms.thresholds import (
     depth_two_numpy,
     early_bound,
     ordered_nodes,
+    ranks,
     side_by_side,
 )
 from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
@@ -538,6 +539,20 @@ def test_a_large_table_under_a_limit_begins_with_some_tests_of_each_column(seed,
     with deadline.within(60):
         found = threshold_search.ThresholdSearch(problem).run()
     assert objective(problem, found.heap) == pytest.approx(optimum(problem)) == found.bound
+
+
+def test_a_table_of_many_labels_is_made_within_the_limit(monkeypatch):
+    """30,000 rows of 1,500 classes took minutes of losses and entries after a limit of three seconds."""
+    rng, looks = np.random.default_rng(0), []
+    rank, loss = rng.integers(0, 99, (300, 3)), rng.integers(1, 9, (300, 400)).astype(float)
+    monkeypatch.setattr(ranks.deadline, "check", lambda: looks.append(1))
+    rank_rows(rank, loss)
+    assert len(looks) > loss.shape[1]  # between two labels, and behind them
+    monkeypatch.undo()
+    with deadline.within(0.0), pytest.raises(TimeLimitReached):
+        rank_rows(rank, loss)
+    with deadline.within(0.0):
+        assert rank_rows(rank, loss[:, :2]).n  # of a small table a search may begin
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -84,6 +84,11 @@ def _positive(given: Constraint) -> str:
 def _neighbours(encoded: Encoded, given: Constraint) -> np.ndarray:
     """int64 (pairs, 2): the encoded rows, one of each kind, that follow upon each other in this column."""
     feature = feature_of(encoded, given, given.args[0])
+    found: np.ndarray = encoded.derived(("neighbours", feature), lambda: _found(encoded, feature))
+    return found
+
+
+def _found(encoded: Encoded, feature: int) -> np.ndarray:
     own = np.array(
         [
             all(one.features == (feature,) for one in (test, *(one for one, _ in same)))
@@ -93,11 +98,26 @@ def _neighbours(encoded: Encoded, given: Constraint) -> np.ndarray:
     rises = own & np.array([isinstance(test, Threshold) for test in encoded.tests])
     rank = encoded.X[:, rises].sum(axis=1)
     lacking = encoded.X[:, own & ~rises].any(axis=1)
-    alike = np.unique(np.packbits(encoded.X[:, ~own], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
-    _, first = np.unique(np.stack([alike, rank])[:, ~lacking], axis=1, return_index=True)
+    alike = _alike(np.packbits(encoded.X[:, ~own], axis=1))
+    _, first = np.unique((alike * (rank.max(initial=0) + 1) + rank)[~lacking], return_index=True)
     row = np.flatnonzero(~lacking)[first]
     follows = alike[row[1:]] == alike[row[:-1]]
     return np.stack([row[:-1][follows], row[1:][follows]], axis=1)
+
+
+def _alike(answers: np.ndarray) -> np.ndarray:
+    """int64 (rows,): equal numbers for equal rows of these bytes, rising with the bytes as they are read."""
+    n, wide = answers.shape
+    words = np.zeros((n, 8 * max(1, -(-wide // 8))), np.uint8)
+    words[:, :wide] = answers
+    keys = words.view(">u8").astype(np.uint64).T
+    order = np.lexsort(keys[::-1])
+    begins = np.zeros(n, bool)
+    for key in keys:
+        begins[1:] |= key[order[1:]] != key[order[:-1]]
+    alike = np.empty(n, np.int64)
+    alike[order] = np.cumsum(begins)
+    return alike
 
 
 def terms(encoded: Encoded, given: Constraint) -> Terms:
