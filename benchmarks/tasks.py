@@ -2,12 +2,14 @@
 
     python -m benchmarks.tasks [--time-limit 60] [--only regression,survival,policy,all]
     python -m benchmarks.tasks --programs --corrupt 1000
+    python -m benchmarks.tasks --in-turn 9
 
 CPU seconds are those of this process and its children: of STreeD its `fit`, of ours from the table to the proved tree.
 "of all" is our search over all thresholds of the columns, which STreeD has no counterpart for. Policies are made from
 classes: action a costs a row of class k nothing if a = k, else 1 + |a - k| + (row number mod 7) / 10. Compiled kernels
-are loaded before. Survival data is that of scikit-survival, without the rows last seen before the first event, whose
-hazard STreeD smooths; STreeD's cost is that of its leaves by our formula.
+are loaded before. `--in-turn N` fits the two cells whose times are near the goals N times each, ours and STreeD's in
+turn, and tells medians. Survival data is that of scikit-survival, without the rows last seen before the first event,
+whose hazard STreeD smooths; STreeD's cost is that of its leaves by our formula.
 """
 
 import argparse
@@ -25,6 +27,7 @@ import polars as pl
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 import odtc
+from odtc.base.compiled_loops import VARIABLE
 from odtc.data.tasks.survival.curves import hazard_at, nelson_aalen
 from odtc.errors import CertificateError
 from odtc.fileformats.model_files import write_model
@@ -111,6 +114,39 @@ def policy_cells(limit: float):
             peer, their = timed(model.fit, cuts.astype(int), costs)
             paid = float(costs[np.arange(len(costs)), np.asarray(peer.predict(cuts.astype(int)), int)].sum())
             yield f"policy {name}", cuts.shape[1], depth, ours, our, paid, their
+
+
+def in_turn(times: int, limit: float) -> None:
+    """Prints the medians of both times, and of their ratio, of the two cells near the goals."""
+    from pystreed import STreeDInstanceCostSensitiveClassifier
+
+    from benchmarks.streed_survival import survival_thetas
+
+    cancer = load_breast_cancer()
+    cuts, costs = quantile_cuts(cancer.data), costs_of(cancer.target, len(cancer.target_names))
+    tests, time_, event = next(rest for name, *rest in survival_tables() if name == "gbsg2")
+    y = np.array(list(zip(event, time_)), dtype=[("event", bool), ("time", float)])
+    cells = {
+        "policy breast cancer, depth 3": (
+            lambda: odtc.OptimalPolicyTree(3, time_limit=limit).fit(cuts, costs),
+            lambda: STreeDInstanceCostSensitiveClassifier(max_depth=3, time_limit=limit).fit(cuts.astype(int), costs),
+        ),
+        "survival gbsg2, depth 4": (
+            lambda: odtc.OptimalSurvivalTree(4, time_limit=limit).fit(tests, y),
+            lambda: survival_thetas(tests.astype(int), time_, event, 4, limit),
+        ),
+    }
+    print("| cell | fits | CPU s | STreeD CPU s | ratio of a pair |\n|---|---:|---:|---:|---:|")
+    for name, fits in cells.items():
+        os.environ[VARIABLE] = "always"  # the loops are on disk after one fit, as of whoever fits often
+        fits[0]()
+        del os.environ[VARIABLE]
+        for fit in fits:
+            fit()
+        pairs = np.array([[timed(fit)[1] for fit in fits] for _ in range(times)])
+        ours, theirs = np.median(pairs, axis=0)
+        ratio = np.median(pairs[:, 0] / np.maximum(pairs[:, 1], 0.01))
+        print(f"| {name} | {times} | {ours:.2f} | {theirs:.2f} | {ratio:.2f} |", flush=True)
 
 
 def over_all_thresholds(limit: float):
@@ -255,6 +291,7 @@ def main() -> None:
     parser.add_argument("--only", default="regression,survival,policy,all")
     parser.add_argument("--corrupt", type=int, default=0, help="corruptions of certificates of numbers, instead")
     parser.add_argument("--programs", action="store_true", help="linear programs, instead")
+    parser.add_argument("--in-turn", type=int, default=0, help="fits of the cells near the goals, instead")
     given = parser.parse_args()
     if given.corrupt or given.programs:
         if given.programs:
@@ -273,6 +310,8 @@ def main() -> None:
     odtc.OptimalTreeRegressor(4).fit(quantile_cuts(diabetes.data), diabetes.target)
     wine = load_wine()
     odtc.OptimalPolicyTree(3).fit(quantile_cuts(wine.data), costs_of(wine.target, len(wine.target_names)))
+    if given.in_turn:
+        return in_turn(given.in_turn, given.time_limit)
     print("| data | tests | depth | ours | proved | CPU s | STreeD | CPU s |\n|---|---:|---:|---:|---|---:|---:|---:|")
     for part in given.only.split(","):
         for name, n_tests, depth, ours, our, paid, their in parts[part](given.time_limit):
