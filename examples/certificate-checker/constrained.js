@@ -217,7 +217,10 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       const own = facts.tests.map((test) => [test, ...(test.same || []), ...(test.complement || [])].every((one) => one.feature === name));
       const rises = own.map((mine, f) => mine && facts.tests[f].kind === "threshold");
       const known = rows.map((row, r) => ({ r, kind: row.goes.filter((_, f) => !own[f]).join(), number: row.goes.filter((goes, f) => rises[f] && !goes).length }));
-      const compared = known.filter(({ r }) => !rows[r].goes.some((goes, f) => goes && own[f] && !rises[f]));
+      expect(!facts.tests.some((test) => test.feature === name && test.kind === "subset"), `a test asks for numbers of ${name} one by one`);
+      const { cells } = data.features.find((feature) => feature.name === name), lacks = (i) => Number.isNaN(cells[i]);
+      expect(rows.every(({ members }) => members.every(lacks) || !members.some(lacks)), `no test tells rows that lack ${name} from those that have it`);
+      const compared = known.filter(({ r }) => !lacks(rows[r].members[0]));
       compared.sort((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : a.number - b.number));
       for (let i = 1; i < compared.length; i++) if (compared[i].kind === compared[i - 1].kind) follows.push([compared[i - 1].r, compared[i].r, klass]);
     }
@@ -478,7 +481,10 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       expect(!alive.some((line) => line.includes(true)), "some cases are neither excluded by multipliers nor listed");
     }
     const { span, neverBelow, apart, together, mostColumns } = told.places, ofColumns = span.size + neverBelow.length + apart.length + together.length > 0 || mostColumns !== null;
-    const splits = allSplits(data, ofColumns), asked = new Set(left.map((side, f) => (ofColumns ? facts.tests[f].feature + " " : "") + same(bits(side)))), absent = [...splits].filter((split) => !asked.has(split)).length;
+    // Where an order asks which rows other columns tell apart, a test counts for each column that it stands for.
+    const each = ofColumns || told.orders.length > 0, standsFor = (test) => (each && !ofColumns ? [test, ...(test.same || []), ...(test.complement || [])] : [test]);
+    const words = left.flatMap((side, f) => standsFor(facts.tests[f]).map((one) => (each ? one.feature + " " : "") + same(bits(side))));
+    const splits = allSplits(data, each), asked = new Set(words), absent = [...splits].filter((split) => !asked.has(split)).length;
     expectTerms(facts, data, T, absent === 0, facts.constraints);
     return { objective: infeasible ? Infinity : claim / scale, bound: infeasible ? Infinity : claim / scale, tests: T, splits: splits.size, absent, infeasible };
   };

@@ -592,3 +592,60 @@ def test_command_line(tmp_path):
     broken["constraints"][0] = "recall[1] >= 0.5"
     file.write_text(json.dumps(broken))
     assert "satisfies the constraints and costs less than" in refused(odtc_run("verify", "--certificate", file))
+
+
+def rising(columns: dict, labels: str, missing: str = "drop") -> Dataset:
+    """Columns of numbers, and rows of the classes n and y."""
+    X = np.array(list(columns.values()), float).T.copy()
+    features = tuple(Feature(name, "numeric") for name in columns)
+    y = np.array([label == "y" for label in labels], np.int32)
+    return Dataset("rising", X, y, features, ("n", "y"), np.ones(len(y)), missing=missing)
+
+
+def of_rising(data: Dataset) -> dict:
+    texts = ("monotone[c,positive=y]",)
+    return json.loads(json.dumps(certify_constrained(pipeline.pose(data, "dpflow", 2, constraints=texts))[0]))
+
+
+def without_another_column() -> tuple[dict, Dataset]:
+    """The proof of c alone where d, which parts the rows as c does, tells them apart: n may follow upon y there."""
+    data = rising({"c": [0, 1, 2, 2], "d": [0, 1, 1, 1]}, "ynnn")
+    honest, alone = of_rising(data), of_rising(rising({"c": [0, 1, 2, 2]}, "ynnn"))
+    assert (honest["claim"], alone["claim"]) == (0, 1)
+    alone["of"]["columns"], alone["tree"]["features"] = honest["of"]["columns"], honest["tree"]["features"]
+    return alone, data
+
+
+def with_missing_cells_as_the_greatest() -> tuple[dict, Dataset]:
+    """The proof where a row without c is compared as if it had the greatest number."""
+    data = rising({"c": [0, 1, np.nan, np.nan]}, "nynn", "separate")
+    honest, other = of_rising(data), of_rising(rising({"c": [0, 1, 2, 2]}, "nynn"))
+    assert (honest["claim"], other["claim"]) == (0, 1)
+    other["of"], other["tree"]["missing"] = honest["of"], "separate"
+    return other, data
+
+
+def with_numbers_as_levels() -> tuple[dict, Dataset]:
+    """A tree that falls, of whose rows one has c in {0}, as if it had no number there."""
+    data = rising({"c": [0, 1, 1]}, "ynn")
+    facts = of_rising(data)
+    assert facts["claim"] == 1
+    level = {"kind": "subset", "feature": "c", "values": [0]}
+    changed = {"tests": [level], "claim": 0, "cases": [], "passes": [[]]}
+    node = {"split": level, "left": {"label": "y"}, "right": {"label": "n"}}
+    return facts | changed | {"tree": facts["tree"] | {"root": node}, "of": facts["of"] | {"n_tests": 1}}, data
+
+
+FORGED_ORDERS = {
+    without_another_column: "states whether its tests are all as True, but of this data it is False",
+    with_missing_cells_as_the_greatest: "satisfies the constraints and costs less than 1",
+    with_numbers_as_levels: "asks for numbers of 'c' one by one",
+}
+
+
+@pytest.mark.parametrize("forged", FORGED_ORDERS)
+def test_an_order_is_that_of_the_data(forged):
+    """Which rows follow upon each other is a matter of the data: of all its columns, its missing cells, its numbers."""
+    facts, data = forged()
+    with pytest.raises(CertificateError, match=FORGED_ORDERS[forged]):
+        check_constrained(facts, data)

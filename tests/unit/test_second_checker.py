@@ -24,7 +24,7 @@ from odtc.verification.constrained.constrained_certificate import check_constrai
 from odtc.verification.leaf_sums import MEASURES, check_leaf_sums
 from odtc.workflow import pipeline
 from tests.command_line import CHECKOUT
-from tests.unit.test_constrained_certificate import SETS, UNSATISFIED, corrupted, small
+from tests.unit.test_constrained_certificate import FORGED_ORDERS, SETS, UNSATISFIED, corrupted, small
 
 CHECKER = CHECKOUT / "examples" / "certificate-checker" / "check.js"
 pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
@@ -247,6 +247,19 @@ def test_it_reads_a_file_as_a_user_calls_it(indexed, tmp_path):
     (tmp_path / "p.json").write_text(json.dumps(facts | {"claim": facts["claim"] - 1}))
     done = subprocess.run(["node", CHECKER, tmp_path / "p.json"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.startswith("refused: the tree costs")
+
+
+@pytest.mark.parametrize("forged", FORGED_ORDERS, ids=lambda made: made.__name__)
+def test_both_refuse_an_order_that_is_not_that_of_the_data(forged, tmp_path):
+    facts, data = forged()
+    words = [["" if np.isnan(cell) else f"{cell:g}" for cell in row] for row in data.X]
+    lines = [",".join([*(feature.name for feature in data.features), "class"])]
+    lines += [",".join([*row, data.classes[k]]) for row, k in zip(words, data.y)]
+    file = tmp_path / "rising.csv"
+    file.write_text("\n".join(lines) + "\n")
+    dataset = odtc.read(file, missing=data.missing)
+    facts["data"] = certify_constrained(pipeline.pose(dataset, "dpflow", 1))[0]["data"]
+    assert asked([facts], file)[0].startswith("refused") and ours(facts, file).startswith("refused")
 
 
 def table_of(data) -> str:

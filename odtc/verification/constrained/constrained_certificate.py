@@ -230,7 +230,7 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         most_tests=stated.places.most_tests,
         levels=stated.places.levels(of, height),
         below=stated.places.below(of),
-        follows=pairs_of(stated.orders, facts["tests"], X),
+        follows=pairs_of(stated.orders, facts["tests"], X, dataset, row.reshape(-1)),
         swept=swept(height, len(facts["tests"])),
     )
     return Read(problem, depth, loss, stated, left, row.reshape(-1))
@@ -294,8 +294,14 @@ def _check(facts: dict, dataset: Dataset, cases: bool = True) -> ConstrainedProo
 
 
 def uncovered(facts: dict, dataset: Dataset, left: np.ndarray, stated: Stated) -> tuple[int, dict]:
-    """What count_uncovered tells; tests of each column count alone if a constraint speaks of columns."""
-    of = [test["feature"] for test in facts["tests"]] if stated.places.of_columns else None
+    """What count_uncovered tells; tests of each column count alone if a constraint speaks of columns. Where it asks
+    which rows the tests of other columns tell apart, those that a test stands for are tests of their own column."""
+    tests = facts["tests"]
+    if stated.orders and not stated.places.of_columns:
+        others = [twin for test in tests for twin in twins(test)]
+        left = np.concatenate([left, *(_left(twin, dataset)[None] for twin in others)])
+        tests = [*tests, *others]
+    of = [test["feature"] for test in tests] if stated.orders or stated.places.of_columns else None
     return count_uncovered(dataset, left, of)
 
 

@@ -34,7 +34,9 @@ def read_order(text: str, args: Sequence[str], dataset: Dataset) -> Order:
     return Order(args[0], dataset.classes.index(name.strip()))
 
 
-def pairs_of(orders: Sequence[Order], tests: Sequence[dict], left: np.ndarray) -> np.ndarray:
+def pairs_of(
+    orders: Sequence[Order], tests: Sequence[dict], left: np.ndarray, dataset: Dataset, row: np.ndarray
+) -> np.ndarray:
     """int64 (pairs, 3): row, the row that follows upon it, and the class, of all constraints.
 
     Parameters
@@ -44,19 +46,38 @@ def pairs_of(orders: Sequence[Order], tests: Sequence[dict], left: np.ndarray) -
         The tests of the certificate.
     left : bool (rows, tests)
         Which way each distinct row goes.
+    dataset : Dataset
+    row : int (rows of the data,)
+        The distinct row that each is.
+
+    Raises
+    ------
+    CertificateError
+        If the tests ask for single numbers of such a column, or do not tell the rows that lack it from others.
     """
     found = [np.zeros((0, 3), np.int64)]
     for order in orders:
         own = np.array([all(one["feature"] == order.column for one in (test, *twins(test))) for test in tests])
+        if any(test["feature"] == order.column and test["kind"] == "subset" for test in tests):
+            raise CertificateError(f"a test of the certificate asks for numbers of {order.column!r} one by one")
         rises = own & np.array([test["kind"] == "threshold" for test in tests])
         number = (~left[:, rises]).sum(axis=1)
         kind = np.unique(np.packbits(left[:, ~own], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
-        known = np.flatnonzero(~left[:, own & ~rises].any(axis=1))
+        known = np.flatnonzero(~_lacking(order.column, dataset, row, len(left)))
         known = known[np.lexsort((number[known], kind[known]))]
         low, high = known[:-1], known[1:]
         alike = kind[low] == kind[high]
         found.append(np.stack([low[alike], high[alike], np.full(int(alike.sum()), order.klass)], axis=1))
     return np.unique(np.concatenate(found), axis=0)
+
+
+def _lacking(column: str, dataset: Dataset, row: np.ndarray, n_rows: int) -> np.ndarray:
+    """bool (rows,): the distinct rows that lack a column."""
+    absent = np.isnan(dataset.X[:, [feature.name for feature in dataset.features].index(column)])
+    count, lack = (np.bincount(row, each, n_rows) for each in (None, absent))
+    if ((lack > 0) & (lack < count)).any():
+        raise CertificateError(f"no test of the certificate tells rows that lack {column!r} from those that have it")
+    return lack > 0
 
 
 def twins(test: dict) -> list[dict]:
