@@ -68,6 +68,7 @@ function expectTerms(facts, data, nTests, allTests, constraints) {
     const told = facts.data[key] || [];
     if (told.length) found[key] = told; else expect(!(key in facts.of), `it states columns as ${key}, but none were told to be so`);
   }
+  if (facts.data.decimal) found.decimal = facts.data.decimal; else expect(!("decimal" in facts.of), "it states a sign before decimals, but none was told");
   const ofRows = { hold_out: facts.data.hold_out, n_set_aside: data.nSetAside };
   for (const key of Object.keys(ofRows))
     if (facts.data.hold_out) found[key] = ofRows[key]; else expect(!(key in facts.of), `it states ${key}, but no rows are set aside`);
@@ -428,6 +429,7 @@ function termsOf(facts, data) {
     facts.data.weights == null ? "every row counts 1" : `weights in column '${facts.data.weights}'`,
     ...read("categorical", "a category"), ...read("numeric", "numbers"),
     ...((facts.data.ignore || []).length ? [`not read are ${facts.data.ignore.map((name) => name || "column 1 (no name)").join(", ")}`] : []),
+    ...(facts.data.decimal ? [`numbers are as people write them, with '${facts.data.decimal}' before decimals`] : []),
     ...(data.aside.length ? [`no test asks ${data.aside.join(", ")}`] : []),
     `rows left out: ${left.filter(([n]) => n).map(([n, why]) => `${n} ${why}`).join(", ") || "none"}`,
     ...(data.missing === "separate" ? ["missing cells are tested for"] : []),

@@ -5,6 +5,7 @@ const zlib = require("zlib");
 const { expect, NUMBER, levels, trim, trimName } = require("./values.js");
 const taskOf = require("./targets.js");
 const { heldOut } = require("./held-out.js");
+const { plainBy } = require("./written-numbers.js");
 
 const MISSING = new Set(["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"]);
 
@@ -50,12 +51,15 @@ function readData(file, source) {
   const out = share ? heldOut(every.length, share) : [], cells = every.filter((_, i) => !out[i]);
   const at = (name) => { const i = names.indexOf(name); expect(i >= 0, `the data has no column ${name}`); return i; };
   const task = taskOf(source), targets = task.columns(source, names).map(at), weights = source.weights == null ? -1 : at(source.weights);
+  expect([undefined, null, ".", ","].includes(source.decimal), "its sign before decimals is neither a point nor a comma");
+  const plain = source.decimal ? plainBy(source.decimal) : (cell) => cell, numberOf = (cell) => Number(plain(cell) || NaN);
+  const ofNumbers = source.decimal && !["classification", "policy"].includes(source.task || "classification");
   const aside = new Set((source.aside || []).map(at));
   const ignored = new Set((source.ignore || []).map(at));
   expect(names[0] || ignored.has(0), "column 1 of the data has no name, and is read");
   const used = names.map((_, j) => j).filter((j) => !targets.includes(j) && j !== weights && !ignored.has(j));
   const bare = (row) => targets.some((j) => row[j] === null) || (weights >= 0 && row[weights] === null);
-  const without = (row) => bare(row) || (task.weighs && weights >= 0 && Number(row[weights]) === 0);
+  const without = (row) => bare(row) || (task.weighs && weights >= 0 && numberOf(row[weights]) === 0);
   const gap = (row) => used.some((j) => row[j] === null);
   const separate = source.missing === "separate";
   const kept = cells.filter((row) => !without(row) && (separate || !gap(row)));
@@ -67,9 +71,9 @@ function readData(file, source) {
     let numeric = !(source.categorical || []).includes(names[j]);
     const told = (source.numeric || []).includes(names[j]);
     const flag = !told && numeric && all.length > 0 && all.every((cell) => /^(true|false)$/i.test(cell));
-    numeric = numeric && !flag && (told || all.every((cell) => NUMBER.test(cell)));
+    numeric = numeric && !flag && (told || all.every((cell) => NUMBER.test(plain(cell))));
     if (numeric) {
-      const values = words.map((cell) => (cell === null ? NaN : Number(cell) + 0));
+      const values = words.map((cell) => (cell === null ? NaN : numberOf(cell) + 0));
       expect(values.every((v, i) => words[i] === null || Number.isFinite(v)), `the column ${names[j]} holds no numbers`);
       return { name: names[j], kind: "numeric", numeric, cells: values };
     }
@@ -77,8 +81,8 @@ function readData(file, source) {
     const { key, keys } = levels(flag ? ["false", "true"] : low.filter((w) => w !== null));
     return { name: names[j], kind: flag ? "boolean" : "categorical", numeric, key, keys, cells: low.map((w) => (w === null ? NaN : keys.indexOf(key(w)))) };
   };
-  const weight = kept.map((row) => (weights < 0 ? 1 : Number(row[weights])));
-  const read = task.targeted(kept.map((row) => targets.map((j) => row[j])), source, {
+  const weight = kept.map((row) => (weights < 0 ? 1 : numberOf(row[weights])));
+  const read = task.targeted(kept.map((row) => targets.map((j) => (ofNumbers ? plain(row[j]) || row[j] : row[j]))), source, {
     task: source.task || "classification",
     target: names[targets[0]],
     targets: targets.map((j) => names[j]),

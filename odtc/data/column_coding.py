@@ -16,7 +16,8 @@ from odtc.base import deadline
 from odtc.data import column_types
 from odtc.data.coded_columns import CodedColumn, narrowed, occurring
 from odtc.data.dataset import NUMERIC
-from odtc.errors import OdtcError, TimeLimitReached
+from odtc.data.file_text import written_numbers
+from odtc.errors import DataError, OdtcError, TimeLimitReached
 
 PATIENCE = 5.0  # seconds that reading has also after a limit, as without it there is no tree
 MOST_WORDS = 2**16 - 2  # with the code 0 of a missing cell, as many as two bytes number
@@ -47,13 +48,28 @@ class Column:
         If it is held as numbers: a cell with zeros before its number, of those that were looked at as words.
     held_merged : (str, str) or None
         The same of two cells whose numbers are one double.
+    held_beside : set of str
+        The same of currencies and signs beside its numbers.
+    decimal : str or None
+        As of odtc.data.column_types.finite_numbers.
     """
 
     held_padded: str | None = None
     held_merged: tuple[str, str] | None = None
+    held_beside: frozenset[str] = frozenset()
 
-    def __init__(self, name: str, dtype, cells: pl.Series, code: np.ndarray, values: np.ndarray | None, place: str):
+    def __init__(
+        self,
+        name: str,
+        dtype,
+        cells: pl.Series,
+        code: np.ndarray,
+        values: np.ndarray | None,
+        place: str,
+        decimal: str | None = None,
+    ):
         self.name, self.dtype, self.cells, self.code, self.values, self.place = name, dtype, cells, code, values, place
+        self.decimal = decimal
 
     @property
     def padded(self) -> str | None:
@@ -63,7 +79,16 @@ class Column:
     @property
     def merged(self) -> tuple[str, str] | None:
         """Two cells whose numbers differ and are one double; None if there are none."""
-        return self.held_merged if self.values is not None else column_types.merged_cells(self.cells)
+        return self.held_merged if self.values is not None else column_types.merged_cells(self._plain_cells)
+
+    @property
+    def beside(self) -> frozenset[str]:
+        """The currencies and signs beside its numbers: {"€"}."""
+        return self.held_beside if self.values is not None else beside_cells(self.cells, self.decimal)
+
+    @property
+    def _plain_cells(self) -> pl.Series:
+        return column_types.plain_cells(self.cells, self.decimal)
 
     @property
     def missing(self) -> np.ndarray:
@@ -74,26 +99,35 @@ class Column:
         """As of odtc.data.column_types.kind_of."""
         if self.values is not None:
             return NUMERIC
-        return column_types.kind_of(self.dtype, self.cells, categorical, numeric)
+        return column_types.kind_of(self.dtype, self.cells, categorical, numeric, self.decimal)
 
     def numbers(self, advice: str = "correct it") -> CodedColumn:
-        """The column as numbers; raises DataError for a cell that is no finite number, or two that are one double."""
+        """The column as numbers; raises DataError for a cell that is no finite number, two that are one double, and
+        numbers in several currencies."""
+        if len(self.beside) > 1:
+            raise DataError(
+                f"expected one currency or sign beside the numbers in column {self.name!r} of {self.place}, got "
+                f"{' and '.join(map(repr, sorted(self.beside)))}; write them in one, or leave the column out"
+            )
         if self.values is not None:
             return CodedColumn(self.values)
-        values = column_types.all_finite(self.cells)
+        values = column_types.all_finite(self.cells, self.decimal)
         if values is None:
-            finite = column_types.finite_numbers(self.cells)
-            wrong = (finite.is_null() & self.cells.is_not_null()).to_numpy()
-            row = int(np.append(False, wrong)[self.code].argmax())
+            finite = column_types.finite_numbers(self.cells, self.decimal)
+            is_wrong = (finite.is_null() & self.cells.is_not_null()).to_numpy()
+            row = int(np.append(False, is_wrong)[self.code].argmax())
             cell = self.cells[int(self.code[row]) - 1]
-            column_types.numbers(pl.Series([cell]), self.name, self.place, advice, first=row + 1)
+            wrong = pl.Series([cell])
+            if self.decimal is None and wrong.dtype == pl.String and (signs := written_numbers.signs_of([cell])):
+                advice = f"read the file with --decimal {' or '.join(signs)} or {advice}"
+            column_types.numbers(wrong, self.name, self.place, advice, row + 1, self.decimal)
         large = np.flatnonzero(np.abs(values) >= column_types.EXACT)
         if large.size:
             first = np.array([int((self.code == at + 1).argmax()) for at in large.tolist()])
             order = np.argsort(first)
             rows, large = first[order], large[order]
             where = f"column {self.name!r} of {self.place}"
-            column_types.expect_apart(self.cells[large.tolist()], values[large], where, rows.tolist())
+            column_types.expect_apart(self._plain_cells[large.tolist()], values[large], where, rows.tolist())
         return CodedColumn(np.append(np.nan, values), self.code)
 
     def kept(self, keep: np.ndarray | None) -> "Column":
@@ -101,9 +135,10 @@ class Column:
         if keep is None:
             return self
         values = None if self.values is None else self.values[keep]
-        return Column(
-            self.name, self.dtype, self.cells, self.code[keep] if values is None else self.code, values, self.place
-        )
+        code = self.code[keep] if values is None else self.code
+        kept = Column(self.name, self.dtype, self.cells, code, values, self.place, self.decimal)
+        kept.held_beside = self.held_beside
+        return kept
 
     @property
     def words(self) -> pl.Series:
@@ -173,10 +208,11 @@ class Known:
 class ColumnCoder:
     """Takes a column frame by frame."""
 
-    def __init__(self, series: pl.Series, place: str, keep_words: bool = False):
+    def __init__(self, series: pl.Series, place: str, keep_words: bool = False, decimal: str | None = None):
         """`series` is a first piece, of which only name and type are looked at; with `keep_words` the column is never
-        held as numbers alone. Raises DataError for a type that holds no words."""
-        self.name, self.dtype, self.place = series.name, series.dtype, place
+        held as numbers alone; `decimal` as of odtc.data.column_types.finite_numbers. Raises DataError for a type that
+        holds no words."""
+        self.name, self.dtype, self.place, self.decimal = series.name, series.dtype, place, decimal
         self._native = series.dtype.is_float() or series.dtype.is_integer() or series.dtype == pl.Boolean
         plain = self._native or series.dtype == pl.String
         empty = (series if plain else column_types.column_cells(series.head(1), place)).head(0)
@@ -185,6 +221,7 @@ class ColumnCoder:
         self._values: list[np.ndarray] | None = None
         self._padded: str | None = None
         self._merged: tuple[str, str] | None = None
+        self._beside: frozenset[str] = frozenset()
         declared = isinstance(series.dtype, (pl.Categorical, pl.Enum))
         self._keep_words = keep_words or declared
 
@@ -209,8 +246,8 @@ class ColumnCoder:
         code = np.zeros(0, np.uint8) if empty else np.concatenate(self._codes)
         values = None if self._values is None else np.concatenate(self._values)
         self._codes, self._values = [], None
-        column = Column(self.name, self.dtype, self._cells, code, values, self.place)
-        column.held_padded, column.held_merged = self._padded, self._merged
+        column = Column(self.name, self.dtype, self._cells, code, values, self.place, self.decimal)
+        column.held_padded, column.held_merged, column.held_beside = self._padded, self._merged, self._beside
         return column
 
     @property
@@ -236,19 +273,31 @@ class ColumnCoder:
             self._keep_words = True
             return
         self._padded = column_types.padded_cell(self._cells)
-        self._merged = column_types.merged_cells(self._cells)
+        self._merged = column_types.merged_cells(column_types.plain_cells(self._cells, self.decimal))
+        self._beside = self._beside | beside_cells(self._cells, self.decimal)
         self._values = [table[code] for code in self._codes]
         self._codes, self._place_of = [], {}
         self._known = Known(self._known.cells.head(0), self._known.number[:1])
 
     def _as_values(self, series: pl.Series) -> np.ndarray:
-        return exact_numbers(column_types.column_cells(series, self.place), self.name)
+        cells = column_types.column_cells(series, self.place)
+        if self._values is not None:
+            self._beside = self._beside | beside_cells(cells, self.decimal)
+        return exact_numbers(cells, self.name, self.decimal)
 
 
-def exact_numbers(cells: pl.Series, name: str) -> np.ndarray:
-    """The cells (odtc.data.column_types.column_cells) of a column as float64, NaN if missing. Raises WordsNeeded if one
-    is no number, or one that doubles do not tell apart."""
-    numbers = column_types.finite_numbers(cells)
+def beside_cells(cells: pl.Series, decimal: str | None) -> frozenset[str]:
+    """The currencies and signs beside the numbers of some cells; none of numbers as programs write them."""
+    if decimal is None or cells.dtype != pl.String:
+        return frozenset()
+    return frozenset(written_numbers.beside(cells, decimal))
+
+
+def exact_numbers(cells: pl.Series, name: str, decimal: str | None = None) -> np.ndarray:
+    """The cells (odtc.data.column_types.column_cells) of a column as float64, NaN if missing; `decimal` as of
+    odtc.data.column_types.finite_numbers. Raises WordsNeeded if one is no number, or one that doubles do not tell
+    apart."""
+    numbers = column_types.finite_numbers(cells, decimal)
     if numbers.null_count() > cells.null_count() or not (numbers.abs() < column_types.EXACT).all():
         raise WordsNeeded(name)
     # Adding zero makes 0 of -0, so that both are one value wherever bytes are compared.
@@ -260,7 +309,9 @@ def named_columns(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame([frame.get_column(name) for name in names])
 
 
-def code_columns(frames: Iterable[pl.DataFrame], place: str, keep_words: Collection[str] = ()) -> list[Column]:
+def code_columns(
+    frames: Iterable[pl.DataFrame], place: str, keep_words: Collection[str] = (), decimal: str | None = None
+) -> list[Column]:
     """The columns of a table that comes in frames.
 
     Parameters
@@ -271,6 +322,8 @@ def code_columns(frames: Iterable[pl.DataFrame], place: str, keep_words: Collect
         The file, quoted, for messages.
     keep_words : collection of str
         Columns that are not held as numbers alone, because they are named as categories or hold the labels.
+    decimal : str or None
+        As of odtc.data.column_types.finite_numbers.
 
     Raises
     ------
@@ -285,7 +338,7 @@ def code_columns(frames: Iterable[pl.DataFrame], place: str, keep_words: Collect
     began, rows = time.monotonic(), 0
     for frame in frames:
         columns = frame.get_columns()
-        coders = coders or [ColumnCoder(series, place, series.name in keep_words) for series in columns]
+        coders = coders or [ColumnCoder(series, place, series.name in keep_words, decimal) for series in columns]
         for at, (coder, series) in enumerate(zip(coders, columns, strict=True)):
             if deadline.has_waited(began, PATIENCE):
                 raise TimeLimitReached(

@@ -12,6 +12,7 @@ import polars as pl
 
 from odtc.base.text import show_number
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC
+from odtc.data.file_text import written_numbers
 from odtc.data.task import expect_addable
 from odtc.errors import DataError
 
@@ -21,6 +22,7 @@ MISSING_CELLS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 PADDED = re.compile(r"[+-]?0[0-9]")
 
 # From here on neighbouring integers are the same double, so names are kept as they are written.
+CORRECT = "correct it"
 AS_NAMES = "name the column in --categorical, or leave it out"
 EXACT = 2.0**53
 TOLD_DIGITS = 15  # of decimals, which doubles tell apart
@@ -94,36 +96,46 @@ def is_categories(dtype: pl.DataType) -> bool:
     return isinstance(dtype, (pl.Categorical, pl.Enum))
 
 
-def kind_of(dtype: pl.DataType, column: pl.Series, categorical: bool, numeric: bool) -> str:
-    """The kind of a column of `cells`, whose type in the file was `dtype`; options go first."""
+def kind_of(dtype: pl.DataType, column: pl.Series, categorical: bool, numeric: bool, decimal: str | None = None) -> str:
+    """The kind of a column of `cells`, whose type in the file was `dtype`; options go first. `decimal` as of
+    `finite_numbers`."""
     if categorical:
         return CATEGORICAL
     if numeric:
         return NUMERIC
     # A category column of parquet, and a nominal one of ARFF, says itself that it is none of numbers.
-    return _kind(column, is_categories(dtype))
+    return _kind(column, is_categories(dtype), decimal)
 
 
 @of_few_cells
-def _kind(column: pl.Series, declared: bool) -> str:
+def _kind(column: pl.Series, declared: bool, decimal: str | None) -> str:
     known = column.drop_nulls()
     if column.dtype != pl.String:
         return BOOLEAN if column.dtype == pl.Boolean else NUMERIC
     if len(known) and known.str.to_lowercase().is_in(["false", "true"]).all():
         return BOOLEAN
-    return CATEGORICAL if declared or known.cast(pl.Float64, strict=False).has_nulls() else NUMERIC
+    return CATEGORICAL if declared or _as_numbers(known, decimal).has_nulls() else NUMERIC
 
 
-def numbers(column: pl.Series, name: str, place: str, advice: str = "correct it", first: int = 1) -> np.ndarray:
+def numbers(
+    column: pl.Series,
+    name: str,
+    place: str,
+    advice: str = CORRECT,
+    first: int = 1,
+    decimal: str | None = None,
+) -> np.ndarray:
     """float64 of shape (rows,), NaN if missing; raises DataError for a cell that is no finite number.
 
-    `advice` ends that message; `first` is the number of the first row.
+    `advice` ends that message; `first` is the number of the first row; `decimal` as of `finite_numbers`.
     """
-    values = _as_numbers(column)
+    values = _as_numbers(column, decimal)
     wrong = column.is_not_null() & ~values.is_finite().fill_null(False)
     if wrong.any():
         row = wrong.arg_max()
-        if DECIMAL_COMMA.fullmatch(str(column[row])):
+        if decimal is not None:
+            advice = f"the decimal sign of these numbers is {decimal!r} (--decimal); write the cell so, or correct it"
+        elif advice == CORRECT and DECIMAL_COMMA.fullmatch(str(column[row])):
             advice = "write decimals with a point, and no comma between thousands"
         raise DataError(
             f"expected a finite number in column {name!r} of {place}, got {_short(column[row])} in row "
@@ -133,16 +145,18 @@ def numbers(column: pl.Series, name: str, place: str, advice: str = "correct it"
     return values.to_numpy() + 0.0
 
 
-def finite_numbers(column: pl.Series) -> pl.Series:
-    """The cells of a column that are finite numbers, as Float64; null if missing or no number."""
-    values = _as_numbers(column)
+def finite_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
+    """The cells of a column that are finite numbers, as Float64; null if missing or no number. `decimal` is the sign
+    before the decimals where people wrote them (odtc.data.file_text.written_numbers), None for numbers as
+    programs write them."""
+    values = _as_numbers(column, decimal)
     return values.set(~values.is_finite().fill_null(True), None)
 
 
 @of_few_cells
-def all_finite(column: pl.Series) -> np.ndarray | None:
+def all_finite(column: pl.Series, decimal: str | None = None) -> np.ndarray | None:
     """float64 (rows,), NaN if missing, not to be changed; None if a cell is no finite number."""
-    found = finite_numbers(column)
+    found = finite_numbers(column, decimal)
     return None if found.null_count() > column.null_count() else found.to_numpy() + 0.0  # 0 of -0, as `numbers`
 
 
@@ -176,8 +190,17 @@ def merged_cells(cells: pl.Series) -> tuple[str, str] | None:
     return None
 
 
-def _as_numbers(column: pl.Series) -> pl.Series:
+def plain_cells(cells: pl.Series, decimal: str | None) -> pl.Series:
+    """Cells whose numbers are as programs write them; other cells stay."""
+    if decimal is None or cells.dtype != pl.String:
+        return cells
+    return written_numbers.plain(cells, decimal).fill_null(cells)
+
+
+def _as_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
     text = column.cast(pl.String) if column.dtype == pl.Boolean else column
+    if decimal is not None and text.dtype == pl.String:
+        text = written_numbers.plain(text, decimal)
     return text.cast(pl.Float64, strict=False)
 
 
@@ -268,10 +291,15 @@ def numbers_of(words) -> list[float] | None:
     return values.to_list() if values.is_finite().fill_null(False).all() else None
 
 
-def words_among_numbers(levels: Sequence[str]) -> list[str]:
+def are_numbers(words: Sequence[str], decimal: str | None = None) -> bool:
+    """Whether all words are finite numbers; `decimal` as of `finite_numbers`."""
+    return all_finite(pl.Series(words, dtype=pl.String), decimal) is not None
+
+
+def words_among_numbers(levels: Sequence[str], decimal: str | None = None) -> list[str]:
     """The words of a column that would be numbers but for them: some words, and MOSTLY times as many numbers or more;
-    none of a column that is no such one."""
-    found = finite_numbers(pl.Series(levels, dtype=pl.String))
+    none of a column that is no such one. `decimal` as of `finite_numbers`."""
+    found = finite_numbers(pl.Series(levels, dtype=pl.String), decimal)
     words = pl.Series(levels, dtype=pl.String).filter(found.is_null()).to_list()
     return words if len(words) * (1 + MOSTLY) <= len(levels) else []
 

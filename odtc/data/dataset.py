@@ -1,5 +1,6 @@
 """The data a tree is learnt from: one matrix of numbers, with the words that explain them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 
 from odtc.base.json_schema import FLAG, TEXT
 from odtc.base.text import show_number
-from odtc.data.reading_spec import CLASSIFICATION
+from odtc.data.reading_spec import CLASSIFICATION, SIGNS
 
 NUMERIC, CATEGORICAL, BOOLEAN = "numeric", "categorical", "boolean"
 
@@ -19,13 +20,15 @@ class Feature:
 
     `kind` is "numeric", "categorical" or "boolean"; `levels` are the category names, in code
     order (empty for a numeric column). `ordered` says that this order means something, so that tests part it in two;
-    a tree is the same without it.
+    a tree is the same without it. `decimal` is the sign before decimals, if numbers of the file are as people write
+    them (odtc.data.file_text.written_numbers), so that other files are read alike.
     """
 
     name: str
     kind: str
     levels: tuple[str, ...] = ()
     ordered: bool = field(default=False, compare=False)
+    decimal: str | None = field(default=None, compare=False)
 
     @property
     def has_order(self) -> bool:
@@ -46,19 +49,26 @@ class Feature:
     def to_json(self) -> dict:
         """The feature as in manifests and trees."""
         facts = {"name": self.name, "kind": self.kind}
-        order = {"ordered": True} if self.ordered else {}
-        return facts | {"levels": list(self.levels)} | order if self.kind != NUMERIC else facts
+        if self.kind != NUMERIC:
+            facts |= {"levels": list(self.levels)} | ({"ordered": True} if self.ordered else {})
+        return facts | ({} if self.decimal is None else {"decimal": self.decimal})
 
     @classmethod
     def from_json(cls, facts: dict) -> "Feature":
         """The feature of its JSON form."""
-        return cls(facts["name"], facts["kind"], tuple(facts.get("levels", ())), facts.get("ordered", False))
+        levels = tuple(facts.get("levels", ()))
+        return cls(facts["name"], facts["kind"], levels, facts.get("ordered", False), facts.get("decimal"))
+
+
+def decimal_of(features: Sequence[Feature]) -> str | None:
+    """The sign before decimals in the file that these are columns of; None if its numbers are plain."""
+    return next((feature.decimal for feature in features if feature.decimal is not None), None)
 
 
 def feature_shape(value, place: str) -> dict:
     """The shape of a feature in JSON (odtc.base.json_schema)."""
     levels = "levels?" if isinstance(value, dict) and value.get("kind") == NUMERIC else "levels"
-    return {"name": TEXT, "kind": (NUMERIC, CATEGORICAL, BOOLEAN), levels: [TEXT], "ordered?": FLAG}
+    return {"name": TEXT, "kind": (NUMERIC, CATEGORICAL, BOOLEAN), levels: [TEXT], "ordered?": FLAG, "decimal?": SIGNS}
 
 
 @dataclass(frozen=True)

@@ -313,7 +313,7 @@ def _expect_levels(dataset: Dataset, asked: TestList) -> None:
     for at in large:
         if tests[(at,)] * dataset.n_rows > MOST_OF_LEVELS:
             feature = dataset.features[at]
-            words = words_among_numbers(feature.levels)
+            words = words_among_numbers(feature.levels, feature.decimal)
             shown = f"; all but {len(words):,} are numbers (not {words[0]!r})" if words else ""
             advice = "write these cells as empty ones or as numbers" if words else "put them into groups"
             raise DataError(

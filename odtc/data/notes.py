@@ -15,8 +15,9 @@ import numpy as np
 from odtc.base import deadline
 from odtc.base.text import show_number
 from odtc.data.coded_columns import distinct
-from odtc.data.column_types import MISSING_CELLS, numbers_of, words_among_numbers
+from odtc.data.column_types import MISSING_CELLS, are_numbers, numbers_of, words_among_numbers
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.data.file_text import written_numbers
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import TimeLimitReached
 
@@ -196,17 +197,18 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 f"column {feature.name!r} looks like durations ({shown}), and each is a category of its own; turn it "
                 "into a number of days or seconds, or leave it out with --ignore",
             )
-        elif _are_measures(others):
+        elif _are_measures(others) and not are_numbers(others, feature.decimal):
+            example = next(filter(_is_measure, others))
+            advice, of_many = _of_signs(others, example)
             yield Note(
                 feature.name,
                 "number",
                 f"column {feature.name!r} looks like numbers with a decimal comma, a unit, a currency or marks of "
-                f"thousands ({next(filter(_is_measure, others))!r}), and each is a category of its own; write "
-                "plain numbers",
+                f"thousands ({example!r}), and each is a category of its own; {advice}",
                 of_many="look like numbers with a decimal comma, a unit, a currency or marks of thousands, and each "
-                "number is a category of its own; write plain numbers",
+                f"number is a category of its own; {of_many}",
             )
-        elif marks and others and numbers_of(others) is not None:
+        elif marks and others and are_numbers(others, feature.decimal):
             yield Note(
                 feature.name,
                 "number",
@@ -214,7 +216,7 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 "number is a category of its own; write a missing cell as an empty one",
             )
             continue
-        elif words := words_among_numbers(levels):
+        elif words := words_among_numbers(levels, feature.decimal):
             rows = int(np.isin(column, np.flatnonzero(np.isin(levels, words))).sum())
             listed = ", ".join(map(repr, words[:3])) + (", …" if len(words) > 3 else "")
             yield Note(
@@ -259,6 +261,46 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                     "are two categories",
                 )
                 break
+
+
+def _of_signs(words: list[str], example: str) -> tuple[str, str]:
+    """What to do about numbers that people wrote, of one column and of several: the option that reads all of them, with
+    what it makes of the example if both signs do and differ."""
+    signs = written_numbers.signs_of(words)
+    if not signs:
+        return ("write plain numbers",) * 2
+    if len({tuple(written_numbers.values_of(words, sign)) for sign in signs}) > 1:
+        reads = [show_number(written_numbers.values_of([example], sign)[0]) for sign in signs]
+        told = " or ".join(f"--decimal {sign} ({number})" for sign, number in zip(signs, reads))
+        return f"read the file with {told}", f"read the file with --decimal {' or '.join(signs)}"
+    return (f"read the file with --decimal {signs[0]}",) * 2
+
+
+def _thousands(dataset: Dataset) -> Iterator[Note]:
+    """Columns of numbers such as 1.040 and 924 beside columns with decimal commas: their points may part thousands."""
+    commas = any(
+        feature.kind == CATEGORICAL
+        and feature.decimal is None
+        and _are_measures(list(feature.levels))
+        and written_numbers.signs_of(feature.levels) == (",",)
+        for feature in dataset.features
+    )
+    for feature, column in _columns(dataset) if commas else ():
+        known = column[~np.isnan(column)]
+        if feature.kind != NUMERIC or (known == np.round(known)).all() or (np.abs(known) >= 1000).any():
+            continue
+        parted = known[known != np.round(known)]
+        thousands = np.round(parted * 1000)
+        # 1.500 is 1.5, and cannot be told from it: most such cells end in another sign than 0.
+        if np.allclose(parted * 1000, thousands, rtol=0, atol=1e-6) and 2 * (thousands % 10 > 0).sum() >= len(parted):
+            yield Note(
+                feature.name,
+                "thousands",
+                f"column {feature.name!r} is read with points before decimals ({show_number(parted[0])}), and other "
+                f"columns have decimal commas; if its points part thousands, --decimal , reads {thousands[0]:.0f}",
+                of_many="are read with points before decimals, and other columns have decimal commas; if their points "
+                "part thousands, read the file with --decimal ,",
+            )
 
 
 def _of_dates(name: str, dates: list[str], shown: str) -> str:
@@ -342,7 +384,7 @@ def _left_numbers(dataset: Dataset, feature: Feature) -> bool:
     """Whether the rows that were kept have nothing but numbers in a column that nobody called one of categories."""
     left_out = dataset.n_dropped or dataset.n_unlabelled
     asked = feature.name in dataset.source.get("categorical", ())
-    return bool(left_out) and not asked and numbers_of(feature.levels) is not None
+    return bool(left_out) and not asked and are_numbers(feature.levels, feature.decimal)
 
 
 def _are_measures(levels) -> bool:
@@ -475,6 +517,7 @@ REMARKS = (
     _codes,
     _merged,
     _levels,
+    _thousands,
     _numbers_for_missing,
     _constants,
     _equal_columns,

@@ -29,14 +29,14 @@ from odtc.base.text import some
 from odtc.data import column_types
 from odtc.data.coded_columns import table_of_columns
 from odtc.data.column_coding import Column, WordsNeeded, code_columns, named_columns
-from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature, decimal_of
+from odtc.data.file_text.text_pieces import not_utf8
 from odtc.data.frames import orders_of, table_of, table_of_arrays
 from odtc.data.level_orders import in_order, order_text, orders_of_texts
 from odtc.data.partitions import columns as partitions
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label
 from odtc.data.reading_spec import CLASSIFICATION, POLICIES, TASK_FIELDS, ReadingSpec
 from odtc.data.task import task_of
-from odtc.data.text_pieces import not_utf8
 from odtc.errors import ChoiceError, DataError, TimeLimitReached
 
 BATCH = 1 << 24  # bytes of text that are read at once
@@ -91,6 +91,7 @@ def read(
     hold_out: float = 0.0,
     ignore=(),
     ordered=(),
+    decimal=None,
     **task,
 ) -> Dataset:
     """Reads a data set.
@@ -120,6 +121,9 @@ def read(
     ordered : sequence of str
         Columns whose levels have an order, as "size=small<medium<large", or by name alone in the order that levels are
         sorted in. An ordered categorical of pandas need not be named.
+    decimal : {".", ","} or None
+        The sign before decimals if numbers in text are as people write them: "," reads "1.234,50 €" and "5 %" (as 5),
+        "." reads "$1,234.50". None for numbers as programs write them.
     **task
         `task` and the options of that task, as fields of odtc.data.reading_spec.ReadingSpec.
 
@@ -147,6 +151,7 @@ def read(
         hold_out=hold_out,
         ignore=tuple(_listed(ignore)),
         ordered=tuple(_listed(ordered)),
+        decimal=decimal,
         **_task_options(task),
     )
     if hasattr(path, "columns") and hasattr(path, "shape"):
@@ -175,11 +180,13 @@ def _columns_of(path: Path, place: str, how: ReadingSpec) -> tuple[list[Column],
         try:
             if cluster is not None:
                 try:
-                    return partitions.columns_of(cluster, path, _reader_of(path), words, BATCH, read_ones), how
+                    return partitions.columns_of(
+                        cluster, path, _reader_of(path), words, BATCH, read_ones, how.decimal
+                    ), how
                 except partitions.Unread:
                     cluster = None
             read_frames = (named_columns(frame, read_ones) for frame in chain([first], frames))
-            return code_columns(read_frames, place, words), how
+            return code_columns(read_frames, place, words, how.decimal), how
         except WordsNeeded as needed:  # once a column at most
             words.add(needed.name)
             frames = _in_time(frames_of(path, BATCH), place)
@@ -242,7 +249,8 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     how = _without_index(frame.columns, place, how)
     read_ones = _read_ones(frame.columns, place, how)
     _checked_columns(read_ones, place, how)
-    return _dataset_of(code_columns([named_columns(frame, read_ones)], place, read_ones), name, how, source)
+    columns = code_columns([named_columns(frame, read_ones)], place, read_ones, how.decimal)
+    return _dataset_of(columns, name, how, source)
 
 
 def _with_declared(X, how: ReadingSpec) -> ReadingSpec:
@@ -333,7 +341,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) 
     for n, kind in zip(names, kinds):
         column = columns.pop(n)
         if kind == NUMERIC:
-            features.append(Feature(n, NUMERIC))
+            features.append(Feature(n, NUMERIC, decimal=how.decimal))
             cells = numbers.pop(n)
             coded.append(cells if all_kept else cells.kept(keep))
             continue
@@ -342,7 +350,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) 
         levels = ("false", "true") if kind == BOOLEAN else column_types.levels_of(column.words)
         order = orders.get(n)
         levels = levels if order is None else in_order(levels, order, n, place)
-        features.append(Feature(n, kind, levels, n in orders))
+        features.append(Feature(n, kind, levels, n in orders, how.decimal))
         coded.append(column.level_codes(levels, kind))
     if not any(column.has_number for column in coded):
         raise DataError(f"expected a known cell in some feature column of {place}, got only missing ones")
@@ -423,7 +431,8 @@ def read_rows(
     weight = np.ones(frame.height)
     if weights:
         cells = column_types.column_cells(frame[weights], place)
-        weight = column_types.expect_weights(column_types.numbers(cells, weights, place), weights, place)
+        found = column_types.numbers(cells, weights, place, decimal=decimal_of(features))
+        weight = column_types.expect_weights(found, weights, place)
         if np.isnan(weight).any():
             raise DataError(
                 f"expected a weight in every row of {place}, got none in row {np.isnan(weight).argmax() + 1}, "
@@ -433,11 +442,11 @@ def read_rows(
     return Dataset(name, X, y, tuple(features), tuple(classes), weight, target, missing="separate", source=source)
 
 
-def read_numbers(path, column: str) -> np.ndarray | None:
+def read_numbers(path, column: str, decimal: str | None = None) -> np.ndarray | None:
     """float64 (rows,): the numbers of a column of a file, NaN in a missing cell; None if it has no such column, or one
-    that holds words."""
+    that holds words. `decimal` as of `read`."""
     try:
-        return read_rows(path, (Feature(column, NUMERIC),), (), "").X[:, 0]
+        return read_rows(path, (Feature(column, NUMERIC, decimal=decimal),), (), "").X[:, 0]
     except DataError:
         return None
 
@@ -466,7 +475,8 @@ def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
         raise DataError(str(problem)) from None
     needed = [*targets, *([how.weights] if how.weights else [])]
     expect_columns(frame.columns, place, {"feature": [one.name for one in features], "weight": needed[len(targets) :]})
-    columns = {column.name: column for column in code_columns([named_columns(frame, needed)], place, needed)}
+    coded = code_columns([named_columns(frame, needed)], place, needed, how.decimal)
+    columns = {column.name: column for column in coded}
     keep = ~_incomplete(columns, needed)
     if not keep.any():
         raise DataError(f"expected a row of {place} with a target, got missing cells in all {frame.height} rows")

@@ -88,10 +88,10 @@ def code_cells(
             X[:, j] = column_types.level_codes(cells.cast(pl.String), feature.levels, feature.kind)
             continue
         if lenient:
-            known = column_types.finite_numbers(cells)
+            known = column_types.finite_numbers(cells, feature.decimal)
             unknown += known.null_count() - cells.null_count()
             cells = known
-        X[:, j] = column_types.numbers(cells, feature.name, place, first=first)
+        X[:, j] = column_types.numbers(cells, feature.name, place, first=first, decimal=feature.decimal)
     return X, unknown
 
 

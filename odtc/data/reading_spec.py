@@ -6,6 +6,7 @@ from odtc.base.spec_fields import NAMES, REPEATED, changes_of, check_ranges, spe
 
 POLICIES = ("drop", "error", "separate")
 CLASSIFICATION = "classification"  # the task, if none is named
+SIGNS = (".", ",")  # before decimals, where numbers are as people write them
 SCORES = ("doubly-robust", "direct", "ips")  # how the cost of an action is estimated that a row did not receive
 GOALS = ("min", "max")
 TASK_FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event")  # of some tasks only
@@ -32,6 +33,14 @@ class ReadingSpec:
         "A column whose levels have an order, so that tests part it in two; without levels the sorted one.",
         metavar="COL[=A<B<…]",
         form=REPEATED,
+    )
+    decimal: str | None = spec_field(
+        None,
+        "Numbers are as people write them, with this decimal sign: , reads 1.234,50 € and 5 %, . reads $1,234.50.",
+        metavar=".|,",
+        wanted="the sign before decimals, a point or a comma",
+        fits=lambda sign: sign in (None, *SIGNS),
+        completes=SIGNS,
     )
     hold_out: float = spec_field(
         0.0,
@@ -87,7 +96,7 @@ class ReadingSpec:
         told = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
         if {"actions", "treatment", "time"} & told.keys():
             told["target"] = None  # the name of the answer, which is not named by --target
-        rows = {"hold_out": facts.get("hold_out", 0.0)}
+        rows = {"hold_out": facts.get("hold_out", 0.0), "decimal": facts.get("decimal")}
         return cls(**{key: facts[key] for key in ("target", "missing", "weights")} | listed | rows | told)
 
     def to_source(self) -> dict:
@@ -96,7 +105,7 @@ class ReadingSpec:
         source = {"weights": self.weights, "categorical": list(self.categorical), "numeric": list(self.numeric)}
         changed = {key: value for key, value in changes_of(self).items() if key in ("task", *TASK_FIELDS)}
         told = {key: list(value) if isinstance(value, tuple) else value for key, value in changed.items()}
-        more = {"aside": self.aside, "hold_out": self.hold_out} | {
+        more = {"aside": self.aside, "hold_out": self.hold_out, "decimal": self.decimal} | {
             key: list(getattr(self, key)) for key in ("ignore", "ordered")
         }
         return source | {key: value for key, value in more.items() if value} | told

@@ -32,7 +32,7 @@ from pathlib import Path
 from odtc.base.registry import did_you_mean
 from odtc.base.templates import render, template_folders
 from odtc.base.text import show_number
-from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature, decimal_of
 from odtc.data.splits import Oblique, Split, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
@@ -165,12 +165,22 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         "weighted": counted and any(leaf.counts and leaf.counts != leaf.rows for leaf in leaves),
         "remarks": [own.words_of(leaf) for leaf in own.leaves()],
         "numbers": numbers,
+        "plainly": _plainly(parts),
         "answer": task.ANSWER,
         "word": "number" if task.NUMBERS else "class" if task.CLASSES else "action",
         "share_name": SHARES[task.CLASSES][0],
         "share_words": SHARES[task.CLASSES][1],
     }
     return render(f"tree/{path.name}", templates, **facts)
+
+
+def _plainly(parts: "list[Question]") -> str:
+    """What a reader is told of numbers that the data file has as people write them; "" if there are none."""
+    decimal = decimal_of([part.feature for part in parts if part.feature.kind == NUMERIC])
+    if decimal is None:
+        return ""
+    written = {",": "1.234,5 or 5 %", ".": "1,234.5 or 5%"}[decimal]
+    return f"Numbers are plain here (1234.5 and 5), also if the file that the tree was trained on has {written}."
 
 
 def no_numbers(to: str) -> ChoiceError:

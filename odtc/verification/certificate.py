@@ -44,6 +44,7 @@ from odtc.base.json_schema import (
     validate,
 )
 from odtc.data.dataset import NUMERIC, Dataset
+from odtc.data.reading_spec import SIGNS
 from odtc.errors import CertificateError
 from odtc.verification.claim import OF_LEAF, OF_TREE, claim_of, expect, expect_leaf, expect_losses, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
@@ -140,6 +141,7 @@ SOURCE = {
         "aside?": [TEXT],
         "ignore?": [TEXT],
         "ordered?": [TEXT],
+        "decimal?": SIGNS,
         "sha256?": (TEXT, None),
     }
 }

@@ -10,6 +10,7 @@ import numpy as np
 
 from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE
 from odtc.data.dataset import Dataset, feature_shape
+from odtc.data.reading_spec import SIGNS
 from odtc.errors import CertificateError
 
 # The shape of the terms (odtc.base.json_schema).
@@ -32,13 +33,14 @@ SHAPE = {
     "numeric?": [TEXT],
     "ignore?": [TEXT],
     "ordered?": [TEXT],
+    "decimal?": SIGNS,
     "hold_out?": NUMBER,
     "n_set_aside?": WHOLE,
     "task?": TEXT,
     "asked?": {},
 }
 READ_AS = {"categorical": "a category", "numeric": "numbers"}  # what columns were told to be, whatever is in the file
-TOLD = (*READ_AS, "ignore", "ordered")  # what is stated of the reading if it was told
+TOLD = (*READ_AS, "ignore", "ordered", "decimal")  # what is stated of the reading if it was told
 OF_ROWS = ("hold_out", "n_set_aside")  # and of a part of the rows alone
 # The shapes of what its tree and a leaf of that say beside splits and labels.
 OF_TREE = {
@@ -77,6 +79,7 @@ NAMES = {
     "numeric": "the columns read as numbers",
     "ignore": "the columns that are not read",
     "ordered": "the columns whose levels have an order",
+    "decimal": "the sign before decimals",
     "hold_out": "the share of the rows that is set aside",
     "n_set_aside": "the number of rows that are set aside",
     "all_tests": "whether its tests are all",
@@ -123,7 +126,8 @@ def claim_of(dataset: Dataset, depth: int, n_tests: int, all_tests: bool, constr
 
 def _read_as(source: Mapping) -> dict:
     """The columns whose kind was told, since another kind has other tests, and those that were not read."""
-    return {key: list(source[key]) for key in TOLD if source.get(key)}
+    found = {key: source[key] for key in TOLD if source.get(key)}
+    return {key: value if isinstance(value, str) else list(value) for key, value in found.items()}
 
 
 def _set_aside(dataset: Dataset) -> dict:
@@ -232,6 +236,8 @@ def words(terms: dict) -> str:
     said += [f"{name} is read as {kind}" for key, kind in READ_AS.items() for name in terms.get(key, ())]
     if terms.get("ignore"):
         said.append(f"not read are {', '.join(name or 'column 1 (no name)' for name in terms['ignore'])}")
+    if terms.get("decimal"):
+        said.append(f"numbers are as people write them, with {terms['decimal']!r} before decimals")
     said += [f"the levels of a column have an order, {text}" for text in terms.get("ordered", ())]
     if terms["aside"]:
         said.append(f"no test asks {', '.join(terms['aside'])}")

@@ -31,7 +31,7 @@ from odtc.base.json_schema import (
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Feature, feature_shape
 from odtc.data.encoding import ENCODINGS, Encoded
-from odtc.data.reading_spec import CLASSIFICATION
+from odtc.data.reading_spec import CLASSIFICATION, SIGNS
 from odtc.data.splits import split_from_json, split_shape
 from odtc.data.task import TASKS
 from odtc.errors import ManifestError, OdtcError, SolutionError
@@ -84,6 +84,7 @@ SHAPE = {
         "numeric?": [TEXT],
         "ignore?": [TEXT],
         "ordered?": [TEXT],
+        "decimal?": SIGNS,
         "weights?": (TEXT, None),
         "hold_out?": NUMBER,
         "task?": TEXT,

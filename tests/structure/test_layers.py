@@ -108,6 +108,7 @@ ONLY_IN = {
         "data/column_coding",
         "data/column_types",
         "data/reading",
+        "data/file_text/written_numbers",
         "data/readers",
         "data/frames",
         "testing/laws/readers",

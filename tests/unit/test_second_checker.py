@@ -376,3 +376,24 @@ def test_both_count_trees_of_three_levels(tmp_path):
         else:
             with pytest.raises(CertificateError, match="three levels|one label alone"):
                 check(facts, data)
+
+
+@pytest.mark.parametrize("decimal", [",", "."])
+def test_both_read_numbers_as_people_write_them(decimal, tmp_path):
+    swap = str.maketrans(",.", ".,") if decimal == "," else {}
+    lines = [
+        f"{f'{1000 + 37.5 * i % 211:,.2f}'.translate(swap)} €;{f'{i * 7 % 13}.5'.translate(swap)}%;{'kl'[i % 2]};"
+        f"{f'{1 + i % 3}.5'.translate(swap)};{'np'[(i * i) % 5 > 1]}"
+        for i in range(40)
+    ]
+    file = tmp_path / "written.csv"
+    file.write_text("price;share;kind;w;y\n" + "\n".join(lines), encoding="utf-8")
+    dataset = odtc.read(file, "y", weights="w", decimal=decimal)
+    assert [feature.kind for feature in dataset.features] == ["numeric", "numeric", "categorical"]
+    facts = json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 2))))
+    other = "," if decimal == "." else "."
+    others = [facts | {"of": facts["of"] | {"decimal": other}}, facts | {"data": facts["data"] | {"decimal": other}}]
+    others.append(facts | {"data": {key: value for key, value in facts["data"].items() if key != "decimal"}})
+    said = asked([facts, *others], file)
+    assert [line.split()[0] for line in said] == ["proved", "refused", "refused", "refused"], said
+    assert [ours(one, file).split()[0] for one in [facts, *others]] == ["proved", "refused", "refused", "refused"]

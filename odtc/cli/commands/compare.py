@@ -211,6 +211,7 @@ def regions(
     y: Annotated[str, typer.Option("--y", metavar="COL", help="Column of numbers up.")],
 ) -> None:
     """The tree's predictions over two columns of numbers, with the rows as points."""
+    from odtc.data.dataset import decimal_of
     from odtc.data.reading import read_numbers, read_rows
     from odtc.data.task import TASKS
     from odtc.evaluation import plots as pictures
@@ -220,7 +221,7 @@ def regions(
     loaded = read_tree(tree)
     shown = {j for j, feature in enumerate(loaded.features) if feature.name in (x, y)}
     rows = read_rows(data, loaded.features, loaded.classes, loaded.target, used=shown | set(loaded.used))
-    values = read_numbers(data, loaded.target) if TASKS.get(loaded.task).NUMBERS else None
+    values = read_numbers(data, loaded.target, decimal_of(loaded.features)) if TASKS.get(loaded.task).NUMBERS else None
     print(_picture(o, lambda ax: pictures.regions(loaded, rows, x, y, ax, values)))
 
 

@@ -34,7 +34,13 @@ class Unread(OdtcError):
 
 
 def columns_of(
-    cluster: Cluster, path: Path, reader: Any, words: Collection[str], size: int, names: Sequence[str] | None = None
+    cluster: Cluster,
+    path: Path,
+    reader: Any,
+    words: Collection[str],
+    size: int,
+    names: Sequence[str] | None = None,
+    decimal: str | None = None,
 ) -> list[Column]:
     """The columns of a file.
 
@@ -46,6 +52,7 @@ def columns_of(
     words : collection of str, as `keep_words` of odtc.data.column_coding.code_columns
     size : int, bytes of a part
     names : sequence of str, the columns that are read; None for all
+    decimal : str or None, as of odtc.data.column_types.finite_numbers
 
     Raises
     ------
@@ -64,7 +71,7 @@ def columns_of(
         with cluster.client() as client:
             once = {"pure": False, "retries": RETRIES}
             read = [
-                client.submit(coded, reader.NAME, full, some, place, words, names, **once)
+                client.submit(coded, reader.NAME, full, some, place, words, names, decimal, **once)
                 for some in runs(parts, EACH * sum(client.nthreads().values()))
             ]
             known = [client.submit(cells_of, one, **once) for one in read]
@@ -132,6 +139,7 @@ class Cells:
     cells : Series, as of odtc.data.column_coding.Column; none if the column is held as numbers
     rows : int
     held : bool, whether it is held as numbers
+    decimal : str or None, as of odtc.data.column_types.finite_numbers
     """
 
     name: str
@@ -139,6 +147,7 @@ class Cells:
     cells: pl.Series
     rows: int
     held: bool
+    decimal: str | None = None
 
 
 def coded(
@@ -148,15 +157,17 @@ def coded(
     place: str,
     words: Collection[str],
     names: Sequence[str] | None = None,
+    decimal: str | None = None,
 ) -> "list[Column] | str | None":
     """The columns of parts that follow one another, one part in memory at a time; the name of a column that needs its
-    words; None if a part cannot be read here. `words` and `names` as of `columns_of`."""
+    words; None if a part cannot be read here. `words`, `names` and `decimal` as of `columns_of`."""
     from odtc.data.reading import READERS  # it uses this module
 
     try:
         read = READERS.get(reader).part
         frames = chain.from_iterable(read(path, part) for part in parts)
-        return code_columns((frame if names is None else named_columns(frame, names) for frame in frames), place, words)
+        taken = (frame if names is None else named_columns(frame, names) for frame in frames)
+        return code_columns(taken, place, words, decimal)
     except WordsNeeded as needed:
         return needed.name
     except (OdtcError, OSError, UnicodeDecodeError):
@@ -169,7 +180,12 @@ def cells_of(found: "list[Column] | str | None") -> "list[Cells] | str | None":
         return found
     return [
         Cells(
-            one.name, one.dtype, one.cells, len(one.code if one.values is None else one.values), one.values is not None
+            one.name,
+            one.dtype,
+            one.cells,
+            len(one.code if one.values is None else one.values),
+            one.values is not None,
+            one.decimal,
         )
         for one in found
     ]
@@ -192,21 +208,21 @@ def joined(
 
 
 def _cells(above: Cells, below: Cells, keep_words: bool) -> Cells:
-    rows = above.rows + below.rows
-    held = Cells(above.name, above.dtype, above.cells.head(0), rows, True)
+    rows, decimal = above.rows + below.rows, above.decimal
+    held = Cells(above.name, above.dtype, above.cells.head(0), rows, True, decimal)
     if above.held or below.held:
         for one in (above, below):
-            exact_numbers(one.cells, one.name)
+            exact_numbers(one.cells, one.name, decimal)
         return held
     seen = dict.fromkeys(above.cells.to_list() + below.cells.to_list())
     cells = pl.Series(above.name, list(seen), dtype=above.cells.dtype)
     if len(cells) > MOST_WORDS and not keep_words and not isinstance(above.dtype, (pl.Categorical, pl.Enum)):
         try:
-            exact_numbers(cells, above.name)
+            exact_numbers(cells, above.name, decimal)
             return held
         except WordsNeeded:
             pass
-    return Cells(above.name, above.dtype, cells, rows, False)
+    return Cells(above.name, above.dtype, cells, rows, False, decimal)
 
 
 def together(found: list[Cells], parts: Iterable[list[Column]], place: str) -> list[Column]:
@@ -214,6 +230,7 @@ def together(found: list[Cells], parts: Iterable[list[Column]], place: str) -> l
     numbers = [{cell: k for k, cell in enumerate(one.cells.to_list(), 1)} for one in found]
     arrays = [np.empty(one.rows, float if one.held else kind_for(len(one.cells) + 1)) for one in found]
     begin, padded, merged = 0, [None] * len(found), [None] * len(found)
+    beside = [frozenset[str]()] * len(found)
     for part in filter(None, parts):
         end = begin
         for one, array, number, column in zip(found, arrays, numbers, part, strict=True):
@@ -222,14 +239,17 @@ def together(found: list[Cells], parts: Iterable[list[Column]], place: str) -> l
             array[begin:end] = rows
         padded = [before or column.padded for before, column in zip(padded, part, strict=True)]
         merged = [before or column.merged for before, column in zip(merged, part, strict=True)]
+        beside = [before | column.beside for before, column in zip(beside, part, strict=True)]
         begin = end
     none = np.zeros(0, np.uint8)
     columns = [
-        Column(one.name, one.dtype, one.cells, none if one.held else array, array if one.held else None, place)
+        Column(
+            one.name, one.dtype, one.cells, none if one.held else array, array if one.held else None, place, one.decimal
+        )
         for one, array in zip(found, arrays)
     ]
-    for column, cell, cells in zip(columns, padded, merged):
-        column.held_padded, column.held_merged = cell, cells
+    for column, cell, cells, words in zip(columns, padded, merged, beside):
+        column.held_padded, column.held_merged, column.held_beside = cell, cells, words
     return columns
 
 
@@ -243,4 +263,4 @@ def _numbers_of(column: Column) -> np.ndarray:
     """float64 (rows,). Raises WordsNeeded if they are not all numbers that doubles tell apart."""
     if column.values is not None:
         return column.values
-    return np.append(np.nan, exact_numbers(column.cells, column.name))[column.code]
+    return np.append(np.nan, exact_numbers(column.cells, column.name, column.decimal))[column.code]

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from odtc.base.system import STDERR
+from odtc.data.file_text.text_pieces import save_as_utf8, text_pieces
 from odtc.data.reading import check_names, read_text
-from odtc.data.text_pieces import save_as_utf8, text_pieces
 from odtc.errors import DataError
 
 HEADER = 1 << 16  # bytes in which the header of a file ends that is read in parts

@@ -1,0 +1,82 @@
+"""Numbers as people write them: with a decimal comma, marks of thousands, a currency, a percent sign.
+
+`--decimal ,` reads 1.234,50 € and 5 %; `--decimal .` reads $1,234.50 and 5%. The other of the two signs, blanks and
+apostrophes are marks of thousands where they stand before each three digits. What stands beside the number is left out:
+5 % is 5. Without the option a number is what a program writes: 1234.5.
+"""
+
+import functools
+from collections.abc import Sequence
+
+import polars as pl
+
+from odtc.data.reading_spec import SIGNS
+
+BLANKS = " \u00a0\u202f\u2009"  # plain, unbreakable, narrow and thin
+APOSTROPHES = "'\u2019"
+CODES = (
+    "USD EUR GBP CHF JPY CNY AUD CAD NZD SEK NOK DKK ISK PLN CZK HUF RON BGN TRY UAH RUB INR BRL MXN ZAR KRW SGD HKD "
+    "THB"
+)
+BESIDE = rf"(?:\p{{Sc}}|%|‰|{'|'.join(CODES.split())}|kr\.?|zł|Kč|Ft|Fr\.)"
+
+
+@functools.cache
+def _pattern(decimal: str) -> str:
+    """A whole cell: what stands before, the sign, the whole part, the decimals, the exponent, what stands behind."""
+    marks = [sign for sign in (*SIGNS, *BLANKS, *APOSTROPHES) if sign != decimal]
+    grouped = "|".join(rf"\d{{1,3}}(?:[{mark}]\d{{3}})+" for mark in marks)
+    point, gap = f"[{decimal}]", f"[{BLANKS}]?"
+    digits = rf"(?:({grouped}|\d+)(?:{point}(\d*))?|{point}(\d+))"
+    return rf"^([-+\u2212])?{gap}({BESIDE})?{gap}([-+\u2212])?{digits}([eE][-+]?\d+)?{gap}({BESIDE})?$"
+
+
+def plain(cells: pl.Series, decimal: str) -> pl.Series:
+    """Cells of text as plain numbers, "1234.50" for "1.234,50 €"; null for what is none.
+
+    Parameters
+    ----------
+    cells : Series of String
+    decimal : {".", ","}
+        The sign before the decimals.
+    """
+    parts = _parts(cells, decimal)
+    whole = pl.col("whole").str.replace_all(r"[^\d]", "").fill_null("0")
+    minus = pl.concat_str("first", "second", ignore_nulls=True).str.replace("\u2212", "-")
+    decimals = pl.concat_str("decimals", "alone", ignore_nulls=True)
+    number = pl.concat_str(minus, whole, pl.lit("."), decimals, pl.lit("0"), "exponent", ignore_nulls=True)
+    return parts.select(pl.when(_is_number()).then(number)).to_series().alias(cells.name)
+
+
+def beside(cells: pl.Series, decimal: str) -> set[str]:
+    """What stands before or behind the numbers among some cells: {"€"}."""
+    parts = _parts(cells, decimal).filter(_is_number())
+    return {word for name in ("before", "behind") for word in parts[name].unique().drop_nulls().to_list()}
+
+
+def signs_of(words: Sequence[str]) -> tuple[str, ...]:
+    """The signs before decimals by which all words are numbers of one currency at most, the more usual first; both of
+    words such as "5 %"."""
+    cells = pl.Series(words, dtype=pl.String)
+    return tuple(sign for sign in SIGNS if not plain(cells, sign).has_nulls() and len(beside(cells, sign)) < 2)
+
+
+def values_of(words: Sequence[str], decimal: str) -> list[float | None]:
+    """What the words are as numbers; None of a word that is none."""
+    return plain(pl.Series(words, dtype=pl.String), decimal).cast(pl.Float64).to_list()
+
+
+def _is_number() -> pl.Expr:
+    """A cell that matches, with one sign at most, and nothing or one thing beside it."""
+    found = pl.col("whole").is_not_null() | pl.col("alone").is_not_null()
+    one = pl.any_horizontal(pl.col("first").is_null(), pl.col("second").is_null())
+    return found & one & pl.any_horizontal(pl.col("before").is_null(), pl.col("behind").is_null())
+
+
+def _parts(cells: pl.Series, decimal: str) -> pl.DataFrame:
+    names = ("first", "before", "second", "whole", "decimals", "alone", "exponent", "behind")
+    return (
+        pl.DataFrame({"cell": cells})
+        .select(pl.col("cell").str.extract_groups(_pattern(decimal)).struct.rename_fields(names).alias("parts"))
+        .unnest("parts")
+    )
