@@ -143,7 +143,7 @@ class Registry:
     def _foreign(self) -> dict[str, list[Any]]:
         """The entry points of other packages by name: more than one if packages clash."""
         found: dict[str, list[Any]] = {}
-        for point in _offered(_folders()).get(self.group, ()):
+        for point in offered(self.group):
             if point not in found.setdefault(point.name, []):  # a package may be found twice on the path
                 found[point.name].append(point)
         for file in named_files():
@@ -185,6 +185,11 @@ class Registry:
         return vars(self) | {"_members": {}, "_aside": {}}  # modules are found again by their names
 
 
+def offered(group: str) -> tuple[Any, ...]:
+    """The entry points of a group, whose name begins with "odtc.", of all packages that are on the path now."""
+    return _by_group(_folders()).get(group, ())
+
+
 def _folders() -> tuple[tuple[str, int], ...]:
     """The folders in which packages are looked for, and when their lists of names changed last."""
     found = []
@@ -195,7 +200,7 @@ def _folders() -> tuple[tuple[str, int], ...]:
 
 
 @functools.lru_cache(maxsize=4)
-def _offered(folders: tuple[tuple[str, int], ...]) -> dict[str, tuple[Any, ...]]:
+def _by_group(folders: tuple[tuple[str, int], ...]) -> dict[str, tuple[Any, ...]]:
     """The entry points of all packages by their group. To read them takes 20 ms for any number of groups, and a command
     asks several registries, some of them for each file."""
     # importlib.metadata costs 30 ms, so it is only imported when a registry is really asked.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odtc.base.plug_ins import named_places
+from odtc.base.registry import offered
 from odtc.base.template_filters import FILTERS
 from odtc.errors import ChoiceError, OutputError
 
@@ -96,11 +97,10 @@ def _has_any(folder: Path) -> bool:
 @lru_cache
 def _packaged(path: tuple[str, ...]) -> tuple[Path, ...]:
     """The folders of installed packages on this path; looked for once, which takes some hundredths of a second."""
-    from importlib.metadata import entry_points
     from importlib.util import find_spec
 
     found = []
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+    for point in sorted(offered(GROUP), key=lambda point: point.name):
         try:
             spec = find_spec(point.module)
         except (ImportError, ValueError):

@@ -12,7 +12,7 @@ from odtc.model.solution import Progress, Solution, Termination
 from odtc.problem.formulation import Iterative, Learner
 from odtc.problem.identity import identified, stamp_of
 from odtc.problem.problem import Problem
-from odtc.solvers import portfolio, portfolio_members
+from odtc.solvers import portfolio_members
 from odtc.solvers.protocols import PackageSolver
 from odtc.solvers.solve import solve as run_solver
 from odtc.solvers.solver import find_solver, installed
@@ -126,6 +126,8 @@ def solve_model(model: Model, spec: SolvingSpec, start=None, path=None, hearing:
 def _solve(model: Model, spec: SolvingSpec, hearing: Hearing, start, progress, time_limit, path) -> Solution:
     solver, options = spec.named_solver, replace(spec.options, time_limit=time_limit)
     if portfolio_members.is_race(solver):
+        from odtc.solvers import portfolio  # most runs never need it
+
         portfolio_members.refuse_program(spec.program)
         return portfolio.run(model, solver, options, start, progress, hearing.log, hearing.logs, path)
     return run_solver(model, solver, options, start, progress, hearing.log, path, spec.program)

@@ -14,17 +14,30 @@ SAYS = (
     "import sys, json; from odtc.cli.app import main\n"
     "try:\n    main()\nfinally:\n    print(json.dumps(list(sys.modules)))"
 )
+UNUSED = (
+    *("odtc.formulations.flowoct.robust", "odtc.solvers.portfolio"),
+    *("sklearn", "numba", "scipy", "dask", "distributed"),
+)
 
 
 def test_a_fit_loads_what_it_uses(tmp_path):
-    words = ["fit", str(MONKS / "monks-1.csv"), "--json", "-o", str(tmp_path / "m")]
-    code = SAYS.replace("import sys", f"import sys; sys.argv = {['odtc', *words]!r}; import sys")
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=True)
-    loaded = set(json.loads(said.stdout.splitlines()[-1]))
+    loaded = _loaded_by(["fit", str(MONKS / "monks-1.csv"), "--json", "-o", str(tmp_path / "m")])
     commands = {name.rpartition(".")[2] for name in loaded if name.startswith("odtc.cli.commands.")}
     assert commands == {"fit"}
-    unused = ("odtc.algorithms.constrained.constrained_search", "odtc.formulations.flowoct.robust", "sklearn", "numba")
-    assert not loaded & {*unused, "scipy", "dask", "distributed"}
+    assert not loaded & {"odtc.algorithms.constrained.constrained_search", "odtc.algorithms.moments.search", *UNUSED}
+
+
+def test_a_fit_of_numbers_loads_no_form_of_a_model(tmp_path):
+    lines = (f"{x},{x * 7 % 31},{x * x % 3}" for x in range(60))
+    (tmp_path / "d.csv").write_text("\n".join(("a,b,y", *lines)))
+    loaded = _loaded_by(["fit", str(tmp_path / "d.csv"), "--target", "y", "--json", "-o", str(tmp_path / "m")])
+    assert not loaded & {"odtc.formulations.dpflow.path_constraints", "numpy.random", *UNUSED}
+
+
+def _loaded_by(words: list[str]) -> set[str]:
+    code = SAYS.replace("import sys", f"import sys; sys.argv = {['odtc', *words]!r}; import sys")
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=True)
+    return set(json.loads(said.stdout.splitlines()[-1]))
 
 
 @pytest.mark.parametrize("task", ["regression", "median"])

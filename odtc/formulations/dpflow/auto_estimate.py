@@ -11,8 +11,6 @@ from odtc.data.threshold_scales import Scales
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import (
     interval_model,
-    path_constraints,
-    paths_and_resources,
     resources,
     size_estimate,
 )
@@ -125,8 +123,12 @@ def _columns(sizes: Sizes, remembers: bool) -> tuple[int, str, int]:
     n_tests, depth, names = sizes.n_tests, sizes.depth, set(sizes.constraints)
     most = size_estimate.MOST_COLUMNS
     if remembers and names & set(resources.answering()):
+        from odtc.formulations.dpflow import paths_and_resources
+
         return paths_and_resources.most_columns(n_tests, depth), "a flow of labels and tests", most
     if remembers:
+        from odtc.formulations.dpflow import path_constraints
+
         return path_constraints.most_columns(n_tests, depth), "a flow over the nodes", most
     if not names <= set(states.ROWS):
         return size_estimate.most_points(n_tests, depth), "a flow of subtrees", MOST_POINTS

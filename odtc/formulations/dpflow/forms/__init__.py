@@ -4,20 +4,11 @@ A form is a module of this package with the functions of `Form`. The first of FO
 else that dpflow does is asked of it. A new form is one module, and its place in FORMS.
 """
 
-from typing import Protocol
+from importlib import import_module
+from typing import Protocol, cast
 
 import numpy as np
 
-from odtc.formulations.dpflow.forms import (
-    intervals,
-    live_cases,
-    moments,
-    paths,
-    paths_and_resources,
-    proof,
-    resources,
-    states,
-)
 from odtc.model.milp import Model
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -64,9 +55,10 @@ class Proves(Form, Protocol):
         ...
 
 
-FORMS: tuple[Form, ...] = (moments, live_cases, intervals, proof, paths_and_resources, paths, resources, states)
+FORMS = ("moments", "live_cases", "intervals", "proof", "paths_and_resources", "paths", "resources", "states")
 
 
 def form(problem: Problem) -> Form:
-    """The form that is meant for this problem."""
-    return next(each for each in FORMS if each.takes(problem))
+    """The form that is meant for this problem; those behind it are not loaded."""
+    forms = (cast(Form, import_module(f"{__name__}.{name}")) for name in FORMS)
+    return next(each for each in forms if each.takes(problem))

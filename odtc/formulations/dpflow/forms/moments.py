@@ -7,12 +7,11 @@ all cuts instead (odtc.algorithms.moments).
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from odtc.algorithms.moments.laws import LAWS
-from odtc.algorithms.moments.medians import MedianSearch
-from odtc.algorithms.moments.search import MomentSearch
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.data.task import TASKS, own_costs
@@ -28,6 +27,9 @@ from odtc.problem.branch_penalty import branch_price, objective
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+
+if TYPE_CHECKING:
+    from odtc.algorithms.moments.search import MomentSearch
 
 OFTEN = 0.05  # seconds between two reports
 start = states.start
@@ -98,8 +100,11 @@ def _holds_limits(problem: Problem) -> bool:
     return True
 
 
-def _engine(encoded: Encoded, rank: np.ndarray, terms: tuple) -> MomentSearch:
+def _engine(encoded: Encoded, rank: np.ndarray, terms: tuple) -> "MomentSearch":
     """The search over all cuts, of `terms` from the price on."""
+    from odtc.algorithms.moments.medians import MedianSearch  # most runs never need it
+    from odtc.algorithms.moments.search import MomentSearch
+
     task, count = TASKS.get(encoded.task), encoded.copies.astype(float)
     if task.MOMENTS:
         moments = np.stack([*task.moments(encoded.sums), count])
@@ -145,7 +150,7 @@ def certificate(problem: Problem) -> dict:
     return certify_leaf_sums(problem, engine, scales, found.heap)
 
 
-def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched, MomentSearch, Scales]:
+def _searched(problem: Problem, known: HeapTree | None, tell) -> "tuple[Searched, MomentSearch, Scales]":
     """What the search over all cuts finds, the search, and the scales of its cuts."""
     scales = scales_of(problem)
     limits = limits_of(problem, scales)
