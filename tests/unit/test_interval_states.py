@@ -1,0 +1,145 @@
+"""The states of a certificate over thresholds, level by level, against trying every tree of three levels."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from odtc.errors import CertificateError
+from odtc.verification.interval_bound import IntervalBound
+from odtc.verification.node_cuts import Rows
+from odtc.verification.threshold_columns import distinct_columns
+
+
+class Drawn:
+    """Rows with three columns and a fourth that mirrors the first, and what their best trees cost."""
+
+    def __init__(self, seed: int, least: int):
+        rng = np.random.default_rng(seed)
+        n, labels = int(rng.integers(12, 20)), int(rng.integers(2, 4))
+        cells = np.stack([rng.integers(0, most, n) for most in (5, 2, 3)], axis=1)
+        self.cells = np.column_stack([cells, 4 - cells[:, 0]])
+        loss = np.ones((n, labels)) * rng.integers(1, 5, n)[:, None]
+        loss[np.arange(n), rng.integers(0, labels, n)] = 0
+        self.loss, self.least, self.price = loss, least, float(rng.choice([0, 1]))
+        self.count = rng.integers(1, 3, n) if least > 1 else np.ones(n, np.int64)
+        self.rows = Rows(distinct_columns(self.cells), loss, self.count.astype(np.int64), self.price, least)
+        self.every = tuple(range(n))
+        self.best = cache(self._best)
+
+    def _best(self, here: tuple, height: int, least: int) -> float:
+        members = np.array(here, int)
+        costs = [self.loss[members].sum(axis=0).min() if self.count[members].sum() >= least else np.inf]
+        if height:
+            costs += [
+                self.price + self.best(one, height - 1, least) + self.best(two, height - 1, least)
+                for _, _, one, two in self.cuts(here)
+            ]
+        return float(min(costs))
+
+    def cuts(self, here: tuple, columns=(0, 1, 2)):
+        """(column, cut, the rows on the left, those on the right) of each cut that has rows on both sides."""
+        for column in columns:
+            numbers = self.cells[list(here), column]
+            for cut in sorted(set(numbers.tolist()))[:-1]:
+                left = self.cells[:, column] <= cut
+                yield column, cut, tuple(i for i in here if left[i]), tuple(i for i in here if not left[i])
+
+    def states(self, claim: int, points, free: str = "") -> list[str]:
+        """Texts of a certificate whose root names a state of its own for each side of these points, with what the best
+        tree of two levels costs there."""
+        root, below = [f"{claim}"], []
+        for column, cut, *sides in points:
+            named = []
+            for side in sides:
+                paid = self.best(side, 2, 1 if free else self.least)
+                below += [f"{free}{paid:.0f}"] if np.isfinite(paid) else []
+                named.append(len(below) if np.isfinite(paid) else 0)
+            root.append(f"{column},{cut},{named[0]},{named[1]}")
+        return [",".join(root), ";".join(below)]
+
+    def accepts(self, texts: list[str]) -> bool:
+        try:
+            IntervalBound(texts, self.rows, 3).of_root()
+        except CertificateError:
+            return False
+        return True
+
+
+@pytest.mark.parametrize("columns", [(0, 1, 2), (3, 1, 2)], ids=["as it is", "mirrored"])
+@pytest.mark.parametrize("least", [1, 4])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_best_tree_is_claimed_and_no_dearer_one(seed, least, columns):
+    drawn = Drawn(seed, least)
+    best = int(drawn.best(drawn.every, 3, least))
+    points = list(drawn.cuts(drawn.every, columns))
+    assert drawn.accepts(drawn.states(best, points))
+    assert not drawn.accepts(drawn.states(best + 1, points))
+    texts = drawn.states(best, points)
+    for at, paid in enumerate(texts[1].split(";")):  # each state is as dear as it can be
+        forged = [*texts[1].split(";")[:at], f"{int(paid) + 1}", *texts[1].split(";")[at + 1 :]]
+        assert not drawn.accepts([texts[0], ";".join(forged)])
+
+
+@pytest.mark.parametrize("least", [1, 3, 5])
+@pytest.mark.parametrize("seed", range(10))
+def test_what_follows_for_cuts_that_are_not_named_is_no_more_than_they_cost(seed, least):
+    """With a least number of rows in leaves fewer rows may cost more, so that bounds of such trees carry less far."""
+    drawn, rng = Drawn(100 + seed, least), np.random.default_rng(seed)
+    best = int(drawn.best(drawn.every, 3, least))
+    for share in (0.2, 0.4, 0.6, 0.8, 0.9, 0.9):
+        points = [point for point in drawn.cuts(drawn.every) if rng.random() < share]
+        for free in ("", "f")[: 1 + (least > 1)]:
+            assert not drawn.accepts(drawn.states(best + 1, points, free))
+
+
+def shared(drawn: Drawn):
+    """(texts of a state that two cuts of a column lead to, its exact bound): the rows that both leave."""
+    for column in range(3):
+        cuts = [cut for cut in drawn.cuts(drawn.every) if cut[0] == column]
+        for one, two in zip(cuts, cuts[1:]):
+            for side, (fewer, more) in ((2, (one, two)), (3, (two, one))):
+                paid = [int(drawn.best(cut[side], 2, 1)) for cut in (fewer, more)]
+                if paid[0] < paid[1]:
+                    ends = ("1,0", "0,1")[side - 2]
+                    root = ",".join(["0", *(f"{cut[0]},{cut[1]},{ends}" for cut in (fewer, more))])
+                    yield root, paid
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_state_that_several_cuts_lead_to_holds_the_rows_that_all_leave(seed):
+    drawn = Drawn(200 + seed, 1)
+    found = list(shared(drawn))
+    assert found
+    for root, (paid, more) in found:
+        assert drawn.accepts([root, f"{paid}"])
+        assert not drawn.accepts([root, f"{more}"])
+
+
+def test_with_a_least_number_of_rows_no_two_cuts_lead_to_one_state():
+    drawn = Drawn(1, 3)
+    for root, _ in shared(drawn):
+        with pytest.raises(ValueError, match="different cuts lead to state 1, which leave other rows"):
+            IntervalBound([root, "0,0,0,0,0"], drawn.rows, 4).of_root()
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["1,4,0,0,0", "1"], "without a test all rows are on the right"),
+        (["1,4,0,1,1", "1"], "without a test all rows are on the right"),
+        (["1,5,0,0,1", "1"], "it evaluates column 5 of 4"),
+        (["0,0,9,0,1", "1"], "separates no rows"),
+        (["0,0,1,0,2", "1"], "names state 2 of a level that has 1"),
+        (["0,0,1,0,1", "0;0"], "nothing leads to entry 2"),
+        (["0,0,1,0,1", "0,0,1,0,0"], "a state of the last levels names other states"),
+        (["1;1", "1"], "expected one state of all rows"),
+        (["1", "1", "1"], "expected states of the levels"),
+        (["1,0,1", "1"], "expected a bound and four whole numbers"),
+        (["-1", "1"], "expected a bound and four whole numbers"),
+    ],
+    ids=str,
+)
+def test_states_that_are_no_states_are_refused_in_words(texts, words):
+    with pytest.raises(ValueError, match=words):
+        IntervalBound(texts, Drawn(0, 1).rows, 3).of_root()

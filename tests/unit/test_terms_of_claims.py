@@ -1,0 +1,95 @@
+"""The terms of a certificate beside its bound: what its leaves tell, its losses, and what it says that it is of."""
+
+import numpy as np
+import pytest
+
+from odtc.data.dataset import Dataset, Feature
+from odtc.errors import CertificateError
+from odtc.verification import claim
+
+Y, WEIGHT = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0]), np.array([1.0, 2.0, 1.0, 3.0, 1.0, 0.5, 2.0])
+VALUES = (1.0, 2.0, 3.0, 4.0, 5.0, 9.0)
+
+
+def medians() -> Dataset:
+    """Seven weighted numbers, of which a median is asked."""
+    features = (Feature("x", "numeric"),)
+    names = tuple(f"{value:g}" for value in VALUES)
+    code = np.array([VALUES.index(y) for y in Y], np.int32)
+    sums = np.stack([np.ones(7), WEIGHT, WEIGHT * Y], axis=1)
+    return Dataset("d", np.arange(7.0)[:, None], code, features, names, WEIGHT, task="median", sums=sums)
+
+
+ROWS = np.array([0, 1, 2, 4, 5, 6])  # their numbers in order 1 2 3 4 5 9 weigh 2 2 1 1 1 0.5: 7.5 in all
+CURVE = [[0.0, 1.0], [0.25, 1.0], [0.5, 2.0], [0.75, 4.0], [1.0, 9.0]]
+LEAF = {"counts": [2.0, 2.0, 1.0, 1.0, 1.0, 0.5], "rows": [1] * 6, "sums": [6.0, 7.5, 2 + 4 + 3 + 4 + 5 + 4.5]}
+
+
+def test_what_a_leaf_of_a_median_tells_is_that_of_its_rows():
+    claim.expect_leaf(LEAF | {"curve": CURVE}, medians(), ROWS)
+    claim.expect_leaf(LEAF, medians(), ROWS)  # what it does not tell is not asked for
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("curve", [*CURVE[:2], [0.5, 3.0], *CURVE[3:]]),
+        ("curve", [*CURVE[:-1], [1.0, 5.0]]),
+        ("curve", [[0.0, 2.0], *CURVE[1:]]),
+        ("curve", CURVE[:-1]),
+        ("curve", [*CURVE[:3], [0.8, 4.0], CURVE[4]]),
+        ("counts", [2.0, 2.0, 1.0, 1.0, 1.0, 0.5 + 1e-7]),
+        ("counts", [2.0, 2.0, 1.0, 1.0, 1.0]),
+        ("rows", [1, 1, 1, 1, 1, 2]),
+        ("sums", [6.0, 7.5, 22.5 + 1e-6]),
+        ("sums", [6.0, 7.5]),
+    ],
+    ids=str,
+)
+def test_another_figure_of_a_leaf_is_refused_by_its_name(key, told):
+    with pytest.raises(CertificateError, match=f"a leaf of the tree of the certificate has the {key} "):
+        claim.expect_leaf(LEAF | {"curve": CURVE} | {key: told}, medians(), ROWS)
+
+
+def test_a_curve_of_another_task_has_no_points():
+    classes = Dataset(
+        "d", np.zeros((2, 1)), np.array([0, 1], np.int32), (Feature("x", "numeric"),), ("p", "q"), np.ones(2)
+    )
+    leaf = {"counts": [1.0, 1.0], "rows": [1, 1]}
+    claim.expect_leaf(leaf, classes, np.arange(2))
+    with pytest.raises(CertificateError, match="has the curve "):
+        claim.expect_leaf(leaf | {"curve": [[0.0, 1.0]]}, classes, np.arange(2))
+
+
+@pytest.mark.parametrize(("scale", "price", "weight_scale"), [(1, 0, 1), (7, 3, 2), (6, 0, 3)])
+def test_the_losses_of_a_median_are_how_far_two_numbers_are_apart(scale, price, weight_scale):
+    """In units of the certificate, of which a price of nodes takes its part of the scale."""
+    apart = np.abs(np.subtract.outer(VALUES, VALUES)) * (scale - price) / weight_scale
+    facts = {"scale": scale, "price": price, "weight_scale": weight_scale, "loss": apart.tolist()}
+    claim.expect_losses(facts, medians())
+    for place in ((0, 1), (5, 0), (2, 2)):
+        other = apart.copy()
+        other[place] += 1e-6
+        with pytest.raises(CertificateError, match="states other losses than --task median has"):
+            claim.expect_losses(facts | {"loss": other.tolist()}, medians())
+    with pytest.raises(CertificateError, match="states other losses than --task median has"):
+        claim.expect_losses(facts | {"loss": (2 * apart).tolist()}, medians())
+
+
+OF = {"n_rows": 7, "target": "y", "depth": 2}
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"ignore": ["id"]}, {"categorical": ["x"], "hold_out": 0.2, "n_set_aside": 2}], ids=str
+)
+def test_what_is_stated_beyond_what_was_found_is_refused(more):
+    claim.expect({"of": OF | more}, OF | more)
+    for key, value in more.items():
+        with pytest.raises(CertificateError, match=claim.NAMES[key]):
+            claim.expect({"of": OF | more}, {name: told for name, told in (OF | more).items() if name != key})
+        with pytest.raises(CertificateError, match=claim.NAMES[key]):
+            claim.expect({"of": {name: told for name, told in (OF | more).items() if name != key}}, OF | more)
+        with pytest.raises(CertificateError, match=claim.NAMES[key]):
+            claim.expect({"of": OF | more | {key: [value]}}, OF | more)
+    with pytest.raises(CertificateError, match="counts 8 rows that it is of, but of this data it is of 7"):
+        claim.expect({"of": OF, "data": {"n_rows": 8}}, OF)

@@ -1,0 +1,74 @@
+"""The checks of depth 2 of a certificate, in numpy and as loops that are not compiled, against trying every tree."""
+
+import numpy as np
+import pytest
+
+from odtc.errors import CertificateError
+from odtc.verification import pair_bound
+from odtc.verification.node_cuts import Rows
+from odtc.verification.pair_bound import require_pair
+from odtc.verification.pair_kernel import entries, least_pair
+from odtc.verification.threshold_columns import distinct_columns
+
+
+def drawn(seed: int, labels: int, least: int = 1) -> tuple[Rows, np.ndarray, np.ndarray]:
+    """(rows, the members of a state, their cells): a cell is at random one of few or of many numbers."""
+    rng = np.random.default_rng(seed)
+    n, many = int(rng.integers(12, 60)), rng.choice([2, 5, 25], 3)
+    cells = np.stack([rng.integers(0, most, n) for most in many], axis=1)
+    answer = (cells[:, 0] > many[0] // 2) ^ (cells[:, 1] > many[1] // 3)
+    wanted = np.where(rng.random(n) < 0.8, answer.astype(int), rng.integers(0, labels, n))
+    loss = np.ones((n, labels)) * rng.integers(1, 1 + rng.choice([1, 9]), n)[:, None]
+    if labels > 2 and seed % 2:
+        loss = rng.integers(1, 6, (n, labels)).astype(float)
+    loss[np.arange(n), wanted] = 0
+    price, count = float(rng.choice([0, 0, 1, 4])), rng.integers(1, 3, n) if least > 1 else np.ones(n, np.int64)
+    members = np.flatnonzero(rng.random(n) < rng.choice([0.6, 1.0]))
+    return Rows(distinct_columns(cells), loss, count.astype(np.int64), price, least), members, cells[members]
+
+
+def parts(cells: np.ndarray, here: np.ndarray):
+    """The sides of each threshold, as lists of rows."""
+    for column in cells.T:
+        for value in sorted(set(column[here].tolist()))[:-1]:
+            yield here[column[here] <= value], here[column[here] > value]
+
+
+def cheapest(rows: Rows, members: np.ndarray, cells: np.ndarray) -> float:
+    """What the best tree with a test at its root and at most one below each answer costs, by trying all."""
+    loss, count = rows.loss[members], rows.count[members]
+
+    def alone(here):
+        return loss[here].sum(axis=0).min() if count[here].sum() >= rows.least else np.inf
+
+    def below(here):
+        return min([alone(here), *(rows.price + alone(one) + alone(two) for one, two in parts(cells, here))])
+
+    every = np.arange(len(members))
+    return min((rows.price + below(one) + below(two) for one, two in parts(cells, every)), default=np.inf)
+
+
+@pytest.mark.parametrize("labels", [2, 3, 4])
+@pytest.mark.parametrize("seed", range(14))
+def test_the_loops_find_a_tree_below_the_target_or_there_is_none(seed, labels):
+    rows, members, cells = drawn(seed, labels)
+    best = int(cheapest(rows, members, cells))
+    inside = np.zeros(len(rows.count), np.uint8)
+    inside[members] = 1
+    given = (*entries(rows), inside, int(rows.price))
+    assert least_pair(*given, best) == best
+    assert least_pair(*given, best + 1) == best
+    assert best <= least_pair(*given, best + 7) < best + 7
+
+
+@pytest.mark.parametrize(("labels", "least"), [(2, 1), (3, 1), (2, 4), (3, 2)])
+@pytest.mark.parametrize("cells", [200, pair_bound.CELLS])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_target_above_the_best_tree_is_refused_and_no_other(seed, labels, least, cells, monkeypatch):
+    monkeypatch.setattr(pair_bound, "CELLS", cells)
+    rows, members, known = drawn(100 + seed, labels, least)
+    best = cheapest(rows, members, known)
+    require_pair(rows, members, best if np.isfinite(best) else 1e6)
+    if np.isfinite(best):
+        with pytest.raises(CertificateError, match=f"a tree of two tests after each other costs {best:.0f} there"):
+            require_pair(rows, members, best + 1)
