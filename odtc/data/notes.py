@@ -19,6 +19,7 @@ from odtc.data.column_types import MISSING_CELLS, are_numbers, numbers_of, words
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.file_text import written_numbers
 from odtc.data.reading_spec import CLASSIFICATION
+from odtc.data.task import lost_weights
 from odtc.errors import TimeLimitReached
 
 GRADES, CODES = 10, 20  # classes that are numbers, and whole numbers, up to which there is no remark
@@ -481,6 +482,11 @@ def _rare_classes(dataset: Dataset) -> Iterator[Note]:
         )
 
 
+def _lost_weights(dataset: Dataset) -> Iterator[Note]:
+    if text := lost_weights(dataset.weight):
+        yield Note("", "lost weights", text)
+
+
 def _many_numbers(dataset: Dataset) -> Iterator[Note]:
     """A target of many different numbers, which are classes without an order here."""
     numbers = numbers_of(dataset.classes) if len(dataset.classes) > GRADES else None
@@ -523,5 +529,6 @@ REMARKS = (
     _equal_columns,
     _telling,
     _rare_classes,
+    _lost_weights,
 )
 OF_CLASSES = (_many_numbers, _telling, _rare_classes)  # that count the rows of classes

@@ -251,6 +251,27 @@ def expect_addable(numbers: np.ndarray, what: str, place: str) -> None:
         )
 
 
+def lost_weights(weight: np.ndarray) -> str:
+    """What is to be told of weights so small beside their sum that sums in doubles lose them; "" if there are none.
+
+    Parameters
+    ----------
+    weight : float64 (rows,)
+
+    Returns
+    -------
+    str
+    """
+    some, total = weight[weight > 0], float(weight.sum())
+    lost = some[some < total * len(some) * 2.0**-53]
+    if not len(lost):
+        return ""
+    return (
+        f"{len(lost):,} of the weights, from {lost.min():g} on, are lost in rounding beside the sum of all, {total:g}: "
+        f"trees that differ by them alone are taken for equal; give more alike weights if these rows are to count"
+    )
+
+
 def expect_classes(task: str, what: str) -> None:
     """Raises ChoiceError for a task whose leaves do not answer classes; `what` needs that."""
     if not TASKS.get(task).CLASSES:

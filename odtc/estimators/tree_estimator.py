@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from odtc.base.memory import require_memory
 from odtc.base.text import some
 from odtc.data.dataset import NUMERIC, Dataset, Feature
-from odtc.data.task import expect_addable
+from odtc.data.task import expect_addable, lost_weights
 from odtc.errors import ChoiceError, DataWarning, NoSolutionError, SolverError
 from odtc.estimators.cost_complexity import price_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
@@ -116,6 +116,8 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
             return np.ones(len(X))
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
         expect_addable(weight, "weights", "sample_weight")
+        if text := lost_weights(weight):
+            warnings.warn(text, DataWarning, stacklevel=3)
         return weight
 
     def _seed(self) -> int:

@@ -1,6 +1,7 @@
 """The remarks on a table: each is made of the column that it is about, and of no ordinary one."""
 
 import re
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -322,3 +323,17 @@ def test_decimals_of_a_column_that_is_held_as_numbers_are_remarked_on(tmp_path, 
     pl.DataFrame(table(at=[f"0.1111111111111111111{at}" for at in range(N)])).write_csv(tmp_path / "digits.csv")
     (note,) = [note for note in notes_on(read(tmp_path / "digits.csv")) if note.kind == "digits"]
     assert "0.11111111111111111110 and 0.11111111111111111111" in note.text
+
+
+@pytest.mark.parametrize("least, lost", [(1e-9, True), (1e-3, False)])
+def test_weights_that_rounding_loses_are_told(least, lost):
+    """A tree was called optimal in silence beside one that errs in a weight of 1e-9 less of 1e8."""
+    weights = [1e8 if at % 2 else least for at in range(N)]
+    dataset = from_frame(pl.DataFrame(table(w=weights)), "table", ReadingSpec(target="y", weights="w"))
+    said = [note.text for note in notes_on(dataset) if note.kind == "lost weights"]
+    assert [text.startswith("20 of the weights, from 1e-09 on, are lost") for text in said] == [True] * lost
+    X, y = np.arange(N)[:, None], np.arange(N) // 20
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        OptimalTreeClassifier(max_depth=1).fit(X, y, sample_weight=weights)
+    assert [str(each.message).startswith("20 of the weights") for each in heard] == [True] * lost
