@@ -147,11 +147,17 @@ KNOWN = {
     "kr-vs-kp": (418, 198, 144, 81),
     "soybean-small": (0, 0, 0),
 }
+LONG = {("kr-vs-kp", 5), ("tic-tac-toe", 5)}  # linear programs of some ten seconds
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "depth"), [(name, at + 2) for name, errors in KNOWN.items() for at in range(len(errors))]
+    ("name", "depth"),
+    [
+        pytest.param(name, depth, marks=[pytest.mark.long] if (name, depth) in LONG else [])
+        for name, errors in KNOWN.items()
+        for depth in range(2, 2 + len(errors))
+    ],
 )
 def test_published_data(name, depth, shared_data):
     fitted = odtc.fit(shared_data / f"{name}.csv", "dpflow", depth, encoding="onehot", threads=1, start_from="none")

@@ -1,14 +1,22 @@
 """FlowOCT beyond the laws: which of its columns are whole, and what is read from a point whose others are not."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.testing.optima import exhaustive_cost
 from odtc.testing.problems import heaps, problems
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import HeapTree
 from tests.files.test_golden import small
 from tests.laws.test_cuts import SLOW
 
@@ -49,12 +57,36 @@ def test_a_mix_of_bottom_nodes_decodes_to_a_tree_as_good_as_any_of_them(form, da
     inner, test, label = problem.topology.inner, two.test.copy(), two.label.copy()
     test[inner], label[inner] = one.test[inner], one.label[inner]
     assume(_is_whole(test, label))  # where `two` ended sooner, nodes below it have neither test nor label
+    for node in range(2, len(label)):  # where `one` ended sooner, nodes below it belong to no tree
+        if test[node // 2] < 0:
+            test[node] = label[node] = -1
     two = type(one)(test, label)
     model, share = problem.module.build(problem), data.draw(st.floats(0.01, 0.99))
     x = [model.join(problem.module.start(problem, heap)) for heap in (one, two)]
     between = share * x[0] + (1 - share) * x[1]
     heap = problem.module.decode(problem, model.split(between))
     assert problem.module.objective(problem, heap) <= model.objective(between) + 1e-9
+
+
+@pytest.mark.parametrize("blue", [0, 1])
+@pytest.mark.parametrize("form", [*FORMS, ("flowoct", {"bottom": "flow"})], ids=str)
+def test_leaves_of_mixed_tests_are_labelled_anew(form, blue):
+    """A leaf with the same label in both trees kept it, although the rows of another test came to it."""
+    colours = Feature("colour", "categorical", ("blue", "red", "white"))
+    X, y = np.array([[0.0], [0], [0], [1], [2], [2]]), np.array([blue] * 3 + [1 - blue] * 3, np.int32)
+    data = Dataset("colours", X, y, (colours,), ("no", "yes"), np.ones(6))
+    problem = Problem(encode(data), CompleteTree(1), form[0], parse_params(*form))
+    model = problem.module.build(problem)
+    trees = [
+        HeapTree(np.array([-1, test, -1, -1], np.int32), np.array([-1, -1, *labels], np.int32))
+        for test in range(problem.encoded.n_tests)
+        for labels in [(0, 0), (0, 1), (1, 0), (1, 1)]
+    ]
+    points = [model.join(problem.module.start(problem, tree)) for tree in trees]
+    for one, two in itertools.combinations(points, 2):
+        between = 0.3 * one + 0.7 * two
+        heap = problem.module.decode(problem, model.split(between))
+        assert problem.module.objective(problem, heap) <= model.objective(between) + 1e-9
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)

@@ -96,4 +96,6 @@ def choices_of(
         chosen = point["p"][bottom - tree.bottom[0], test[bottom]]
         read(2 * bottom, chosen[:, 0])
         read(2 * bottom + 1, chosen[:, 1])
+    # What the leaves below a mixed test say is said for the rows of another test.
+    labels[np.concatenate([mixed, 2 * mixed, 2 * mixed + 1])] = -1
     return test, labels
