@@ -116,6 +116,22 @@ def _print_figures(done) -> None:
             f"CART {100 * test.cart_test_accuracy:.2f} %{theirs}"
             + (f" ({test.n_test_rows_dropped} more have missing cells)" if test.n_test_rows_dropped else "")
         )
+        _say_of_majority(done, test)
+
+
+def _say_of_majority(done, test) -> None:
+    """A warning if the most frequent class alone is right on as many of the rows of a test as a tree that is to be
+    right on most: under costs, weights and constraints it is to do something else."""
+    from odtc.workflow.run_facts import majority_of
+
+    most = test.test_majority_accuracy
+    to_be_right = done.size.cost is None and test.test_weighted_accuracy is None and not done.problem.constraints
+    if to_be_right and done.tree.n_leaves > 1 and most is not None and test.test_accuracy <= most:
+        say(
+            f"note: WARNING: the tree is right on no more of these rows than its most frequent class "
+            f"{done.tree.classes[majority_of(done.tree)]!r} is ({100 * most:.2f} %): it may have learnt chance alone; "
+            "`odtc tune` tells which depth holds for other rows, if any"
+        )
 
 
 ROWS_OF = {"cart": "CART", "cart_test": "  CART"}  # what the figures of a task are of

@@ -261,7 +261,8 @@ class RoundFacts(Facts):
 
 @dataclass(frozen=True)
 class TestFacts(Facts):
-    """The tree, and CART's, on labelled rows of another file."""
+    """The tree, and CART's, on labelled rows of another file; `test_majority_accuracy` is the share of these rows that
+    are of the most frequent class of the training rows."""
 
     __test__ = False  # no test of pytest's
 
@@ -271,6 +272,7 @@ class TestFacts(Facts):
     n_test_rows_dropped: int
     test_weighted_accuracy: float | None = field(default=None, metadata=ONLY_IF_KNOWN)
     cart_test_weighted_accuracy: float | None = field(default=None, metadata=ONLY_IF_KNOWN)
+    test_majority_accuracy: float | None = field(default=None, metadata=ONLY_IF_KNOWN)
 
     @classmethod
     def of(cls, tree: Tree, cart: Tree, labelled: Dataset) -> "TestFacts":
@@ -279,7 +281,14 @@ class TestFacts(Facts):
         if np.ptp(labelled.weight) and (total := labelled.weight.sum()) > 0:
             right = (one.predict(labelled.X) == labelled.y for one in (tree, cart))
             heavy = [float(labelled.weight[one].sum() / total) for one in right]
-        return cls(*accuracies, labelled.n_rows, labelled.n_dropped, *heavy)
+        known = labelled.y[labelled.y >= 0]
+        most = float((known == majority_of(tree)).mean()) if len(known) else None
+        return cls(*accuracies, labelled.n_rows, labelled.n_dropped, *heavy, most)
+
+
+def majority_of(tree: Tree) -> int:
+    """The class of most of the training weight, the first of several."""
+    return int(np.sum([leaf.counts for leaf in tree.leaves()], axis=0).argmax())
 
 
 def score(tree: Tree, labelled: Dataset) -> dict:

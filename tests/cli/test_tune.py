@@ -1,5 +1,6 @@
 """`odtc tune`: fair folds, scores as counted by hand, the choice by its rules, and a refitted tree that verifies."""
 
+import json
 import re
 import time
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import ChoiceError
 from odtc.evaluation import cross_validation
 from odtc.evaluation.cross_validation import Fold, Result, Setting
+from odtc.evaluation.majority import Majority
 from odtc.evaluation.studies.engine import local, run_tasks
 from odtc.workflow.run import run as run_spec
 from tests.command_line import odtc
@@ -366,3 +368,63 @@ def test_of_noise_a_leaf_alone_is_chosen_for_numbers_too(tmp_path):
     assert re.search(r"^\*  depth 0, a leaf alone +\S+ +\S+ +1\.0 +3 of 3", said.out, re.M)
     mean = np.mean([float(row.split(",")[1]) for row in rows[1:]])
     assert f"always  → {mean:.6g}" in said.out
+
+
+def fits(*scores):
+    return Result(
+        Setting("auto", 1), 0.0, 0.0, 1.0, 0, 0.0, tuple(Fold(0, k, a, a, 2, True, 0.0) for k, a in enumerate(scores))
+    )
+
+
+def test_the_majority_is_that_of_the_other_folds_counted_by_weight():
+    y, fold = np.array([0, 0, 0, 1, 1, 1, 1, 1]), np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    rows = Dataset("t", np.zeros((8, 1)), y, (Feature("x", NUMERIC),), ("a", "b"), np.ones(8))
+    found = Majority.of(rows, [fold], "accuracy")
+    assert (found.label, found.scores) == ("b", (0.25, 0.0))  # b is right on 1 of 4; a, on none
+    assert Majority.of(rows, [fold], "balanced_accuracy").scores == (0.5, 0.0)
+    heavy = replace(rows, weight=np.array([9.0, 1, 1, 1, 1, 1, 1, 1]))
+    assert Majority.of(heavy, [fold, 1 - fold], "accuracy").scores == (0.25, 0.0, 0.0, 0.25)
+    assert Majority.of(heavy, [fold], "accuracy").label == "a"
+
+
+def test_a_setting_beats_the_majority_by_two_corrected_errors():
+    majority = Majority("a", "accuracy", (0.5,) * 5, 5)
+    ahead, error = majority.lead(fits(0.6, 0.7, 0.6, 0.7, 0.65))
+    assert ahead == pytest.approx(0.15) and error == pytest.approx(0.05 * (1 / 5 + 1 / 4) ** 0.5)
+    assert majority.is_surely_beaten(fits(0.6, 0.7, 0.6, 0.7, 0.65))
+    assert not majority.is_surely_beaten(fits(0.6, 0.5, 0.6, 0.5, 0.55))
+    assert not majority.is_surely_beaten(fits(0.5, 0.5, 0.5, 0.5, 0.5))
+    assert majority.is_surely_beaten(fits(0.6, None, 0.6, 0.5, 0.5))  # nothing is said of it
+
+
+def test_noise_is_warned_of_and_a_rule_is_not(folder):
+    rng = np.random.default_rng(5)
+    noise = "\n".join(
+        f"{a:.3f},{b:.3f},{c}" for a, b, c in zip(rng.normal(size=60), rng.normal(size=60), rng.choice(["n", "y"], 60))
+    )
+    (folder / "noise.csv").write_text("a,b,class\n" + noise + "\n")
+    said = odtc("tune", "noise.csv", "--depth", "1", "--folds", 3, "-o", "noise", folder=folder)
+    assert said.code == 0 and re.search(r"WARNING: no setting surely beats the most frequent class '[ny]'", said.err)
+    assert re.search(r"^majority  \d\d\.\d\d % by the most frequent class", said.out, re.M)
+    told = json.loads((folder / "noise.tune.json").read_text("utf-8"))["majority"]
+    assert len(told["scores"]) == 3 and told["score"] == pytest.approx(np.mean(told["scores"]))
+    said = odtc("tune", "rows.csv", "--depth", "3", "--folds", 3, "-o", "rule", folder=folder)
+    assert said.code == 0 and "WARNING" not in said.err
+    said = odtc(
+        "tune", "noise.csv", "--depth", "1", "--folds", 3, "--class-weight", "balanced", "-o", "b", folder=folder
+    )
+    assert said.code == 0 and "WARNING" not in said.err
+
+
+def test_a_fit_is_warned_of_a_test_that_the_most_frequent_class_passes_as_well(folder):
+    rows = [line.split(",") for line in LINES[1:]]
+    swapped = [f"{a},{b},{'no' if answer == 'yes' else 'yes'}" for a, b, answer in rows]
+    (folder / "swapped.csv").write_text("\n".join([LINES[0], *swapped]) + "\n")
+    most = max(["yes", "no"], key=[row[2] for row in rows].count)
+    share = sum(line.endswith(f",{most}") for line in swapped) / len(swapped)
+    said = odtc("fit", "rows.csv", "--depth", "3", "--test", "swapped.csv", "-o", "h", folder=folder)
+    assert f"its most frequent class {most!r} is ({100 * share:.2f} %)" in said.err
+    said = odtc("fit", "rows.csv", "--depth", "3", "--test", "swapped.csv", "-o", "h", "--json", folder=folder)
+    assert json.loads(said.out)["test_majority_accuracy"] == pytest.approx(share)
+    said = odtc("fit", "rows.csv", "--depth", "3", "--test", "rows.csv", "-o", "h", folder=folder)
+    assert said.code == 0 and "chance" not in said.err

@@ -112,6 +112,7 @@ def tune(
     from odtc.data.reading import read
     from odtc.data.task import TASKS
     from odtc.evaluation import cross_validation
+    from odtc.evaluation.majority import Majority
     from odtc.evaluation.studies.cluster import expect_jobs, pool_of
     from odtc.evaluation.studies.engine import Store, run_tasks
     from odtc.evaluation.studies.engine import part as part_of_tasks
@@ -204,6 +205,8 @@ def tune(
 
         results, chosen = choose(dataset)
         honest = cross_validation.run_nested(dataset, outer, choose, spec, score, store) if nested is not None else None
+    dealt = [cross_validation.deal_rows(dataset, folds, one) for one in every]
+    majority = Majority.of(dataset, dealt, score) if task.CLASSES else None
     sink = FileSink(lambda problem: stem, log=False)
     fitted = run(settings[chosen].of(spec), dataset, sink=sink)
     facts = {
@@ -217,7 +220,9 @@ def tune(
         "rule": rule,
         "best": chosen,
         "results": [result.to_json() for result in results],
-    } | ({"nested": honest.to_json()} if honest is not None else {})
+    }
+    facts |= {} if honest is None else {"nested": honest.to_json()}
+    facts |= {} if majority is None else {"majority": majority.to_json()}
     write_text(f"{stem}.tune.json", json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     store.remove()  # no sooner: if the file could not be written, the next run goes on with it
     written = [*(path for path in sink.files if path != sink.tree), f"{stem}.tune.json", *filter(None, [sink.tree])]
@@ -227,10 +232,31 @@ def tune(
         return
     terms = task.terms(asdict(spec.reading))
     print_results([result.to_json() for result in results], chosen, score, folds * len(every), task, terms)
+    if majority is not None:
+        print(f"majority  {_shown(majority.mean)} by the most frequent class of the other folds alone")
     if honest is not None:
         print(nested_text(honest, settings, task, terms))
     print()
     console.print_tree_result(fitted, fitted.to_json() | files, False)
+    own = spec.model
+    if (
+        majority is not None
+        and own.class_weight is None
+        and own.cost is None
+        and not settings[chosen].of(spec).model.constraints
+    ):
+        _say_of_majority(majority, results[chosen])
+
+
+def _say_of_majority(majority, result) -> None:
+    """A warning if the chosen setting does not surely beat the most frequent class."""
+    if not majority.is_surely_beaten(result):
+        ahead, error = majority.lead(result)
+        console.say(
+            f"note: WARNING: no setting surely beats the most frequent class {majority.label!r}: the best is ahead of "
+            f"it by {_shown(ahead)} of the held-out rows, with a standard error of {_shown(error)}; the tree may have "
+            "learnt chance alone"
+        )
 
 
 def say_script(kind: str, path: Path, parts: int, n_fits: int, afterwards: str, as_json: bool) -> None:

@@ -1,0 +1,72 @@
+"""The most frequent class, fold by fold: what a tree must be better than before it says anything."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.algorithms.hyperplanes.held_out import SURE
+from odtc.data.dataset import Dataset
+from odtc.evaluation.cross_validation import Result
+
+
+@dataclass(frozen=True)
+class Majority:
+    """What the most frequent class of the other folds is right on.
+
+    Attributes
+    ----------
+    label : str
+        The most frequent class of all rows.
+    score : str
+        "accuracy" or "balanced_accuracy", as of a Fold.
+    scores : tuple of float
+        Of each fold, in the order in which they are dealt out.
+    n_folds : int
+        Of one dealing out.
+    """
+
+    label: str
+    score: str
+    scores: tuple[float, ...]
+    n_folds: int
+
+    @classmethod
+    def of(cls, dataset: Dataset, dealt: Sequence[np.ndarray], score: str) -> "Majority":
+        """`dealt` are the folds of the rows, int64 (rows,), once for each time that they are dealt out."""
+        scores = []
+        for fold in dealt:
+            for k in range(int(fold.max()) + 1):
+                label, truth = _most_frequent(dataset, fold != k), dataset.y[fold == k]
+                of_class = [float(label == each) for each in np.unique(truth)]
+                scores.append(float((truth == label).mean()) if score == "accuracy" else float(np.mean(of_class)))
+        most = _most_frequent(dataset, np.ones(dataset.n_rows, bool))
+        return cls(dataset.classes[most], score, tuple(scores), int(dealt[0].max()) + 1)
+
+    @property
+    def mean(self) -> float:
+        """Over all folds."""
+        return float(np.mean(self.scores))
+
+    def lead(self, result: Result) -> tuple[float, float] | None:
+        """(mean, standard error) of how far a setting is ahead of it in the same folds; None if a fold has no tree.
+        Folds share training rows, so that the error is corrected for it (Nadeau & Bengio 2003)."""
+        scores = [getattr(fit, self.score) for fit in sorted(result.folds, key=lambda fit: fit.fold)]
+        if None in scores:
+            return None
+        ahead = np.array(scores, float) - self.scores
+        return float(ahead.mean()), float(ahead.std(ddof=1) * (1 / len(ahead) + 1 / (self.n_folds - 1)) ** 0.5)
+
+    def is_surely_beaten(self, result: Result) -> bool:
+        """Whether a setting is ahead of it by more than SURE standard errors, or nothing can be said."""
+        lead = self.lead(result)
+        return lead is None or lead[0] > SURE * lead[1]
+
+    def to_json(self) -> dict:
+        """It as an object of JSON."""
+        return {"class": self.label, "score": self.mean, "scores": list(self.scores)}
+
+
+def _most_frequent(dataset: Dataset, rows: np.ndarray) -> int:
+    """The class of most of the weight of some rows, bool (rows,)."""
+    return int(np.bincount(dataset.y[rows], dataset.weight[rows], len(dataset.classes)).argmax())
