@@ -73,20 +73,22 @@ function rankColumns(columns, data) {
   return { ranks, tests, complete };
 }
 
-// How many ways there are to separate the rows by one test, each counted for its column, and how many are no cut.
-function countSplits(data, { ranks: columns, complete }) {
-  const isCut = (side) => columns.some((ranks) => {
+// How many ways there are to separate the rows by one test, each counted for its column, and how many are no cut; with
+// `names`, the column of the data of each column of tests, no cut of the same one.
+function countSplits(data, { ranks: columns, complete }, names = null) {
+  const isCut = (side, name) => columns.some((ranks, at) => {
+    if (names && names[at] !== name) return false;
     const of = [[Infinity, -Infinity], [Infinity, -Infinity]];
     ranks.forEach((r, i) => { const range = of[side[i] ? 1 : 0]; range[0] = Math.min(range[0], r); range[1] = Math.max(range[1], r); });
     return of[0][1] < of[1][0] || of[1][1] < of[0][0];
   });
   let splits = 0, absent = 0;
-  const count = (side) => {
-    if (!side.includes(true) || !side.includes(false)) return;
-    splits += 1;
-    if (!isCut(side)) absent += 1;
-  };
   for (const feature of data.features) {
+    const count = (side) => {
+      if (!side.includes(true) || !side.includes(false)) return;
+      splits += 1;
+      if (!isCut(side, feature.name)) absent += 1;
+    };
     const known = [...new Set(feature.cells.filter((v) => !Number.isNaN(v)))].sort((a, b) => a - b), gaps = feature.cells.some(Number.isNaN);
     if (data.missing === "separate" && gaps) count(feature.cells.map((v) => Number.isNaN(v)));
     if (feature.numeric && complete.has(feature.name)) splits += Math.max(0, known.length - 1);

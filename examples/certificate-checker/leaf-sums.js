@@ -198,7 +198,7 @@ module.exports = ({ expectTerms, expectTree }) => function check(facts, data) {
   expect(depth >= 1 && depth <= DEEPEST && !price.less(ZERO) && claim.length === 2, "its depth, its price or its claim cannot be");
   const limit = { rows: "least" in facts ? whole(facts.least, "the least rows") : 1, leaves: "leaves" in facts ? whole(facts.leaves, "the leaves") : 0 };
   expect(limit.rows >= 1, "its leaves may have no rows");
-  const measure = law(facts, data), columns = rankColumns(facts.columns, data), { splits, absent } = countSplits(data, columns);
+  const measure = law(facts, data), columns = rankColumns(facts.columns, data), { splits, absent } = countSplits(data, columns, facts.together ? facts.columns.map((column) => column.feature || "") : null);
   const limits = wholeTrees.limitsOf(facts);
   const told = [...(limit.rows > 1 ? [`leaf_rows >= ${limit.rows}`] : []), ...(limit.leaves ? [`leaves <= ${limit.leaves}`] : []), ...(limits ? limits.words : [])];
   expect(JSON.stringify(facts.classes) === JSON.stringify(data.classes), "its classes are not those of its task");

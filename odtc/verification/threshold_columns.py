@@ -6,7 +6,7 @@ sends the rows of rank <= k left. No table of tests and rows is made.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -101,7 +101,7 @@ def cells_of(name: str, dataset: Dataset) -> np.ndarray:
 
 
 def count_left_out(
-    dataset: Dataset, ranks: ColumnRanks, check: Callable[[], None] = lambda: None
+    dataset: Dataset, ranks: ColumnRanks, check: Callable[[], None] = lambda: None, of: Sequence[str] | None = None
 ) -> tuple[int, dict[str, tuple[int, int]]]:
     """How many splits there are, and which of them no column has (as odtc.verification.coverage.count_uncovered).
 
@@ -110,6 +110,8 @@ def count_left_out(
     dataset : Dataset
     ranks : ColumnRanks
     check : called for each column; may raise to end it
+    of : the feature of each column, if only columns of the same feature count: what is said of features tells a test
+        of another one apart
 
     Returns
     -------
@@ -124,7 +126,11 @@ def count_left_out(
         feature.name: [some for some in sides if not (some.nested and feature.name in ranks.complete)]
         for feature, sides in zip(dataset.features, of_features, strict=True)
     }
-    cut = iter(_are_cuts([some for sides in asked.values() for some in sides], ranks.rank, check))
+    if of is None:
+        cut = iter(_are_cuts([some for sides in asked.values() for some in sides], ranks.rank, check))
+    else:
+        own = {name: [at for at, one in enumerate(of) if one == name] for name in asked}
+        cut = (one for name, sides in asked.items() for one in _are_cuts(sides, ranks.rank[:, own[name]], check))
     total, lacking = 0, {}
     for feature, sides in zip(dataset.features, of_features, strict=True):
         total += (n_splits := sum(len(some.values) for some in sides))

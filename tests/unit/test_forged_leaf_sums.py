@@ -11,6 +11,7 @@ import pytest
 
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.tasks import regression, survival
+from odtc.errors import CertificateError
 from odtc.verification.certificate import left_of
 from odtc.verification.leaf_sums import LeafSumsBound, check_leaf_sums, likelihood, squares
 from odtc.workflow import pipeline
@@ -260,3 +261,26 @@ def test_what_is_so_is_taken(task, given):
 @pytest.mark.parametrize("rule", FORGERIES)
 def test_a_forgery_breaks_one_rule_alone(rule, tmp_path):
     expect_refused_alone(FORGERIES[rule](), RULES[rule], tmp_path, taken=rule not in WORDED)
+
+
+def without_the_copy() -> tuple[dict, Dataset]:
+    """A certificate over the tests of a and b where b and a copy of a are tested together or not at all: the tests of
+    a part the rows as those of its copy do."""
+    rows = np.array([[0, 5, 0], [0, 5, 1], [1, 6, 0], [1, 6, 1]] * 3, float)
+    y = 10 * rows[:, 0] * rows[:, 2] + [1, 2, 0] * 4
+    features = tuple(Feature(name, "numeric") for name in ("a", "copy", "b"))
+    plain = Dataset("d", rows, np.zeros(12, np.int32), features, (), np.ones(12), "y", task="regression")
+    data = regression.measured(plain, y, "y")
+    alone = regression.measured(replace(plain, X=rows[:, :1], features=features[:1]), y, "y")
+    problems = pipeline.pose(data, "dpflow", 2, constraints=("together[copy,b]",)), pipeline.pose(alone, "dpflow", 2)
+    facts, other = (json.loads(json.dumps(problem.module.certificate(problem))) for problem in problems)
+    assert check_leaf_sums(facts, data).optimal
+    forged = facts | {"columns": [one for one in facts["columns"] if one["feature"] != "copy"]}
+    forged |= {"claim": other["claim"], "tree": facts["tree"] | {"root": other["tree"]["root"]}}
+    return forged | {"of": facts["of"] | {"n_tests": 2}}, data
+
+
+def test_tests_of_a_column_that_another_one_stands_for_are_missed_under_together():
+    facts, data = without_the_copy()
+    with pytest.raises(CertificateError, match="whether its tests are all as True, but of this data it is False"):
+        check_leaf_sums(facts, data)

@@ -16,6 +16,7 @@ from odtc.verification.leaf_sums import check_leaf_sums
 from odtc.verification.leaf_sums.likelihood import _log
 from odtc.workflow import pipeline
 from tests.laws.test_tasks import corruptions
+from tests.unit.test_forged_leaf_sums import without_the_copy
 from tests.unit.test_second_checker import CHECKER, ours, told_otherwise, verdicts
 from tests.unit.test_second_checker import forgeries as of_classes
 
@@ -140,6 +141,14 @@ def test_both_try_all_trees_under_a_limit_on_all_tests(tmp_path, task, seed):
     assert all(line.startswith("refused") for line in said[-9:-2])
     cost, bound = map(float, said[-1].removeprefix("proved").split())
     assert bound < cost - 0.01
+
+
+def test_both_miss_tests_of_a_column_that_another_one_stands_for(tmp_path):
+    facts, data = without_the_copy()
+    lines = ["a,copy,b,y", *(",".join(f"{cell:g}" for cell in (*row, y)) for row, y in zip(data.X, data.sums[:, 2]))]
+    (tmp_path / "copy.csv").write_text("\n".join(lines) + "\n")
+    facts["data"] = certificate(read(tmp_path / "copy.csv", task="regression"), 1)["data"]
+    assert expect_same([(facts, tmp_path / "copy.csv")])[0].startswith("refused")
 
 
 def forgeries(facts: dict):

@@ -152,7 +152,7 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
         raise ValueError(f"its leaves have {limit.rows} rows, its trees {limit.leaves} leaves")
     measure = law.MEASURE(facts, dataset)
     ranks = rank_columns(facts["columns"], dataset, left_of, deadline.check)
-    absent = count_left_out(dataset, ranks, deadline.check)
+    absent = count_left_out(dataset, ranks, deadline.check, whole.features(facts["columns"]))
     terms = claim_of(dataset, depth, int(ranks.size.sum()), not absent[1], limit.words + whole.words)
     expect(facts, terms)
     expect_tree(facts["tree"], dataset)

@@ -68,6 +68,10 @@ class WholeTrees(NamedTuple):
                 return f"a certificate of `together` is of at most {MOST_NEEDED} columns"
         return ""
 
+    def features(self, columns: list[dict]) -> list[str] | None:
+        """The column of the data of each column of a certificate, if they are told apart; None if not."""
+        return [column.get("feature") or column["tests"][0]["feature"] for column in columns] if self.together else None
+
     def expect_kept(self, splits: list[dict]) -> None:
         """Raises CertificateError if a tree of these splits does not keep them."""
         asked = {split.get("feature") for split in splits}

@@ -112,7 +112,7 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
                 dataset,
                 depth,
                 int(ranks.size.sum()),
-                not count_left_out(dataset, ranks)[1],
+                not count_left_out(dataset, ranks, of=whole.features(columns.facts))[1],
                 limit.words + whole.words,
             ),
         }
