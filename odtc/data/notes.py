@@ -7,6 +7,7 @@ anything: the run goes on with the data as it was read.
 import contextlib
 import hashlib
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -40,6 +41,21 @@ MEASURES = 5  # one of so many numbers, at least, is written with a unit or a ma
 SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
 IDENTIFIER = 20  # rows from which on a column of different values is remarked on
 MARKS = {"-", "--", ".", "n/a", "#n/a", "na", "none", "nil", "missing", "unknown", "nan", "null", "not available"}
+# Answers of questionnaires in their order, in lower case; "n/a" and the like are marks.
+SCALES = (
+    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
+    ("strongly disagree", "disagree", "neither agree nor disagree", "agree", "strongly agree"),
+    ("strongly disagree", "somewhat disagree", "neither agree nor disagree", "somewhat agree", "strongly agree"),
+    ("very dissatisfied", "dissatisfied", "neutral", "satisfied", "very satisfied"),
+    ("very unlikely", "unlikely", "neutral", "likely", "very likely"),
+    ("very poor", "poor", "fair", "good", "very good", "excellent"),
+    ("never", "rarely", "sometimes", "often", "always"),
+    ("never", "rarely", "sometimes", "usually", "always"),
+    ("very low", "low", "medium", "high", "very high"),
+    ("extra small", "small", "medium", "large", "extra large"),
+    ("xs", "s", "m", "l", "xl", "xxl"),
+)
+LEAST_OF_SCALE = 3  # levels that make a scale
 DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?([T ]\d{1,2}:\d{2}.*)?"
     r"|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([T ]\d{1,2}:\d{2}.*)?"
@@ -262,6 +278,27 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                     "are two categories",
                 )
                 break
+
+
+def _scales(dataset: Dataset) -> Iterator[Note]:
+    """Columns whose levels are answers in an order that nobody has told."""
+    for feature in dataset.features:
+        levels = [level for level in feature.levels if level.lower() not in MARKS]
+        if feature.kind != CATEGORICAL or feature.ordered or len(levels) < LEAST_OF_SCALE:
+            continue
+        of_words = {level.lower(): level for level in levels}
+        scale = next((scale for scale in SCALES if of_words.keys() <= set(scale)), None)
+        if scale is None or len(of_words) < len(levels):
+            continue
+        order = "<".join(of_words[word] for word in scale if word in of_words)
+        yield Note(
+            feature.name,
+            "scale",
+            f"column {feature.name!r} has levels in an order, and each is a category of its own; tests part it in two "
+            f"with --ordered {shlex.quote(f'{feature.name}={order}')}",
+            of_many=f"have the levels {order} in this order, and each is a category of its own; --ordered 'COLUMN=…' "
+            "has tests part them in two",
+        )
 
 
 def _of_signs(words: list[str], example: str) -> tuple[str, str]:
@@ -523,6 +560,7 @@ REMARKS = (
     _codes,
     _merged,
     _levels,
+    _scales,
     _thousands,
     _numbers_for_missing,
     _constants,

@@ -1,6 +1,5 @@
 """`OptimalTreeClassifier`: the compiler in the manners of scikit-learn, with the proof beside the tree."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +17,7 @@ from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import SaysNothingError
 from odtc.estimators import parameters
+from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.cost_complexity import Corner, envelope
 from odtc.estimators.least_weight import best_fitting, fits, least_rows
 from odtc.estimators.monotone import constraint_text, directions, keeps_order
@@ -186,23 +186,21 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
                 ended = Termination.OPTIMAL if proved else Termination.UNKNOWN
                 solution, smallest = replace(solution, objective=paid, termination=ended), (False, False)
                 if not proved:
-                    warnings.warn(
+                    warn_caller(
                         f"min_weight_fraction_leaf={share:g} is not proved to be satisfied at the least cost, as the "
                         f"rows have different weights: the tree costs {paid:g}, and none costs less than "
                         f"{solution.bound}; min_samples_leaf, which counts rows, is proved",
                         ConvergenceWarning,
-                        stacklevel=2,
                     )
         self.model_ = problem.formulation if problem is not None else None
         self._ended(tree, solution, unit)
         tree = self.tree_
         for name, sign in directions(self.monotonic_cst, self._names()):
             if keeps_order(tree, self._names().index(name), 1 if sign > 0 else 0) is False:
-                warnings.warn(
+                warn_caller(
                     f"monotonic_cst holds for {name!r} among the training rows, but not for all inputs: add the rows "
                     "for which it must hold, with a small weight",
                     UserWarning,
-                    stacklevel=2,
                 )
         self.fewest_leaves_, self.fewest_columns_ = smallest
         self.boxes_ = None if problem is None else problem.module.boxes(problem)
@@ -477,11 +475,10 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
                 return self._run(spec, dataset)
             except SaysNothingError as nothing:
                 self._empty_orders += (nothing.column,)
-                warnings.warn(
+                warn_caller(
                     f"monotonic_cst says nothing of {nothing.column!r}, as no two training rows differ in this column "
                     "alone: it is left out",
                     UserWarning,
-                    stacklevel=3,
                 )
 
     def _model_spec(self, cost: np.ndarray, dataset: Dataset) -> ModelSpec:

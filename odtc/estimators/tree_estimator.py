@@ -1,7 +1,6 @@
 """What all estimators of trees have in common: how rows are coded, where they end, and how a run is made."""
 
 import math
-import warnings
 from dataclasses import replace
 from numbers import Integral
 
@@ -17,6 +16,7 @@ from odtc.base.text import some
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.task import expect_addable, lost_weights
 from odtc.errors import ChoiceError, DataWarning, NoSolutionError, SolverError
+from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.cost_complexity import price_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
 from odtc.estimators.least_weight import least_rows
@@ -117,7 +117,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
         expect_addable(weight, "weights", "sample_weight")
         if text := lost_weights(weight):
-            warnings.warn(text, DataWarning, stacklevel=3)
+            warn_caller(text, DataWarning)
         return weight
 
     def _seed(self) -> int:
@@ -142,17 +142,16 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
             coded, features = frames.learn_features(series, self._names(), self._categorical(given), orders)
             for feature, cells in zip(features, series):
                 if words := column_types.missing_words(cells):
-                    warnings.warn(
+                    warn_caller(
                         f"column {feature.name!r}: {some(words)} are read as missing cells, as in files; write them "
                         f"in other words if they are values",
                         DataWarning,
-                        stacklevel=3,
                     )
             # Whoever declares categories is believed.
             declared = {j for j, cells in enumerate(series) if column_types.is_categories(cells.dtype)}
             guessed = sorted(set(range(len(features))) - declared - self._categorical(given))
             for note in notes_on_words(coded[:, guessed], tuple(features[j] for j in guessed)):
-                warnings.warn(note.text, DataWarning, stacklevel=3)
+                warn_caller(note.text, DataWarning)
             return coded, features
         if given != "from_dtype":
             raise ValueError(
@@ -199,7 +198,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         self.is_optimal_ = is_proved(solution.objective, solution.bound)
         self.message_ = solution.message
         if self.message_.startswith(WARNING):
-            warnings.warn(self.message_.removeprefix(WARNING), UserWarning, stacklevel=3)
+            warn_caller(self.message_.removeprefix(WARNING), UserWarning)
 
     @property
     def _given(self) -> tuple[str, ...]:
@@ -296,11 +295,10 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
                 if self.time_limit is None
                 else f"time limit of {self.time_limit:g} s"
             )
-            warnings.warn(
+            warn_caller(
                 f"the {limit} came before the proof: the tree costs "
                 f"{solution.objective:g}, "
                 f"the best bound is {solution.bound}; raise time_limit, or lower max_depth",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return done.problem, done.tree, solution, (bool(done.fewest_leaves), bool(done.fewest_columns))

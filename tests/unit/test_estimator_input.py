@@ -1,14 +1,17 @@
 """What `OptimalTreeClassifier` refuses, as its users meet it: a ValueError (TypeError for cells) that names the
 parameter or the column."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
 from odtc import OptimalTreeClassifier
 from odtc.base import memory
-from odtc.errors import ModelError
+from odtc.errors import DataWarning, ModelError
 from odtc.workflow import pipeline
 from tests.command_line import MONKS
 
@@ -107,3 +110,10 @@ def test_a_sparse_matrix_that_has_no_room_as_an_array_is_refused(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 2**20)
     with pytest.raises(ModelError, match=r"\(3000000, 40\) as an array would take about 0.9 GiB"):
         OptimalTreeClassifier(max_depth=1).fit(sp.csr_array((3_000_000, 40)), np.zeros(3_000_000))
+
+
+def test_a_warning_names_the_line_that_called_fit():
+    X = pl.DataFrame({"x": [f"{at} kg" for at in range(1, 41)], "z": ["a", "b"] * 20})
+    with pytest.warns(DataWarning, match="'x' looks like numbers") as told:
+        OptimalTreeClassifier(max_depth=1).fit(X, ["p", "q"] * 20)
+    assert {Path(one.filename).name for one in told} == {Path(__file__).name}

@@ -337,3 +337,31 @@ def test_weights_that_rounding_loses_are_told(least, lost):
         warnings.simplefilter("always")
         OptimalTreeClassifier(max_depth=1).fit(X, y, sample_weight=weights)
     assert [str(each.message).startswith("20 of the weights") for each in heard] == [True] * lost
+
+
+AGREE = ["Agree", "Disagree", "Neutral", "Strongly agree", "Strongly disagree"]
+
+
+def test_answers_of_a_scale_are_told_of_their_order():
+    columns = table(ease=AGREE * (N // 5))
+    (note,) = notes_on(from_frame(pl.DataFrame(columns), "t"))
+    told = "--ordered 'ease=Strongly disagree<Disagree<Neutral<Agree<Strongly agree'"
+    assert note.kind == "scale" and note.text.endswith(told)
+    ordered = ReadingSpec(ordered=(told.removeprefix("--ordered ").strip("'"),))
+    assert notes_on(from_frame(pl.DataFrame(columns), "t", ordered)) == []
+
+
+@pytest.mark.parametrize(
+    "levels", [["Agree", "Disagree"], ["small", "medium", "blue"], ["low", "LOW", "medium", "high"]]
+)
+def test_levels_of_no_scale_are_told_of_none(levels):
+    assert "scale" not in {kind for _, kind in kinds(odd=(levels * N)[:N])}
+
+
+def test_part_of_a_scale_and_many_columns_of_one():
+    sizes = ["large", "small", "medium", "large"] * (N // 4)
+    (note,) = notes_on(from_frame(pl.DataFrame(table(odd=sizes)), "t"))
+    assert note.text.endswith("--ordered 'odd=small<medium<large'")
+    several = {f"q{k}": (AGREE * N)[k : k + N] for k in range(4)}
+    (note,) = notes_on(from_frame(pl.DataFrame(table(**several)), "t"))
+    assert note.text.startswith("4 columns have the levels Strongly disagree<Disagree<") and note.text.endswith("'q3'")
