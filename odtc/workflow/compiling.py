@@ -36,6 +36,7 @@ from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import relaxations
 
 MOMENT = 20_000_000  # rows x tests^depth: a tenth of a second
+SHORT = 2.0  # seconds that a search of a moment may take, if it has taken itself for shorter than it is
 LEFT_OUT = "cases", "columns", "arcs"  # what notes of a model count
 
 
@@ -365,9 +366,10 @@ def quickly_searched(problem: Problem, bound: float) -> list[tuple[str, HeapTree
     if encoded.n_rows * encoded.n_tests**problem.topology.depth > MOMENT:
         return []
     try:
-        heap = _kept(problem, known_tree(problem, "optimal"), "optimal")
-        less = heap is not None and problem.module.objective(problem, heap) < bound
-    except (ChoiceError, TreeError):
+        with deadline.within(SHORT):  # many classes, or loops that are not compiled, make the same work longer
+            heap = _kept(problem, known_tree(problem, "optimal"), "optimal")
+            less = heap is not None and problem.module.objective(problem, heap) < bound
+    except (ChoiceError, TreeError, TimeLimitReached):
         return []
     return [("the tree of a short search", heap)] if less else []
 

@@ -12,8 +12,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import odtc
+from odtc.base import deadline
 from odtc.data.dataset import Dataset, Feature
-from odtc.errors import ChoiceError, ManifestError, NoSolutionError, SolutionError, TreeError
+from odtc.errors import ChoiceError, ManifestError, NoSolutionError, SolutionError, TimeLimitReached, TreeError
 from odtc.model.solution import EDITED, Racer, Round, Solution, Termination, gap, gap_in_words, is_proved, proof
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 from odtc.verification.verify import one_leaf
@@ -434,6 +435,19 @@ def test_only_a_solvers_own_word_is_searched_against(model, found, monkeypatch):
     decode(model, replace(found, bound=1.0, scope="over these tests"))
     decode(model, found)
     assert asked == [1.0]
+
+
+def test_a_search_of_a_moment_ends(model, monkeypatch):
+    """Numbers as classes made the same work many times longer: `predict --score` of medians took 35 CPU s."""
+    left = []
+
+    def grown(problem, name):
+        left.append(deadline.seconds_left())
+        raise TimeLimitReached("it has passed")
+
+    monkeypatch.setattr(compiling, "known_tree", grown)
+    assert compiling.quickly_searched(model.problem, 1.0) == []
+    assert len(left) == 1 and left[0] <= compiling.SHORT
 
 
 def test_leaves_of_all_rows_are_joined_only_if_asked_and_without_constraints(model, found, monkeypatch):
