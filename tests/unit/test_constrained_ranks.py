@@ -17,7 +17,7 @@ from odtc.data import encoding
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.ranked_answers import RankedAnswers
 from odtc.formulations.dpflow import constrained
-from odtc.formulations.dpflow.floors.priced import BoundByBins, priced_bound
+from odtc.formulations.dpflow.floors.priced import BoundByBins, BoundBySearch, of_few_digits, priced_bound
 from odtc.formulations.dpflow.floors.priced_trees import priced_tree
 from odtc.problem.constraints import search_terms
 from odtc.problem.constraints.constraint import broken
@@ -83,13 +83,22 @@ def test_the_best_tree_by_ranks_is_that_of_the_dense_table(depth, constraints, m
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=8)
 def test_no_tree_is_below_a_bound_with_prices(depth, seed):
-    """Random multipliers of random sums, weights and prices of branch nodes, against the proved optimum; at depth 3
-    also over bins of each column."""
+    is_below_every_tree(depth, seed)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_tree_of_depth_four_is_below_a_bound_with_prices(seed):
+    is_below_every_tree(4, seed)
+
+
+def is_below_every_tree(depth: int, seed: int) -> None:
+    """Random multipliers of random sums, weights and prices of branch nodes, against the proved optimum; from
+    depth 3 on also over bins of each column, and at multipliers of few digits in one run and in many short ones."""
     rng = np.random.default_rng(seed)
-    rows, K = int(rng.integers(8, 30)), int(rng.integers(2, 4))
+    rows, K = int(rng.integers(8, 30 if depth < 4 else 16)), int(rng.integers(2, 4))
     data = Dataset(
         "drawn",
-        rng.integers(0, 5, (rows, 2)).astype(float),
+        rng.integers(0, 5 if depth < 4 else 4, (rows, 2)).astype(float),
         np.append(np.arange(K), rng.integers(0, K, rows - K)).astype(np.int32),
         (Feature("a", "numeric"), Feature("b", "numeric")),
         tuple("uvw"[:K]),
@@ -111,6 +120,14 @@ def test_no_tree_is_below_a_bound_with_prices(depth, seed):
     if depth > 2:
         with deadline.within(60):
             floors.append(BoundByBins(posed, multipliers).run(floors.append, np.inf))
+    at_once, in_parts = (BoundBySearch(posed, of_few_digits(multipliers)) for _ in range(2))
+    floors.append(at_once.run(floors.append, np.inf))
+    for seconds in (0.0, 0.001, 0.01, 60):
+        with deadline.within(seconds):
+            in_parts.run(floors.append, np.inf)
+    assert in_parts.floor == at_once.floor
+    asked = BoundBySearch(posed, of_few_digits(multipliers))
+    assert asked.run(floors.append, at_once.floor / 2) >= at_once.floor / 2
     met = priced_tree(posed, multipliers, 1)
     exact = problem.module.search(problem, None, lambda *told: None)
     assert exact.proved
@@ -167,6 +184,38 @@ def test_bins_at_the_prices_of_few_tests_bound_more_than_no_prices():
     optimum = problem.module.search(problem, None, lambda *told: None).bound
     assert 0 < free < priced <= optimum
     assert max(told) == priced
+
+
+def test_multipliers_of_few_digits_differ_little_and_give_small_whole_costs():
+    given_ = np.array([0.0, 1.4285714, 0.00317, 53.7])
+    few = of_few_digits(given_)
+    assert (np.abs(few - given_) <= given_ / 16).all()
+    np.testing.assert_array_equal(few[:2], [0.0, 1.375])  # 11/8 is nearer than 12/8
+
+
+def test_a_limit_at_depth_four_leaves_a_bound_at_prices():
+    """The search without the constraints showed no more than the free optimum there."""
+    data = table()
+    rows = Dataset(
+        "rows",
+        data[["a", "b"]].to_numpy(float),
+        (data.y == "yes").to_numpy(np.int32),
+        tuple(Feature(name, "numeric") for name in "ab"),
+        ("no", "yes"),
+        np.ones(len(data)),
+    )
+    problem = pipeline.pose(rows, "dpflow", 4, constraints=("recall[yes] >= 0.98",), fitting=True)
+    free = pipeline.pose(rows, "dpflow", 4, constraints=(), fitting=True)
+    posed = problem.derived(constrained.Posed).problem
+    found = first_tree(posed.arrays, CoarseSearch(posed.arrays, posed.scale).tests, lambda: False, True)
+    told = []
+    with deadline.within(60):
+        heap, floor = constrained.floor_of(problem, found.multipliers, told.append)
+    with_none = free.module.search(free, None, lambda *told: None)
+    optimum = problem.module.objective(free, with_none.heap)
+    assert with_none.bound == optimum < floor <= problem.module.objective(problem, heap)
+    assert max(told) == floor and not broken(problem, heap)
+    assert problem.derived(constrained.Posed).at_prices.floor == floor
 
 
 def test_a_limit_leaves_a_bound_and_words_of_what_would_end_it(monkeypatch):

@@ -51,6 +51,7 @@ PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discre
 
 # Of the time that is left, and seconds, for a search without the sums; the second part if it soon ends.
 FREE, FREE_MOST = (0.4, 0.6), 60.0
+ALONE = 0.7  # of the time that is left, if there is no other bound
 ANY_COST = True
 MOMENTS = True
 KEEPS = (*states.ROWS, *kinds())  # without states that remember
@@ -214,8 +215,10 @@ def _search_constrained(problem: Problem, start: HeapTree | None, progress, floo
     start = constrained.at_once(problem, start)
     start, multipliers = constrained.first(problem, start)
     if constrained.needs_floor(problem):
-        part = FREE[problem.topology.depth <= constrained.SOON]
-        with deadline.within(deadline.time_share(FREE_MOST, part)):
+        part, most = FREE[problem.topology.depth <= constrained.SOON], FREE_MOST
+        if deadline.seconds_left() is not None and not constrained.tells_bounds(problem):
+            part, most = ALONE, np.inf
+        with deadline.within(deadline.time_share(most, part)):
             paid = np.inf if start is None else constrained.paid_by(problem, start)
             heap, below = constrained.floor_of(problem, multipliers, tell, paid)
         start, floor = constrained.cheaper(problem, heap, start), max(floor, below)

@@ -22,7 +22,7 @@ from odtc.algorithms.constrained.targets.frontier_search import FrontierSearch
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.formulations.dpflow import threshold_search
-from odtc.formulations.dpflow.floors.priced import BoundByBins, priced_bound
+from odtc.formulations.dpflow.floors.priced import BoundByBins, BoundBySearch, of_few_digits, priced_bound
 from odtc.formulations.dpflow.floors.priced_trees import priced_tree
 from odtc.formulations.dpflow.floors.pruned_trees import pruned_tree
 from odtc.formulations.dpflow.searched import Searched
@@ -35,7 +35,8 @@ from odtc.trees.heap_tree import HeapTree
 MOST_BEFORE = 2e10  # sums of one pass over all roots before a model: some seconds
 FIRST = 0.4  # of the time that is left, for a tree over a few tests of each column
 PRICED = 0.4  # of the time that is then left, for trees over a few cuts of each column whose uses have a price
-BY_BINS = 0.7  # of the time for a bound, for that by few cuts of each column at good multipliers
+AT_PRICES = 0.7  # of the time for a bound, for that at good multipliers
+LESS = 0.5  # times those of few tests: of all tests better trees need lower ones, and a bound is sooner shown at them
 SOON = 2  # levels of a tree up to which a search without the constraints soon ends
 LOW = 0.05  # of the time that is left, for the trees of a depth below DEEP over very many tests
 IMPROVED = 0.15  # of the time that is left, for subtrees of such a tree
@@ -53,7 +54,7 @@ class Posed:
         self.problem: SearchProblem | None = None
         self.search: Engine | None = None
         self.free: threshold_search.BoundSearch | None = None  # without the constraints
-        self.by_bins: BoundByBins | None = None  # at prices of the constraints
+        self.at_prices: BoundByBins | BoundBySearch | None = None  # of the constraints
         self._shallower: dict[int, Engine] = {}
         try:
             self.problem = posed = search_problem(problem)
@@ -100,6 +101,11 @@ def by_some_tests(problem: Problem) -> bool:
     """Whether the tests are so many that some of each column are searched, so that a bound comes late or never."""
     engine = problem.derived(Posed).search
     return engine is not None and not over_all_tests(engine)
+
+
+def tells_bounds(problem: Problem) -> bool:
+    """Whether the search itself comes to a bound: at depth 4 or more it does not where some tests are searched."""
+    return not (by_some_tests(problem) and problem.topology.depth > DEEP)
 
 
 def needs_floor(problem: Problem) -> bool:
@@ -168,25 +174,32 @@ def floor_of(
     """(a tree to start from, what no tree costs less than) by searches without the constraints, until the deadline of
     this context. One leaves them out but for the rows of leaves; the other, with the multipliers of a search over few
     tests, prices their sums. The latter's bound is higher once it has ended, which depth 2 soon has, and lower before:
-    what the sums allow is taken off. With a limit of time few cuts of each column give a bound at these prices before.
-    `tell` is called with bounds as they rise; `upper` is the objective of a tree that is known."""
+    what the sums allow is taken off. With a limit of time few cuts of each column give a bound at these prices before;
+    from depth 4 on these cuts show next to nothing, and the search with lower prices gives one, over tables that are
+    not large. `tell` is called with bounds as they rise; `upper` is the objective of a tree that is known."""
     posed = problem.derived(Posed).problem
     priced = multipliers is not None and multipliers.any()
     if priced and posed.arrays.depth <= SOON:
         return priced_bound(posed, multipliers)
-    by_bins = 0.0
+    heap, at_prices = None, 0.0
     large = problem.encoded.n_rows * len(problem.encoded.features) > threshold_search.LARGE
     if multipliers is not None and (priced or large) and deadline.seconds_left() is not None and posed.arrays.depth > 2:
-        with deadline.within(deadline.time_share(np.inf, BY_BINS)):
-            problem.derived(Posed).by_bins = found = BoundByBins(posed, multipliers)
-            by_bins = found.run(tell, upper)
+        with deadline.within(deadline.time_share(np.inf, AT_PRICES)):
+            if large or posed.arrays.depth <= DEEP:
+                raising: BoundByBins | BoundBySearch = BoundByBins(posed, multipliers)
+            else:
+                raising = BoundBySearch(posed, of_few_digits(LESS * multipliers))
+            problem.derived(Posed).at_prices = raising
+            at_prices = raising.run(tell, upper)
+        heap = raising.tree
     searching = free_search(problem)
     if searching is None:
-        return None, by_bins
-    found = searching.run(lambda bound, *_: tell(max(bound, by_bins)))
+        return heap, at_prices
+    found = searching.run(lambda bound, *_: tell(max(bound, at_prices)))
     if found.interrupted:
         deadline.end_soon()  # what comes next has a moment
-    heap, floor = None if found.heap is None else mended(problem, found.heap), max(found.bound, by_bins)
+    free = None if found.heap is None else mended(problem, found.heap)
+    heap, floor = cheaper(problem, free, heap), max(found.bound, at_prices)
     if priced and found.heap is not None and floor >= paid_by(searching.problem, found.heap) - posed.unit / 2:
         other, below = priced_bound(posed, multipliers)
         heap, floor = cheaper(problem, other, heap), max(floor, below)
@@ -206,7 +219,7 @@ def free_search(problem: Problem) -> threshold_search.BoundSearch | None:
 def raised(problem: Problem, found: Searched, tell: Callable[[float], None] = lambda bound: None) -> Searched:
     """What a search has found, which ended without a proof, with the bound that the rest of the time shows: that of the
     prices of the constraints, or without them, goes on, whichever is the higher one."""
-    searching, priced = problem.derived(Posed).free, problem.derived(Posed).by_bins
+    searching, priced = problem.derived(Posed).free, problem.derived(Posed).at_prices
     if found.proved or found.infeasible or found.interrupted or deadline.seconds_left() is None or deadline.is_over():
         return found
     if priced is not None and priced.floor >= found.bound and found.heap is not None:

@@ -25,13 +25,14 @@ from odtc.algorithms.thresholds.early_bound import EarlyBound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline
-from odtc.formulations.dpflow.threshold_search import LOADED, RATE, SOON
+from odtc.formulations.dpflow.threshold_search import LOADED, OFTEN, RATE, SOON
 from odtc.formulations.shared.ranked_tests import RankedTests
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
 
 A_MOMENT = 0.04  # of the time, for the bound of one choice of multipliers
 WORSE = 2  # choices in a row that show less end the choosing
+DIGITS = 4  # binary ones of a multiplier of few
 SMALLEST = 2.0**-7  # times the multipliers that are given
 
 
@@ -58,6 +59,14 @@ class Priced:
         value = self.tests.ranked.cost(lower) + self._beside
         return max(0.0, float(np.ceil(value / self.scale - 1e-9))) * self.posed.unit
 
+    def need(self, upper: float) -> int:
+        """What trees must cost at least in units of a search, so that no objective under the constraints is below
+        `upper`; NONE if that is infinite."""
+        if np.isinf(upper):
+            return NONE
+        ranked, paid = self.tests.ranked, np.ceil(upper / self.posed.unit - 1e-6)
+        return max(0, int(np.ceil((paid * self.scale - self._beside - ranked.floor) / ranked.unit)))
+
 
 class BoundByBins:
     """An objective that none is below, by few cuts of each column (odtc.algorithms.bins.bin_bound) at some
@@ -73,7 +82,11 @@ class BoundByBins:
     Attributes
     ----------
     floor : float
+    tree : None
+        It meets no tree.
     """
+
+    tree: HeapTree | None = None
 
     def __init__(self, posed: SearchProblem, multipliers: np.ndarray):
         self.floor, self._posed, self._multipliers = 0.0, posed, multipliers
@@ -126,6 +139,83 @@ class BoundByBins:
         seconds()
 
 
+class BoundBySearch:
+    """An objective that none is below, by a search over all thresholds at some multipliers; it goes on where its time
+    ended.
+
+    Parameters
+    ----------
+    posed : SearchProblem
+    multipliers : float64 (constraints,)
+        As of Priced.
+
+    Attributes
+    ----------
+    floor : float
+    """
+
+    def __init__(self, posed: SearchProblem, multipliers: np.ndarray):
+        self.floor, self._posed, self._multipliers = 0.0, posed, multipliers
+        self._made: tuple[Priced, RankSearch, EarlyBound] | None = None
+        self._tell: Callable[[float], None] = lambda floor: None
+        self._told = -np.inf
+
+    def run(self, tell: Callable[[float], None], upper: float) -> float:
+        """The bound, raised until the deadline of this context; `tell` and `upper` as of BoundByBins."""
+        self._tell = tell
+        with deadline.cut_short():
+            if self._made is None:
+                self._made = self._begun()
+            depth, (priced, search, early) = self._posed.arrays.depth, self._made
+            early.need = need = priced.need(upper)
+            if depth > 2:
+                early.by_common_rows(True)
+                search.dive(depth)
+            if depth > 1:
+                early.raise_all(True)
+            search.solve(depth, need)
+        self._say()
+        return self.floor
+
+    @property
+    def tree(self) -> HeapTree | None:
+        """The best tree over the tests of the one that is cheapest so far; None if none keeps the constraints."""
+        if self._made is None:
+            return None
+        priced, search, _ = self._made
+        nested = priced.tests.test_heap(search.tree(self._posed.arrays.depth), self._posed.problem.topology)
+        return _labelled(self._posed, nested)
+
+    def _begun(self) -> tuple[Priced, RankSearch, EarlyBound]:
+        priced = Priced(self._posed, self._multipliers)
+        ranked = priced.tests.ranked
+        search = RankSearch(ranked, self._look)
+        if deadline.time_share(np.inf) > LOADED:
+            search.chosen.expect(min(SOON, ranked.rank.size / RATE))
+        return priced, search, EarlyBound(search, self._posed.arrays.depth, NONE)
+
+    def _look(self) -> None:
+        deadline.check()
+        if time.monotonic() > self._told + OFTEN:
+            self._say()
+
+    def _say(self) -> None:
+        self._told = time.monotonic()
+        if self._made is None:
+            return
+        priced, search, _ = self._made
+        if (floor := priced.floor(search.lower(self._posed.arrays.depth))) > self.floor:
+            self.floor = floor
+            self._tell(floor)
+
+
+def of_few_digits(multipliers: np.ndarray) -> np.ndarray:
+    """float64: multipliers that differ little from some, float64, so that costs at them are multiples of a unit that
+    is not small: sums of 32 bits hold them, for which loops are sooner compiled, and in bytes of half as many."""
+    fraction, exponent = np.frexp(multipliers)
+    return np.ldexp(np.rint(np.ldexp(fraction, DIGITS)), exponent - DIGITS)
+
+
 def priced_bound(posed: SearchProblem, multipliers: np.ndarray) -> tuple[HeapTree | None, float]:
     """A tree that keeps the constraints and an objective that none is below, by the deadline of this context.
 
@@ -142,21 +232,9 @@ def priced_bound(posed: SearchProblem, multipliers: np.ndarray) -> tuple[HeapTre
         constraints.
     floor : float
     """
-    arrays, priced = posed.arrays, Priced(posed, multipliers)
-    tests = priced.tests
-    search = RankSearch(tests.ranked, deadline.check)
-    with deadline.cut_short():
-        if deadline.time_share(np.inf) > LOADED:
-            search.chosen.expect(min(SOON, tests.ranked.rank.size / RATE))
-        early = EarlyBound(search, arrays.depth, NONE)
-        if arrays.depth > 2:
-            early.by_common_rows(True)
-            search.dive(arrays.depth)
-        if arrays.depth > 1:
-            early.raise_all(True)
-        search.solve(arrays.depth)
-    heap = tests.test_heap(search.tree(arrays.depth), posed.problem.topology)
-    return _labelled(posed, heap), priced.floor(search.lower(arrays.depth))
+    search = BoundBySearch(posed, multipliers)
+    floor = search.run(lambda floor: None, np.inf)
+    return search.tree, floor
 
 
 def _rounded(ranked: RankedRows, weight: np.ndarray) -> float:
