@@ -4,13 +4,19 @@
 each kill the readers are asked whether model, manifest, starts, solution and record are of one model, and the same
 command is run to its end: then nothing hidden may be left. The points before every change of the file system are
 tests/cli/test_killed.py; `ODTC_KILLS=1` runs the next start at all of them.
+
+`python -m benchmarks.kills --kills 0 --bench 5`: `odtc bench models --jobs 2` is ended, or one of its two workers, at
+random moments, and called again: every line that stood in the results file stands there still, and every cell once.
 """
 
 import argparse
+import contextlib
+import json
 import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -64,11 +70,76 @@ def state(folder: Path) -> str:
     return manifest.identity[:8] if len(named) == 1 and model.content == manifest.content else "mixed"
 
 
+STUDY = ("bench", "models", "--data", f"{DATA},{DATA.with_name('monks-2.csv')}", "--depths", "1", "--forms")
+STUDY += ("flowoct,bendersoct,binoct,oct", "--encoding", "onehot", "--results", "r.jsonl", "--jobs", "2")
+
+
+def study(folder: Path) -> subprocess.Popen:
+    """The study in a session of its own."""
+    words = [str(Path(sys.executable).parent / "odtc"), *map(str, STUDY)]
+    with open(folder / "said", "w") as said:
+        return subprocess.Popen(words, cwd=folder, stdout=said, stderr=said, start_new_session=True)
+
+
+def workers_of(pid: int) -> list[int]:
+    """The processes that a study runs its cells in (Linux)."""
+    started = [
+        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
+    ]
+    return [child for child in started if b"popen_loky" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+def cells_of(path: Path) -> list[tuple]:
+    """What each cell of a study has found, in the order of the file."""
+    results = [json.loads(line) for line in path.read_text().splitlines()]
+    return [(result["data"], result["form"], result["objective"], result["termination"]) for result in results]
+
+
+def kill_studies(kills: int, rnd: random.Random) -> None:
+    """Kills of a study and of its workers; prints each."""
+    with tempfile.TemporaryDirectory() as name:
+        began = time.monotonic()
+        assert study(Path(name)).wait() == 0
+        longest, quiet = time.monotonic() - began, sorted(cells_of(Path(name) / "r.jsonl"))
+        print(f"quiet: {len(quiet)} cells in {longest:.1f} s", flush=True)
+    wrong = 0
+    for number in range(2 * kills):
+        who = ("study", "worker")[number % 2]
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            running = study(folder)
+            time.sleep(rnd.uniform(0.2, 0.95) * longest)
+            workers = workers_of(running.pid) if running.poll() is None else []
+            whom = running.pid if who == "study" else rnd.choice(workers or [0])
+            if whom and running.poll() is None:
+                os.kill(whom, signal.SIGKILL)
+            code = running.wait()
+            path = folder / "r.jsonl"
+            lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+            again = study(folder).wait()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)  # workers whose study is gone
+            kept = path.read_bytes().startswith(b"".join(line for line in lines if line.endswith(b"\n")))
+            same = kept and again == 0 and sorted(cells_of(path)) == quiet
+            wrong += not same
+            print(
+                f"{who} killed: exit {code}, {len(lines)} lines; again: exit {again}, "
+                f"{'as the quiet one' if same else 'WRONG: ' + (folder / 'said').read_text()[-300:]}",
+                flush=True,
+            )
+    print(f"{2 * kills} kills, {wrong} wrong")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--bench", type=int, default=0, help="kills of a study, and as many of one of its workers")
     given = parser.parse_args()
+    if given.bench:
+        kill_studies(given.bench, random.Random(given.seed))
+    if not given.kills:
+        return
     import odtc.workflow.pipeline  # noqa: F401  what the children need is read once
     from odtc.cli import app  # noqa: F401
 

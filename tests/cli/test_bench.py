@@ -1,5 +1,6 @@
 """`odtc bench models`: cells, keys, what a rerun skips, pairs with a peer, bad input."""
 
+import contextlib
 import csv
 import json
 import math
@@ -26,6 +27,8 @@ from tests.command_line import MONKS, environment, odtc, refused
 
 COMMON = benchmark.Settings().spec
 QUICK = benchmark.Settings(COMMON.with_solving(time_limit=30))
+
+FIGURES = dict.fromkeys(("objective", "bound", "cpu_seconds", "seconds")) | {"termination": "optimal", "message": ""}
 
 
 @pytest.fixture(scope="module")
@@ -351,6 +354,56 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
         and "interrupted; the finished cells stand in r.jsonl" in said
     )
     assert [result["depth"] for result in benchmark.read_results(path)] == [1]
+
+
+KILLED_AT = ["measure", "before the line", "within the line", "behind the line"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process is killed that holds what the test has loaded")
+@pytest.mark.parametrize("moment", KILLED_AT)
+def test_a_kill_loses_no_finished_cell_and_repeats_none(small, tmp_path, monkeypatch, moment):
+    """kill -9 while the second cell runs, or around the line that it becomes; then the study goes on."""
+    path, log = tmp_path / "r.jsonl", tmp_path / "measured"
+    cells = benchmark.list_cells([small / "few.csv"], [1, 2], [benchmark.Form("flowoct"), benchmark.Form("binoct")], {})
+    append, armed = benchmark.append_result, []
+
+    def die():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def measure(cell, settings):
+        if armed and moment == "measure" and log.exists():
+            die()
+        with log.open("a") as stream:
+            stream.write(f"{cell.depth} {cell.form}\n")
+        return {"depth": cell.depth, "form": cell.what, **FIGURES}
+
+    def append_result(path, result):
+        second = armed and path.exists()
+        if second and moment == "within the line":
+            with path.open("ab") as stream:
+                stream.write(json.dumps(result).encode()[:40])
+        if second and moment in ("before the line", "within the line"):
+            die()
+        append(path, result)
+        if second and moment == "behind the line":
+            die()
+
+    monkeypatch.setattr(benchmark, "_encoded", lambda *_: None)  # polars has threads, which a fork has not
+    monkeypatch.setattr(benchmark, "measure", measure)
+    monkeypatch.setattr(benchmark, "append_result", append_result)
+    if not (pid := os.fork()):
+        armed.append(True)
+        with contextlib.suppress(BaseException):
+            benchmark.run(cells, QUICK, path)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    before = benchmark.read_results(path)
+    assert len(before) == 1 + (moment == "behind the line")
+    after = benchmark.run(cells, QUICK, path)
+    assert [(result["depth"], result["form"]) for result in after] == [(cell.depth, cell.what) for cell in cells]
+    assert benchmark.read_results(path)[: len(before)] == before and len(benchmark.read_results(path)) == len(cells)
+    assert log.read_text().splitlines() == [f"{cell.depth} {cell.form}" for cell in cells]
+    assert [file.name for file in tmp_path.iterdir() if file != log] == ["r.jsonl"]
 
 
 @pytest.mark.parametrize(
