@@ -225,3 +225,15 @@ def test_the_search_keeps_several_and_nothing_more(texts):
         assert keeps(arrays.arrays, *arrays.heaps(heap)) == kept
         seen.add(kept)
     assert seen == {True, False}
+
+
+@pytest.mark.parametrize("text", ["leaf_precision >= 0.4975195653869821", "leaf_precision[x] >= 0.6000000123456789"])
+def test_a_share_of_many_digits_in_each_leaf_is_searched(text):
+    """The search refused it, as no small fraction, and no model of dpflow takes it instead."""
+    problem = posed(of_kind("leaf_rows", TABLES[1])[0], [text])
+    (given,), posed_search, seen = problem.constraints, search_problem(problem), set()
+    for heap in trees(problem, 60):
+        holds = keeps(posed_search.arrays, *posed_search.heaps(heap))
+        assert holds == allowed(problem, given, heap)
+        seen.add(holds)
+    assert seen == {True, False}

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis
@@ -24,7 +25,7 @@ from odtc.problem.constraints.on_leaves import NEEDS, early, ends, held, leaves_
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.proportions import ShareSum, at_least
 from odtc.problem.constraints.rates import klass, lacking, share
-from odtc.problem.constraints.search_units import whole
+from odtc.problem.constraints.search_units import rounded_down, whole
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 from odtc.problem.roles import node_axis, nodes
@@ -79,11 +80,15 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
 
 
 def terms(encoded: Encoded, given: Constraint) -> Terms:
-    found = []
+    found, rounded = [], False
     for k in _classes(encoded, given):
-        measure = whole(-encoded.weight * lacking(given, encoded.y == k))[0]
+        lacks = encoded.weight * lacking(given, encoded.y == k)
+        try:
+            measure = whole(-lacks)[0]
+        except TooLarge:  # a share of many digits: no leaf that has it is lost, and every tree is checked
+            measure, rounded = -rounded_down(lacks)[0], True
         found.append((measure, np.where(np.arange(len(encoded.classes)) == k, 0.0, -np.inf)))
-    return Terms(measures=tuple(found))
+    return Terms(measures=tuple(found), checked=rounded)
 
 
 def _classes(encoded: Encoded, given: Constraint) -> list[int]:
