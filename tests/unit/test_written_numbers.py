@@ -270,3 +270,13 @@ def test_weights_of_people_are_told_of_the_option(tmp_path):
     with pytest.raises(DataError, match="got '0,5' in row 1; read the file with --decimal , or correct it"):
         read(tmp_path / "t.csv", weights="w", target="y")
     assert read(tmp_path / "t.csv", weights="w", target="y", decimal=",").weight.tolist() == [0.5, 1.5] * 5
+
+
+def test_a_selection_writes_plain_numbers_and_says_so(files):
+    folder, decimal = files
+    said = command("select", "shop.csv", "--decimal", decimal, "--select", "balanced", "-o", "part.csv", folder=folder)
+    assert said.code == 0 and "read without --decimal" in said.err
+    rows = {tuple(row) for row in read(folder / "plain.csv").X.tolist()}
+    assert {tuple(row) for row in read(folder / "part.csv").X.tolist()} <= rows
+    said = command("select", "plain.csv", "--select", "balanced", "-o", "part.csv", folder=folder)
+    assert said.code == 0 and "--decimal" not in said.err

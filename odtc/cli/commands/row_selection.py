@@ -104,6 +104,8 @@ def select(
         f"{path}  {path.stat().st_size:,} bytes"
         + (f"; its weights stand in the column {weight!r}: --weights {weight}" if weight else "")
     )
+    if spec.reading.decimal is not None:
+        console.say("note: its numbers are plain ones, so that it is read without --decimal")
 
 
 def expect_rounds(several: bool, spec, test: Path | None) -> None:
