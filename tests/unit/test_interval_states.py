@@ -105,6 +105,40 @@ def test_a_bound_without_a_least_number_of_rows_is_of_all_trees(seed):
                 assert not drawn.accepts([f"0,{column},{cut},{names}", f"f{bound:.0f}"])
 
 
+@pytest.mark.parametrize("least", [2, 3])
+def test_a_bound_of_all_trees_follows_from_none_of_trees_with_a_least_number_of_rows(least):
+    drawn = Drawn(5, least)
+    column, cut, left, _ = next(drawn.cuts(drawn.every))
+    below = next(drawn.cuts(left, (1, 2)))
+    texts = [f"0,{column},{cut},1,0", f"f0,{below[0]},{below[1]},1,0"]
+    IntervalBound([*texts, "f0"], drawn.rows, 4).of_root()
+    with pytest.raises(ValueError, match="a bound without a least number of rows follows from no bound with one"):
+        IntervalBound([*texts, "0"], drawn.rows, 4).of_root()
+
+
+@pytest.mark.parametrize("least", [1, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_trees_of_all_rows_with_one_level_less_bound_both_sides_of_each_cut(seed, least):
+    drawn = Drawn(500 + seed, least)
+    shallow, best = (int(drawn.best(drawn.every, height, least)) for height in (2, 3))
+    assert drawn.accepts(["0,4,0,0,1", f"{shallow}"])
+    assert not drawn.accepts(["0,4,0,0,1", f"{shallow + 1}"])
+    points = list(drawn.cuts(drawn.every))
+    for share in (0.0, 0.3, 0.6):
+        root, below = drawn.states(best + 1, points[: int(share * len(points))])
+        number = below.count(";") + 2 if below else 1
+        assert not drawn.accepts([f"{root},4,0,0,{number}", f"{below}{';' if below else ''}{shallow}"])
+    cheap = int(min(shallow - drawn.loss.max(axis=1).sum() + drawn.price, best))
+    assert cheap <= 0 or drawn.accepts([f"{cheap},4,0,0,1", f"{shallow}"])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_three_levels_are_counted_from_the_data_if_no_state_is_named(seed):
+    drawn = Drawn(600 + seed, 1)
+    best = int(drawn.best(drawn.every, 3, 1))
+    assert drawn.accepts([f"{best}"]) and not drawn.accepts([f"{best + 1}"])
+
+
 @pytest.mark.parametrize("least", [1, 4])
 @pytest.mark.parametrize("seed", range(6))
 def test_trees_of_one_test_and_of_two_after_each_other_need_no_states(seed, least):
@@ -139,9 +173,12 @@ def test_a_state_that_several_cuts_lead_to_holds_the_rows_that_all_leave(seed):
         assert not drawn.accepts([root, f"{more}"])
 
 
-def test_with_a_least_number_of_rows_no_two_cuts_lead_to_one_state():
-    drawn = Drawn(1, 3)
-    for root, _ in shared(drawn):
+@pytest.mark.parametrize("least", [2, 3])
+def test_with_a_least_number_of_rows_no_two_cuts_lead_to_one_state(least):
+    drawn = Drawn(1, least)
+    found = list(shared(drawn))
+    assert found
+    for root, _ in found:
         with pytest.raises(ValueError, match="different cuts lead to state 1, which leave other rows"):
             IntervalBound([root, "0,0,0,0,0"], drawn.rows, 4).of_root()
 
