@@ -181,15 +181,19 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         if share > 0 and problem is not None:
             least = share * self._weight_of_all(dataset)
             if not fits(tree, of_class, least):
-                tree, paid = best_fitting(problem, tree, of_class, cost, least, self.simplify)
-                proved = is_proved(paid, solution.bound)
+                tree, paid, breaks = best_fitting(problem, tree, of_class, cost, least, self.simplify)
+                proved = is_proved(paid, solution.bound) and not breaks
                 ended = Termination.OPTIMAL if proved else Termination.UNKNOWN
                 solution, smallest = replace(solution, objective=paid, termination=ended), (False, False)
                 if not proved:
                     warn_caller(
                         f"min_weight_fraction_leaf={share:g} is not proved to be satisfied at the least cost, as the "
                         f"rows have different weights: the tree costs {paid:g}, and none costs less than "
-                        f"{solution.bound}; min_samples_leaf, which counts rows, is proved",
+                        f"{solution.bound}; min_samples_leaf, which counts rows, is proved"
+                        + (
+                            f"; no tree was found that keeps it with the constraints: {'; '.join(breaks)}"
+                            * bool(breaks)
+                        ),
                         ConvergenceWarning,
                     )
         self.model_ = problem.formulation if problem is not None else None

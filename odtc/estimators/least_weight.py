@@ -50,7 +50,7 @@ def fits(tree: Tree, of_class: np.ndarray, least: float) -> bool:
 
 def best_fitting(
     problem: Problem, tree: Tree, of_class: np.ndarray, cost: np.ndarray, least: float, simplify: bool
-) -> tuple[Tree, float]:
+) -> tuple[Tree, float, list[str]]:
     """The better of two trees whose leaves hold enough weight: this tree, cut back, and CART grown under the limit.
 
     Parameters
@@ -68,8 +68,9 @@ def best_fitting(
 
     Returns
     -------
-    (Tree, float)
-        The tree and its objective. A tree that breaks a constraint of the problem is taken only if both do.
+    (Tree, float, list of str)
+        The tree, its objective, and the constraints of the problem that it breaks, in words. A tree that breaks one is
+        taken only if both do.
     """
     cut = replace(tree, root=_cut_back(tree.root, of_class, cost, least * (1 - ROUNDING)))
     found = []
@@ -77,9 +78,11 @@ def best_fitting(
         candidate = simplify_tree(candidate) if simplify and not problem.constraints else candidate
         heap = HeapTree.from_tree(candidate, problem.encoded, problem.topology, True)
         if fits(candidate, of_class, least):
-            found.append((bool(broken(problem, heap)), problem.module.objective(problem, heap), len(found), candidate))
-    _, paid, _, best = min(found)
-    return best, paid
+            breaks = [given.told(value) for given, value in broken(problem, heap)]
+            paid = problem.module.objective(problem, heap)
+            found.append((bool(breaks), paid, len(found), candidate, breaks))
+    _, paid, _, best, breaks = min(found, key=lambda one: one[:3])
+    return best, paid, breaks
 
 
 def _cart(problem: Problem, of_class: np.ndarray, least: float) -> HeapTree:

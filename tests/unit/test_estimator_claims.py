@@ -168,7 +168,7 @@ def test_the_fewest_rows_of_a_share_and_a_tree_that_holds_it():
     problem = pipeline.pose(dataset, "dpflow", 3)
     whole = odtc.OptimalTreeClassifier(3).fit(X, NOISY, HEAVY).tree_
     for least, cost in ((2.0, 2), (5.0, 2), (10.0, 2), (10.5, 10)):
-        tree, paid = best_fitting(problem, whole, np.ones(2), 1 - np.eye(2), least, True)
+        tree, paid, _ = best_fitting(problem, whole, np.ones(2), 1 - np.eye(2), least, True)
         assert fits(tree, np.ones(2), least) and not fits(whole, np.ones(2), least)
         assert _cart(problem, np.ones(2), least).to_tree(problem.encoded).n_leaves == (1 if cost > 2 else 2)
         held = [(leaf.label, np.array(leaf.counts)) for leaf in tree.leaves()]

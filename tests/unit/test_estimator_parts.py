@@ -704,3 +704,12 @@ def test_frames_without_columns_and_words_for_numbers():
     words = pd.DataFrame({"size": [f"{at % 9} kg" for at in range(40)]})
     with pytest.warns(DataWarning, match="size"):
         odtc.OptimalTreeClassifier(1).fit(words, np.arange(40) % 2)
+
+
+def test_a_tree_cut_back_for_a_least_weight_says_which_constraint_it_breaks():
+    X = np.array([[2, 3], [3, 2], [3, 2], [4, 2], [0, 1], [1, 2], [2, 2], [0, 0], [0, 2]], float)
+    y, weight = [2, 2, 2, 0, 1, 0, 0, 0, 1], [0.5, 2, 3, 2, 0.5, 2, 1, 1, 3]
+    given = odtc.OptimalTreeClassifier(2, min_weight_fraction_leaf=0.3, constraints="balanced_accuracy >= 0.75")
+    with pytest.warns(ConvergenceWarning, match="with the constraints: balanced_accuracy >= 0.75: the tree has 0.66"):
+        tree = given.fit(X, y, sample_weight=weight)
+    assert not tree.is_optimal_
