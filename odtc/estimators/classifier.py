@@ -22,7 +22,7 @@ from odtc.estimators.cost_complexity import Corner, envelope
 from odtc.estimators.least_weight import best_fitting, fits, least_rows
 from odtc.estimators.monotone import constraint_text, directions, keeps_order
 from odtc.estimators.tree_estimator import TreeEstimator
-from odtc.estimators.units import in_doubles
+from odtc.estimators.units import ONE, Units, in_doubles
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.attack import is_robust
 from odtc.trees.boxes import Boxes
@@ -171,7 +171,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         if directions(self.monotonic_cst, self._names()) and self.n_classes_ > 2:
             raise ValueError(f"expected two classes for monotonic_cst, got {self.n_classes_}")
         dataset = self._dataset(X, codes, self._weights(X, sample_weight), self._set_aside(X, aside))
-        dataset, unit = self._in_units(dataset)
+        dataset, units = self._in_units(dataset)
         cost = self._cost(dataset)
         if self._leaf_alone_is_best(dataset):
             problem, (tree, solution), smallest = None, self._alone(dataset), (True, True)
@@ -197,7 +197,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
                         ConvergenceWarning,
                     )
         self.model_ = problem.formulation if problem is not None else None
-        self._ended(tree, solution, unit)
+        self._ended(tree, solution, units)
         tree = self.tree_
         for name, sign in directions(self.monotonic_cst, self._names()):
             if keeps_order(tree, self._names().index(name), 1 if sign > 0 else 0) is False:
@@ -452,14 +452,15 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         tree, solution = _leaf_alone(dataset, cost, self._labels_alone(dataset, self._fewest(dataset.n_rows), cost))
         return tree, self._loss_counts(solution, self._weight_of_all(dataset))
 
-    def _in_units(self, dataset: Dataset) -> tuple[Dataset, float]:
+    def _in_units(self, dataset: Dataset) -> tuple[Dataset, Units]:
         """The rows with weights in a unit of their own if they are so small that what they cost counts as rounding, and
-        that unit; 1 under constraints, which may speak of weights."""
+        the units; 1 under constraints, which may speak of weights."""
         largest = float(dataset.weight.max() * self._cost(dataset).max())
         if self.constraints or not 0 < largest < TINY:
-            return dataset, 1.0
+            return dataset, ONE
         unit = self._unit(largest, 1, dataset.weight)
-        return replace(dataset, weight=dataset.weight / unit), unit
+        units = self._units(unit, self._weight_of_all(dataset))
+        return replace(dataset, weight=dataset.weight / unit), units
 
     def _weight_of_all(self, dataset: Dataset) -> float:
         """The weight of all rows, that of their classes in it."""

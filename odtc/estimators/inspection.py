@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from odtc.base.atomic_write import write_text
 from odtc.data.dataset import Dataset
-from odtc.estimators.units import in_unit
+from odtc.estimators.units import ONE, Units, in_unit
 from odtc.model.feasibility import Check, is_close
 from odtc.trees.explanation import Path as RowPath
 from odtc.trees.explanation import explain as explain_row
@@ -85,22 +85,21 @@ class InspectionMixin:
         """
         check_is_fitted(self)
         dataset = self._training_rows(self._coded(X), y, sample_weight, aside)
-        dataset, unit = self._in_units(dataset)
+        dataset, units = self._in_units(dataset)
         if self.model_ is None:  # a leaf alone
-            return self._checks_alone(self._leaf_alone_is_best(dataset), lambda: self._alone(dataset), unit)
+            return self._checks_alone(self._leaf_alone_is_best(dataset), lambda: self._alone(dataset), units)
         spec = self._model_spec(self._cost(dataset), dataset)
-        return self._checks(RunSpec(model=spec), dataset, unit)
+        return self._checks(RunSpec(model=spec), dataset, units)
 
-    def _checks(self, spec: RunSpec, dataset: Dataset, unit: float = 1.0, power: int = 1) -> list[Check]:
-        """The checks of the tree on these rows, with its objective and its bound; of a data set in units of numbers of
-        which this power is a cost."""
+    def _checks(self, spec: RunSpec, dataset: Dataset, units: Units = ONE) -> list[Check]:
+        """The checks of the tree on these rows, with its objective and its bound; of a data set in these units."""
         # With the compiler, which an import of an estimator does without.
         from odtc.verification.verify import verify_tree
         from odtc.workflow.posing import pose_run
 
         problem = pose_run(spec.with_model(model=self.model_), dataset)
-        tree = in_unit(self.tree_, 1 / unit)
-        claimed, bound = (cost if cost is None else cost / unit**power for cost in (self.objective_, self.bound_))
+        tree = in_unit(self.tree_, 1 / units.number)
+        claimed, bound = (cost if cost is None else cost / units.cost for cost in (self.objective_, self.bound_))
         heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, True)
         paid = problem.module.objective(problem, heap)
         checks = verify_tree(problem, heap, tree, dataset)

@@ -110,7 +110,7 @@ class LeafSumsEstimator(TreeEstimator):
             spec = self._run_spec(rows.weight, unit**self._power)
             problem, tree, solution, _ = self._run(spec, self._measured(rows, targets))
             self.model_ = problem.formulation
-        self._ended(tree, solution, unit, self._power)
+        self._ended(tree, solution, self._units(unit, float(rows.weight.sum()), self._power))
         self.leaf_values_ = np.array([self.tree_.answer(leaf) for leaf in self.tree_.leaves()], dtype=float)
         self.leaf_rows_ = np.array([sum(leaf.rows) for leaf in self.tree_.leaves()], dtype=np.int64)
         return self
@@ -144,11 +144,12 @@ class LeafSumsEstimator(TreeEstimator):
         """
         rows, targets = self._rows(self._coded(X), y, sample_weight)
         targets, unit = self._in_units(targets, rows.weight)
+        units = self._units(unit, float(rows.weight.sum()), self._power)
         if self.model_ is None:
             only = self._is_alone(rows, targets)
-            return self._checks_alone(only, lambda: self._alone(rows, targets, unit), unit, self._power)
+            return self._checks_alone(only, lambda: self._alone(rows, targets, unit), units)
         spec = RunSpec(model=self._asked_model(rows.weight, unit**self._power))
-        return self._checks(spec, self._measured(rows, targets), unit, self._power)
+        return self._checks(spec, self._measured(rows, targets), units)
 
     def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:
         return {"score": None if y is None else np.array([one.score(X, y) for one in every.values()])}

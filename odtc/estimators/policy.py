@@ -120,7 +120,7 @@ class OptimalPolicyTree(TreeEstimator):
             dataset = policy.voting(rows, names, costs, "the costs", digits)
             problem, tree, solution, _ = self._run(self._run_spec(weight, unit), dataset)
             self.model_ = problem.formulation
-        self._ended(tree, solution, unit)
+        self._ended(tree, solution, self._units(unit, float(weight.sum())))
         self.cost_ = self._paid(tree.predict(X), self.costs_, weight)
         return self
 
@@ -153,11 +153,12 @@ class OptimalPolicyTree(TreeEstimator):
         text = f"the policy costs {paid:.10g}, {self.cost_:.10g} was said"
         cost = Check("policy cost", is_close(paid, self.cost_), text)
         costs, unit = self._in_units(costs, weight)
+        units = self._units(unit, float(weight.sum()))
         if self.model_ is None:
             votes = policy.cast(rows, _names(actions), costs, "the costs", digits)
-            return [*self._checks_alone(self._is_alone(X, costs), lambda: self._alone(votes, unit), unit), cost]
+            return [*self._checks_alone(self._is_alone(X, costs), lambda: self._alone(votes, unit), units), cost]
         dataset = policy.voting(rows, _names(actions), costs, "the costs", digits)
-        return [*self._checks(RunSpec(model=self._asked_model(weight, unit)), dataset, unit), cost]
+        return [*self._checks(RunSpec(model=self._asked_model(weight, unit)), dataset, units), cost]
 
     def _is_alone(self, X, costs: np.ndarray) -> bool:
         """Whether a leaf is the best policy: no depth, nothing to tell rows apart by, or actions that cost the same."""

@@ -20,7 +20,7 @@ from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.cost_complexity import price_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
 from odtc.estimators.least_weight import least_rows
-from odtc.estimators.units import in_unit, unit_of
+from odtc.estimators.units import ONE, Units, in_unit, unit_of, units_for
 from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.tree import Leaf
@@ -188,12 +188,12 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
                 raise ValueError(f"expected categorical_features to hold names or places of columns, got {item!r}")
         return found
 
-    def _ended(self, tree, solution, unit: float = 1.0, power: int = 1) -> None:
-        """Takes the tree and what is proved of it, in units of numbers of which this power is a cost."""
-        self.tree_ = in_unit(tree, unit)
+    def _ended(self, tree, solution, units: Units = ONE) -> None:
+        """Takes the tree and what is proved of it, in these units."""
+        self.tree_ = in_unit(tree, units.number)
         self.status_, self.gap_ = str(solution.termination), solution.gap
         self.objective_, self.bound_ = (
-            cost if cost is None else cost * unit**power for cost in (solution.objective, solution.bound)
+            cost if cost is None else cost * units.cost for cost in (solution.objective, solution.bound)
         )
         self.is_optimal_ = is_proved(solution.objective, solution.bound)
         self.message_ = solution.message
@@ -238,9 +238,12 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         share = 1 - getattr(parse_params(model, given), "lambda_", 0.0)
         return replace(solution, objective=share * solution.objective, bound=share * solution.bound)
 
-    def _checks_alone(self, only: bool, again, unit: float = 1.0, power: int = 1) -> list[Check]:
-        """The checks of a leaf alone; `again()` gives the best one of these rows, and what it costs in units of numbers
-        of which this power is a cost."""
+    def _units(self, unit: float, weight: float, power: int = 1) -> Units:
+        """The units of numbers of which this power is a cost, for rows of this weight in all."""
+        return units_for(unit, power, float(self.ccp_alpha) * weight)
+
+    def _checks_alone(self, only: bool, again, units: Units = ONE) -> list[Check]:
+        """The checks of a leaf alone; `again()` gives the best one of these rows, and what it costs, in these units."""
         from odtc.estimators.leaf_alone import checks_alone  # it loads the compiler
 
         try:
@@ -248,7 +251,10 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         except (ChoiceError, NoSolutionError) as problem:
             return [Check("constraints", False, str(problem))]
         return checks_alone(
-            only, self.tree_, in_unit(tree, unit), (self.objective_, self.bound_, solution.objective * unit**power)
+            only,
+            self.tree_,
+            in_unit(tree, units.number),
+            (self.objective_, self.bound_, solution.objective * units.cost),
         )
 
     def _priced(self, weight: float):

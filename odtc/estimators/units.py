@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import NamedTuple
 
 from odtc.base.text import show_number
 from odtc.data.tasks import median, regression
@@ -13,6 +14,26 @@ from odtc.trees.tree import Branch, Node, Tree
 SMALLEST, LARGEST = 2.0**-6, 2.0**40  # of a spread of numbers that stay as they are; solvers lose larger costs
 MOST_PRICE = 2.0**10  # costs that a branch node may be worth: (1-λ) of a greater λ has lost its digits
 WIDEST = 960  # of the exponent of a unit of costs, which doubles hold with the sums of many rows
+
+
+class Units(NamedTuple):
+    """What numbers are divided by for a search, and what 1 of its objective is then in that of the user."""
+
+    number: float = 1.0
+    cost: float = 1.0
+
+
+ONE = Units()
+
+
+def units_for(unit: float, power: int = 1, price: float = 0.0) -> Units:
+    """The units of numbers of which this power is a cost, where a branch node is worth `price`, in costs of the user.
+
+    With u the unit of costs and p the price, λ = p / (1 + p) for the user and p/u / (1 + p/u) for the search, so
+
+        (1-λ) cost + λ branch nodes = (cost + p branch nodes) / (1 + p) = (u + p) / (1 + p) · that of the search.
+    """
+    return Units(unit, (unit**power + price) / (1 + price)) if unit != 1 else ONE
 
 
 def unit_of(spread: float, power: int = 1, price: float = 0.0) -> float:

@@ -174,3 +174,17 @@ def test_the_fewest_rows_of_a_share_and_a_tree_that_holds_it():
         held = [(leaf.label, np.array(leaf.counts)) for leaf in tree.leaves()]
         assert min(counts.sum() for _, counts in held) >= least
         assert paid == cost == pytest.approx(sum(counts.sum() - counts[label] for label, counts in held))
+
+
+@pytest.mark.parametrize("weight", [1e-10, 1e-3, 1.0])
+def test_the_objective_of_a_priced_tree_is_in_units_of_the_weights(weight):
+    """(cost + p branch nodes) / (1 + p) for the price p of a branch node, which `ccp_alpha` is of the weight of all."""
+    rng = np.random.default_rng(3)
+    rows = rng.integers(0, 6, (40, 3)).astype(float)
+    told = ((rows[:, 0] > 2) ^ (rng.random(40) < 0.2)).astype(int)
+    weights = rng.integers(1, 5, 40) * weight
+    model = odtc.OptimalTreeClassifier(2, ccp_alpha=0.03).fit(rows, told, sample_weight=weights)
+    wrong, price = weights[model.predict(rows) != told].sum(), 0.03 * weights.sum()
+    paid = wrong + price * (model.get_n_leaves() - 1)
+    assert model.get_n_leaves() > 1 and model.objective_ == pytest.approx(paid / (1 + price), rel=1e-9, abs=0)
+    assert all(check.passed for check in model.verify(rows, told, weights))

@@ -102,7 +102,13 @@ def test_numbers_of_any_unit_have_the_same_tree(make, words, given, cost, fitted
     if cost.__name__ != "paid":
         assert model.predict(X) == pytest.approx(plain.predict(X) * unit)
     priced = make(2, ccp_alpha=0.3 * unit**power, **words).fit(X, told * unit)
-    assert (priced.apply(X) == make(2, ccp_alpha=0.3, **words).fit(X, told).apply(X)).all()
+    plain = make(2, ccp_alpha=0.3, **words).fit(X, told)
+    assert (priced.apply(X) == plain.apply(X)).all()
+    # λ = p / (1 + p) for the price p, so the objective is (cost + p branch nodes) / (1 + p), and p is in units of cost.
+    price = 0.3 * len(X)
+    paid = plain.objective_ * (1 + price) * unit**power
+    assert priced.objective_ == pytest.approx(paid / (1 + price * unit**power))
+    assert all(check.passed for check in priced.verify(X, told * unit))
 
 
 def test_numbers_whose_squares_vanish_are_refused():
