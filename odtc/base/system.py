@@ -10,6 +10,7 @@ only what both systems have.
 import _thread
 import contextlib
 import errno
+import functools
 import mmap
 import os
 import shutil
@@ -28,6 +29,7 @@ FOLDER = "odtc-run-"  # what the temporary folder of a run begins with
 FRESH = 2.0  # seconds in which a file may not yet be held by the process that makes it
 PROGRAMS = {b"\x7fELF", *(bytes.fromhex(sign) for sign in ("feedface feedfacf cefaedfe cffaedfe cafebabe".split()))}
 LARGE_PAGE = 1 << 21  # bytes
+LOOK = 1.0  # seconds until a process looks again whether its parent is there
 LOCK = ".lock"  # the file in it that its process holds
 # Waits until the process that holds its input is gone; then ends the group, and on Linux all whose environment holds
 # the mark that it was told, and removes the folder.
@@ -254,6 +256,22 @@ def lower_priority(nice: int) -> None:
     thread: it is that of the main one."""
     if not WINDOWS:
         os.setpriority(os.PRIO_PROCESS, os.getpid(), max(nice, os.getpriority(os.PRIO_PROCESS, os.getpid())))
+
+
+@functools.cache
+def end_with_parent() -> None:
+    """Has this process end soon after the one that has started it, however that ends.
+
+    On Windows, where the number of the parent stays, it goes on.
+    """
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def hold(handle: int) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from odtc.algorithms.thresholds import apart, workers
+from odtc.base import system
 from odtc.base.atomic_write import write_text
 from odtc.errors import OdtcError, OutputError
 from odtc.evaluation import benchmark
@@ -323,3 +324,48 @@ def test_cells_of_a_benchmark_are_neither_lost_nor_run_again_when_a_worker_or_th
     assert [result["depth"] for result in found] == [1, 1, 2, 2] and benchmark.read_results(path) == found
     assert not Path(f"{path}.tasks").exists() and found[:2] == [json.loads(line) for line in whole.splitlines()]
     assert benchmark.run(cells, benchmark.Settings(), path) == found and len(ran) == 5
+
+
+STUDY = """
+import os, time
+from pathlib import Path
+from odtc.evaluation.studies.engine import local, run_tasks
+
+class Sleeps:
+    def __init__(self, key):
+        self.key = key
+
+    def run(self):
+        Path(f"pid{os.getpid()}").touch()
+        time.sleep(600)
+
+run_tasks([Sleeps("a"), Sleeps("b")], local(2), None)
+"""
+
+
+@pytest.mark.skipif(system.WINDOWS, reason="the number of a parent that has ended stays on Windows")
+def test_processes_of_a_study_end_with_it(tmp_path):
+    """After kill -9 they went on with what they were told, and stayed for minutes."""
+    study = subprocess.Popen(
+        [sys.executable, "-c", STUDY], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    )
+    try:
+        until = time.monotonic() + 120
+        while len(found := list(tmp_path.glob("pid*"))) < 2:
+            assert study.poll() is None and time.monotonic() < until
+            time.sleep(0.1)
+    finally:
+        study.kill()
+        study.wait()
+    for number in (int(path.name[3:]) for path in found):
+        while _is_there(number):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+
+
+def _is_there(number: int) -> bool:
+    """Whether a process is there and has not ended, if nobody asks how it ended."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from odtc.base import cluster as clusters
-from odtc.base import deadline, threads
+from odtc.base import deadline, system, threads
 from odtc.errors import ChoiceError, OdtcError
 
 ATTEMPTS = 3  # times that processes may be lost one after the other before a part has ended
@@ -237,6 +237,7 @@ def _made_ready(what):
 
 
 def _keep(what):
+    system.end_with_parent()
     _sent[:] = [what]
 
 

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import joblib
 
+from odtc.base import system
 from odtc.base.atomic_write import write_text
 from odtc.errors import OdtcError, OutputError
 
@@ -234,4 +235,5 @@ def local(jobs: int) -> Pool:
 
 
 def _numbered(places: list[int], tasks: Sequence[Task], store: Store | None) -> tuple[list[int], list[dict]]:
+    system.end_with_parent()
     return places, finish_in_turn(tasks, store)
