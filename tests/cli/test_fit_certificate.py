@@ -22,6 +22,16 @@ def test_a_certificate_is_left_that_can_be_checked(more, tmp_path):
     assert checked.code == 0 and checked.facts["bound"] == fitted.facts["bound"] == fitted.facts["objective"]
 
 
+def test_short_constraints_of_fit_are_those_of_certify_and_frontier(tmp_path):
+    """The note of a fit with --max-features names `odtc certify`, which did not know that option."""
+    fitted = odtc("fit", DATA, "--max-features", 1, "--json", "-o", "m", folder=tmp_path)
+    found = odtc("certify", DATA, "--depth", 2, "--max-features", 1, "--json", "-o", "c", folder=tmp_path)
+    assert fitted.code == found.code == 0 and found.facts["bound"] == fitted.facts["objective"]
+    vary = "recall[1] >= 0.1:0.3:0.1"
+    curve = odtc("frontier", DATA, "--depth", 2, "--vary", vary, "--max-features", 1, "--json", folder=tmp_path)
+    assert curve.code == 0 and curve.facts["points"][0]["objective"] == fitted.facts["objective"]
+
+
 @pytest.mark.parametrize(
     "option", ["--solver highs", "--format lp", "--pool 3", "--model cart", "--select convex_hull"]
 )

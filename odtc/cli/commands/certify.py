@@ -13,7 +13,7 @@ from odtc.errors import OutputError
 from odtc.workflow.specification import ModelSpec
 
 
-@takes(Part(ModelSpec, only=("depth", "encoding", "class_weight", "cost", "constraints")), SPLITTING)
+@takes(Part(ModelSpec, only=("depth", "encoding", "class_weight", "cost", "constraints"), short=True), SPLITTING)
 def certify(
     data: DataFile,
     spec,

@@ -14,7 +14,7 @@ from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 
 @takes(
-    Part(ModelSpec, only=("depth", "encoding", "class_weight", "cost", "constraints")),
+    Part(ModelSpec, only=("depth", "encoding", "class_weight", "cost", "constraints"), short=True),
     SPLITTING,
     Part(SolvingSpec, only=("time_limit",)),
 )
