@@ -23,8 +23,8 @@ settings.register_profile("odtc", deadline=None)
 settings.register_profile("odtc-ci", settings.get_profile("odtc"), derandomize=True, database=None)
 settings.load_profile("odtc-ci" if os.environ.get("ODTC_REQUIRE_SOLVERS") else "odtc")
 
-QUICK_EXAMPLES, EXAMPLES = 4, 8
-MANY, OF_MANY = 20, 4  # most of what forms obey is code that they share, which so many draws together try often enough
+QUICK_EXAMPLES, EXAMPLES = 4, 6
+MANY, OF_MANY = 20, 3  # most of what forms obey is code that they share, which so many draws together try often enough
 HERE = Path(__file__).parent
 # Folders and modules whose tests start solvers, a browser, compilers or peers, or that search long. Single tests
 # bear the marker themselves.

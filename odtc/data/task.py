@@ -267,8 +267,9 @@ def lost_weights(weight: np.ndarray) -> str:
     if not len(lost):
         return ""
     return (
-        f"{len(lost):,} of the weights, from {lost.min():g} on, are lost in rounding beside the sum of all, {total:g}: "
-        f"trees that differ by them alone are taken for equal; give more alike weights if these rows are to count"
+        f"rounding loses {len(lost):,} of {len(some):,} weights, the least {lost.min():g}, beside the sum of all, "
+        f"{total:g}: trees that differ by them alone are taken for equal; give more alike weights if these rows are to "
+        "count"
     )
 
 

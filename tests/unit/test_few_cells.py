@@ -24,7 +24,7 @@ def test_what_is_remembered_is_what_is_found(columns):
         assert (found is None) == (finite.null_count() > cells.null_count())
         assert found is None or np.array_equal(found, column_types.numbers(cells, "c", "t"), equal_nan=True)
         for dtype in (pl.String(), pl.Categorical()):
-            alone = column_types._kind.__wrapped__(cells, dtype == pl.Categorical())
+            alone = column_types._kind.__wrapped__(cells, dtype == pl.Categorical(), None)
             assert column_types.kind_of(dtype, cells, False, False) == alone
 
 

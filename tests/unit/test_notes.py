@@ -331,12 +331,14 @@ def test_weights_that_rounding_loses_are_told(least, lost):
     weights = [1e8 if at % 2 else least for at in range(N)]
     dataset = from_frame(pl.DataFrame(table(w=weights)), "table", ReadingSpec(target="y", weights="w"))
     said = [note.text for note in notes_on(dataset) if note.kind == "lost weights"]
-    assert [text.startswith("20 of the weights, from 1e-09 on, are lost") for text in said] == [True] * lost
+    assert [text.startswith("rounding loses 20 of ") and ", the least 1e-09, beside" in text for text in said] == [
+        True
+    ] * lost
     X, y = np.arange(N)[:, None], np.arange(N) // 20
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         OptimalTreeClassifier(max_depth=1).fit(X, y, sample_weight=weights)
-    assert [str(each.message).startswith("20 of the weights") for each in heard] == [True] * lost
+    assert [str(each.message).startswith("rounding loses 20 of ") for each in heard] == [True] * lost
 
 
 AGREE = ["Agree", "Disagree", "Neutral", "Strongly agree", "Strongly disagree"]
