@@ -57,9 +57,6 @@ def test_a_mix_of_bottom_nodes_decodes_to_a_tree_as_good_as_any_of_them(form, da
     inner, test, label = problem.topology.inner, two.test.copy(), two.label.copy()
     test[inner], label[inner] = one.test[inner], one.label[inner]
     assume(_is_whole(test, label))  # where `two` ended sooner, nodes below it have neither test nor label
-    for node in range(2, len(label)):  # where `one` ended sooner, nodes below it belong to no tree
-        if test[node // 2] < 0:
-            test[node] = label[node] = -1
     two = type(one)(test, label)
     model, share = problem.module.build(problem), data.draw(st.floats(0.01, 0.99))
     x = [model.join(problem.module.start(problem, heap)) for heap in (one, two)]
