@@ -40,10 +40,9 @@ def begin(module: str, name: str = "") -> None:
     global _process
     if (module, name) in _begun or goes_on() or system.cores() < 2 or system.WINDOWS:
         return
-    streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     leave()
     try:
-        _process = subprocess.Popen(_command(module, name), **streams, **system.own_group())
+        _process = _start(module, name, subprocess.DEVNULL)
     except OSError:  # no more processes are granted: the search does without
         return
     if not _begun:
@@ -66,12 +65,11 @@ def finish(module: str, name: str = "") -> Path | None:
     """
     _place(module, name)  # raises without numba
     until = time.monotonic() + ALONE
-    streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     while True:
-        with subprocess.Popen(_command(module, name), encoding="utf-8", **streams, **system.own_group()) as process:
+        with _start(module, name, subprocess.PIPE) as process:
             try:
                 assert process.stdout is not None
-                folder = process.stdout.read().rstrip("\n")
+                folder = os.fsdecode(process.stdout.read().rstrip(b"\n"))
                 code = process.wait()
             finally:
                 if process.poll() is None:
@@ -81,8 +79,11 @@ def finish(module: str, name: str = "") -> Path | None:
         time.sleep(WAIT)
 
 
-def _command(module: str, name: str) -> list[str]:
-    return [sys.executable, "-m", __name__, module, name, str(ALONE)]
+def _start(module: str, name: str, out: int) -> subprocess.Popen[bytes]:
+    """Starts the process; `out` is where it tells the folder."""
+    command = [sys.executable, "-m", __name__, module, name, str(ALONE)]
+    streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": out, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(command, **streams, **system.own_group())
 
 
 def _place(module: str, name: str) -> Path | None:
@@ -145,7 +146,8 @@ def main() -> None:
             threading.Thread(target=_end_after_parent, args=(float(alone),), daemon=True).start()
             os.environ[compiled_loops.VARIABLE] = "always"
             kernels.compile_now(*names)
-            print(folder, flush=True)
+            sys.stdout.buffer.write(os.fsencode(folder) + b"\n")
+            sys.stdout.flush()
             os._exit(0)  # an interpreter that ends in order waits for the lock of the input, which that thread holds
     sys.exit(HELD)
 
