@@ -42,7 +42,7 @@ def of_few_cells(function: Callable[..., Any]) -> Callable[..., Any]:
     def remembered(cells: pl.Series, *given: Any) -> Any:
         if len(cells) > FEW or cells.dtype.is_float():  # -0 and 0 would be one key
             return function(cells, *given)
-        key = cells.dtype, *given, *cells.to_list()
+        key = cells.dtype, given, tuple(cells.to_list())
         if key not in known:
             if len(known) >= REMEMBERED:
                 known.clear()

@@ -28,6 +28,14 @@ def test_what_is_remembered_is_what_is_found(columns):
             assert column_types.kind_of(dtype, cells, False, False) == alone
 
 
+def test_what_is_given_beside_the_cells_is_no_cell():
+    """No cell and the decimal sign None was remembered as one missing cell, "," before "1" as two cells."""
+    assert column_types.all_finite(pl.Series("c", [], dtype=pl.String), None).shape == (0,)
+    assert np.array_equal(column_types.all_finite(pl.Series("c", [None], dtype=pl.String)), [np.nan], equal_nan=True)
+    assert column_types.all_finite(pl.Series("c", ["1"]), ",").tolist() == [1]
+    assert column_types.all_finite(pl.Series("c", [",", "1"])) is None
+
+
 def test_a_mistake_names_its_own_column(tmp_path):
     for column in "bc":
         (tmp_path / "t.csv").write_text(f"a,{column},y\n0,0,p\n1,inf,q\n")
