@@ -1,21 +1,24 @@
 """`python -m tests.fuzz [TARGET…] --runs 1000000 --seconds 600`: a long run of each target, with what it found.
 
 Guided by coverage if atheris is installed (`pip install odtc[fuzz]`), else plain random mutations; one process
-a target. Finds are written to the folder `--finds`, one file each: an uncaught exception, or a difference between two
-readers. The exit code is 1 if there are any.
+a target, each forked from this one, as odtc is instrumented for longer than most targets run. Finds are written to
+the folder `--finds`, one file each: an uncaught exception, or a difference between two readers. The exit code is 1 if
+there are any.
 
 `--slice 30` gives each target 30 s in turn until all have `--runs` executions, counted over all runs with the same
 `--finds`: its file executions.csv has a line for each slice, so that a run that was stopped goes on where it was.
 """
 
 import argparse
+import contextlib
 import csv
+import multiprocessing
 import os
 import random
-import subprocess
 import sys
 import time
 import traceback
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -29,35 +32,50 @@ def main() -> None:
     parser.add_argument("--slice", type=float, help="seconds of each target in turn, again and again")
     parser.add_argument("--plain", action="store_true", help="no atheris")
     parser.add_argument("--corpus", action="store_true", help="write the first seeds anew, and end")
-    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.corpus:
         from tests.fuzz.targets import make_corpus
 
         make_corpus()
-    elif given.one:
-        _one(given.targets[0], given)
-    else:
+        return
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # tables of three rows
+    guide = None if given.plain else _atheris()
+    with guide.instrument_imports(include=["odtc"]) if guide else contextlib.nullcontext():
         from tests.fuzz.targets import TARGETS
+    failed = _in_turn(given.targets or list(TARGETS), given, guide)
+    sys.exit(f"finds: {', '.join(failed)}" if failed else 0)
 
-        failed = _in_turn(given.targets or list(TARGETS), given)
-        sys.exit(f"finds: {', '.join(failed)}" if failed else 0)
+
+def _atheris():
+    """The package that guides by coverage, None where it is not installed."""
+    try:
+        import atheris
+    except ImportError:
+        return None
+    return atheris
 
 
-def _in_turn(names: list[str], given) -> list[str]:
+def _in_turn(names: list[str], given, guide) -> list[str]:
     """Runs the targets one after the other, with `--slice` again and again. Returns the names of those with finds."""
+    context = multiprocessing.get_context("fork")
     failed: dict[str, None] = {}
     turn = 0
     while names and (turn == 0 or given.slice):
         for name in names:
             done = _done(given.finds, name) if given.slice else []
-            words = ["--one", "--runs", given.runs - sum(done), "--seconds", given.slice or given.seconds]
-            words += ["--seed", given.seed + len(done), "--finds", given.finds.resolve()]
-            words += ["--plain"] if given.plain else []
-            code = subprocess.call([sys.executable, "-m", "tests.fuzz", name, *map(str, words)])
-            if code:
+            run = Run(
+                name=name,
+                runs=given.runs - sum(done),
+                seconds=given.slice or given.seconds,
+                seed=given.seed + len(done),
+                finds=given.finds.resolve(),
+            )
+            process = context.Process(target=_one, args=(run, guide))
+            process.start()
+            process.join()
+            if process.exitcode:
                 failed[name] = None
-                print(f"{name}: ended with {code}", flush=True)
+                print(f"{name}: ended with {process.exitcode}", flush=True)
         turn += 1
         names = [name for name in names if given.slice and sum(_done(given.finds, name)) < given.runs]
     return list(failed)
@@ -72,28 +90,29 @@ def _done(finds: Path, name: str) -> list[int]:
         return []
 
 
-def _one(name: str, given) -> None:
-    """One target in this process; at the end one line with the number of executions."""
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # tables of three rows
-    guided = False
-    if not given.plain:
-        try:
-            import atheris
+@dataclass(frozen=True)
+class Run:
+    """What one process does: executions of a target, at most so many and for so many seconds."""
 
-            guided = True
-        except ImportError:
-            pass
-    if guided:
-        with atheris.instrument_imports(include=["odtc"]):
-            from tests.fuzz import targets
-    else:
-        from tests.fuzz import targets
+    name: str
+    runs: int
+    seconds: float
+    seed: int
+    finds: Path
+
+
+def _one(run: Run, guide) -> None:
+    """A run in this process, guided by the package `guide` unless that is None; at the end one line with the number of
+    executions."""
+    from tests.fuzz import targets
+
+    name = run.name
     count, taken, kinds, began = 0, 0, {}, time.monotonic()
-    given.finds.mkdir(parents=True, exist_ok=True)
+    run.finds.mkdir(parents=True, exist_ok=True)
 
     def report() -> None:
-        with (given.finds / "executions.csv").open("a", newline="") as stream:
-            csv.writer(stream).writerow([name, count, round(time.process_time(), 1), taken, len(kinds), given.seed])
+        with (run.finds / "executions.csv").open("a", newline="") as stream:
+            csv.writer(stream).writerow([name, count, round(time.process_time(), 1), taken, len(kinds), run.seed])
         spent = f"{count:,} executions in {time.monotonic() - began:.0f} s, {taken:,} taken"
         print(f"{name}: {spent}, {len(kinds)} kinds of finds", flush=True)
         for kind, text in kinds.items():
@@ -107,22 +126,22 @@ def _one(name: str, given) -> None:
         except Exception as problem:
             kind = _kind(problem)
             if kind not in kinds:
-                path = given.finds / f"{name}-{given.seed}-{len(kinds)}"
+                path = run.finds / f"{name}-{run.seed}-{len(kinds)}"
                 path.write_bytes(data)
                 kinds[kind] = f"{' '.join(str(problem).split())[:300]} ({path})"
-        if guided and (count >= given.runs or time.monotonic() - began > given.seconds):
+        if guide and (count >= run.runs or time.monotonic() - began > run.seconds):
             report()
             os._exit(bool(kinds))
 
     from tests.fuzz.mutation import mutated
 
     seeds = targets.seeds(name)
-    if guided:
+    if guide:
         known = targets.CORPUS / targets.TARGETS[name][0]
-        grown = given.finds / f"corpus-{name}"
+        grown = run.finds / f"corpus-{name}"
         grown.mkdir(exist_ok=True)
         words = [
-            f"-seed={given.seed}",
+            f"-seed={run.seed}",
             "-max_len=20000",
             "-timeout=60",
             "-rss_limit_mb=4000",
@@ -134,14 +153,14 @@ def _one(name: str, given) -> None:
         def mutator(data: bytes, max_size: int, seed: int) -> bytes:
             """Half of the changes know words and numbers: by bits alone few are taken."""
             rnd = random.Random(seed)
-            return mutated(data, seeds, rnd)[:max_size] if rnd.random() < 0.5 else atheris.Mutate(data, max_size)
+            return mutated(data, seeds, rnd)[:max_size] if rnd.random() < 0.5 else guide.Mutate(data, max_size)
 
         words += ["-verbosity=0", str(grown), str(known)]
-        atheris.Setup([sys.argv[0], *words], one, custom_mutator=mutator)
-        atheris.Fuzz()
+        guide.Setup([sys.argv[0], *words], one, custom_mutator=mutator)
+        guide.Fuzz()
         return
-    rnd = random.Random(f"{given.seed} {name}")
-    while count < given.runs and time.monotonic() - began < given.seconds:
+    rnd = random.Random(f"{run.seed} {name}")
+    while count < run.runs and time.monotonic() - began < run.seconds:
         one(mutated(rnd.choice(seeds), seeds, rnd))
     report()
     sys.exit(bool(kinds))
