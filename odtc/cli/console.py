@@ -3,9 +3,9 @@
 import json
 import sys
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 
-from odtc.base import interrupts
+from odtc.base import interrupts, phases
 
 
 def say(text: str) -> None:
@@ -319,8 +319,8 @@ def hear_racer(name: str, text: str) -> None:
 
 @contextmanager
 def live(solver: str):
-    """A function that takes Progress: a live line on stderr if it is a terminal. The rounds of a loop are lines that
-    stay, on any stderr."""
+    """A function that takes Progress: a live line on stderr if it is a terminal, which tells the phases of the work
+    (odtc.base.phases) until there is one. The rounds of a loop are lines that stay, on any stderr."""
     if not sys.stderr.isatty():
         yield lambda progress: say(str(progress.round)) if progress.round else None
         return
@@ -328,7 +328,7 @@ def live(solver: str):
     from rich.live import Live
     from rich.text import Text
 
-    began, last = time.monotonic(), [None]
+    began, last, phase = time.monotonic(), [None], [None]
 
     def line() -> Text:
         said = last[0]
@@ -344,6 +344,8 @@ def live(solver: str):
                 f"gap {f'{100 * said.gap:.2f} %' if known else '-'}",
                 f"nodes {show(said.nodes)}",
             ]
+        elif phase[0] is not None:
+            words += [str(phase[0])]
         return Text("  ".join(words))
 
     console = Console(stderr=True)
@@ -353,8 +355,17 @@ def live(solver: str):
         if progress.round:
             console.print(Text(str(progress.round)))
 
-    with Live(get_renderable=line, console=console, refresh_per_second=4, transient=True):
+    def begins(one: phases.Phase) -> None:
+        phase[0] = one
+
+    with phases.heard(begins), Live(get_renderable=line, console=console, refresh_per_second=4, transient=True):
         yield take
+
+
+def at_work(command: str, as_json: bool):
+    """A context of work that has no solver: its phases are a live line on stderr if that is a terminal, and nothing if
+    the result is JSON. Results are printed after it."""
+    return nullcontext() if as_json else live(command)
 
 
 def assured_facts(done, confidence: float) -> dict:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 import polars as pl
 
-from odtc.base import deadline
+from odtc.base import deadline, phases
 from odtc.data import column_types
 from odtc.data.coded_columns import CodedColumn, narrowed, occurring
 from odtc.data.dataset import NUMERIC
@@ -339,7 +339,8 @@ def code_columns(
     for frame in frames:
         columns = frame.get_columns()
         coders = coders or [ColumnCoder(series, place, series.name in keep_words, decimal) for series in columns]
-        for at, (coder, series) in enumerate(zip(coders, columns, strict=True)):
+        pairs = list(zip(coders, columns, strict=True))
+        for at, (coder, series) in enumerate(phases.over(pairs, f"reading columns of the rows from {rows + 1:,}")):
             if deadline.has_waited(began, PATIENCE):
                 raise TimeLimitReached(
                     f"{deadline.what_ends()} came while {place} was read, after {at:,} of the {len(columns):,} columns "

@@ -15,7 +15,7 @@ import numpy as np
 
 from odtc.algorithms.equal_rows import equal_rows, hashes
 from odtc.algorithms.thresholds.ranks import merge_rows
-from odtc.base import deadline
+from odtc.base import deadline, phases
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.data.coded_columns import distinct, narrowed
@@ -257,6 +257,7 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False, radi
                 "allow more time (--time-limit), or take fewer rows or columns"
             )
 
+    phases.begin("encoding")
     asked = TestList.of(module.tests(dataset, **options))
     look()
     radius = tuple(float(r) if 0 < r < np.inf else 0.0 for r in radius)
@@ -702,6 +703,7 @@ def _ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[
         code = lines[mine[0]].code[first]
         for k in mine:
             lines[k] = Scale(lines[k].table, code)
+    phases.begin("comparing the tests")
     kept, stands_for = _merged_nested(asked, lines, (scales, by_scale, place), of)
     # Without the tests that went, a row lies above fewer of its scale.
     used: list[Scale] = []
@@ -748,7 +750,7 @@ def _scales(
     A column has fewer different values than there are rows, so tests are asked of these (see `_by_feature`).
     """
     lines, place, seen = [], np.zeros(len(asked), np.int32), {}
-    for mine in by_scale:
+    for mine in phases.over(by_scale, "encoding columns"):
         look()
         split, ones_left = asked[int(mine[0])]
         mine_alone = split.features if len(split.features) == 1 else ()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from odtc.base import deadline
+from odtc.base import deadline, phases
 from odtc.base.text import show_number
 from odtc.data.coded_columns import distinct
 from odtc.data.column_types import MISSING_CELLS, are_numbers, numbers_of, words_among_numbers
@@ -99,7 +99,7 @@ def notes_on(dataset: Dataset) -> list[Note]:
     """
     found = []
     with contextlib.suppress(TimeLimitReached):
-        for remark in REMARKS:
+        for remark in phases.over(REMARKS, "remarks on the columns"):
             if remark in OF_CLASSES and dataset.task != CLASSIFICATION:
                 continue
             for note in remark(dataset):

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from odtc.base import cluster as clusters
-from odtc.base import deadline
+from odtc.base import deadline, phases
 from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.contract import Contract
 from odtc.base.memory import available
@@ -314,6 +314,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) 
     columns = {column.name: column for column in table}
     table.clear()
     names = [n for n in columns if n not in (*targets, weights)]
+    phases.begin("types of the columns")
     n_rows = len(columns[targets[0]].missing)
     orders = _ordered(how, list(columns), place)
     kinds = [columns[n].kind(n in categorical or n in orders, n in numeric) for n in names]

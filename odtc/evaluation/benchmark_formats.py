@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base.template_filters import tex
+from odtc.base.templates.filters import tex
 from odtc.data.frames import write_parquet
 from odtc.errors import ChoiceError
 from odtc.evaluation.benchmark_table import (

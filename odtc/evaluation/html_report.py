@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import odtc
+from odtc.base import phases
 from odtc.base.spec_fields import plain, quoted
 from odtc.base.templates import render
 from odtc.data.dataset import Dataset
@@ -164,6 +165,7 @@ def _leaves_of(stem: str) -> int:
 def render_page(run: Run, test: str | Path | None = None, templates=None, groups: tuple[str, ...] = ()) -> str:
     """The page; `test` is a file with labelled rows, `groups` are compared in it (else in the training rows). Raises
     DataError for a file that does not fit, ChoiceError for groups that there are not."""
+    phases.begin("drawing the page")
     tree = run.tree
     rows = (
         "all rows" if "all_rows" in run.facts else "selected rows" if run.selected else "training"

@@ -155,7 +155,7 @@ def _words(tree: Tree, place, proportion) -> str:
 
 
 def _box(place, filled) -> dict:
-    from odtc.base.template_filters import tint
+    from odtc.base.templates.filters import tint
 
     box = {"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": "#666666"}
     if place.is_leaf and filled:

@@ -16,6 +16,7 @@ import re
 
 import numpy as np
 
+from odtc.base import phases
 from odtc.base.json_schema import show_value
 from odtc.errors import CertificateError
 from odtc.verification.compiled_pairs import PairCheck
@@ -73,7 +74,8 @@ class IntervalBound:
             height = self.depth - level
             below = self.levels[level + 1] if level + 1 < len(self.levels) else []
             sets: list = [None] * len(below)
-            for at, (state, own) in enumerate(zip(states, packed)):
+            held = list(zip(states, packed))
+            for at, (state, own) in enumerate(phases.over(held, f"checking states of level {level}")):
                 self.check()
                 if own is None:
                     raise ValueError(f"nothing leads to entry {at + 1} of states[{level}]")

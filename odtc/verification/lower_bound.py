@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from odtc.base import phases
 from odtc.base.json_schema import show_value
 from odtc.base.threads.matrix_products import for_product
 from odtc.errors import CertificateError
@@ -60,7 +61,7 @@ class LowerBound:
         below, sides = {}, self._sides_of_tests()
         for j in range(len(self.levels) - 1, -1, -1):
             here = {}
-            for target, *literals in self.levels[j]:
+            for target, *literals in phases.over(self.levels[j], f"checking targets of level {j}"):
                 pause()
                 if (
                     len(literals) != j

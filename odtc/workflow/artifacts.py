@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from odtc.base import phases
 from odtc.base.atomic_write import stem_of, write_text
 from odtc.base.commit import together
 from odtc.base.staging import remove, rename
@@ -484,6 +485,7 @@ def open_solution(path, manifest_path=None, log_path=None, template=None) -> tup
 
     Raises SolutionError, ManifestError.
     """
+    phases.begin("reading the solution and the model")
     raw = raw_point(path, template)
     # If the file does not decide, the log does: a ray or a relaxation looks like a solution.
     solver = find_solver(str(template)) if template is not None else None

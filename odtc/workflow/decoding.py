@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base import deadline, interrupts
+from odtc.base import deadline, interrupts, phases
 from odtc.data.dataset import Dataset
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, ManifestError, NoSolutionError, OdtcError, SolutionError, TreeError
@@ -348,6 +348,7 @@ def without_model(
     problem: Problem, point_heap: HeapTree, solution: Solution, labelled: Dataset | None, simplify: bool = False
 ) -> Fit:
     """The Fit of a tree that came to be without a model; `solution` says what it costs and what is proved."""
+    phases.begin("checking the tree")
     heap = simplified(problem, point_heap) if simplify else point_heap
     if heap is not point_heap:
         solution = replace(solution, objective=problem.module.objective(problem, heap))
@@ -369,6 +370,7 @@ def finish(
 ) -> Fit:
     """The last part of `fit`: decode and verify a solution, with CART's figures, and those of the
     rows `labelled`; `dataset`, `known` and `simplify` as in `decode`."""
+    phases.begin("checking the point and the tree")
     dataset = _read_anew(model.problem, dataset)
     decoded = decode(model, solution, dataset, known, simplify)
     return Fit(model.problem, model, decoded, SolveFacts.of(settled(model, decoded)), dataset, labelled)

@@ -2,11 +2,14 @@
 
 import contextlib
 import io
+import re
 import sys
 
 import pytest
 
-from odtc.model.solution import Options
+from odtc.base import phases
+from odtc.cli import console
+from odtc.model.solution import Options, Progress
 from odtc.solvers import log_parser
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import find_solver, version
@@ -122,3 +125,94 @@ def test_a_terminal_shows_that_the_data_is_read_and_that_a_search_goes_on(words,
     assert odtc(command, MONKS / "monks-1.csv", "--depth", 1, *words[1:], folder=tmp_path).code == 0
     text = shown.getvalue()
     assert 0 <= text.find("reading  0.") < text.find("odtc  0.")
+
+
+# Command -> phases that it tells of, in this order.
+OF_COMMANDS = {
+    ("inspect", MONKS / "monks-1.csv"): [
+        "reading columns of the rows from 1, 6 of 7",
+        "types of the columns",
+        "encoding",
+        "remarks on the columns, 1 of",
+    ],
+    ("verify", "tree"): [
+        "reading columns",
+        "encoding",
+        "searching again",
+        "certifying again",
+        "checking the certificate",
+        "checking targets of level 0, 0 of 1",
+    ],
+    ("verify", "model.sol", "--confirm", "highs"): [
+        "reading the solution and the model",
+        "searching again",
+        "checking the point and the tree",
+        "deriving the encoding again",
+        "checking the model file",
+        "having highs solve the model, 0 of 1",
+    ],
+    ("verify", "--certificate", "numbers.certificate.json"): ["checking the certificate", "checking states of level 0"],
+    ("verify", "--certificate", "fair.certificate.json"): ["checking the certificate", "checking cases, 0 of"],
+    ("report", "tree"): ["encoding", "searching again", "drawing the page"],
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder, data = tmp_path_factory.mktemp("runs"), MONKS / "monks-1.csv"
+    assert odtc("fit", data, "--depth", 2, "-o", "tree", folder=folder).code == 0
+    assert odtc("build", data, "--depth", 1, "--model", "flowoct", "-o", "model", folder=folder).code == 0
+    assert odtc("solve", "model.mps", folder=folder).code == 0
+    numbers = [f"{a},{b},{int((a > 30) ^ (b > 40))}" for a in range(0, 60, 7) for b in range(0, 80, 9)]
+    (folder / "numbers.csv").write_text("\n".join(["a,b,y", *numbers]))
+    certify = ("certify", data, "--depth", 2)
+    assert odtc(*certify, "-o", "tree", folder=folder).code == 0
+    assert odtc("certify", "numbers.csv", "--depth", 2, "-o", "numbers", folder=folder).code == 0
+    assert odtc(*certify, "--constraint", "recall[1] >= 0.7", "-o", "fair", folder=folder).code == 0
+    return folder
+
+
+@pytest.mark.parametrize("words", OF_COMMANDS, ids=lambda words: " ".join(map(str, words[:1] + words[-1:])))
+def test_a_long_command_tells_its_phases(words, runs):
+    """`verify`, `report` and `inspect` of large tables said nothing for half a minute."""
+    told = []
+    with phases.heard(lambda phase: told.append(str(phase))):
+        said = odtc(*words, folder=runs)
+    assert said.code == 0, said.err
+    left = iter(told)
+    for phase in OF_COMMANDS[words]:
+        assert any(one.startswith(phase) for one in left), (phase, told)
+    assert not re.search(rf"{words[0]}  [0-9.]+ s", said.out + said.err)  # no terminal
+
+
+@pytest.mark.parametrize("words", [("inspect", MONKS / "monks-1.csv"), ("verify", "tree"), ("report", "tree")])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_terminal_shows_the_phase_and_json_shows_none(words, as_json, runs, monkeypatch):
+    shown = Terminal()
+    monkeypatch.setattr(contextlib, "redirect_stderr", lambda stream: contextlib.nullcontext())
+    monkeypatch.setattr(sys, "stderr", shown)
+    said = odtc(*words, *["--json"] * as_json, folder=runs)
+    assert said.code == 0
+    phase = re.search(rf"{words[0]}  [0-9.]+ s  [a-z ]+", shown.getvalue())
+    assert (phase is None) == as_json, shown.getvalue()
+    assert not as_json or said.facts
+    assert not re.search(rf"{words[0]}  [0-9.]+ s", said.out)
+
+
+def test_what_a_solver_says_takes_the_place_of_the_phase(monkeypatch):
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    with console.live("odtc") as take:
+        phases.begin("encoding")
+        take(Progress(1.0, 27.0, 9.0, None))
+    assert "incumbent 27" in shown.getvalue() and "encoding" not in shown.getvalue().split("incumbent")[-1]
+
+
+def test_phases_are_told_to_who_listens_and_to_nobody_else():
+    told = []
+    phases.begin("before")
+    with phases.heard(told.append):
+        assert list(phases.over("ab", "letters")) == ["a", "b"]
+        phases.begin("words")
+    assert list(phases.over(range(3), "behind")) == [0, 1, 2]
+    assert list(map(str, told)) == ["letters, 0 of 2", "letters, 1 of 2", "words"]

@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 from hypothesis import given, settings
 
-from odtc.base import template_filters
+from odtc.base.templates import filters as template_filters
 from odtc.data.dataset import Feature
 from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import ChoiceError, OutputError

@@ -105,6 +105,7 @@ def certify(
 
 def verify_certificate(path: Path, data: Path | None) -> tuple[dict, list[str]]:
     """What the check of a certificate against its data file, read anew, has proved: as JSON, and as lines of words."""
+    from odtc.base import phases
     from odtc.data.reading import fingerprint
     from odtc.errors import CertificateError
     from odtc.verification import certificate
@@ -119,6 +120,7 @@ def verify_certificate(path: Path, data: Path | None) -> tuple[dict, list[str]]:
     source = facts["data"]
     file, rows = certifying.certified_rows(path, facts, data)
     try:
+        phases.begin("checking the certificate")
         proof = checks[facts["schema"]](facts, rows)
     except CertificateError as problem:
         raise CertificateError(f"{path}: {problem}") from None

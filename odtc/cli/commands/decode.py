@@ -2,6 +2,7 @@
 
 import math
 import os
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +18,7 @@ from odtc.cli.options import (
     RawOf,
     tree_path,
 )
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, NoSolutionError
 
 
 def decode(
@@ -46,7 +47,8 @@ def decode(
     model, solution, opened = artifacts.open_solution(solution_file, manifest, log, solver_template)
     target = tree_path(o) if o else Path(f"{artifacts.stem_of(solution_file)}.tree.json")
     require_writable(target, solution_file, opened.path, log)
-    _expect_solution(model, solution, as_json)
+    with _told_without_solution(as_json):
+        _expect_solution(model, solution)
     dataset, note = artifacts.selected_data(opened, data)
     if note:
         console.say(f"note: {note}")
@@ -105,7 +107,8 @@ def verify(
             + ("got neither" if certificate is None else "not both")
         )
     if certificate is not None:
-        proved, lines = certify.verify_certificate(certificate, data)
+        with console.at_work("verify", as_json):
+            proved, lines = certify.verify_certificate(certificate, data)
         if as_json:
             console.print_json(proved)
         else:
@@ -116,17 +119,20 @@ def verify(
         given = {"--manifest": manifest, "--log": log, "--solver-template": solver_template, "--confirm": confirm}
         if needless := [name for name, value in given.items() if value is not None]:
             raise ChoiceError(f"{needless[0]} is of a solution file, and {str(solution_file)!r} is named as a tree is")
-        done, again, *remarks = recheck_tree(solution_file, data, time_limit)
+        with console.at_work("verify", as_json):
+            done, again, *remarks = recheck_tree(solution_file, data, time_limit)
         dropped = done.dataset.n_dropped if done.dataset is not None else None
     else:
         solvers = tuple(filter(None, (confirm or "").split(",")))
-        done, again, dropped, *remarks = _rechecked(
-            solution_file, (manifest, log, solver_template), data, (solvers, time_limit), as_json
-        )
+        with _told_without_solution(as_json), console.at_work("verify", as_json):
+            done, again, dropped, *remarks = _rechecked(
+                solution_file, (manifest, log, solver_template), data, (solvers, time_limit)
+            )
     decoded, proof, lines, derived = done.decoded, {}, [], again.derived(done)
     if certificate is not None:
-        proved, lines = certify.verify_certificate(certificate, data)
-        check, proof = check_of_certificate(done, certificate, proved, data), {"certificate": proved}
+        with console.at_work("verify", as_json):
+            proved, lines = certify.verify_certificate(certificate, data)
+            check, proof = check_of_certificate(done, certificate, proved, data), {"certificate": proved}
         decoded = replace(decoded, checks=[*decoded.checks, check])
         same = proved.get("objective") is not None and math.isclose(proved["objective"], done.proof.objective)
         if check.passed and same and _proves(proved, done.proof.bound):
@@ -184,16 +190,17 @@ def _proves(proof: dict, bound: float | None) -> bool:
     return None not in (proved, bound) and (proved >= bound or math.isclose(proved, bound))
 
 
-def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, as_json: bool) -> tuple:
+def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple) -> tuple:
     """(the run of a solution file with all checks, what was derived again, rows left out, remark, remark); `beside` are
-    manifest, log and template, `confirmed` are solvers and the seconds of each, and of a search again."""
+    manifest, log and template, `confirmed` are solvers and the seconds of each, and of a search again. Raises
+    NoSolutionError if the file holds no point."""
     from odtc.workflow import artifacts
     from odtc.workflow.decoding import finish
     from odtc.workflow.provenance.rechecking import recheck
     from odtc.workflow.provenance.searched_again import search_solved
 
     model, solution, opened = artifacts.open_solution(path, *beside)
-    _expect_solution(model, solution, as_json)
+    _expect_solution(model, solution)
     dataset, note = artifacts.original_data(opened, data)
     again = search_solved(model, solution, confirmed[1])
     known = [*artifacts.known_trees(model, path, opened), *again.trees]
@@ -202,12 +209,20 @@ def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, a
     return done, again, opened.facts["data"]["n_rows_dropped"], note, remark
 
 
-def _expect_solution(model, solution, as_json: bool) -> None:
-    """Prints what is known, and raises NoSolutionError, if a solution file holds no point."""
+@contextmanager
+def _told_without_solution(as_json: bool):
+    """What is known of a solution file without a point is printed before the NoSolutionError from inside goes on."""
+    try:
+        yield
+    except NoSolutionError as problem:
+        console.print_no_solution(problem, [], as_json)
+        raise
+
+
+def _expect_solution(model, solution) -> None:
+    """Raises NoSolutionError, with what is known, if a solution file holds no point."""
     from odtc.workflow.decoding import no_solution
     from odtc.workflow.results import Unsolved
 
     if not solution.has_solution:
-        problem = no_solution(Unsolved(model.problem, model, solution))
-        console.print_no_solution(problem, [], as_json)
-        raise problem
+        raise no_solution(Unsolved(model.problem, model, solution))

@@ -10,7 +10,8 @@ def inspect(data: DataFile, spec, as_json: Json = False) -> None:
     """Show the columns of a data file as odtc reads them, with remarks on what looks odd."""
     from odtc.data.inspection import inspect_data
 
-    found = inspect_data(data, spec.reading, spec.model.encoding)
+    with console.at_work("inspect", as_json):
+        found = inspect_data(data, spec.reading, spec.model.encoding)
     if as_json:
         console.print_json(found.to_json())
         return

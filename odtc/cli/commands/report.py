@@ -43,7 +43,8 @@ def report(
     from odtc.evaluation.html_report import ENDINGS, open_run, render_page
     from odtc.workflow.provenance.searched_again import word_of_run
 
-    opened = open_run(run, data, time_limit)
+    with console.at_work("report", as_json):
+        opened = open_run(run, data, time_limit)
     path = o or Path(Path(run).parent, f"{opened.name}.html")
     require_writable(
         path,
@@ -52,7 +53,9 @@ def report(
         run,
         *(Path(run).with_name(opened.name + ending) for ending in ENDINGS if ending != ".html"),
     )
-    write_text(path, render_page(opened, test, templates, tuple(group)))
+    with console.at_work("report", as_json):
+        page = render_page(opened, test, templates, tuple(group))
+    write_text(path, page)
     words = {} if opened.searched is None else {"word_of_run": word_of_run(opened.facts, opened.derived)}
     facts = opened.facts | words | {"tree": opened.name, "files": [str(path)]}
     console.print_json(facts) if as_json else print(f"{path}  {path.stat().st_size:,} bytes; open it in a browser")
@@ -70,7 +73,7 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Explain a prediction: the path of a row through the tree, test by test, and which constraints the tree keeps."""
-    from odtc.base.template_filters import of, one_line, tally
+    from odtc.base.templates.filters import of, one_line, tally
     from odtc.base.text import show_figure
     from odtc.data.reading import read_rows
     from odtc.data.task import TASKS

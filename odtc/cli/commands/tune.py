@@ -313,7 +313,7 @@ def print_results(
 ) -> None:
     """A table of settings, as of `Result.to_json`, of which one is chosen; `folds` fits each. `terms` are those of the
     task (`Task.terms`)."""
-    from odtc.base.template_filters import aligned, one_line
+    from odtc.base.templates.filters import aligned, one_line
 
     named = score.replace("_", " ") if task is None or task.CLASSES else task.headline(terms)[0]
     lines = [["", "setting", named, "sd", "leaves", "proved", "seconds"]]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.base import deadline
+from odtc.base import deadline, phases
 from odtc.base.json_schema import NOT_WHOLE, NUMBER, TEXT, WHOLE, explain_error, validate
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
@@ -311,7 +311,7 @@ def _check_cases(facts: dict, problem: Problem, claim: int, scale: int) -> int:
     sets = problem.column_sets
     place = {tuple(sorted(set(columns))): at for at, columns in enumerate(sets.tolist())}
     alive = surviving(problem, scale, facts["passes"], claim)
-    for case in facts["cases"]:
+    for case in phases.over(facts["cases"], "checking cases"):
         deadline.check()
         columns = tuple(sorted(names.index(name) for name in case["columns"]))
         if columns not in place or not case["root"] < len(alive):

@@ -18,7 +18,7 @@ from math import comb
 
 import numpy as np
 
-from odtc.base import deadline
+from odtc.base import deadline, phases
 from odtc.errors import CertificateError
 from odtc.verification.constrained.swept_sides import Chains, SweptSides, exclude
 
@@ -385,7 +385,7 @@ def surviving(problem: Problem, scale: int, passes: list[list[int]], claim: int)
     if _sets_are_small(problem):
         _set_by_set(problem, tried, alive, claim)
         return alive
-    for root in np.flatnonzero(alive.any(axis=1)).tolist():
+    for root in phases.over(np.flatnonzero(alive.any(axis=1)).tolist(), "bounding roots"):
         deadline.check()
         sides = top.sides(root)
         for weighted in tried:
@@ -400,7 +400,7 @@ def _set_by_set(problem: Problem, tried: list[Weighted], alive: np.ndarray, clai
     """Takes from `alive`, bool (roots, sets), the cases that some multipliers exclude: of one set of columns after the
     other, whose tests are few, trees of four levels over rows that answer these tests alike as one."""
     sets = problem.column_sets
-    for number in range(len(sets) if tried else 0):
+    for number in phases.over(range(len(sets) if tried else 0), "bounding sets of columns"):
         tests = np.flatnonzero((problem.column[:, None] == sets[number]).any(axis=1))
         part = problem.only(tests)
         mine = [Weighted(part, weighted.scale, weighted.multipliers) for weighted in tried]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from odtc.base import phases
 from odtc.base.atomic_write import stem_of
 from odtc.base.compression.unpack import gunzip
 from odtc.errors import ModelError, OdtcError, TreeError
@@ -150,7 +151,8 @@ def confirm(
         asked, of = read_model(found[0]), found[0].name
     else:
         asked, of = replace(model, problem=None), "the model that was built, whose file is not there"
-    checks = [_confirmed(solution, paid, name, solve(asked, name, time_limit=time_limit)) for name in solvers]
+    solving = phases.over(solvers, f"having {', '.join(solvers)} solve the model")
+    checks = [_confirmed(solution, paid, name, solve(asked, name, time_limit=time_limit)) for name in solving]
     return [replace(check, text=f"{of}: {check.text}") for check in checks]
 
 

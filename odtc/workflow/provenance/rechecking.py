@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from odtc.base import phases
 from odtc.data.dataset import Dataset
 from odtc.model.feasibility import Check, is_close
 from odtc.model.solution import NO_POINT, Solution, Termination, gap
@@ -52,10 +53,12 @@ def recheck(
     """
     checks, model = [], done.model
     if dataset is not None:
+        phases.begin("deriving the encoding again")
         checks += [check_encoding(model.problem.encoded, dataset), _check_rows(manifest, dataset)]
     found = model_file(manifest, solution.content or manifest.content, path)
     told, remark = [], ""
     if found is not None:
+        phases.begin("checking the model file")
         told, remark = file_checks(model, solution, done.decoded.point_heap or done.decoded.heap, found)
         checks += same_model(manifest, model, solution, found[0])
     elif manifest.content:

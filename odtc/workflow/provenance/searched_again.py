@@ -7,7 +7,7 @@ smaller) can be written by anybody. `odtc verify` searches again, and calls the 
 import math
 from dataclasses import dataclass, replace
 
-from odtc.base import deadline
+from odtc.base import deadline, phases
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.model.milp import Model
@@ -125,6 +125,7 @@ def search_again(problem: Problem, heap: HeapTree | None, seconds: float | None 
     posed = _searched_problem(problem) if seconds > 0 else None
     if posed is None:
         return SearchedAgain(problem, _floor(problem))
+    phases.begin("searching again")
     try:
         with deadline.within(seconds):
             start = next((tree for _, tree in greedy(posed)), None)
@@ -147,6 +148,7 @@ def search_again(problem: Problem, heap: HeapTree | None, seconds: float | None 
     paid = problem.module.objective(problem, heap)
     if not is_proved(paid, again.bound, unit_of_costs(problem)):
         return again
+    phases.begin("certifying again")
     with deadline.within(CHECKED * seconds):
         certified = certify_run(problem, found.certificate, paid).accepted is True
     proved = found.fewest.leaves + (found.fewest.leaves and found.fewest.columns)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from odtc.base.plug_ins import named_places
 from odtc.base.registry import offered
-from odtc.base.template_filters import FILTERS
+from odtc.base.templates.filters import FILTERS
 from odtc.errors import ChoiceError, OutputError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def template_folders(templates: str | Path | None) -> tuple[Path, ...]:
 
     Raises ChoiceError if `templates` is not a folder.
     """
-    here = Path(__file__).resolve().parent.parent  # the package odtc
+    here = Path(__file__).resolve().parents[2]  # the package odtc
     packaged, checkout = here / "templates", here.parent / "templates"
     # Beside an installed package a folder `templates` would be a stranger's.
     own = packaged if packaged.is_dir() else checkout
