@@ -1,14 +1,16 @@
-"""Fixtures shared by the tests, the markers `slow` and `long`, and how many examples hypothesis draws.
+"""Fixtures shared by the tests, the markers `slow`, `long` and `every`, and how many examples hypothesis draws.
 
 `pytest` runs at most EXAMPLES examples of a law or property, OF_MANY if it stands there for each of MANY members or
-forms, and the first of many seeds, so that it ends in minutes: every law on every member, but not each a thousand
-times. `ODTC_ALL_CELLS=1 pytest` runs all seeds, and as many examples as the tests ask for. `pytest -m "not slow"` is
-the quick subset: no test that is marked slow, and at most QUICK_EXAMPLES examples.
+forms, the first of many seeds, and of tests that are costly and cross members one cell in so many, so that it ends in
+minutes. `ODTC_ALL_CELLS=1 pytest` runs all seeds and cells, and as many examples as the tests ask for.
+`pytest -m "not slow"` is the quick subset: no test that is marked slow, and at most QUICK_EXAMPLES examples.
 """
 
 import gc
 import os
-from collections import Counter
+import re
+import zlib
+from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 
@@ -76,15 +78,51 @@ def pytest_collection():
         gc.enable()
 
 
+def law_of(item) -> tuple:
+    """What the cells of a test share."""
+    return item.path, getattr(item, "originalname", item.name)
+
+
+def one_in(every: int, names: list[str], law: str) -> set[int]:
+    """The places of one name in so many, chosen so that what few of the chosen name is among them.
+
+    The first is another for each law, so that most members meet some law of their kind in each run.
+    """
+    words = [sorted(set(re.findall(r"[\w.]+", name))) for name in names]  # in an order that all processes share
+    met: Counter = Counter()
+    first = zlib.crc32(law.encode()) % len(names)
+    left = [*range(first, len(names)), *range(first)]
+    while len(left) > len(names) - -(-len(names) // every):
+        best = max(left, key=lambda place: sum(1 / (1 + met[word]) for word in words[place]))
+        met.update(words[best])
+        left.remove(best)
+    return set(range(len(names))) - set(left)
+
+
+def is_left_for_long(items) -> list[bool]:
+    """Which tests only a long run has: those marked `long`, and of those marked `every(n)` all cells but one in n."""
+    left = {item for item in items if item.get_closest_marker("long")}
+    together = defaultdict(list)
+    for item in items:
+        if item not in left:
+            together[law_of(item)].append(item)
+    for (_, law), cells in together.items():
+        every = cells[0].get_closest_marker("every")
+        if every is not None:
+            chosen = one_in(every.args[0], [cell.name for cell in cells], law)
+            left |= {cell for place, cell in enumerate(cells) if place not in chosen}
+    return [item in left for item in items]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     most = most_examples(config)
     limit_examples(most)
     if not is_long():
-        long = [item.get_closest_marker("long") is not None for item in items]
+        long = is_left_for_long(items)
         config.hook.pytest_deselected(items=[item for item, left_out in zip(items, long) if left_out])
         items[:] = [item for item, left_out in zip(items, long) if not left_out]
-    together = Counter((item.path, getattr(item, "originalname", item.name)) for item in items)
+    together = Counter(map(law_of, items))
     for item in items:
         if is_slow(item.path):
             item.add_marker(pytest.mark.slow)
@@ -93,7 +131,7 @@ def pytest_collection_modifyitems(config, items):
         own = getattr(test, "_hypothesis_internal_use_settings", None)
         if own is None or most is None:
             continue
-        allowed = min(most, OF_MANY) if together[item.path, item.originalname] >= MANY else most
+        allowed = min(most, OF_MANY) if together[law_of(item)] >= MANY else most
         if own.max_examples > allowed:
             getattr(test, "__func__", test)._hypothesis_internal_use_settings = settings(own, max_examples=allowed)
 
@@ -104,6 +142,12 @@ def time_for_checks():
     from odtc.workflow.provenance import certificates
 
     certificates.LEAST = certificates.AT_LIMIT = 60.0
+
+
+@pytest.fixture
+def long_run() -> bool:
+    """Whether all seeds were asked for: a test that counts its own cases has all of them then."""
+    return is_long()
 
 
 @pytest.fixture(scope="session")

@@ -374,6 +374,7 @@ def test_a_solution_file_without_a_point_is_exit_code_3(work):
         assert odtc(name, "xor_flowoct_d2.sol", folder=work).code == 3
 
 
+@pytest.mark.every(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("number, limit", [(signal.SIGINT, []), (signal.SIGTERM, ["--time-limit", "100"])])
 def test_ctrl_c_and_a_friendly_kill_keep_and_decode_the_incumbent(slow, number, limit):
@@ -759,6 +760,7 @@ def test_a_solve_without_a_solution_leaves_no_older_one(tmp_path):
     assert not (tmp_path / "m.sol").exists() and (tmp_path / "m.run.json").exists()
 
 
+@pytest.mark.every(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "last", "expected"),

@@ -176,6 +176,7 @@ def limited(kind: int, limit: int, *words, folder) -> Said:
     return started(*words, folder=folder, preexec_fn=lambda: resource.setrlimit(kind, (limit, limit)))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("words", [BUILD[:-1] + ("n",), SOLVE, ("fit", DATA, "--depth", 1)])
 @pytest.mark.parametrize("handles", [5, 12])
 def test_few_file_handles(built, words, handles):

@@ -125,12 +125,14 @@ def _expect_no_mixture(copy, thorough: bool) -> None:
             assert said.code == 0 and passed and passed[1] == passed[2], said.err
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", RUNS)
 def test_killed_before_any_change(name, tmp_path):
     changes, different = kill_everywhere(name, tmp_path)
     assert changes > different > 2
 
 
+@pytest.mark.every(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SLOW)
 def test_killed_before_any_change_of_longer_runs(name, tmp_path):

@@ -266,6 +266,7 @@ def tuned(folder):
     return [told(one) for one in facts["results"]], scores, nested, facts["best"], facts["seeds"]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["slurm", "sh"])
 def test_the_jobs_of_an_array_tune_as_one_process_does(kind, odtc_command, tmp_path):
     (tmp_path / "elsewhere").mkdir()

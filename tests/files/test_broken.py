@@ -211,13 +211,14 @@ def mutate(data: bytes, draw: np.random.Generator, other: bytes) -> tuple[bytes,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_thousand_mutations(tmp_path, monkeypatch, format):
+def test_mutations(tmp_path, monkeypatch, format, long_run):
     """Each is refused in one sentence, or read as the same point, or as one that a check finds wrong."""
     monkeypatch.setattr(Registry, "_foreign", lambda self: {})  # looking for them takes longer than reading
     draw = np.random.default_rng(FORMATS.index(format))
     texts = [text(MODEL, X, other) for other in FORMATS]
     data, path, outcomes = text(MODEL, X, format), tmp_path / "x.sol", Counter()
-    for _ in range(1000):
+    many = 1000 if long_run else 250
+    for _ in range(many):
         mutated, harmless = mutate(data, draw, texts[draw.integers(len(texts))])
         path.write_bytes(mutated)
         try:
@@ -239,7 +240,7 @@ def test_a_thousand_mutations(tmp_path, monkeypatch, format):
         assert not all(check.passed for check in checks) or np.abs(x - X).max() < 1e-6, mutated
         assert not harmless
         outcomes["caught"] += 1
-    assert outcomes["read"] > 50 and outcomes["refused"] > 300 and outcomes["caught"] > 0, outcomes
+    assert outcomes["read"] > many / 20 and outcomes["refused"] > 0.3 * many and outcomes["caught"] > 0, outcomes
 
 
 if __name__ == "__main__":

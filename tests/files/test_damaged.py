@@ -57,6 +57,7 @@ def damaged(text: str, rnd) -> str:
     return json.dumps(facts)
 
 
+@pytest.mark.every(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "words"),

@@ -23,6 +23,7 @@ from tests.command_line import odtc
 EACH = dict(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
+@pytest.mark.every(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS.names())
 @pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)

@@ -41,6 +41,7 @@ def case_id(case) -> str:
     return f"{form_id(case[0])}-{case[1]}"
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("case", [case for case in SUMS if case[1] not in TOGETHER], ids=case_id)
 @given(data=st.data())
 @settings(max_examples=MANY, **SLOW)
@@ -48,6 +49,7 @@ def test_the_optimum_is_that_of_the_trees_that_keep_them(case, data):
     expect_optimum(case, data)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("case", alone(SUMS), ids=case_id)
 @given(data=st.data())
 @settings(max_examples=FEW, **SLOW)
@@ -59,6 +61,7 @@ def expect_optimum(case, data):
     kept_optimum(FORMULATIONS.get(case[0][0]), case, Trial(data.draw))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("case", [case for case in BY_CONSTRAINT if case[1] not in TOGETHER], ids=case_id)
 @given(data=st.data())
 @settings(max_examples=MANY, **SLOW)
@@ -66,6 +69,7 @@ def test_a_tree_that_keeps_them_is_a_complete_point(case, data):
     expect_point(case, data)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("case", alone(BY_CONSTRAINT), ids=case_id)
 @given(data=st.data())
 @settings(max_examples=FEW, **SLOW)
@@ -77,6 +81,7 @@ def expect_point(case, data):
     kept_start(FORMULATIONS.get(case[0][0]), case, Trial(data.draw))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "case", [case for name in COMPILED for case in cases("formulation", name, law="refusals")], ids=str
 )

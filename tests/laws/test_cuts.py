@@ -119,6 +119,7 @@ def assert_kept(model, x, rows):
     assert (activity <= model.row_upper[rows] + 1e-9).all() and (activity >= model.row_lower[rows] - 1e-9).all()
 
 
+@pytest.mark.every(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("names", "forms"), CASES)
 @given(data=st.data())
@@ -139,6 +140,7 @@ def test_the_optimum_stays_and_the_bound_never_falls(names, forms, data):
     assert relaxed(model) >= relaxed(plain) - 1e-6
 
 
+@pytest.mark.every(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("form", TAKING, ids=form_id)
 @given(data=st.data())
@@ -153,6 +155,7 @@ def test_all_families_at_once_keep_the_optimum(form, data):
     assert pipeline.decode(model, solution).verified
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("form", TAKING, ids=form_id)
 @given(data=st.data())
 @settings(max_examples=10, **SLOW)

@@ -273,6 +273,7 @@ def test_pmml_of_numbers_is_a_regression_with_the_answers_as_scores(data):
     assert target.get("optype") == "continuous" and len(target) == 0
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("missing", ["drop", "separate"])
 def test_pmml_predicts_as_the_tree_for_each_split(java, missing):
     for split in SPLITS:

@@ -34,6 +34,7 @@ def assert_file_is_the_model(path, model, format):
     assert_same_model(model, highs_reader.read_model(path), format)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
 @given(data=st.data())
 @settings(max_examples=4, **EACH)
@@ -73,6 +74,7 @@ def test_a_file_written_in_small_pieces_is_the_model(form, data, cards, tmp_path
     assert [line.split() for line in path.read_bytes().split(b"\n")] == [line.split() for line in whole.split(b"\n")]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
 @given(data=st.data())
 @settings(max_examples=20, deadline=None)

@@ -20,6 +20,7 @@ from odtc.workflow.manifest import read_manifest, write_manifest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "case", [case for name in COMPILED for case in cases("formulation", name, law="manifest")], ids=str
 )
@@ -27,6 +28,7 @@ def test_manifest_and_point_hold_all_that_decoding_needs(case):
     case.expect(min(case.law.examples, 6))  # `odtc check` draws more
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("format", ["mps", "lp", "fixed-mps"])
 def test_decoding_elsewhere_later(format, tmp_path):
     model = pipeline.build(EXAMPLES / "monks" / "monks-3.csv", "flowoct", 2)

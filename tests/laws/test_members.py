@@ -19,22 +19,26 @@ FEW = {"regularised": 3}  # it fits dozens of trees for one; tests/unit/test_reg
 MEMBERS = [(kind, name) for kind in HERE for name in KINDS[kind].module_names]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("case", [case for member in MEMBERS for case in cases(*member)], ids=str)
 def test_a_member_obeys_the_laws_of_its_kind(case):
     case.expect(min(case.law.examples, FEW.get(case.name, MOST)))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("case", [case for name in summaries() for case in cases("exporter", name)], ids=str)
 def test_an_export_is_written_and_predicts_as_the_tree(case):
     case.expect(min(case.law.examples, MOST))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["cart", "cart_tuned", "oblique_search"])
 def test_a_learner_obeys_its_laws(name):
     for case in cases("formulation", name):
         case.expect(2)
 
 
+@pytest.mark.every(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in KINDS["solver"].module_names if version(find_solver(name))])
 def test_a_solver_obeys_its_laws(name):
@@ -61,6 +65,7 @@ def test_an_unknown_kind_name_or_law_is_answered_with_the_nearest():
 PLUG_INS = Path(__file__).parents[2] / "examples" / "plug-ins"
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kind", FIRST)
 def test_a_member_of_a_stranger_obeys_the_same_laws(kind, monkeypatch):
     monkeypatch.setenv("ODTC_PLUGINS", str(PLUG_INS / f"{FIRST[kind]}.py"))

@@ -60,6 +60,7 @@ def test_optimal(name, monks):
     assert decoded.heap.errors(compiled.problem.encoded) == 27
 
 
+@pytest.mark.every(2)
 def test_a_linear_program_and_an_optimum_of_zeros(name):
     # max x + y, x + 2y <= 4, x <= 3; and min x + y over whole numbers, where nothing forces any.
     program = solve(model([-1, -1], [[1, 2]], -np.inf, 4, upper=3, whole=False), name, LIMIT)
@@ -69,6 +70,7 @@ def test_a_linear_program_and_an_optimum_of_zeros(name):
     assert (nothing.termination, nothing.message) == ("optimal", "") and nothing.x == pytest.approx([0, 0], abs=1e-6)
 
 
+@pytest.mark.every(2)
 def test_a_start_is_taken(name, monks):
     compiled, point = monks
     found = solve(compiled, name, LIMIT, start=point)
@@ -79,6 +81,7 @@ def test_a_start_is_taken(name, monks):
         assert found.start == "none"
 
 
+@pytest.mark.every(2)
 def test_within_a_gap_nothing_is_called_optimal_without_its_bound(name):
     # A covering problem, whose relaxation lies well below its optimum.
     choice = np.random.default_rng(1)
@@ -154,11 +157,13 @@ def split(slack: bool):
     ]
 
 
+@pytest.mark.every(2)
 def test_at_its_time_limit_without_an_incumbent(name):
     found = solve(split(False)[0], name, Options(time_limit=1, threads=1))
     assert (found.termination, found.has_solution, found.objective) == ("time_limit", False, None), found.message
 
 
+@pytest.mark.every(2)
 def test_at_its_time_limit_with_an_incumbent(name):
     hard, _ = split(True)
     found = solve(hard, name, Options(time_limit=1, threads=1))
@@ -209,6 +214,7 @@ def test_a_start_is_what_it_goes_on_from(name):
     assert (found.termination, found.start) == ("optimal", "accepted") and found.objective == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("format", ["mps", "lp", "fixed-mps"])
 def test_folders_and_names_of_any_kind(name, format, monks, tmp_path):
     compiled, _ = monks

@@ -10,6 +10,7 @@ from odtc.testing.problems import COMPILED, heaps, problems
 from odtc.trees.heap_tree import HeapTree
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "case",
     [

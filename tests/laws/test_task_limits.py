@@ -302,6 +302,7 @@ LIMITS = (
 )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("task", ["regression", "survival"])
 @pytest.mark.parametrize("given", LIMITS, ids=" ".join)
 @pytest.mark.parametrize("price", ["0", "0.2"])

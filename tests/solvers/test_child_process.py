@@ -98,6 +98,7 @@ def test_what_nobody_fetches_is_held_back_in_the_pipe(tmp_path):
 FLOODS = {"lines": "yes 'Cbc0010I After 0 nodes, 1 on tree'", "one line": "cat /dev/zero"}
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", FLOODS)
 @pytest.mark.parametrize("name", ["cbc", "lp_solve"])
 def test_a_flood_does_not_fill_the_memory(kind, name, tmp_path, monkeypatch):

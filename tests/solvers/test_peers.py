@@ -88,6 +88,7 @@ def test_dl85(name, depth, shared_data):
     assert solved == found == (peer.predict(X) != y).sum()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("name", "depth", "price", "share"), [("monks-1", 3, 1, 0.5), ("monks-2", 3, 2, 0.2)])
 @pytest.mark.filterwarnings("ignore")
 def test_as_many_trees_near_the_best_as_tree_praxis(name, depth, price, share):

@@ -51,6 +51,7 @@ def agree(model, errors, value, x):
     assert heap.errors(model.problem.encoded) == errors
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("way", ["simplex", "ipm"])
 def test_highs(way, file, tmp_path):
     """By the simplex method, and by interior points without a crossover, whose points are no vertices."""
@@ -73,6 +74,7 @@ def test_highs(way, file, tmp_path):
     agree(model, errors, highs.getInfo().objective_function_value, highs.getSolution().col_value)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("solver", ["cbc", "scip", "glpk"])
 def test_other_solvers(solver, file):
     model, errors = file

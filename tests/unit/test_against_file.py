@@ -64,6 +64,7 @@ def test_both_readers_read_one_model(path):
     same(read_written(path.read_bytes()), read_model(path))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("format", FORMATS.names())
 @pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
 @given(data=st.data())

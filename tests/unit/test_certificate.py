@@ -117,13 +117,14 @@ def corrupted(facts: dict, dataset: Dataset, rnd) -> tuple[dict, Dataset]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("numeric", [False, True], ids=["onehot", "thresholds"])
-def test_a_thousand_corruptions_are_refused_or_still_true(numeric):
+def test_corruptions_are_refused_or_still_true(numeric, long_run):
     dataset, encoding = (_numbers(), "thresholds") if numeric else (odtc.read(MONKS), "onehot")
     form = {"intervals": "true"} if numeric else {}
     facts = json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 3, encoding=encoding, params=form))))
     assert facts["claim"] == check(facts, dataset).objective
     rnd, refused, truth = random.Random(1), 0, {}
-    for _ in range(1000):
+    many = 1000 if long_run else 250
+    for _ in range(many):
         changed, rows = corrupted(facts, dataset, rnd)
         try:
             proof = check(changed, rows)
@@ -136,7 +137,7 @@ def test_a_thousand_corruptions_are_refused_or_still_true(numeric):
         if key not in truth:
             truth[key] = _best(changed, rows)
         assert proof.objective == truth[key]
-    assert refused > 500
+    assert refused > many / 2
 
 
 def _numbers() -> Dataset:

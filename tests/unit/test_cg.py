@@ -548,6 +548,7 @@ OVER_SOME = [
 ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("looks", [0, 3, None])
 @pytest.mark.parametrize("params", OVER_SOME, ids=str)
 @given(data=st.data())

@@ -47,6 +47,7 @@ def test_no_tree_is_proved_too(shared_data):
         )
 
 
+@pytest.mark.every(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "constraints",

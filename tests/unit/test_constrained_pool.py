@@ -54,6 +54,7 @@ def posed(seed, constraints, depth, numbers=3, rows=14):
     return pipeline.pose(data, "dpflow", depth, constraints=constraints)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("constraints", "depth", "numbers"),
     [

@@ -121,6 +121,7 @@ def test_learners_keep_what_scikit_learn_has_a_parameter_for():
             odtc.fit(MONKS_3, learner, 2, constraints=(text,))
 
 
+@pytest.mark.every(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["branch_nodes <= 2", "features <= 1", "tests <= 2"])
 @pytest.mark.parametrize("model", ["flowoct", "bendersoct"])

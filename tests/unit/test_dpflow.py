@@ -150,6 +150,7 @@ KNOWN = {
 LONG = {("kr-vs-kp", 5), ("tic-tac-toe", 5)}  # linear programs of some ten seconds
 
 
+@pytest.mark.every(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "depth"),

@@ -98,6 +98,7 @@ def allowed(problem, given, heap) -> bool:
 KINDS = CONSTRAINTS.names()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("of_table", TABLES, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
 def test_its_figure_is_by_definition(kind, of_table):
@@ -111,6 +112,7 @@ def test_its_figure_is_by_definition(kind, of_table):
     assert seen in ({True, False}, set())  # of some kinds this data has none
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("of_table", TABLES, ids=str)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if CONSTRAINTS.get(kind).can(Repairs)])
 def test_a_repair_keeps_it_and_leaves_alone_what_keeps_it(kind, of_table):
@@ -123,6 +125,7 @@ def test_a_repair_keeps_it_and_leaves_alone_what_keeps_it(kind, of_table):
                 assert allowed(problem, problem.constraints[0], found)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("of_table", TABLES, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_search_keeps_it_and_nothing_more(kind, of_table):
@@ -147,6 +150,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("form", "kind"), FORMS, ids=[f"{form_id(form)}-{kind}" for form, kind in FORMS])
 def test_its_rows_hold_of_the_trees_that_keep_it_alone(form, kind):
     seen = set()

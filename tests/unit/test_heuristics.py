@@ -146,6 +146,7 @@ def test_a_search_that_does_not_end_in_time_names_the_other():
 
 
 # That of hyperplanes is no start of a model of tests: tests/unit/test_oblique_search.py.
+@pytest.mark.every(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in HEURISTICS.names() if name not in ("oblique", "regularised")])
 def test_every_start_is_taken(name):

@@ -29,6 +29,7 @@ KNOWN = [
 ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "depth", "errors"), KNOWN)
 def test_published_data(name, depth, errors, shared_data):

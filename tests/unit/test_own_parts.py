@@ -43,6 +43,7 @@ def edits(draw):
     return rows, draw(st.sampled_from([0.0, 1.0])), draw(st.sampled_from([None, 0.0, 0.5, 20.0]))
 
 
+@pytest.mark.every(2)
 @given(edit=edits(), solver=st.sampled_from(["highs", "scip", "cbc"]))
 @settings(max_examples=8, **SLOW)
 def test_what_is_proved_is_the_optimum_of_the_edited_model(model, edit, solver):

@@ -250,6 +250,7 @@ def test_one_missing_cell_costs_one_row_and_not_a_column():
     assert linear > 85  # of all columns, with middles in place of missing cells
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("share", [0.02, 0.2, 0.6])
 def test_rows_with_missing_cells_go_where_the_tree_of_the_arrays_sends_them(one_repeat, monkeypatch, share):
     monkeypatch.setattr("odtc.algorithms.hyperplanes.penalised.RESTARTS", 1)
@@ -303,6 +304,7 @@ def test_categories_that_are_asked_alone_send_each_level_where_the_folds_saw_it_
     assert seen.better and heap.errors(encoded) == 0
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("gaps", [False, True])
 def test_noise_in_few_rows_or_with_gaps_everywhere_gives_the_majority_and_the_warning(gaps):
     rng = np.random.default_rng(2)

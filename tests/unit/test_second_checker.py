@@ -182,6 +182,7 @@ def forgeries(facts, number=66):
             yield kind, forged
 
 
+@pytest.mark.every(2)
 @pytest.mark.slow
 def test_both_refuse_the_same_forgeries(case):
     """What ours refuses the second refuses; what both prove is the claim of an honest one, in other words."""
@@ -298,6 +299,7 @@ def test_both_say_the_same_of_certificates_under_constraints(seed, tmp_path):
     assert ("refused", "refused") in told
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("depth", "texts"),
     [

@@ -47,6 +47,7 @@ def taught(problem, word):
     return pipeline.compile_model(problem, (word,), rounds), ended
 
 
+@pytest.mark.every(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "form"), PAIRS, ids=lambda part: part if isinstance(part, str) else form_id(part))
 @given(data=st.data())

@@ -74,6 +74,7 @@ def least_errors(X, y, depth: int) -> int:
     return int(min(stump(np.flatnonzero(column)) + stump(np.flatnonzero(~column)) for column in X.T))
 
 
+@pytest.mark.every(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("sets", [False, True])
 @pytest.mark.parametrize("seed", range(2))

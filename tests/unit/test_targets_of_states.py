@@ -49,6 +49,7 @@ class Drawn:
         return LowerBound({"tests": tests, "targets": targets}, self.X, self.loss, self.price, depth).of_root()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("loops", [False, True])
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 @pytest.mark.parametrize("labels", [2, 3])

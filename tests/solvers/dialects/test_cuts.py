@@ -51,6 +51,7 @@ def test_the_optimum_is_that_with_the_lazy_row(name):
     assert found.termination == "optimal" and found.objective == pytest.approx(-6)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("format", ["mps", "lp"])
 @pytest.mark.parametrize("name", SOLVERS.names())
 def test_a_file_with_sections_is_read_or_written_anew(name, format, tmp_path):

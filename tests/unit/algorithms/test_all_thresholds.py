@@ -53,6 +53,7 @@ def random_table(seed: int):
     ), np.array(scale)
 
 
+@pytest.mark.every(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(16))
 def test_the_optimum_is_that_of_all_tests_at_once(seed, monkeypatch):

@@ -65,6 +65,7 @@ def by_tables(problem, **given) -> ConstrainedSearch:
     return search
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_case_costs_what_the_tables_of_all_tests_say(seed, as_plain_python):
     search, rng = ConstrainedSearch(drawn(seed)), np.random.default_rng(seed)

@@ -475,6 +475,7 @@ def test_equal_mirrored_and_constant_columns_are_one():
     assert ranked.columns.tolist() == [0] and ranked.alias.tolist() == [0, 0, 0, -1]
 
 
+@pytest.mark.every(2)
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("pycontree") is None, reason="pycontree is not installed")
 @pytest.mark.parametrize("depth", [2, 3])
@@ -526,6 +527,7 @@ def test_levels_of_few_rows_have_a_bound_before_their_sides_are_searched(monkeyp
     assert 0 < shallow - 5 <= search.lower(3) <= optimum
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_a_large_table_under_a_limit_begins_with_some_tests_of_each_column(seed, monkeypatch):
     """100,000 rows x 30 columns ended with CART's tree, though one over 16 parts of each column was soon found."""

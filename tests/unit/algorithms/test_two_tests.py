@@ -51,6 +51,7 @@ def ordered_table(seed: int) -> tuple[ConstrainedProblem, np.ndarray]:
     return problem, column
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", range(24))
 @pytest.mark.parametrize("few", [1, 15])
 def test_the_optimum_is_that_of_trying_every_tree(seed, few):
