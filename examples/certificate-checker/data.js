@@ -34,9 +34,11 @@ function records(text, sign) {
 function readTable(file) {
   let bytes = fs.readFileSync(file);
   if (/\.gz$/i.test(file)) bytes = zlib.gunzipSync(bytes, { maxOutputLength: 2 ** 30 });
-  const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/^[\r\n]+/, "");
+  const mark = bytes.length < 2 ? 0 : bytes.readUInt16BE(0), coding = mark === 0xfffe ? "utf-16le" : mark === 0xfeff ? "utf-16be" : "utf-8";
+  const text = new TextDecoder(coding, { fatal: true }).decode(bytes).replace(/^[\r\n]+/, "");
   const header = text.replace(/"[^"]*"/g, "").split(/[\r\n]/, 1)[0];
-  const sign = /\.(tsv|tab)(\.gz)?$/i.test(file) ? "\t" : [",", ";", "\t"].find((s) => header.includes(s)) || ",";
+  const signs = /\.txt(\.gz)?$/i.test(file) ? ["\t", ",", ";"] : [",", ";", "\t"];
+  const sign = /\.(tsv|tab)(\.gz)?$/i.test(file) ? "\t" : signs.find((s) => header.includes(s)) || ",";
   const [first, ...rows] = records(text, sign);
   const names = first.map(trimName);
   expect(new Set(names).size === names.length && names.slice(1).every(Boolean), "the data has blank or repeated columns");

@@ -30,7 +30,7 @@ from odtc.data import column_types
 from odtc.data.coded_columns import table_of_columns
 from odtc.data.column_coding import Column, WordsNeeded, code_columns, named_columns
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature, decimal_of
-from odtc.data.file_text.text_pieces import not_utf8
+from odtc.data.file_text.text_pieces import encoding_of, not_text
 from odtc.data.frames import orders_of, table_of, table_of_arrays
 from odtc.data.level_orders import in_order, order_text, orders_of_texts
 from odtc.data.partitions import columns as partitions
@@ -513,7 +513,7 @@ def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
 def read_text(path) -> str:
     """The text of a file, unzipped if its name ends in .gz, without a byte order mark.
 
-    Raises DataError for broken gzip, an empty file and text that is not UTF-8. For readers.
+    Raises DataError for broken gzip, an empty file and text that is neither UTF-8 nor UTF-16 with a mark. For readers.
     """
     path = Path(path)
     data = path.read_bytes()
@@ -524,12 +524,13 @@ def read_text(path) -> str:
             raise DataError(f"expected packed data in {str(path)!r}, but {problem}") from None
         except (EOFError, zlib.error) as problem:
             raise DataError(f"expected whole gzip data in {str(path)!r}, got broken data ({problem})") from None
+    encoding = encoding_of(data)
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode(encoding)
     except UnicodeDecodeError as problem:
         # utf-8-sig counts its places from behind the mark.
         line = problem.object.count(b"\n", 0, problem.start) + 1
-        raise not_utf8(path, problem.object[problem.start], line, problem.start) from None
+        raise not_text(path, encoding, problem, line, problem.start) from None
     if not text.strip():
         raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file; is it the right one?")
     return text

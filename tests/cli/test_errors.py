@@ -53,7 +53,7 @@ DATA = {
     "ragged": (b"x,y\n1,a\n2,b,c\n", "row 2"),
     "short row": (b"x,z,y\n1,2,a\n2,b\n", "row 2"),
     "not UTF-8": (b"x,y\n\xe9,a\n2,b\n", "UTF-8"),
-    "UTF-16": ("x,y\n1,a\n2,b\n".encode("utf-16"), "UTF-8"),
+    "UTF-16": ("x,y\n1,a\n2,b\n".encode("utf-16-le"), "UTF-8"),
     "same names": (b"x,x,y\n1,2,a\n2,1,b\n", "'x'"),
     "blank name": (b"x,,y\n1,2,a\n2,1,b\n", "name"),
     "one class": (b"x,y\n1,a\n2,a\n", "two classes"),

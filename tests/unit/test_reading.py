@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from odtc.base.text import show_number
 from odtc.data.cost_matrix import cost_matrix
-from odtc.data.reading import READERS, from_frame, read, read_rows
+from odtc.data.reading import READERS, frames_of, from_frame, read, read_rows
 from odtc.errors import ChoiceError, DataError, OdtcError
 
 PLAIN = "a,b,flag,y\n1,x,true,no\n2.5,z,False,yes\n3,x,TRUE,no\n"
@@ -114,18 +114,52 @@ def test_utf_16_without_a_mark_is_named(tmp_path):
         read(tmp_path / "d.csv")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["d.txt", "d.csv", "d.tsv.gz"])
+@pytest.mark.parametrize("style", ["plain", "quoted"])
+def test_utf_16_with_a_mark_is_read(tmp_path, encoding, name, style):
+    """Excel saves "Unicode text" so: a tab between cells, an ending .txt, a byte order mark before all."""
+    text = "größe\tort, land\ty\r\n1\tĊ🙂\tp\r\n2\tb\tq\r\n"
+    if style == "quoted":
+        text = text.replace("b\t", '"b"\t')
+    if name == "d.csv":
+        text = text.replace("ort, land", "land")
+    plain = read(written(tmp_path, text, "plain.tsv"))
+    as_bytes = ("\ufeff" + text).encode(encoding)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(as_bytes) if name.endswith(".gz") else as_bytes)
+    same(read(path), plain)
+    for size in (7, 1 << 20):  # a piece may end within a sign
+        assert pl.concat(frames_of(path, size)).equals(pl.concat(frames_of(tmp_path / "plain.tsv")))
+
+
+@pytest.mark.parametrize("damage", ["half a sign", "half a pair"])
+def test_damaged_utf_16_is_refused_in_a_sentence(tmp_path, damage):
+    whole = "\ufeffa\ty\n1\tp\n2\tq\n".encode("utf-16-le")
+    path = tmp_path / "d.txt"
+    path.write_bytes(whole + (b"3" if damage == "half a sign" else b"\x00\xd8\x41\x00"))
+    for reading in (read, lambda path: list(frames_of(path, 4))):
+        with pytest.raises(DataError, match=f"expected whole UTF-16 text .*got .* behind byte {len(whole)} .*save it"):
+            reading(path)
+
+
 @pytest.mark.skipif(shutil.which("iconv") is None, reason="iconv is not on this machine")
-@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("name", ["a table.csv", "a table.csv.gz"])
 def test_the_command_in_the_message_makes_a_file_that_can_be_read(tmp_path, name, encoding):
     plain, packed = "größe,y\n1,p\n2,q\n", name.endswith(".gz")
     written_as = plain.encode(encoding)
     (tmp_path / name).write_bytes(gzip.compress(written_as) if packed else written_as)
-    with pytest.raises(DataError, match="save it as UTF-8") as told:
+    with pytest.raises(DataError, match="save it as UTF-8, in Excel as 'CSV UTF-8'") as told:
         read(tmp_path / name)
     command = re.search("`(.*)`", str(told.value))[1]
     subprocess.run(command, shell=True, check=True, cwd=tmp_path)
     assert (tmp_path / "NEW.csv").read_text(encoding="utf-8-sig") == plain
+
+
+@pytest.mark.parametrize("sign", ["\t", ";", ","])
+def test_txt_is_separated_by_what_its_header_has(tmp_path, sign):
+    same(read(written(tmp_path, PLAIN.replace(",", sign), "d.txt")), read(written(tmp_path, PLAIN, "e.csv")))
 
 
 def test_quoted_cells_may_hold_commas_quotes_and_lines(tmp_path):

@@ -231,15 +231,18 @@ def test_both_refuse_a_tree_that_tells_other_things_of_the_data(case):
         assert "tree" in first and "tree" in second, (first, second)
 
 
-@pytest.mark.parametrize("indexed", [False, True], ids=["plain", "names of rows"])
-def test_it_reads_a_file_as_a_user_calls_it(indexed, tmp_path):
+@pytest.mark.parametrize("style", ["plain", "names of rows", "Unicode text of Excel"])
+def test_it_reads_a_file_as_a_user_calls_it(style, tmp_path):
     lines = (CHECKOUT / "examples/monks/monks-1.csv").read_text().splitlines(keepends=True)
-    if indexed:  # as R and pandas write them, in a column without a name
+    if style == "names of rows":  # as R and pandas write them, in a column without a name
         lines = ["," + lines[0]] + [f"row {at},{line}" for at, line in enumerate(lines[1:])]
-    (tmp_path / "d.csv").write_text("".join(lines))
-    dataset = odtc.read(tmp_path / "d.csv")
+    text, name = "".join(lines), "d.csv"
+    if style == "Unicode text of Excel":
+        text, name = text.replace(",", "\t"), "d.txt"
+    (tmp_path / name).write_text(text, encoding="utf-16" if name == "d.txt" else "utf-8")
+    dataset = odtc.read(tmp_path / name)
     facts = certify(pipeline.pose(dataset, "dpflow", 2, encoding="onehot"))
-    facts["data"]["path"] = "d.csv"
+    facts["data"]["path"] = name
     (tmp_path / "p.json").write_text(json.dumps(facts))
     done = subprocess.run(["node", CHECKER, tmp_path / "p.json"], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.startswith(

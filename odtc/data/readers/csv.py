@@ -12,21 +12,21 @@ import numpy as np
 import polars as pl
 
 from odtc.base.system import STDERR
-from odtc.data.file_text.text_pieces import save_as_utf8, text_pieces
+from odtc.data.file_text.text_pieces import UTF_16, encoding_of, save_as_utf8, text_pieces
 from odtc.data.reading import check_names, read_text
 from odtc.errors import DataError
 
 HEADER = 1 << 16  # bytes in which the header of a file ends that is read in parts
 MOST_SIGNS = 2**31 - 1  # of a quoted cell: Python's own limit is 131,072
 NAME = "csv"
-SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".tab.gz")
-SUMMARY = "comma, semicolon (.csv) or tab (.tsv, .tab) separated text with a header, also .gz"
+SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".tab.gz", ".txt", ".txt.gz")
+SUMMARY = "comma, semicolon (.csv, .txt) or tab (.tsv, .tab, .txt) separated text with a header, also .gz"
 
 
 def read(path) -> pl.DataFrame:
     """All columns as pl.String, an empty cell as null; blank lines are skipped.
 
-    Raises DataError for text that is not UTF-8, a blank or repeated column name, a row of
+    Raises DataError for text that is neither UTF-8 nor UTF-16 with a mark, a blank or repeated column name, a row of
     another width than the header, and quotes that do not close.
     """
     text = read_text(path).lstrip("\r\n")
@@ -76,7 +76,7 @@ def batches(path, size: int) -> Iterator[pl.DataFrame]:
 
 def parts(path, size: int) -> list[tuple[int, int, str]]:
     """(first byte, byte behind the last, header) of parts of about `size` bytes that begin and end between lines; none
-    of a packed file, nor of one whose header has a quote or is too long to be seen."""
+    of a packed file or of UTF-16, nor of a file whose header has a quote or is too long to be seen."""
     if str(path).lower().endswith(".gz"):
         return []
     end, found = os.path.getsize(path), []
@@ -84,7 +84,7 @@ def parts(path, size: int) -> list[tuple[int, int, str]]:
         seen = stream.read(HEADER)
         first = len(seen) - len(seen.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n"))
         header, line_end, _ = seen[first:].partition(b"\n")
-        if b'"' in header or b"\r" in header.removesuffix(b"\r") or not line_end:
+        if b'"' in header or b"\r" in header.removesuffix(b"\r") or not line_end or encoding_of(seen) == UTF_16:
             return []
         begin = first + len(header) + 1
         while begin < end:
@@ -130,11 +130,12 @@ def _lines(text: bytes, pieces: Iterator[bytes]) -> Iterator[str]:
 
 
 def _delimiter(path, text: str) -> str:
-    """A tab by suffix; in .csv a semicolon (or a tab) if the header has one and no comma."""
-    if re.search(r"\.(tsv|tab)(\.gz)?$", str(path).lower()):
+    """A tab by suffix; in .csv a semicolon or a tab if the header has one and no comma; in .txt a tab if it has one."""
+    ending = re.search(r"\.(tsv|tab|txt)(\.gz)?$", str(path).lower())
+    if ending and ending[1] != "txt":
         return "\t"
     header = re.split("[\r\n]", re.sub(r'"[^"]*"', "", text[: 1 << 16]), maxsplit=1)[0]
-    return next((sign for sign in ",;\t" if sign in header), ",")
+    return next((sign for sign in ("\t,;" if ending else ",;\t") if sign in header), ",")
 
 
 def _read_plain(path, names: list[str], text: bytes, delimiter: str, above: int = 0) -> pl.DataFrame:
