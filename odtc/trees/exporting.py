@@ -45,6 +45,19 @@ EXPORTERS = Registry(
     "odtc.exporters",
 )
 
+# What people ask for by the name of a program or a file, and what they find it under.
+SPREADSHEET = "'excel' writes a CSV file of formulas, which spreadsheets open"
+ELSEWHERE = {
+    "html": "`odtc report` writes a page",
+    "json": "a TREE.json is the tree as JSON already",
+    "xlsx": SPREADSHEET,
+    "xls": SPREADSHEET,
+    "ods": SPREADSHEET,
+    "cpp": "'c' is C++, too",
+    "c++": "'c' is C++, too",
+    "pdf": "'svg' is a picture, 'latex' a figure for LaTeX",
+}
+
 
 def summaries(templates=None) -> dict[str, str]:
     """What each exporter makes, by its name; raises ChoiceError if `templates` is no folder."""
@@ -123,5 +136,5 @@ def _is_module(to: str, templates) -> bool:
     if to in EXPORTERS.names():
         return True
     known = summaries(templates)
-    hint = " (`odtc report` writes a page)" if to == "html" else did_you_mean(to, known)
+    hint = f" ({ELSEWHERE[to]})" if to in ELSEWHERE else did_you_mean(to, known)
     raise ChoiceError(f"unknown exporter {to!r}{hint}; known: {', '.join(known)}")

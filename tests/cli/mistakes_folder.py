@@ -23,6 +23,7 @@ FILES = {
     "other.csv": "weight,height\n1,2\n",
     "words.csv": "age,city,spend,churn\nyoung,Bonn,20,yes\n",
     "notes.txt": "buy milk\n",
+    "notes.md": "buy milk\n",
     "notes.json": '{"buy": "milk"}\n',
     "page.xlsx": "PK\n",
     "cost.csv": "0,1\n1,0\n",

@@ -103,7 +103,7 @@ def not_text(path, encoding: str, problem: UnicodeDecodeError, line: int, place:
 
 
 def save_as_utf8(path) -> str:
-    """What to do with a file of text in another encoding, in words: how Excel saves it, or a command that writes it anew.
+    """What to do with a file of text in another encoding, in words: how Excel saves it, or a command.
 
     Parameters
     ----------
