@@ -3,7 +3,7 @@
 A template is looked for in the folder of `--templates DIR` first, then in the packaged
 `odtc/templates`, then in the `templates/` of a checkout. The folder `tree/` is the registry of
 exporters: `tree/NAME.SUFFIX.jinja` makes `odtc export --to NAME`, and its first line, a comment,
-describes it.
+describes it. The drawing for the terminal (odtc.trees.text_drawing) is no template, if no folder has one of its name.
 
 What every tree template is given:
 
@@ -36,6 +36,7 @@ from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature, decimal_of
 from odtc.data.splits import Oblique, Split, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
+from odtc.trees import text_drawing
 from odtc.trees.tree import Branch, Node, Tree, tree_of
 
 # By whether leaves answer classes: the name of a share, and what the shares of a leaf are.
@@ -117,12 +118,14 @@ class Place:
 
 def exporters(templates: str | Path | None = None) -> dict[str, str]:
     """The description of every exporter by its name; raises ChoiceError if `templates` is no folder."""
-    return {name: _description(path) for name, path in _exporter_files(templates).items()}
+    described = {name: _description(path) for name, path in _exporter_files(templates).items()}
+    return dict(sorted(({text_drawing.NAME: text_drawing.SUMMARY} | described).items()))
 
 
 def suffix(to: str, templates: str | Path | None = None) -> str:
     """The file name ending of an exporter, without the dot; raises ChoiceError for an unknown one."""
-    return _exporter_file(to, templates).name.split(".", 1)[1].removesuffix(".jinja")
+    path = _exporter_file(to, templates)
+    return text_drawing.SUFFIX if path is None else path.name.split(".", 1)[1].removesuffix(".jinja")
 
 
 def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = None) -> str:
@@ -133,7 +136,7 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
     tree : Tree or OptimalTreeClassifier
         An estimator must be fitted.
     to : str
-        A template of templates/tree: "text", "dot", "python", … (`odtc list exporters`).
+        "text", or a template of templates/tree: "dot", "python", … (`odtc list exporters`).
     templates : path or None
         A folder whose templates come before those of odtc.
 
@@ -152,6 +155,11 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
     own, task, (tree, numbers) = tree, TASKS.get(tree.task), with_answers(tree)
     leaves, found = tree.leaves(), places(tree)
     counted = all(leaf.rows for leaf in leaves) and not numbers
+    weighted = counted and any(leaf.counts and leaf.counts != leaf.rows for leaf in leaves)
+    remarks = [own.words_of(leaf) for leaf in own.leaves()]
+    if path is None:
+        answer = task.ANSWER if numbers else ""
+        return text_drawing.drawn(tree, found, answer=answer, remarks=remarks, counted=counted, weighted=weighted)
     parts = [part for place in found if place.question for part in place.question.parts]
     facts = {
         "tree": tree,
@@ -162,8 +170,8 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         "ends": [place for place in found if place.is_leaf],
         "shares": [leaf.shares(len(tree.classes)) for leaf in leaves],
         "counted": counted,
-        "weighted": counted and any(leaf.counts and leaf.counts != leaf.rows for leaf in leaves),
-        "remarks": [own.words_of(leaf) for leaf in own.leaves()],
+        "weighted": weighted,
+        "remarks": remarks,
         "numbers": numbers,
         "plainly": _plainly(parts),
         "answer": task.ANSWER,
@@ -293,11 +301,13 @@ def _exporter_files(templates) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-def _exporter_file(to: str, templates) -> Path:
+def _exporter_file(to: str, templates) -> Path | None:
+    """The template; None for the drawing for the terminal, if no folder has a template of its name."""
     files = _exporter_files(templates)
-    if to not in files:
-        raise ChoiceError(f"unknown exporter {to!r}{did_you_mean(to, files)}; known: {', '.join(files)}")
-    return files[to]
+    if to not in files and to != text_drawing.NAME:
+        known = exporters(templates)
+        raise ChoiceError(f"unknown exporter {to!r}{did_you_mean(to, known)}; known: {', '.join(known)}")
+    return files.get(to)
 
 
 def _description(path: Path) -> str:

@@ -27,6 +27,11 @@ def test_a_fit_loads_what_it_uses(tmp_path):
     assert not loaded & {"odtc.algorithms.constrained.constrained_search", "odtc.algorithms.moments.search", *UNUSED}
 
 
+def test_a_tree_is_printed_without_a_template(tmp_path):
+    loaded = _loaded_by(["fit", str(MONKS / "monks-1.csv"), "-o", str(tmp_path / "m")])
+    assert "odtc.trees.text_drawing" in loaded and not loaded & {"jinja2", *UNUSED}
+
+
 def test_a_fit_of_numbers_loads_no_form_of_a_model(tmp_path):
     lines = (f"{x},{x * 7 % 31},{x * x % 3}" for x in range(60))
     (tmp_path / "d.csv").write_text("\n".join(("a,b,y", *lines)))

@@ -1,0 +1,93 @@
+"""A tree as a drawing for the terminal, with the rows and the purity of each leaf.
+
+It is no template, as every `odtc fit` prints it: to load jinja2 takes longer than to prove a small tree. A folder of
+templates with its own `tree/text.txt.jinja` comes before it.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from odtc.base.templates.filters import aligned, of, one_line, percent, tally
+from odtc.trees.tree import Tree
+
+if TYPE_CHECKING:
+    from odtc.trees.rendering import Place
+
+NAME = "text"
+SUMMARY = "a drawing for the terminal, with the rows and the purity of each leaf"
+SUFFIX = "txt"
+
+CLASSES = 10  # that the first line names
+LONG = 60  # characters of a sum of columns that need not be read twice
+INDENT = {"left": "│   ", "right": "    "}  # below a branch node, by its side
+BRANCH = {"left": "├── ", "right": "└── ", "": ""}
+
+
+def drawn(
+    tree: Tree,
+    places: "Sequence[Place]",
+    *,
+    answer: str = "",
+    remarks: Sequence[str] = (),
+    counted: bool = True,
+    weighted: bool = False,
+) -> str:
+    """The drawing.
+
+    Parameters
+    ----------
+    tree : Tree
+        Its classes are the numbers if `answer` is not empty.
+    places : sequence of Place
+        Its nodes, a parent before its children.
+    answer : str
+        What numbers the leaves answer, in words; empty if they answer classes.
+    remarks : sequence of str
+        What the task tells of each leaf, "" where it tells of rows alone.
+    counted : bool
+        Whether the training rows are known in every leaf.
+    weighted : bool
+        Whether the weights of the leaves differ from their numbers of rows.
+
+    Returns
+    -------
+    str
+        Ends with a line feed.
+    """
+    leaves = [place for place in places if place.is_leaf]
+    n_rows, n_correct = sum(place.n_rows for place in leaves), sum(place.n_correct for place in leaves)
+    lines = [f"{one_line(tree.target)}: {answer or _named(tree.classes)}"]
+    lines.append(f"{of(len(leaves), 'leaf', 'leaves')}, depth {max(len(place.path) for place in places)}")
+    if counted or answer:
+        lines[1] += f", {of(n_rows, 'row')}"
+        if n_rows and tree.task == "classification":
+            lines[1] += f", {n_correct} right ({percent(n_correct, n_rows)})"
+
+    def ending(place: "Place") -> list[str]:
+        cells = ["→ " + one_line(tree.classes[place.node.label])]
+        rows = f"{place.n_rows} row{' ' if place.n_rows == 1 else 's'}"
+        if counted and not place.n_rows:
+            return [*cells, "no rows", ""]
+        if remarks and remarks[place.leaf]:
+            return [*cells, rows, one_line(remarks[place.leaf])]
+        if counted:
+            cells += [rows, percent(place.n_correct, place.n_rows), tally(place.node.rows, tree.classes)]
+            cells += ["by weight " + tally(place.node.counts, tree.classes)] * weighted
+        return cells
+
+    nodes = []
+    for place in places:
+        if not (place.path or place.is_leaf):  # the root asks: its answers stand before its children
+            continue
+        said = one_line(place.words) if place.path else "always"
+        asked = places[place.parent].question
+        if place.side == "right" and len(place.words) > LONG and asked is not None and asked.kind == "sum":
+            said = "else"
+        turns = "".join(INDENT[side] for side in place.path[:-1]) + BRANCH[place.side]
+        nodes.append("\t".join([turns + said, *(ending(place) if place.is_leaf else ())]))
+    return "\n".join([*lines, "", aligned("\n".join(nodes), "llrr"), ""])
+
+
+def _named(classes: Sequence[str]) -> str:
+    more = f", … ({len(classes)} classes)" if len(classes) > CLASSES else ""
+    return ", ".join(map(one_line, classes[:CLASSES])) + more
