@@ -112,13 +112,14 @@ class OptimalPolicyTree(TreeEstimator):
         weight = self._weights(X, sample_weight)
         rows, self.costs_, self.actions_, digits = self._priced_rows(X, y, outcome, propensity, weight)
         names = _names(self.actions_)
-        costs, unit = self._in_units(self.costs_, weight)
-        if self._is_alone(X, costs):
+        rows, costs = _weighing(rows, self.costs_)
+        costs, unit = self._in_units(costs, rows.weight)
+        if self._is_alone(rows.X, costs):
             self.model_ = None
             tree, solution = self._alone(policy.cast(rows, names, costs, "the costs", digits), unit)
         else:
             dataset = policy.voting(rows, names, costs, "the costs", digits)
-            problem, tree, solution, _ = self._run(self._run_spec(weight, unit), dataset)
+            problem, tree, solution, _ = self._run(self._run_spec(rows.weight, unit), dataset)
             self.model_ = problem.formulation
         self._ended(tree, solution, self._units(unit, float(weight.sum())))
         self.cost_ = self._paid(tree.predict(X), self.costs_, weight)
@@ -152,11 +153,13 @@ class OptimalPolicyTree(TreeEstimator):
         paid = self._paid(self.tree_.predict(X), costs, weight)
         text = f"the policy costs {paid:.10g}, {self.cost_:.10g} was said"
         cost = Check("policy cost", is_close(paid, self.cost_), text)
+        rows, costs = _weighing(rows, costs)
+        weight = rows.weight
         costs, unit = self._in_units(costs, weight)
         units = self._units(unit, float(weight.sum()))
         if self.model_ is None:
             votes = policy.cast(rows, _names(actions), costs, "the costs", digits)
-            return [*self._checks_alone(self._is_alone(X, costs), lambda: self._alone(votes, unit), units), cost]
+            return [*self._checks_alone(self._is_alone(rows.X, costs), lambda: self._alone(votes, unit), units), cost]
         dataset = policy.voting(rows, _names(actions), costs, "the costs", digits)
         return [*self._checks(RunSpec(model=self._asked_model(weight, unit)), dataset, units), cost]
 
@@ -304,6 +307,12 @@ class OptimalPolicyTree(TreeEstimator):
     @staticmethod
     def _paid(label: np.ndarray, costs: np.ndarray, weight: np.ndarray) -> float:
         return float((weight * costs[np.arange(len(costs)), label]).sum())
+
+
+def _weighing(rows: Dataset, costs: np.ndarray) -> tuple[Dataset, np.ndarray]:
+    """The rows that weigh something, of which the weights have one or more, and their costs."""
+    held = rows.weight > 0
+    return rows.taken(held), costs[held]
 
 
 def _names(actions: np.ndarray) -> tuple[str, ...]:

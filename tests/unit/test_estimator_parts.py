@@ -333,6 +333,19 @@ def test_policies_beside_each_other_and_their_value():
             odtc.OptimalPolicyTree(1, **words).fit(X, COSTS)
 
 
+def test_rows_without_weight_are_none_in_a_leaf_of_a_policy():
+    rng = np.random.default_rng(5)
+    cells, costs = rng.integers(0, 4, (24, 3)).astype(float), rng.integers(0, 20, (24, 3)).astype(float)
+    weight = np.where(np.arange(24) % 3 == 0, 0.0, 1.0)
+    model = odtc.OptimalPolicyTree(3, min_samples_leaf=3).fit(cells, costs, sample_weight=weight)
+    held = np.bincount(model.apply(cells)[weight > 0], minlength=model.tree_.n_leaves)
+    assert len(held) > 1 and held.min() >= 3
+    alone = odtc.OptimalPolicyTree(3, min_samples_leaf=3).fit(cells[weight > 0], costs[weight > 0])
+    assert model.cost_ == alone.cost_ and model.objective_ == alone.objective_
+    assert all(check.passed for check in model.verify(cells, costs, sample_weight=weight))
+    assert model.costs_.shape == (24, 3)
+
+
 def test_a_policy_by_outcomes_is_as_good_as_its_costs_say():
     taken, chance = np.arange(8) % 2, np.full(8, 0.5)
     outcome = np.where(taken == (X[:, 0] > 3), 9.0, 1.0)
