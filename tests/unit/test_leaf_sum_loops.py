@@ -53,21 +53,21 @@ def roots(rank, rows, leaf, price, least, leaves):
 @pytest.mark.parametrize("law", [two_levels.SQUARE, two_levels.LIKELIHOOD, two_levels.CHEAPEST])
 @pytest.mark.parametrize("least", [1, 2, 3])
 @pytest.mark.parametrize("leaves", [0, 3])
-def test_every_root_of_two_levels_has_its_best_tree(law, least, leaves):
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        rank = rng.integers(0, 5, (11, 3))
-        rank[:, 1] *= 2  # ranks with gaps
-        moments = np.stack([rng.integers(-3 if law == two_levels.CHEAPEST else 0, 4, 11), rng.integers(-4, 5, 11)])
-        moments[1] = np.abs(moments[1]) if law == two_levels.LIKELIHOOD else moments[1]
-        told, unit, price = rng.integers(30, 40, 11), (1.0, 4.0)[law == two_levels.LIKELIHOOD], (0.0, 0.5, 2.5)[seed]
-        rows = np.sort(rng.choice(11, 9, replace=False))
-        leaf = partial(cost, law, unit, moments, told)
-        wanted = roots(rank, rows, leaf, price, least, leaves)
-        laws, total = (law, unit), float(told[rows].sum())
-        found = two_levels.root_costs(rank, moments, rows, total, laws, price, least, leaves)
-        assert [tuple(map(int, key)) for key in zip(*found[:2])] == list(wanted)
-        assert found[2] == pytest.approx(list(wanted.values()), rel=1e-12, abs=1e-9)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_root_of_two_levels_has_its_best_tree(law, least, leaves, seed):
+    rng = np.random.default_rng(seed)
+    rank = rng.integers(0, 5, (11, 3))
+    rank[:, 1] *= 2  # ranks with gaps
+    moments = np.stack([rng.integers(-3 if law == two_levels.CHEAPEST else 0, 4, 11), rng.integers(-4, 5, 11)])
+    moments[1] = np.abs(moments[1]) if law == two_levels.LIKELIHOOD else moments[1]
+    told, unit, price = rng.integers(30, 40, 11), (1.0, 4.0)[law == two_levels.LIKELIHOOD], (0.0, 0.5, 2.5)[seed]
+    rows = np.sort(rng.choice(11, 9, replace=False))
+    leaf = partial(cost, law, unit, moments, told)
+    wanted = roots(rank, rows, leaf, price, least, leaves)
+    laws, total = (law, unit), float(told[rows].sum())
+    found = two_levels.root_costs(rank, moments, rows, total, laws, price, least, leaves)
+    assert [tuple(map(int, key)) for key in zip(*found[:2])] == list(wanted)
+    assert found[2] == pytest.approx(list(wanted.values()), rel=1e-12, abs=1e-9)
 
 
 def take_loops(patch, plain):
@@ -107,21 +107,21 @@ def listed(rank, seed, below=(0, None)):
 
 @pytest.mark.parametrize("depth", [2, 3])
 @pytest.mark.parametrize("task", ["regression", "survival"])
-def test_tried_cuts_give_the_same_bound_at_once_and_one_by_one(task, depth, monkeypatch):
+@pytest.mark.parametrize("seed", range(8))
+def test_tried_cuts_give_the_same_bound_at_once_and_one_by_one(task, depth, seed, monkeypatch):
     """Both may be off by what they say that rounding adds."""
-    for seed in range(8):
-        found, exact = [], []
-        for plain in (False, True):
-            with monkeypatch.context() as patch:
-                take_loops(patch, plain)
-                bound, rows = bounds(task, seed=seed)
-                part = rows if seed % 2 else rows[3:]
-                tried, need = listed(bound.rank[part], seed), bound.measure.low(bound.moments.sum(axis=1))
-                found.append(bound.least(part, depth, tried, Fraction(0), exact=False))
-                exact.append(bound.least(part, depth, tried, need))
-                near = 8 * bound.near
-        assert exact[1] == pytest.approx(exact[0], abs=max(near, 1e-9)), seed
-        assert found[1] == pytest.approx(found[0], abs=max(near, 1e-9)), seed
+    found, exact = [], []
+    for plain in (False, True):
+        with monkeypatch.context() as patch:
+            take_loops(patch, plain)
+            bound, rows = bounds(task, seed=seed)
+            part = rows if seed % 2 else rows[3:]
+            tried, need = listed(bound.rank[part], seed), bound.measure.low(bound.moments.sum(axis=1))
+            found.append(bound.least(part, depth, tried, Fraction(0), exact=False))
+            exact.append(bound.least(part, depth, tried, need))
+            near = 8 * bound.near
+    assert exact[1] == pytest.approx(exact[0], abs=max(near, 1e-9))
+    assert found[1] == pytest.approx(found[0], abs=max(near, 1e-9))
 
 
 def test_entries_that_are_no_cuts_are_left_to_others():

@@ -1,0 +1,206 @@
+"""Parts of the checker of leaf sums by themselves: sides of tried cuts, what rows are taken, and ends that are told."""
+
+import math
+from fractions import Fraction
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from odtc.errors import CertificateError
+from odtc.verification.leaf_sums import _less, every_tree, tried_cuts, tried_stumps, two_levels
+from odtc.verification.leaf_sums.likelihood import Likelihood
+from odtc.verification.leaf_sums.squares import Squares
+from tests.unit.test_forged_leaf_sums import NUMBERS, numbers, times, true
+from tests.unit.test_leaf_sum_loops import cost, roots
+
+OFF, UNIT = 0.25, 0.5  # what sides are off by, and the unit of floors
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch):
+    """The loops as they are written; hashes overflow in them, without a warning."""
+    monkeypatch.setattr(tried_stumps, "compiled", lambda: tried_stumps.stump_costs)
+    monkeypatch.setattr(tried_cuts, "_compiled", lambda: (tried_cuts.side_costs, tried_cuts.least_of_cuts))
+    loops = every_tree.count_sets, every_tree.split_parts, every_tree.join_parts, every_tree.join_leaves
+    monkeypatch.setattr(every_tree, "_compiled", lambda: loops)
+    with np.errstate(over="ignore"):
+        yield
+
+
+def mirrored(rng, n: int, widest: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """(ranks of three columns, of which the second is the first one turned round; the cuts that are alike)."""
+    first = rng.integers(0, widest + 1, n)
+    first[:2] = 0, widest
+    rank = np.column_stack([first, widest - first, rng.integers(0, 3, n)])
+    cuts = [(column, cut, 1 + (cut if column == 0 else widest - 1 - cut)) for column in (0, 1) for cut in range(widest)]
+    return rank, np.array(cuts, np.int64).T.copy()
+
+
+def tried_of(rng, rank, rows) -> list:
+    """Some cuts of these rows, with sides that are bounded or not."""
+    cuts = [(g, int(cut)) for g in range(rank.shape[1]) for cut in np.unique(rank[rows, g])[:-1]]
+    kept = rng.permutation(len(cuts))[: int(rng.integers(1, len(cuts) + 1))]
+    return [[*cuts[at], *((0, None)[int(rng.random() < 0.2)] for _ in range(2))] for at in kept]
+
+
+def least_of(rank, rows, tried, found, shared) -> float:
+    """The least that a cut costs: by the tried ones of its column on its left and right, and by those alike."""
+    group = {(column, cut): name for column, cut, name in shared.T.tolist()}
+    by_group: dict = {}
+    for g in range(rank.shape[1]):
+        for cut in np.unique(rank[rows, g])[:-1].tolist():
+            before = [sides[0] for (column, at, *_), sides in zip(tried, found) if column == g and at <= cut]
+            behind = [sides[1] for (column, at, *_), sides in zip(tried, found) if column == g and at >= cut]
+            bound = max([0.0, *before]) + max([0.0, *behind])
+            # All cuts from this rank to the next one that rows have are this one.
+            after = rank[rows, g][rank[rows, g] > cut].min()
+            names = [group[g, at] for at in range(cut, after) if (g, at) in group] or [(g, cut)]
+            for name in names:
+                by_group.setdefault(name, []).append(bound)
+    return min(map(max, by_group.values()))
+
+
+@pytest.mark.parametrize("law", [two_levels.SQUARE, two_levels.LIKELIHOOD])
+@pytest.mark.parametrize("levels", [1, 2])
+@pytest.mark.parametrize(("seed", "n", "places"), [(0, 11, 64), (1, 9, 4), (2, 12, 4), (3, 10, 64), (4, 70, 8)])
+def test_sides_of_tried_cuts_cost_what_their_best_trees_do(seed, n, places, levels, law):
+    rng = np.random.default_rng(seed)
+    rank, shared = mirrored(rng, n, 4 if n < 20 else 2)
+    moments = np.stack([rng.integers(1, 5, n), rng.integers(0, 5, n)])
+    told, floors = np.stack([rng.integers(30, 40, n), rng.integers(0, 3, n)]), rng.integers(0, 4, n)
+    unit, price = (1.0, 4.0)[law == two_levels.LIKELIHOOD], (0.0, 0.5, 2.5)[seed % 3]
+    measure = SimpleNamespace(moments=moments, told_parts=told, LAW=law, root_unit=unit)
+    own = tried_cuts.TriedCuts(rank, measure, (floors, UNIT), price, OFF, shared)
+    words = -(-n // 64)
+    own.memo = np.zeros((places, words), np.uint64), np.full(places, np.nan), np.zeros(1, np.int64)
+    rows = np.sort(rng.choice(n, n - 2, replace=False))
+    tried = tried_of(rng, rank, rows)
+    sides = own.bound(rows, tried, levels)
+    leaf = partial(cost, law, unit, moments, told[0] + told[1] * 2**36)
+
+    def best(part) -> float:
+        below = roots(rank, part, leaf, price, 1, 2 if levels == 1 else 0)
+        return min(leaf(part), *below.values()) if below else leaf(part)
+
+    for (column, cut, *asked), got in zip(tried, sides.found, strict=True):
+        left = rank[rows, column] <= cut
+        for wanted, side, found in zip(asked, (rows[left], rows[~left]), got):
+            expected = 0.0 if wanted is None else best(side) - OFF - UNIT * floors[side].sum()
+            assert found == pytest.approx(expected, rel=1e-12, abs=1e-4), (column, cut)
+    assert sides.bounded == sum(part is not None for entry in tried for part in entry[2:])
+    assert sides.least == pytest.approx(least_of(rank, rows, tried, sides.found, shared), rel=1e-12)
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_sides_of_all_tests_cost_what_their_best_trees_do(seed, labels):
+    rng = np.random.default_rng(seed)
+    true_ = rng.random((4, 13)) < (0.2, 0.5, 0.8, 0.5)[seed]
+    loss, price = rng.integers(0, 6, (13, labels)).astype(float), (0.0, 1.0, 2.0, 0.5)[seed]
+    loss[0] += 3
+
+    def tree(rows, levels) -> float:
+        found = loss[rows].sum(axis=0).min() if len(rows) else 0.0
+        if levels:
+            for test in true_:
+                found = min(found, price + tree(rows[test[rows]], levels - 1) + tree(rows[~test[rows]], levels - 1))
+        return found
+
+    every = np.arange(13)
+    wanted = [[tree(every[~test], 2), tree(every[test], 2)] for test in true_]
+    assert every_tree.least_sides(true_, loss, price) == pytest.approx(np.array(wanted))
+
+
+def test_sides_of_fewer_tests_than_a_tree_has_are_not_told():
+    assert every_tree.least_sides(np.ones((2, 3), bool), np.ones((3, 2)), 0.0) is None
+
+
+def regression(y, weight: float = 1.0, **changed):
+    """The numbers of rows as a certificate of these scales counts them."""
+    facts = {"weight_scale": 1, "number_scale": 1, "number_bits": None} | changed
+    return Squares(facts, numbers(np.array(y, float), weight))
+
+
+TEN = [*range(10), 3, 5]
+# What is taken: numbers, weight, scales.
+TAKEN = [
+    (TEN, 3.0, {}),
+    (np.array(TEN) / 10, 0.25, {"weight_scale": 4, "number_scale": 10}),
+    (np.array(TEN) / 8, 0.25, {"weight_scale": 4, "number_scale": None, "number_bits": 3}),
+    (np.array(TEN) + 2.0**49, 1.0, {}),
+    (np.array(TEN) + 0.00005, 1.0, {}),
+]
+REFUSED = [
+    (TEN, 3.0, {"number_scale": None, "number_bits": 3}),
+    (np.array(TEN) + 0.00015, 1.0, {}),
+    ([0, 0.00005] * 6, 1.0, {}),  # all of one whole number, but apart
+    ([0.00005, *[0] * 11], 1.0, {}),
+    (TEN, 1.0, {"number_bits": 0}),
+    (TEN, 1.0, {"number_scale": None}),
+    (TEN, 0.25, {}),
+]
+
+
+@pytest.mark.parametrize(("y", "weight", "scales"), TAKEN)
+def test_numbers_that_are_whole_at_their_scales_are_counted(y, weight, scales):
+    found = regression(y, weight, **scales)
+    number = scales.get("number_scale", 1) or 2 ** scales["number_bits"]
+    assert found.unit == scales.get("weight_scale", 1) * number**2
+    # What all rows cost as one leaf, by the definition.
+    exact = [Fraction(round(value * number), number) for value in np.array(y).tolist()]
+    mean = sum(exact) / len(exact)
+    cost_of_all = Fraction(weight) * sum((value - mean) ** 2 for value in exact)
+    assert found.low(found.moments.sum(axis=1)) / found.unit == cost_of_all
+
+
+@pytest.mark.parametrize(("y", "weight", "scales"), REFUSED)
+def test_numbers_that_are_none_at_these_scales_are_refused(y, weight, scales):
+    with pytest.raises((CertificateError, ValueError)):
+        regression(y, weight, **scales)
+
+
+def test_the_ends_of_numbers_that_are_cut_off_hold_what_they_cost():
+    """By numbers that are rounded down each is off by less than 1 unit, in the middle by less than a half."""
+    y = np.array(NUMBERS) + np.linspace(0, 0.9, 12)
+    found = regression(y, number_scale=None, number_bits=0)
+    exact = [Fraction(value) for value in y.tolist()]
+    mean = sum(exact) / 12
+    costs = sum((value - mean) ** 2 for value in exact)
+    low, high, bound = found.ends(*[found.low(found.moments.sum(axis=1))] * 3)
+    assert low <= costs <= high and bound == low
+    for counted in (0.0, 1.0, 2.9, 3.1, 17.0, 1000.0):
+        ends = found.ends(Fraction(counted), Fraction(counted), Fraction(counted))
+        least = max(0.0, math.sqrt(counted) - math.sqrt(12) / 2) ** 2
+        most = (math.sqrt(counted) + math.sqrt(12) / 2) ** 2
+        assert [float(end) for end in ends] == pytest.approx([least, most, least], abs=1e-8)
+        assert ends[0] <= least + 1e-12 and ends[1] >= most - 1e-12
+    whole = regression(TEN, number_scale=None, number_bits=0)
+    assert whole.ends(Fraction(4), Fraction(5), Fraction(3)) == (4, 5, 3)
+
+
+@pytest.mark.parametrize(
+    ("weight", "scale", "taken"),
+    [
+        (1.0, 1, True),
+        (0.5, 2, True),
+        (0.5, 1, False),
+        (2.0, 1, True),
+        ([1] * 11 + [1e-5], 1, False),
+        ([1] * 11 + [0.5], 1, False),
+    ],
+)
+def test_weights_of_a_survival_are_whole_at_their_scale(weight, scale, taken):
+    facts, data = true("survival"), times(weight)
+    if not taken:
+        with pytest.raises(CertificateError, match="no whole numbers at the scale"):
+            Likelihood(facts | {"weight_scale": scale}, data)
+        return
+    found = Likelihood(facts | {"weight_scale": scale}, data)
+    assert found.moments[1].sum() == scale * np.dot(np.broadcast_to(weight, 12), data.sums[:, 3] > 0)
+
+
+@pytest.mark.parametrize("number", [Fraction(2, 3), Fraction(1, 3), Fraction(1, 10), Fraction(7), Fraction(-2, 3)])
+def test_a_bound_that_is_told_is_no_more(number):
+    assert number * (1 - Fraction(1, 2**40) * (1 if number > 0 else -1)) < Fraction(_less(number)) < number

@@ -1,0 +1,157 @@
+"""The bounds of trees under `tests <= N` and `together[…]`, against trying all trees in rationals."""
+
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+
+from odtc.verification.leaf_sums import LeafSumsBound, Limit
+from odtc.verification.leaf_sums.likelihood import Likelihood
+from odtc.verification.leaf_sums.sets_of_tests import SetsOfTests
+from odtc.verification.leaf_sums.squares import Squares
+from odtc.verification.leaf_sums.whole_trees import MOST_NEEDED, MOST_TESTS, WholeTrees
+from tests.unit.test_forged_leaf_sums import NUMBERS, numbers, times, true
+
+NAMES = "aabc"  # two columns of the certificate are of one column of the data
+
+
+def table(seed: int):
+    """(ranks of rows, the columns of the data): four columns of two or three ranks, of which some part rows alike."""
+    rng = np.random.default_rng(seed)
+    rank = rng.integers(0, (2, 2, 3, 2), (len(NUMBERS), 4))
+    if seed % 2:
+        rank[:, 3] = 1 - rank[:, 1]  # "c" parts the rows as "a" does
+    rank[:4] = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 2, 0], [1, 0, 0, 1]])
+    return rank.astype(np.int64), [{"feature": name} for name in NAMES]
+
+
+def squares_of(rows) -> Fraction:
+    """What a leaf costs by its definition: the squares of what its numbers are off by."""
+    mean = Fraction(sum(NUMBERS[row] for row in rows), len(rows))
+    return sum(((NUMBERS[row] - mean) ** 2 for row in rows), Fraction(0))
+
+
+def trees(rank, leaf, price, depth: int, least: int) -> dict:
+    """{(the tests by how they part all rows, the columns that are asked, leaves): the least cost of such a tree}."""
+    parts = {}
+    for name, column in zip(NAMES, rank.T):
+        for cut in np.unique(column)[:-1]:
+            left = column <= cut
+            parts[name, tuple(left ^ left[0])] = left
+
+    @cache
+    def of(rows: tuple, depth: int) -> dict:
+        found = {(frozenset(), frozenset(), 1): leaf(rows)} if len(rows) >= least else {}
+        for (name, key), left in parts.items() if depth else ():
+            sides = (tuple(row for row in rows if left[row]), tuple(row for row in rows if not left[row]))
+            if min(map(len, sides)) < least:
+                continue
+            for (one, a), (two, b) in product(*(of(side, depth - 1).items() for side in sides)):
+                kind = one[0] | two[0] | {key}, one[1] | two[1] | {name}, one[2] + two[2]
+                found[kind] = min(found.get(kind, np.inf), price + a + b)
+        return found
+
+    return of(tuple(range(len(rank))), depth)
+
+
+@cache
+def all_trees(seed: int, depth: int, least: int, task: str) -> tuple[LeafSumsBound, dict]:
+    """(the bound of a table, its trees)."""
+    rank, price = table(seed)[0], Fraction(seed, 3)
+    bound = bound_of(rank, task, price)
+
+    def leaf(rows) -> Fraction:
+        return squares_of(rows) if task == "regression" else bound.measure.low(bound.moments[:, rows].sum(axis=1))
+
+    return bound, trees(rank, leaf, price, depth, least)
+
+
+def bound_of(rank, task: str, price: Fraction) -> LeafSumsBound:
+    data, law = (numbers(), Squares) if task == "regression" else (times(), Likelihood)
+    return LeafSumsBound(rank, law(true(task), data), price, task == "survival")
+
+
+def expect_bound(whole: WholeTrees, seed: int, depth: int, limit: Limit, task: str = "regression") -> None:
+    """What just misses the best tree is what it costs, and no bound is more."""
+    bound, every = all_trees(seed, depth, limit.rows, task)
+    best = min(
+        cost
+        for (tests, asked, leaves), cost in every.items()
+        if (whole.tests is None or len(tests) <= whole.tests)
+        and all(asked & set(group) in (set(), set(group)) for group in whole.together)
+        and leaves <= (limit.leaves or leaves)
+    )
+    near, columns = Fraction(bound.near), table(seed)[1]
+    for need in (best - 1, best):
+        assert need <= whole.least(bound, columns, depth, limit, need) <= best, need
+    for need in (best + near, best + 16 * near):
+        assert whole.least(bound, columns, depth, limit, need) == best
+    assert best - Fraction(bound.slack) <= whole.least(bound, columns, depth, limit, best + 100) <= best
+
+
+@pytest.mark.parametrize("limit", [Limit(), Limit(2), Limit(1, 3), Limit(3, 3)])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("most", [0, 1, 2, 3])
+def test_few_different_tests(most, depth, limit):
+    expect_bound(WholeTrees(most), most + depth, depth, limit)
+
+
+@pytest.mark.parametrize("least", [1, 2, 4])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize(
+    "groups", [("ab",), ("bc",), ("abc",), ("ab", "bc"), ("ac", "bc"), ("az",), ("yz",)], ids="+".join
+)
+def test_columns_that_are_tested_together(groups, depth, least):
+    expect_bound(WholeTrees(None, tuple(map(tuple, groups))), depth, depth, Limit(least))
+
+
+@pytest.mark.parametrize("whole", [WholeTrees(2), WholeTrees(None, (("a", "b"),))])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_survival(whole, depth):
+    expect_bound(whole, 1, depth, Limit(), "survival")
+
+
+def test_tests_that_part_the_rows_alike_are_one_and_those_that_part_none_are_none():
+    rank = np.array([[0, 1, 0, 5]] * 6 + [[1, 0, 0, 5]] * 6)
+    own = SetsOfTests(bound_of(rank, "regression", Fraction(0)), Limit())
+    assert own.answers.tolist() == [[0] * 6 + [1] * 6]
+    first, last = range(6), range(6, 12)
+    assert own.least(7, 3, Fraction(0)) <= squares_of(first) + squares_of(last)
+    assert WholeTrees(1).least(own.bound, [], 3, Limit(), Fraction(10**6)) == squares_of(first) + squares_of(last)
+
+
+# Limits, (depth, leaves, tests) -> whether a certificate holds them.
+HELD = [
+    (WholeTrees(MOST_TESTS), (3, 0, 30), True),
+    (WholeTrees(6), (3, 0, 30), False),
+    (WholeTrees(6), (3, 0, 5), True),  # there are no more than five
+    (WholeTrees(5), (3, 0, 34), True),  # 46,376 sets of four
+    (WholeTrees(5), (3, 0, 35), False),  # 52,360
+    (WholeTrees(1), (9, 4, 10**6), True),
+    (WholeTrees(0), (9, 4, 10**6), True),
+    (WholeTrees(3), (3, 0, 317), False),  # 50,086 sets of two
+    (WholeTrees(3), (3, 0, 316), True),
+    (WholeTrees(None, (tuple("abcdef"),)), (3, 0, 10), True),
+    (WholeTrees(None, (tuple("abcdefg"),)), (3, 0, 10), False),
+    (WholeTrees(None, (tuple("abcd"), tuple("efg"))), (3, 0, 10), False),
+    (WholeTrees(None, (tuple("abcd"), tuple("abcdef"))), (3, 0, 10), True),
+    (WholeTrees(None, (("a", "b"),)), (4, 0, 10), False),
+    (WholeTrees(None, (("a", "b"),)), (3, 5, 10), False),
+    (WholeTrees(2, (("a", "b"),)), (2, 0, 10), False),
+    (WholeTrees(), (9, 7, 10**6), True),
+]
+
+
+@pytest.mark.parametrize(("whole", "size", "held"), HELD)
+def test_what_a_certificate_of_whole_trees_is_of(whole, size, held):
+    assert (whole.why_not(*size) == "") == held
+    assert MOST_NEEDED == 6
+
+
+def test_limits_that_are_none_are_refused():
+    assert WholeTrees.of({"tests": 0}) == WholeTrees(0) and WholeTrees.of({}).nothing
+    for wrong in ({"tests": -1}, {"together": [["a"]]}, {"together": [["a", "b"], ["c", "c"]]}, {"together": [[]]}):
+        with pytest.raises(ValueError):
+            WholeTrees.of(wrong)
