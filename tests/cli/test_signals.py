@@ -67,10 +67,9 @@ def expect_whole(said, folder, words=()) -> None:
         assert not sentences and command("verify", "m.tree.json", folder=folder).code == 0
 
 
-@SIGNALS
-@pytest.mark.parametrize("phase", PHASES)
-def test_a_signal_in_each_phase(phase, number, table, monkeypatch):
-    (place, words), sent = PHASES[phase], []
+def signalled_at(place, words, number, folder, monkeypatch):
+    """What a command says that gets a signal as a place, a name as the module that calls it has it, is first called."""
+    sent = []
     module, _, name = place.partition(":")
     *holder, name = name.split(".")
     owner = importlib.import_module(module)
@@ -85,9 +84,17 @@ def test_a_signal_in_each_phase(phase, number, table, monkeypatch):
         return own(*given, **named)
 
     monkeypatch.setattr(owner, name, signalled)
-    said = command(*words, folder=table)
+    said = command(*words, folder=folder)
     assert sent, f"{place} is not called any more"
     monkeypatch.undo()
+    return said
+
+
+@SIGNALS
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_signal_in_each_phase(phase, number, table, monkeypatch):
+    place, words = PHASES[phase]
+    said = signalled_at(place, words, number, table, monkeypatch)
     expect_whole(said, table, words)
     if words[0] == "fit" and phase not in ("read", "encode", "warm start", "start of the search"):
         assert said.code == 0 and "verified" in said.out, said.err  # a tree is known by then: it is handed in
@@ -137,3 +144,74 @@ def test_a_signal_as_numba_fills_its_tables_hands_in_the_tree(table, tmp_path):
     said = as_it_loads("numba.np.npyfuncs", signal.SIGINT, FIT, table, **more)
     assert said.code == 0, said.err
     assert command("verify", "m.tree.json", folder=table).code == 0
+
+
+FITTED = ("fit", "t.csv", "--depth", 2, "-o", "m")
+CERTIFY = ("certify", "t.csv", "--depth", 2, "-o", "m")
+VARY = ("frontier", "t.csv", "--depth", 1, "--vary", "recall[p] >= 0.5:0.7:0.1", "-o", "m")
+TUNE = ("tune", "t.csv", "--depth", 1, "--folds", 2, "-o", "m")
+# Phase -> (where the signal comes, the command, what it leaves all the same: files, by their endings).
+LATER = {
+    "check of states": ("odtc.verification.certificate:IntervalBound", CERTIFY, ".certificate.json .tree.json"),
+    "check of targets": (
+        "odtc.verification.certificate:LowerBound",
+        (*CERTIFY, "--encoding", "onehot"),
+        ".certificate.json .tree.json",
+    ),
+    "check of cases": (
+        "odtc.verification.constrained.constrained_certificate:surviving",
+        (*CERTIFY, "--constraint", "recall[p] >= 0.6"),
+        ".certificate.json .tree.json",
+    ),
+    "check of sums": (
+        "odtc.verification.leaf_sums:LeafSumsBound",
+        (*CERTIFY, "--target", "a", "--task", "regression"),
+        ".certificate.json .tree.json",
+    ),
+    "check of curves": (
+        "odtc.verification.leaf_sums:LeafSumsBound",
+        ("certify", "s.csv", "--depth", 2, "-o", "m", "--task", "survival", "--time", "t", "--event", "e"),
+        ".certificate.json .tree.json",
+    ),
+    "a certificate is written": (
+        "odtc.workflow.artifacts:write_certificate",
+        CERTIFY,
+        ".certificate.json .tree.json",
+    ),
+    "a frontier is summed up": ("odtc.workflow.constrained.exact_frontier:frontier_facts", VARY, ".frontier.json"),
+    "a frontier is written": ("odtc.workflow.constrained.exact_frontier:write_frontier", VARY, ".frontier.json"),
+    "a page is drawn": ("odtc.evaluation.html_report:render", ("report", "m"), None),
+    "a page is written": ("odtc.base.atomic_write:write_text", ("report", "m"), None),
+    "a search again for a page": ("odtc.workflow.provenance.without_model:search_again", ("report", "m"), None),
+    "a search again": ("odtc.workflow.provenance.without_model:search_again", ("verify", "m"), None),
+    "rows are counted again": ("odtc.workflow.decoding:verify_tree", ("verify", "m"), None),
+    "checks are printed": ("odtc.cli.console:print_checks", ("verify", "m"), None),
+    "the last fit of a grid": ("odtc.evaluation.cross_validation:best_setting", TUNE, None),
+    "the last fit of a grid begins": ("odtc.workflow.sinks:FileSink", TUNE, None),
+    "a grid is told": ("odtc.cli.commands.tune:print_results", TUNE, ".tune.json .tree.json .run.json"),
+}
+
+
+@SIGNALS
+@pytest.mark.parametrize("phase", LATER)
+def test_a_signal_after_the_search(phase, number, table, monkeypatch):
+    """What is in hand is kept: a certificate is written as one that was not checked; nothing is half written."""
+    place, words, kept = LATER[phase]
+    rows = [f"{a},{b},{1 + (a * b + a) % 7},{(a + b) % 2}" for a in range(6) for b in range(5)]
+    (table / "s.csv").write_text("\n".join(["a,b,t,e", *rows]) + "\n")
+    if words[0] in ("report", "verify"):
+        assert command(*FITTED, folder=table).code == 0
+    before = set(contents(table))
+    said = signalled_at(place, words, number, table, monkeypatch)
+    left = set(contents(table)) - before
+    assert said.code in (0, 1) and "Traceback" not in said.err and "a fault in odtc" not in said.err, said.err
+    assert not [name for name in left if name.startswith(".")]
+    if kept is None:
+        assert said.code == 0 or said.err.count("interrupted") == 1, said.err
+    else:
+        assert said.code == 0 and left == {f"m{ending}" for ending in kept.split()}, (left, said.err)
+    if phase.startswith("check of"):
+        assert "not checked here, as an interruption or the limit came first" in said.out
+        assert command("verify", "--certificate", "m.certificate.json", folder=table).code == 0
+    again = command(*words, folder=table)
+    assert again.code == 0 and "interrupted" not in again.err, again.err

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from odtc.base import interrupts
 from odtc.cli import console
 from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes
 from odtc.errors import OutputError
@@ -67,6 +68,12 @@ def certify(
         require_writable(file, data)
     with console.live("odtc"):
         found = certifying.certify(problem, limit_left(began, time_limit), data)
+    with interrupts.held(last=True):  # what is found is written and told
+        _hand_in(found, path, tree, as_json)
+
+
+def _hand_in(found, path: Path, tree: Path, as_json: bool) -> None:
+    """Writes a certificate and its tree, and tells of them."""
     proof, done = found.proof, found.fit
     unchecked = "" if found.checked else "; not checked here, as an interruption or the limit came first"
     if done is None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from odtc.base import interrupts
 from odtc.cli import console
 from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes
 from odtc.errors import ChoiceError, OutputError
@@ -39,8 +40,8 @@ def frontier(
     """Find the best tree for each number of a constraint, each with its proof."""
     from odtc.base.deadline import limit_left
     from odtc.workflow.constrained.exact_frontier import Frontier
-    from odtc.workflow.constrained.frontier import SUFFIX, varied
     from odtc.workflow.constrained.frontier import frontier as points_of
+    from odtc.workflow.constrained.frontier import varied
     from odtc.workflow.messages import read_notes
     from odtc.workflow.posing import pose_run
 
@@ -54,13 +55,21 @@ def frontier(
         console.say(note)
     left = limit_left(began, spec.solving.time_limit)
     with console.live("odtc"):
-        curve = Frontier(problem, vary, points_of(problem, texts, left, console.say))
+        points = points_of(problem, texts, left, console.say)
+    with interrupts.held(last=True):  # what is found is written and told
+        _hand_in(Frontier(problem, vary, points), o, spec.model, as_json)
+
+
+def _hand_in(curve, o: Path | None, model: ModelSpec, as_json: bool) -> None:
+    """Writes a frontier as its file, its page or its picture, if it is to be, and tells of it."""
+    from odtc.workflow.constrained.frontier import SUFFIX
+
     files, refused = [], None
     try:
         if o is not None and o.name.endswith(SUFFIX):
             files = [str(curve.write(o))]
         elif o is not None:
-            files = [_drawn(o, problem.encoded.name, vary, spec.model, curve.facts)]
+            files = [_drawn(o, curve.problem.encoded.name, curve.vary, model, curve.facts)]
     except OutputError as full:
         refused = full  # the curve is shown all the same
     if as_json:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from odtc.base import interrupts
 from odtc.cli import console
 from odtc.cli.options import (
     READING,
@@ -205,47 +206,49 @@ def tune(
 
         results, chosen = choose(dataset)
         honest = cross_validation.run_nested(dataset, outer, choose, spec, score, store) if nested is not None else None
-    dealt = [cross_validation.deal_rows(dataset, folds, one) for one in every]
-    majority = Majority.of(dataset, dealt, score) if task.CLASSES else None
-    sink = FileSink(lambda problem: stem, log=False)
-    fitted = run(settings[chosen].of(spec), dataset, sink=sink)
-    facts = {
-        "schema": cross_validation.SCHEMA,
-        "data": dataset.name,
-        "n_rows": dataset.n_rows,
-        "folds": folds,
-        "seed": seed,
-        "seeds": list(every),
-        "score": score if task.CLASSES else task.HEADLINE,
-        "rule": rule,
-        "best": chosen,
-        "results": [result.to_json() for result in results],
-    }
-    facts |= {} if honest is None else {"nested": honest.to_json()}
-    facts |= {} if majority is None else {"majority": majority.to_json()}
-    write_text(f"{stem}.tune.json", json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
-    store.remove()  # no sooner: if the file could not be written, the next run goes on with it
-    written = [*(path for path in sink.files if path != sink.tree), f"{stem}.tune.json", *filter(None, [sink.tree])]
-    files = {"tree": sink.tree, "files": [*map(str, written)]}
-    if as_json:
-        console.print_json(facts | {"fit": fitted.to_json()} | files)
-        return
-    terms = task.terms(asdict(spec.reading))
-    print_results([result.to_json() for result in results], chosen, score, folds * len(every), task, terms)
-    if majority is not None:
-        print(f"majority  {_shown(majority.mean)} by the most frequent class of the other folds alone")
-    if honest is not None:
-        print(nested_text(honest, settings, task, terms))
-    print()
-    console.print_tree_result(fitted, fitted.to_json() | files, False)
-    own = spec.model
-    if (
-        majority is not None
-        and own.class_weight is None
-        and own.cost is None
-        and not settings[chosen].of(spec).model.constraints
-    ):
-        _say_of_majority(majority, results[chosen])
+    with _told_of_interruption(folder):
+        dealt = [cross_validation.deal_rows(dataset, folds, one) for one in every]
+        majority = Majority.of(dataset, dealt, score) if task.CLASSES else None
+        sink = FileSink(lambda problem: stem, log=False)
+        fitted = run(settings[chosen].of(spec), dataset, sink=sink)
+    with interrupts.held(last=True):  # what is found is written and told
+        facts = {
+            "schema": cross_validation.SCHEMA,
+            "data": dataset.name,
+            "n_rows": dataset.n_rows,
+            "folds": folds,
+            "seed": seed,
+            "seeds": list(every),
+            "score": score if task.CLASSES else task.HEADLINE,
+            "rule": rule,
+            "best": chosen,
+            "results": [result.to_json() for result in results],
+        }
+        facts |= {} if honest is None else {"nested": honest.to_json()}
+        facts |= {} if majority is None else {"majority": majority.to_json()}
+        write_text(f"{stem}.tune.json", json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+        store.remove()  # no sooner: if the file could not be written, the next run goes on with it
+        written = [*(path for path in sink.files if path != sink.tree), f"{stem}.tune.json", *filter(None, [sink.tree])]
+        files = {"tree": sink.tree, "files": [*map(str, written)]}
+        if as_json:
+            console.print_json(facts | {"fit": fitted.to_json()} | files)
+            return
+        terms = task.terms(asdict(spec.reading))
+        print_results([result.to_json() for result in results], chosen, score, folds * len(every), task, terms)
+        if majority is not None:
+            print(f"majority  {_shown(majority.mean)} by the most frequent class of the other folds alone")
+        if honest is not None:
+            print(nested_text(honest, settings, task, terms))
+        print()
+        console.print_tree_result(fitted, fitted.to_json() | files, False)
+        own = spec.model
+        if (
+            majority is not None
+            and own.class_weight is None
+            and own.cost is None
+            and not settings[chosen].of(spec).model.constraints
+        ):
+            _say_of_majority(majority, results[chosen])
 
 
 def _say_of_majority(majority, result) -> None:

@@ -201,12 +201,12 @@ def certify(problem: Problem, time_limit: float | None, source: Path | None = No
 def _proof(facts: dict, dataset: Dataset, seconds: float | None) -> tuple[Any, bool]:
     """(what a certificate proves, True): what its check would refuse is not written. If the check takes longer than
     this, or an interruption ends it, (what it states, False)."""
-    if facts["schema"] == certificate.OF_THRESHOLDS:
+    if facts["schema"] in certificate.SCHEMAS:
         check, stated = partial(certificate.check, pause=deadline.check), certificate.stated
-    elif facts["schema"] == constrained_certificate.SCHEMA:
-        check, stated = constrained_certificate.check_constrained, constrained_certificate.stated_constrained
+    elif facts["schema"] in leaf_sums.MEASURES:
+        check, stated = leaf_sums.check_leaf_sums, leaf_sums.stated_leaf_sums
     else:
-        return checks()[facts["schema"]](facts, dataset), True
+        check, stated = constrained_certificate.check_constrained, constrained_certificate.stated_constrained
     try:
         with deadline.within(seconds):
             return check(facts, dataset), True
