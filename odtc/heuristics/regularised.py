@@ -76,6 +76,7 @@ def choose(
         encoded.loss / unit,
         encoded.weight / of_weight,
         Grower(topology.depth, seed, sparse, len(alone.tests), tuple(gaps), clock),
+        encoded.copies,
         se=se,
         seconds=deadline.time_share(seconds, part),
     )

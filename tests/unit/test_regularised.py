@@ -85,6 +85,32 @@ def test_of_pure_noise_the_majority_is_handed_in_and_said(seed):
 
 
 @pytest.mark.usefixtures("one_repeat")
+def test_rows_that_come_again_are_dealt_out_to_the_folds_one_by_one():
+    """Of 500 rows no more than eight differ: the class of each quarter is known only by the copies that train."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (500, 2))
+    encoded = encode(dataset(X, X[:, 0] ^ (rng.random(500) < 0.1)))
+    heap, seen = choose(encoded, CompleteTree(1), seconds=300)
+    assert encoded.n_rows == 8 and seen.better and seen.folds == 5
+    assert heap.errors(encoded) == pytest.approx(500 * seen.held_out) and seen.held_out < 0.13
+
+
+@pytest.mark.usefixtures("one_repeat")
+def test_merged_rows_are_chosen_for_like_the_rows_of_the_data():
+    rng = np.random.default_rng(1)
+    Z, copies = rng.random((40, 2)), rng.integers(1, 5, 40)
+    loss = (1.0 - np.eye(2)[(Z.sum(axis=1) > 1).astype(int) ^ (rng.random(40) < 0.1)]) * rng.integers(1, 3, (40, 1))
+    columns = Grower(2, 0, False, alone=2)  # what a penalty is worth hangs on the number of rows
+    merged = choose_tree(Z, loss * copies[:, None], copies * 1.0, columns, copies, seconds=300)
+    each = np.repeat(np.arange(40), copies)
+    alone = choose_tree(Z[each], loss[each], np.ones(len(each)), columns, seconds=300)
+    assert merged.better and (merged.tree.predict(Z) == alone.tree.predict(Z)).all()
+    assert [merged.held_out, merged.error, merged.majority, merged.tree.loss] == pytest.approx(
+        [alone.held_out, alone.error, alone.majority, alone.tree.loss]
+    )
+
+
+@pytest.mark.usefixtures("one_repeat")
 def test_two_groups_are_parted_whatever_one_number_far_out_says():
     X, y = blobs(120)
     X[7] = [1e7, -1e7, 0]

@@ -3,6 +3,9 @@
 Of the candidates within `se` standard errors of the best mean those with the fewest leaves, and of these the best mean
 (the one-standard-error rule, Breiman et al. 1984, section 3.4.3, with the error of the paired differences). The
 majority and one hyperplane are always candidates; a tree that does not surely beat the majority is not handed in.
+
+A row here may be several data rows that are the same (`copies`). Folds are dealt out of data rows: if a row were held
+out with all its copies, the training rows would know nothing of its class where the same numbers come again.
 """
 
 import warnings
@@ -14,7 +17,7 @@ import numpy as np
 from odtc.algorithms.hyperplanes.penalised import CART, NEAR, PENALTIES, Grower, PrunedTree, clipped
 
 FOLDS, REPEATS = 5, 2
-LEAST_ROWS = 10  # fewer, or fewer than FOLDS of the most frequent class, cannot say which tree is better
+LEAST_ROWS = 10  # of the data: fewer, or fewer than FOLDS of the most frequent class, cannot say which tree is better
 FOLD_ROWS = 2500  # that cross-validation looks at, at most
 FOLD_CELLS = 500_000  # the same if the time is over and single columns alone are looked at
 FIT_ROWS = 8000  # that a tree is settled on, at most
@@ -57,6 +60,7 @@ def choose_tree(
     loss: np.ndarray,
     weight: np.ndarray,
     grower: Grower,
+    copies: np.ndarray | None = None,
     *,
     se: float = 1.0,
     seconds: float = 10.0,
@@ -72,6 +76,8 @@ def choose_tree(
     weight : ndarray of float64, (rows,)
     grower : Grower
         Of the candidates; its seed is that of the folds and samples, too.
+    copies : ndarray of int64, (rows,) or None
+        How many data rows each row is, of `loss` and `weight` together; None for one.
     se : float
         Standard errors (of the paired differences to the best candidate) that fewer leaves may be worse; 0 for the
         best mean.
@@ -85,30 +91,32 @@ def choose_tree(
     Choice
     """
     rng = np.random.default_rng(grower.seed)
-    cheapest = loss.argmin(axis=1)
-    fitted = _sample(cheapest, FIT_ROWS, rng)
+    whole = loss
+    cheapest, rows, loss, weight = _data_rows(loss, weight, copies)
+    fitted = rows[_sample(cheapest[rows], FIT_ROWS, rng)]
     until = grower.clock() + seconds
-    if len(Z) < LEAST_ROWS or np.bincount(cheapest).max() < FOLDS:
-        return Choice(grower.paths(Z, loss, np.inf, ())[CART][-1], None)
+    if len(rows) < LEAST_ROWS or np.bincount(cheapest[rows]).max() < FOLDS:
+        return Choice(grower.paths(Z, whole, np.inf, ())[CART][-1], None)
     wanted = PENALTIES if grower.depth and grower.weighed(Z).shape[1] else ()
     held, rate = [], np.inf
     if seconds > 0 and wanted:
-        held, rate = _held_out(Z, loss, weight, grower, _sample(cheapest, FOLD_ROWS, rng), until, wanted)
+        seen = rows[_sample(cheapest[rows], FOLD_ROWS, rng)]
+        held, rate = _held_out(Z, loss, weight, grower, seen, until, wanted)
     alone = bool(wanted) and len(held) < 2
     if len(held) < 2:
         most, rate, until = max(200, min(FOLD_ROWS, FOLD_CELLS // max(1, Z.shape[1]))), np.inf, np.inf
-        held, _ = _held_out(Z, loss, weight, grower, _sample(cheapest, most, rng), until, ())
+        held, _ = _held_out(Z, loss, weight, grower, rows[_sample(cheapest[rows], most, rng)], until, ())
     if np.isfinite(rate):
         in_time = max(LEAST_ROWS, int(rate * (until - grower.clock())))
         fitted = fitted[_sample(cheapest[fitted], in_time, rng)]
-    full = grower.paths(Z[fitted], loss[fitted], until, _penalties(held[0][0]))
+    full = _grown(grower, Z, loss, fitted, until, _penalties(held[0][0]))
     keys = [(family, k) for family, path in full.items() for k in sorted({tree.leaves for tree in path})]
     losses = np.array([[each[family][leaves - 1] for family, leaves in keys] for each, _ in held])
     linear = np.array([mean for _, mean in held])
     at, better = _chosen(losses, keys, se)
     family, leaves = keys[at]
     return Choice(
-        _whole(_at(full[family], leaves), Z, loss),
+        _whole(_at(full[family], leaves), Z, whole),
         None if family == CART else family[1],
         float(losses[:, at].mean()),
         _corrected_error(losses[:, at]),
@@ -139,6 +147,7 @@ def choose_prices(
     weight: np.ndarray,
     grower: Grower,
     cost: Callable[[PrunedTree, np.ndarray], np.ndarray],
+    copies: np.ndarray | None = None,
     *,
     se: float = 1.0,
     seconds: float = 10.0,
@@ -148,10 +157,11 @@ def choose_prices(
 
     Parameters
     ----------
-    Z, loss, weight, grower, se, seconds
+    Z, loss, weight, grower, copies, se, seconds
         As of `choose_tree`.
     cost : callable
-        (tree, rows) -> float64 (objectives,), what the tree costs these rows; objectives that follow single rows least
+        (tree, rows) -> float64 (objectives,), what the tree costs these rows, one copy of a row each time that it is
+        named; objectives that follow single rows least
         come first, and the first within `se` standard errors of the best mean is chosen.
 
     Returns
@@ -159,8 +169,9 @@ def choose_prices(
     PriceChoice or None
         None if there are too few rows, or there was no time for two folds.
     """
-    cheapest, until = loss.argmin(axis=1), grower.clock() + seconds
-    if len(Z) < LEAST_ROWS or np.bincount(cheapest).max() < FOLDS or not seconds > 0:
+    until = grower.clock() + seconds
+    cheapest, rows, loss, weight = _data_rows(loss, weight, copies)
+    if len(rows) < LEAST_ROWS or np.bincount(cheapest[rows]).max() < FOLDS or not seconds > 0:
         return None
 
     def preferred(paths: dict, rows: np.ndarray) -> list[PrunedTree]:
@@ -168,7 +179,7 @@ def choose_prices(
         costs = np.array([cost(tree, rows) for tree in trees])
         return [trees[at] for at in costs.argmin(axis=0)]
 
-    rows = _sample(cheapest, FOLD_ROWS, np.random.default_rng(grower.seed))
+    rows = rows[_sample(cheapest[rows], FOLD_ROWS, np.random.default_rng(grower.seed))]
     losses, majority, families = [], [], {}
     for train, test, paths in grown_folds(Z, loss, grower, rows, until):
         losses.append([_held_out_loss(tree, Z, loss, weight, test) for tree in preferred(paths, train)])
@@ -181,7 +192,7 @@ def choose_prices(
     apart = seen - seen[:, [int(mean.argmin())]]
     near = apart.mean(axis=0) <= se * apart.std(axis=0, ddof=1) / np.sqrt(len(seen)) + NEAR
     place = int(np.flatnonzero(near)[0])
-    full = grower.paths(Z[rows], loss[rows], until, _penalties(families))
+    full = _grown(grower, Z, loss, rows, until, _penalties(families))
     tree = preferred(full, rows)[place]
     return PriceChoice(place, tree, float(mean[place]), float(np.mean(majority)), len(seen))
 
@@ -223,6 +234,20 @@ def _sample(cheapest: np.ndarray, most: int, rng) -> np.ndarray:
     return np.union1d(first, rng.permutation(n)[:most])
 
 
+def _data_rows(
+    loss: np.ndarray, weight: np.ndarray, copies: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(cheapest class of each row, the row of each data row, loss and weight of one copy of each row)."""
+    of = np.ones(len(loss), int) if copies is None else copies
+    return loss.argmin(axis=1), np.repeat(np.arange(len(loss)), of), loss / of[:, None], weight / of
+
+
+def _grown(grower: Grower, Z, loss, rows: np.ndarray, until: float, penalties: tuple[float, ...]):
+    """The paths of these rows, of which a row may be named several times."""
+    once, times = np.unique(rows, return_counts=True)
+    return grower.paths(Z[once], loss[once] * times[:, None], until, penalties)
+
+
 def grown_folds(
     Z: np.ndarray,
     loss: np.ndarray,
@@ -231,7 +256,8 @@ def grown_folds(
     until: float,
     penalties: tuple[float, ...] = PENALTIES,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, dict[tuple[str, float], list[PrunedTree]]]]:
-    """Repeated folds of `rows`: (training rows, held-out rows, {family: trees of 1, 2, … leaves}).
+    """Repeated folds of `rows`, of which one may be named several times: (training rows, held-out rows, {family: trees
+    of 1, 2, … leaves}).
 
     The families are those that the first fold grows in FIRST of the time; there are as many folds as leave time for
     the trees of all rows.
@@ -250,7 +276,7 @@ def grown_folds(
             return
         train = rows[inside]
         ends = began + max(part, longest)
-        paths = grower.paths(Z[train], loss[train], ends, _penalties(families) if families else penalties)
+        paths = _grown(grower, Z, loss, train, ends, _penalties(families) if families else penalties)
         if not families.keys() <= paths.keys():
             return
         families = families or paths

@@ -50,6 +50,7 @@ def choose_margin_prices(encoded: Encoded, topology: CompleteTree, epsilon: floa
     if not weighed.n:
         return MarginPrices(*pairs[0], None, None)
     alpha1, alpha2 = np.array(pairs).T
+    of_copy = encoded.weight / encoded.copies
 
     def cost(tree: PrunedTree, rows: np.ndarray) -> np.ndarray:
         """Errors, and for each node the cheapest multiple of its hyperplane, for each pair."""
@@ -67,7 +68,7 @@ def choose_margin_prices(encoded: Encoded, topology: CompleteTree, epsilon: floa
                 reach = np.abs(at - weighed.Z @ along).max()
                 away = np.abs(at - weighed.Z[here] @ along) / reach
                 norm = float(np.abs(along).sum()) / reach
-            total = total + cheapest_multiple(away, encoded.weight[here], norm, epsilon, alpha1, alpha2)
+            total = total + cheapest_multiple(away, of_copy[here], norm, epsilon, alpha1, alpha2)
         return np.where(np.isnan(total), np.inf, total)
 
     seen = choose_prices(
@@ -76,6 +77,7 @@ def choose_margin_prices(encoded: Encoded, topology: CompleteTree, epsilon: floa
         encoded.weight,
         Grower(topology.depth, 0, False),
         cost,
+        encoded.copies,
         seconds=deadline.time_share(SECONDS, PART),
     )
     if seen is None:
