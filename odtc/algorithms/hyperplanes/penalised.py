@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.algorithms.hyperplanes.class_halves import Halves, class_halves, fills_tree
 from odtc.algorithms.hyperplanes.logistic import fit_logistic
 from odtc.algorithms.hyperplanes.tree_alternating import search_hyperplanes
 
@@ -129,13 +130,14 @@ class Grower:
             if self.depth == 0 or not self.weighed(Z).shape[1] or not penalties:
                 return found
             begun = [axis, *self._searched(Z, loss)]
+            halves = self._halves(Z, loss)
             for C in penalties:
-                starts = [self._drawn(Z, loss, self.depth, C), *begun]
+                starts = [self._drawn(Z, loss, self.depth, C, halves), *begun]
                 best = min((self._settled(*start, Z, loss, self.depth, C) for start in starts), key=lambda one: one[0])
                 grown = {("tree", C): self._path(best[1:], Z, loss, C)}
                 begun = [best[1:]]
                 if self.depth > 1:
-                    one = self._settled(*self._drawn(Z, loss, 1, C), Z, loss, 1, C)
+                    one = self._settled(*self._drawn(Z, loss, 1, C, {}), Z, loss, 1, C)
                     grown["plane", C] = self._path(one[1:], Z, loss)
                 if self.late and C != penalties[0]:
                     break
@@ -179,16 +181,29 @@ class Grower:
         H[:, whole] = found.H
         return [(H, found.g)]
 
-    def _drawn(self, Z, loss, depth: int, C: float) -> tuple[np.ndarray, np.ndarray]:
-        """(H, g): each node parts two groups of the classes of its rows, found by 2-means of their centres."""
+    def _halves(self, Z, loss) -> dict[int, Halves]:
+        """The classes to the left and right of each node, if the tree has just about a leaf for each."""
+        cheapest = loss.argmin(axis=1)
+        if not fills_tree(len(np.unique(cheapest)), self.depth) or self._over():
+            return {}
+        return class_halves(clipped(self.weighed(Z)), cheapest, np.ptp(loss, axis=1) + 1e-12, self.depth)
+
+    def _drawn(self, Z, loss, depth: int, C: float, halves: dict[int, Halves]) -> tuple[np.ndarray, np.ndarray]:
+        """(H, g): each node parts these halves of the classes of its rows, or, if it has none, two groups of them,
+        found by 2-means of their centres."""
         H, g = np.zeros((2**depth, Z.shape[1])), np.ones(2**depth)
         cheapest, weight = loss.argmin(axis=1), np.ptp(loss, axis=1) + 1e-12
         arriving = {1: np.arange(len(Z))}
         for t in range(1, 2**depth):
             rows = arriving[t]
-            if len(np.unique(cheapest[rows])) > 1 and not self._over():
-                right = _two_groups(clipped(self.weighed(Z[rows])), cheapest[rows], weight[rows], self.seed)
-                H[t], g[t] = self._penalised(Z[rows], right, weight[rows], C)
+            own = rows[np.isin(cheapest[rows], sum(halves[t], ()))] if t in halves else rows
+            if len(np.unique(cheapest[own])) > 1 and not self._over():
+                right = (
+                    np.isin(cheapest[own], halves[t][1])
+                    if t in halves
+                    else _two_groups(clipped(self.weighed(Z[own])), cheapest[own], weight[own], self.seed)
+                )
+                H[t], g[t] = self._penalised(Z[own], right, weight[own], C)
             right = Z[rows] @ H[t] > g[t]
             arriving[2 * t], arriving[2 * t + 1] = rows[~right], rows[right]
         return H, g
