@@ -21,6 +21,7 @@ from odtc.estimators.cost_complexity import price_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
 from odtc.estimators.least_weight import least_rows
 from odtc.estimators.units import ONE, Units, in_unit, unit_of, units_for
+from odtc.estimators.wrong_parameters import expect_known
 from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.tree import Leaf
@@ -45,6 +46,10 @@ def _dense(X):
 
 class TreeEstimator(InspectionMixin, BaseEstimator):
     """An estimator whose `fit` makes `tree_`; it has `categorical_features`, `random_state` and `time_limit`."""
+
+    def __new__(cls, *positional, **named):
+        expect_known(cls, positional, named)
+        return super().__new__(cls)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,0 +1,85 @@
+"""Arguments that the constructor of an estimator does not have, each answered by the one that was meant."""
+
+import inspect
+
+from odtc.base.text import did_you_mean
+
+_WEIGHTS = "weights of rows are given to fit(…, sample_weight=…)"
+_COLUMNS = "columns are given to fit(X, y) as arrays; leave out of X what the tree may not ask"
+# What people write by the command line, by scikit-learn or by other packages, and what they find it under.
+MEANT = {
+    "missing": "cells of X that are NaN, None or pandas.NA stay, and the tree may test whether one is missing, as by "
+    "--missing separate; drop rows from X and y to leave them out",
+    "depth": "max_depth",
+    "lambda_": "ccp_alpha",
+    "lam": "ccp_alpha",
+    "alpha": "ccp_alpha",
+    "constraint": "constraints",
+    "min_leaf_rows": "min_samples_leaf",
+    "min_leaf_size": "min_samples_leaf",
+    "max_leaves": "max_leaf_nodes",
+    "max_branch_nodes": "max_leaf_nodes, which is one more",
+    "max_features": 'constraints="features <= N"',
+    "features": 'constraints="features <= N"',
+    "min_samples_split": "min_samples_leaf",
+    "n_jobs": "threads",
+    "workers": "threads",
+    "seed": "random_state",
+    "costs": "cost",
+    "categorical": "categorical_features",
+    "numeric": "turn a column of text into numbers in X",
+    "ordered": "make the column of X an ordered Categorical of pandas",
+    "decimal": "turn a column of text into numbers in X",
+    "weights": _WEIGHTS,
+    "sample_weight": _WEIGHTS,
+    "target": _COLUMNS,
+    "ignore": _COLUMNS,
+    "aside": "columns for constraints alone are given to fit(X, y, aside=…) of OptimalTreeClassifier",
+    "criterion": "the tree minimises the loss that the class states; a classifier the weight of wrong rows",
+    "splitter": "the search tries all thresholds",
+    "verbose": "`odtc fit` shows the progress of a search",
+    "actions": "costs of actions are given to fit(X, costs), an array with a column for each action",
+    "treatment": "treatments and outcomes are given to fit(X, treatment, outcome)",
+    "outcome": "treatments and outcomes are given to fit(X, treatment, outcome)",
+    "propensity": "probabilities of treatments are given to fit(X, treatment, outcome, propensity)",
+    "time": "times and events are given to fit(X, y) as a structured array of two fields, (event, time)",
+    "event": "times and events are given to fit(X, y) as a structured array of two fields, (event, time)",
+    "task": "OptimalTreeClassifier, OptimalTreeRegressor, OptimalSurvivalTree and OptimalPolicyTree are a task each",
+}
+
+
+def expect_known(cls: type, positional: tuple, named: dict) -> None:
+    """Raises TypeError for the first argument that the constructor of `cls` does not have, with the one meant.
+
+    Parameters
+    ----------
+    cls : type, an estimator
+    positional : tuple
+        Arguments without a name.
+    named : dict
+        Arguments by their names.
+
+    Raises
+    ------
+    TypeError
+    """
+    found = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    kinds = {one.kind for one in found}
+    known = [one.name for one in found]
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
+        for name in named:
+            if name not in known:
+                meant = f"; {_told(name, known)}" if name in MEANT else did_you_mean(name, known)
+                raise TypeError(f"{cls.__name__} has no parameter {name!r}{meant}; it has {', '.join(known)}")
+    places = [one.name for one in found if one.kind is not inspect.Parameter.KEYWORD_ONLY]
+    if inspect.Parameter.VAR_POSITIONAL not in kinds and len(positional) > len(places):
+        raise TypeError(
+            f"expected all parameters of {cls.__name__} but {', '.join(places)} by their names, got {len(positional)} "
+            f"without one; write NAME=VALUE ({', '.join(known)})"
+        )
+
+
+def _told(name: str, known: list[str]) -> str:
+    """What was meant; the name of a parameter stands in front."""
+    meant = MEANT[name]
+    return f"take {meant}" if meant.partition(",")[0].partition("=")[0] in known else meant
