@@ -107,6 +107,7 @@ class Dataset:
     # (column, cell) of columns of numbers with a cell that is written as a code is, such as 00123.
     padded: tuple[tuple[str, str], ...] = ()
     merged: tuple[tuple[str, str, str], ...] = ()  # (column, cell, cell) whose numbers differ and are one double
+    told: tuple[tuple[str, str], ...] = ()  # (column, sentence): what only the reading of the target can remark
 
     def __post_init__(self):
         if self.aside_X is None:

@@ -418,6 +418,12 @@ def _merged(dataset: Dataset) -> Iterator[Note]:
         )
 
 
+def _told(dataset: Dataset) -> Iterator[Note]:
+    """What the task saw in its columns."""
+    for name, text in dataset.told:
+        yield Note(name, "target", text)
+
+
 def _left_numbers(dataset: Dataset, feature: Feature) -> bool:
     """Whether the rows that were kept have nothing but numbers in a column that nobody called one of categories."""
     left_out = dataset.n_dropped or dataset.n_unlabelled
@@ -559,6 +565,7 @@ REMARKS = (
     _identifiers,
     _codes,
     _merged,
+    _told,
     _levels,
     _scales,
     _thousands,

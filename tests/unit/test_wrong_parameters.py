@@ -39,9 +39,7 @@ def test_a_parameter_of_the_command_line_of_another_task_is_answered():
 
 
 def test_parameters_without_a_name_are_told():
-    with pytest.raises(
-        TypeError, match="expected all parameters of .* but max_depth by their names"
-    ):
+    with pytest.raises(TypeError, match="expected all parameters of .* but max_depth by their names"):
         odtc.OptimalTreeClassifier(2, 5)
 
 

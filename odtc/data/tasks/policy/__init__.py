@@ -86,7 +86,8 @@ def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
         costs = np.column_stack([cells[name].numbers().cells() for name in actions])
         costs = -costs if how.goal == "max" else costs
     else:
-        actions, costs = estimated(rows, cells, how, place)
+        actions, costs, told = estimated(rows, cells, how, place)
+        rows = replace(rows, told=told)
     target = how.treatment or TARGET
     while any(target == feature.name for feature in rows.features):
         target += "_"

@@ -19,6 +19,7 @@ import numpy as np
 from odtc.data import column_types
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset
 from odtc.data.reading_spec import ReadingSpec
+from odtc.data.tasks.policy.chances import told_of_features, told_of_received
 from odtc.errors import DataError
 
 FOLDS = 5
@@ -28,8 +29,8 @@ TREES, LEAF = 200, 5  # of a forest, and rows of its leaves
 
 def estimated(
     rows: Dataset, cells: Mapping[str, Any], how: ReadingSpec, place: str
-) -> tuple[tuple[str, ...], np.ndarray]:
-    """(names of the actions, what each costs on each row, float64 (rows, actions))."""
+) -> tuple[tuple[str, ...], np.ndarray, tuple[tuple[str, str], ...]]:
+    """(names of the actions, what each costs on each row, float64 (rows, actions), remarks on columns)."""
     given = cells[how.treatment]
     actions = column_types.levels_of(given.words)
     if len(actions) < 2:
@@ -41,9 +42,14 @@ def estimated(
     if how.scores != "ips" or not how.propensity:
         expect_enough(taken, rows.weight, actions, f"the column {how.treatment!r} of {place}")
     columns = [cells[name].numbers().cells() for name in how.propensity]
-    scores = scores_of(design(rows), taken, outcome, rows.weight, how.scores, _known(columns, how, actions, place))
+    known = _known(columns, how, actions, place)
+    if known is None:
+        told = told_of_features(rows, actions, taken)
+    else:
+        told = told_of_received(how.propensity[0], known, actions, taken) if known.ndim == 1 else ()
+    scores = scores_of(design(rows), taken, outcome, rows.weight, how.scores, known)
     more_is_better = (how.goal or "max") == "max"
-    return actions, -scores if more_is_better else scores
+    return actions, -scores if more_is_better else scores, told
 
 
 def expect_enough(taken: np.ndarray, weight: np.ndarray, actions: tuple[str, ...], place: str) -> None:

@@ -1,0 +1,129 @@
+"""Columns that look like the probability of an action, but are read as something else: each in one sentence.
+
+A column p of numbers between 0 and 1 looks like the probability of an action if it says what happened: in each group
+of rows with neighbouring p, as many received the action as Σ p says, to within chance, and p is more likely by far than
+one probability for all rows.
+"""
+
+import re
+
+import numpy as np
+
+from odtc.base import deadline
+from odtc.data.dataset import NUMERIC, Dataset
+
+LEAST = 50  # rows from which on a column is judged
+GROUPS = 10  # of rows with neighbouring probabilities
+NEAR = 3.5  # standard errors that rows may be away from what p says
+AHEAD = 5.0  # of log likelihoods: p before one probability for all rows
+NAMED_AHEAD = 0.5  # the same of a column whose name says what it is
+NAMES = re.compile("propens|chance|prob", re.IGNORECASE)
+
+
+# What the words name: options of a command, or arguments of an estimator.
+COMMAND = ("name {} with --propensity, or leave it out with --ignore", "--propensity")
+PYTHON = ("give {} as propensity to fit, and leave it out of X", "fit")
+
+
+def told_of_features(
+    rows: Dataset, actions: tuple[str, ...], taken: np.ndarray, words: tuple[str, str] = COMMAND
+) -> tuple[tuple[str, str], ...]:
+    """What is to be said of features that look like probabilities, if no column is named as such.
+
+    Parameters
+    ----------
+    rows : Dataset
+    actions : tuple of str
+    taken : int (rows,)
+        The action that each row received, from 0.
+    words : tuple of str
+        COMMAND or PYTHON.
+
+    Returns
+    -------
+    tuple of (column, sentence)
+    """
+    found = []
+    for at, feature in enumerate(rows.features):
+        deadline.check()
+        if feature.kind != NUMERIC:
+            continue
+        if (action := _action_of(feature.name, rows.X[:, at], taken, len(actions))) is not None:
+            of = "the action that a row received" if action < 0 else repr(actions[action])
+            named = "it" if action < 0 else f"a column for each action, in the order {', '.join(actions)},"
+            text = f"column {feature.name!r} looks like the probability of {of}, and is read as a feature"
+            found.append((feature.name, f"{text}; {words[0].format(named)}"))
+    return tuple(found)
+
+
+def told_of_received(
+    name: str, chance: np.ndarray, actions: tuple[str, ...], taken: np.ndarray, words: tuple[str, str] = COMMAND
+) -> tuple[tuple[str, str], ...]:
+    """What is to be said of one column of probabilities that are those of one action in all rows, not of the action
+    that each row received.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    chance : float64 (rows,)
+    actions : tuple of str
+    taken : int (rows,)
+        The action that each row received, from 0.
+    words : tuple of str
+        COMMAND or PYTHON.
+
+    Returns
+    -------
+    tuple of (column, sentence)
+    """
+    action = _action_of(name, chance, taken, len(actions))
+    if action is None or action < 0:
+        return ()
+    if _is_received(chance, taken, len(actions)):
+        return ()
+    text = (
+        f"column {name!r} looks like the probability of {actions[action]!r} in all rows, and is read as that of the "
+        f"action which each row received; give {words[1]} a column for each action, in the order {', '.join(actions)}"
+    )
+    return ((name, text),)
+
+
+def _action_of(name: str, chance: np.ndarray, taken: np.ndarray, n_actions: int) -> int | None:
+    """The action of which a column looks like the probability in all rows; -1 for the one received; else None."""
+    if len(chance) < LEAST or not ((chance > 0) & (chance < 1)).all() or np.ptp(chance) == 0:
+        return None
+    ahead = NAMED_AHEAD if NAMES.search(name) else AHEAD
+    for action in range(n_actions):
+        if _fits(chance, taken == action, ahead):
+            return action
+    if not _is_received(chance, taken, n_actions):
+        return None
+    plain = np.bincount(taken, minlength=n_actions) / len(taken)
+    return -1 if np.log(chance).sum() - np.log(plain[taken]).sum() > ahead else None
+
+
+def _is_received(chance: np.ndarray, taken: np.ndarray, n_actions: int) -> bool:
+    """Whether numbers may be the probabilities of the actions received: rows counted by 1 / p are then all rows."""
+    for action in range(n_actions):
+        mine = chance[taken == action]
+        error = np.sqrt(((1 - mine) / mine**2).sum())
+        if abs((1 / mine).sum() - len(chance)) > NEAR * error:
+            return False
+    return True
+
+
+def _fits(chance: np.ndarray, received: np.ndarray, ahead: float) -> bool:
+    """Whether numbers between 0 and 1 are probabilities of what happened."""
+    share = received.mean()
+    if share in (0, 1):
+        return False
+    likely = np.log(np.where(received, chance, 1 - chance)).sum()
+    alike = len(chance) * (share * np.log(share) + (1 - share) * np.log(1 - share))
+    if likely - alike <= ahead:
+        return False
+    ends = np.unique(np.quantile(chance, np.linspace(0, 1, GROUPS + 1)[1:-1], method="lower"))
+    group = np.searchsorted(ends, chance)
+    said, spread = np.bincount(group, chance), np.bincount(group, chance * (1 - chance))
+    seen = np.bincount(group, received, len(said))
+    return bool((np.abs(seen - said) <= NEAR * np.sqrt(spread)).all())
