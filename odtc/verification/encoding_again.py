@@ -1,6 +1,7 @@
 """The encoding of a manifest against the one that is derived again from the data file, whole: also the tests that the
 tree does not ask, which no other check looks at."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,9 @@ PARTS = {
 }
 
 
-def check_encoding(encoded: Encoded, dataset: Dataset) -> Check:
+def check_encoding(
+    encoded: Encoded, dataset: Dataset, prepared: Callable[[Encoded], Encoded] = lambda again: again
+) -> Check:
     """The check "encoding" of the rows and tests of a model.
 
     Parameters
@@ -35,9 +38,15 @@ def check_encoding(encoded: Encoded, dataset: Dataset) -> Check:
         What the model was built from, as its manifest holds it.
     dataset : Dataset
         The data file, read anew; where rows were selected, these rows.
+    prepared : callable
+        What the formulation makes of an encoding before it builds its model.
+
+    Returns
+    -------
+    Check
     """
     try:
-        again = encode(dataset, encoded.scheme, encoded.by_column, encoded.radius)
+        again = prepared(encode(dataset, encoded.scheme, encoded.by_column, encoded.radius))
     except OdtcError as problem:
         return Check("encoding", False, f"it cannot be derived again from the data file: {problem}")
     wrong = [words for name, words in PARTS.items() if not _same(getattr(encoded, name), getattr(again, name))]

@@ -287,6 +287,19 @@ def test_a_run_attacks_its_tree_and_says_so(folder):
     assert again.code in (0, None) and json.loads(again.out)["verified"], again.err
 
 
+@pytest.mark.parametrize("words", [(), ("--hold-out", "0.2"), ("--class-weight", "balanced")], ids=str)
+def test_a_run_is_verified_from_its_files(folder, words):
+    """Rows are told apart by their cells in the model, as they are not where nothing moves."""
+    few = ("--encoding", "auto:bins=3", "--depth", "1", "-p", "robust=age:1")
+    assert command("fit", "a.csv", *few, *words, "-o", "r", folder=folder).code == 0
+    said = command("verify", "r", folder=folder)
+    assert said.code == 0 and "FAIL" not in said.out and "ok    encoding" in said.out, said.out + said.err
+    facts = json.loads((folder / "r.odt.json").read_text())
+    facts["encoding"]["scheme"] = "auto:bins=2"
+    (folder / "r.odt.json").write_text(json.dumps(facts))
+    assert "FAIL  encoding" in command("verify", "r", folder=folder).out
+
+
 def test_rows_that_answer_alike_may_have_boxes_that_do_not(folder):
     problem = pose(folder / "a.csv", "flowoct", 1, encoding="auto:bins=2", params={"robust": "age:2"})
     assert problem.encoded.n_rows == 20  # by their tests they are fewer

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from odtc.base import phases
 from odtc.data.dataset import Dataset
+from odtc.data.encoding import Encoded
 from odtc.model.feasibility import Check, is_close
 from odtc.model.solution import NO_POINT, Solution, Termination, gap
+from odtc.problem.problem import Problem
 from odtc.verification.encoding_again import check_encoding
 from odtc.workflow.manifest import Manifest
 from odtc.workflow.provenance.model_file import confirm, file_checks, model_file, same_model
@@ -54,7 +56,7 @@ def recheck(
     checks, model = [], done.model
     if dataset is not None:
         phases.begin("deriving the encoding again")
-        checks += [check_encoding(model.problem.encoded, dataset), _check_rows(manifest, dataset)]
+        checks += [_check_encoding(model.problem, dataset), _check_rows(manifest, dataset)]
     found = model_file(manifest, solution.content or manifest.content, path)
     told, remark = [], ""
     if found is not None:
@@ -74,6 +76,17 @@ def recheck(
     if solvers and paid is not None:
         checks += confirm(model, solution, paid if of_edited is None else of_edited, solvers, found, time_limit)
     return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, *checks])), remark
+
+
+def _check_encoding(problem: Problem, dataset: Dataset) -> Check:
+    """The encoding derived again; rows that may be moved are told apart by their cells, as in the model."""
+
+    def by_cells(again: Encoded) -> Encoded:
+        return problem.module.prepared(replace(problem, encoded=replace(again, cost=problem.encoded.cost))).encoded
+
+    if problem.module.boxes(problem) is None:
+        return check_encoding(problem.encoded, dataset)
+    return check_encoding(problem.encoded, dataset, by_cells)
 
 
 def _check_rows(manifest: Manifest, dataset: Dataset) -> Check:
