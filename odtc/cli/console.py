@@ -127,11 +127,15 @@ def _say_of_majority(done, test) -> None:
     most = test.test_majority_accuracy
     to_be_right = done.size.cost is None and test.test_weighted_accuracy is None and not done.problem.constraints
     if to_be_right and done.tree.n_leaves > 1 and most is not None and test.test_accuracy <= most:
-        say(
-            f"note: WARNING: the tree is right on no more of these rows than its most frequent class "
-            f"{done.tree.classes[majority_of(done.tree)]!r} is ({100 * most:.2f} %): it may have learnt chance alone; "
-            "`odtc tune` tells which depth holds for other rows, if any"
-        )
+        _say_no_better(done.tree.classes[majority_of(done.tree)], most)
+
+
+def _say_no_better(label: str, share: float) -> None:
+    say(
+        f"note: WARNING: the tree is right on no more of these rows than its most frequent class {label!r} is "
+        f"({100 * share:.2f} %): it may have learnt chance alone; `odtc tune` tells which depth holds for other rows, "
+        "if any"
+    )
 
 
 ROWS_OF = {"cart": "CART", "cart_test": "  CART"}  # what the figures of a task are of
@@ -220,6 +224,7 @@ def print_checks(checks) -> None:
 
 
 def print_score(facts: dict) -> None:
+    """Accuracy and confusion matrix; a warning if the most frequent class of the training rows is right as often."""
     accuracy = "no row has a known label" if facts["accuracy"] is None else f"{100 * facts['accuracy']:.2f} %"
     print(f"accuracy  {accuracy}  ({facts['correct']} of {facts['n_rows']} rows right)")
     if facts["n_rows_without_known_label"]:
@@ -230,6 +235,9 @@ def print_score(facts: dict) -> None:
     widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]
     for row in cells:
         print("  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]))
+    most = facts.get("majority_accuracy")
+    if most is not None and facts["accuracy"] <= most:
+        _say_no_better(facts["majority"], most)
 
 
 def print_race(facts: dict) -> None:

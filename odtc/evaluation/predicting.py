@@ -15,7 +15,7 @@ from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.evaluation.html_report import open_run
 from odtc.trees.tree import Tree
-from odtc.workflow.run_facts import score_of
+from odtc.workflow.run_facts import majority_of, score_of
 
 
 @dataclass
@@ -153,8 +153,21 @@ def predict_file(
             known = (rows.y >= 0) & (predicted >= 0)
             unlabelled += int((rows.y < 0).sum())
             table += np.bincount(rows.y[known] * K + predicted[known], minlength=K * K).reshape(K, K)
-    done.score = score_of(table, unlabelled, tree.classes) if score else None
+    done.score = score_of(table, unlabelled, tree.classes) | _majority(tree, table) if score else None
     return done
+
+
+def _majority(tree: Tree, table: np.ndarray) -> dict:
+    """The most frequent class of the training rows, and the share of the rows of a confusion matrix that are of it;
+    nothing of a single leaf, nor of a tree that is not to be right on most rows: its leaves answer other classes than
+    those of most of their rows, as costs, weights of classes and constraints want it."""
+    leaves = list(tree.leaves())
+    if len(leaves) < 2 or not table.sum() or not all(leaf.counts for leaf in leaves):
+        return {}
+    if any(leaf.counts[leaf.label] < max(leaf.counts) for leaf in leaves):
+        return {}
+    most = majority_of(tree)
+    return {"majority": tree.classes[most], "majority_accuracy": float(table[most].sum() / table.sum())}
 
 
 def judge_file(given, data) -> dict:

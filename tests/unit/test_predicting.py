@@ -1,6 +1,7 @@
 """`odtc predict` of files of any size: batches give what the whole file gives, and no cell stops a file by itself."""
 
 import gzip
+import json
 import tracemalloc
 
 import numpy as np
@@ -129,6 +130,23 @@ def test_probabilities_are_the_shares_of_classes_in_a_rows_leaf(tmp_path):
     assert facts["classes"] == ["no", "yes"]
     assert facts["probabilities"] == [[0.8, 0.2], None, None, [1, 0], None, [0, 1]]
     assert "probabilities" not in command(*words[:-1], "--json", folder=tmp_path).facts
+
+
+@pytest.mark.parametrize("label", [0, 1], ids=["most of its rows", "another"])
+def test_a_score_tells_if_the_most_frequent_class_is_right_as_often(tmp_path, label):
+    """Of a leaf that answers another class than most of its rows are of, errors have other prices."""
+    leaves = (Leaf(label, (8.0, 2.0), (8, 2)), Leaf(1, (1.0, 2.0), (1, 2)))
+    tree = Tree(Branch(Threshold(0, 1.5), *leaves), (Feature("a", NUMERIC),), ("n", "p"), "y", "drop")
+    write_tree(tree, tmp_path / "t.tree.json")
+    (tmp_path / "near.csv").write_text("a,y\n1,n\n1,n\n2,n\n2,p\n1,p\n")
+    (tmp_path / "far.csv").write_text("a,y\n1,n\n2,p\n2,p\n2,p\n1,p\n")
+    near, far = (
+        command("predict", "t.tree.json", name, "--score", folder=tmp_path) for name in ("near.csv", "far.csv")
+    )
+    warned = "right on no more of these rows than its most frequent class 'n' is (60.00 %)"
+    assert (warned in near.err) == (label == 0) and not far.err
+    facts = json.loads(command("predict", "t.tree.json", "near.csv", "--score", "--json", folder=tmp_path).out)
+    assert facts.get("majority_accuracy") == (0.6 if label == 0 else None)
 
 
 def test_a_tree_of_numbers_has_no_probabilities(tmp_path):
