@@ -260,6 +260,50 @@ def test_r_tells_class_leaf_rule_and_shares(data, tmp_path):
     assert from_records((tmp_path / "found").read_bytes().decode("utf-8")) == told(tree, X)
 
 
+# Words that some language reads as a number, and odtc does not: each as the size, and as a level that it is none of.
+
+NO_NUMBERS = ("1_0", "١٠", "0x10", "inf", "Infinity", "1D3", "1 0", "True", "1e", "--1", "16L")
+WORDS_TREE = Tree(
+    Branch(Threshold(0, 5.0), Branch(Subset(1, (0.0, 1.0, 2.0)), Leaf(0), Leaf(1)), Leaf(2)),
+    (Feature("size", NUMERIC), Feature("code", CATEGORICAL, ("10", "16", "1000"))),
+    ("level", "other", "large"),
+    missing="separate",
+)
+WORDS = [{"size": word, "code": "10"} for word in NO_NUMBERS] + [{"size": "1", "code": word} for word in NO_NUMBERS]
+WORDS += [{"size": size, "code": code} for size in (" +1.e0 ", ".5", "7E2") for code in ("1e1", "16.", "010")]
+OF_WORDS = ["expected a number"] * len(NO_NUMBERS) + ["other"] * len(NO_NUMBERS)
+OF_WORDS += ["level", "level", "other"] * 2 + ["large"] * 3
+
+
+def test_no_word_is_a_number_that_is_none_for_odtc_in_python():
+    names = {"__name__": "exported"}
+    exec(compile(render_tree(WORDS_TREE, "python"), "exported.py", "exec"), names)
+    found = []
+    for row in WORDS:
+        try:
+            found.append(names["predict"](row))
+        except ValueError as problem:
+            found.append(str(problem)[: len("expected a number")])
+    assert found == OF_WORDS
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_no_word_is_a_number_that_is_none_for_odtc_in_r(tmp_path):
+    (tmp_path / "tree.R").write_text(render_tree(WORDS_TREE, "r"), encoding="utf-8")
+    rows = ", ".join(f'list(size = "{row["size"]}", code = "{row["code"]}")' for row in WORDS)
+    (tmp_path / "run.R").write_text(
+        f'source("tree.R", encoding = "UTF-8")\nfor (row in list({rows})) cat(tryCatch(predict_class(row), '
+        'error = function(problem) substr(conditionMessage(problem), 1, 17)), "\\n", sep = "")\n',
+        encoding="utf-8",
+    )
+    environment = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin:/usr/local/bin"}
+    done = subprocess.run(
+        ["Rscript", "--vanilla", "run.R"], cwd=tmp_path, check=True, env=environment, capture_output=True, text=True
+    )
+    assert done.stdout.split("\n")[:-1] == OF_WORDS
+
+
 # The spreadsheet, by the package `formulas`, which knows the arithmetic of doubles and not Excel's 15 digits.
 
 COLUMNS = (
