@@ -7,6 +7,7 @@
 "use strict";
 const EXACT = 2 ** 52;
 const sweeps = require("./sweeps.js");
+const oneColumn = require("./one-column.js");
 const { showNumber } = require("./values.js");
 const WIDE = 300, MOST_SWEPT = 50000; // tests from which on, and up to which, those of a column are swept
 const MOST_SUMS = 2e9, MOST_SETS = 20000, MOST_LISTED = 5e7;
@@ -264,10 +265,9 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const { held, T } = problem, H = held.length, wide = K + H;
     // Sums of one set of rows by label, then by condition; and of those that go left at each test.
     const values = problem.rows.map((_, r) => [...row[r], ...held.map(({ measure }) => measure[r])]);
-    if (!problem.lefts && !problem.swept) problem.lefts = problem.rows.map(({ goes }) => goes.map((left, f) => (left ? f : -1)).filter((f) => f >= 0));
-    const { lefts } = problem;
+    const lefts = () => (problem.lefts = problem.lefts || problem.rows.map(({ goes }) => goes.map((left, f) => (left ? f : -1)).filter((f) => f >= 0)));
     const all = (rows) => { const found = new Float64Array(wide); for (const r of rows) for (let v = 0; v < wide; v++) found[v] += values[r][v]; return found; };
-    const each = (rows) => { const found = new Float64Array(T * wide); for (const r of rows) for (const f of lefts[r]) for (let v = 0; v < wide; v++) found[f * wide + v] += values[r][v]; return found; };
+    const each = (rows) => { const found = new Float64Array(T * wide), asked = lefts(); for (const r of rows) for (const f of asked[r]) for (let v = 0; v < wide; v++) found[f * wide + v] += values[r][v]; return found; };
     const leaf = (found, from = 0) => {
       let best = Infinity;
       label: for (let k = 0; k < K; k++) {
@@ -320,14 +320,15 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     return told[0].some((a) => a.may && told[1].some((b) => b.may && a.cost + b.cost + problem.price < claim && problem.sums.every(({ bound, node }, s) => a.uses[s] + b.uses[s] + node <= bound)));
   }
 
-  function survivors(problem, D, passes, claim, sets) {
+  function survivors(problem, D, passes, claim, sets, settled, few) {
     const every = problem.rows.map((_, r) => r), may = problem.may([]);
-    const alive = problem.column.map((c, f) => sets.map((set) => may[f] && set.includes(c)));
+    const alive = problem.column.map((c, f) => sets.map((set, s) => !settled[s] && may[f] && set.includes(c)));
     if (problem.oneTest) {
       passes.forEach((multipliers) => weigh(problem, D, multipliers));
       alive.forEach((line, f) => { if (!twoLeaves(problem, f, claim)) line.fill(false); });
       return alive;
     }
+    if (!few && problem.depth > 3) return alive; // too many for one pass
     for (const multipliers of passes) {
       const weighed = weigh(problem, D, multipliers), limit = weighed.limit(claim);
       if (weighed.swept) {
@@ -455,7 +456,8 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const infeasible = facts.claim === null;
     expect(infeasible === (facts.tree === null), "it has a tree without a claim, or a claim without a tree");
     const told = stated(facts.constraints, data, weight, table, scale - price), depth = heightOf(facts.depth, told);
-    expect(T >= 1 && depth >= 1 && ((depth <= 4 && 2 ** (depth - 1) * T ** depth <= MOST_SUMS) || (depth <= 3 && T <= MOST_SWEPT)), "it is of more tests, or deeper, than a certificate under constraints can be");
+    const few = depth <= 4 && 2 ** (depth - 1) * T ** depth <= MOST_SUMS, tooLarge = "it is of more tests, or deeper, than a certificate under constraints can be";
+    expect(T >= 1 && depth >= 1 && (few || (depth <= 8 && T <= MOST_SWEPT)), tooLarge);
     const loss = infeasible ? table.map((line) => line.map(() => 0)) : table, claim = infeasible ? 1 : whole(facts.claim, "the claim");
     expect(claim < EXACT, "its claim is too large");
     const left = facts.tests.map((test) => leftOf(test, data));
@@ -463,6 +465,8 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const problem = pose(facts, data, left, loss, told, infeasible ? 0 : price);
     problem.oneTest = depth === 1 && T >= WIDE;
     if (depth > 1 && depth <= 3 && T >= WIDE) problem.swept = sweeps(problem);
+    const sets = told.places.mostColumns === 0 ? [] : columnSets(problem), walked = oneColumn.nestedSets(problem, sets);
+    expect(few || depth <= 3 || (sets.length && walked.every((cells) => cells)), tooLarge);
     const paid = infeasible ? claim : treeCost(facts, data, problem, told, loss);
     expect(paid === claim, `the tree costs ${paid / scale} on the data, it claims ${claim / scale}`);
     data.classes.forEach((name, k) => {
@@ -470,12 +474,25 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       expect(!(fits && loss.reduce((sum, row) => sum + row[k], 0) < claim), `a leaf of the class ${name} alone satisfies all, and costs less`);
     });
     if (told.places.mostColumns !== 0) {
-      const sets = columnSets(problem), alive = survivors(problem, D, facts.passes, claim, sets), place = new Map(sets.map((set, s) => [set.join(), s]));
-      for (const { root, columns, multipliers } of facts.cases) {
-        const set = columns.map((name) => problem.names.indexOf(name)).sort((a, b) => a - b), s = place.get(set.join());
-        expect(s !== undefined && whole(root, "a root") < T, "it lists a case that is none");
+      const place = new Map(sets.map((set, s) => [set.join(), s])), settled = sets.map(() => false), cases = [];
+      const none = (left, columns) => expect(!left, `a tree over ${columns.join(", ")} satisfies the constraints and costs less, or its multipliers do not show the contrary`);
+      for (const one of facts.cases) {
+        const { root, columns, multipliers } = one, set = columns.map((name) => problem.names.indexOf(name)).sort((a, b) => a - b), s = place.get(set.join());
+        expect(s !== undefined && (root === undefined || whole(root, "a root") < T), "it lists a case that is none");
+        if (root !== undefined) {
+          cases.push({ root, columns, multipliers, set, s });
+          continue;
+        }
+        expect(walked[s], `it lists all trees over ${columns.join(", ")} as one case, which are no trees over nested tests of one column`);
+        if (settled[s]) continue;
+        none(oneColumn.holdsOne(problem, walked[s], D, multipliers, weigh(problem, D, multipliers).limit(claim), claim, expect), columns);
+        settled[s] = true;
+      }
+      const alive = survivors(problem, D, facts.passes, claim, sets, settled, few);
+      for (const { root, columns, multipliers, set, s } of cases) {
         if (!alive[root][s]) continue;
-        expect(!holdsOne(problem, D, root, set, multipliers, claim), `a tree over ${columns.join(", ")} satisfies the constraints and costs less, or its multipliers do not show the contrary`);
+        if (!few && depth > 3) continue; // the lists are far too long
+        none(holdsOne(problem, D, root, set, multipliers, claim), columns);
         alive[root][s] = false;
       }
       expect(!alive.some((line) => line.includes(true)), "some cases are neither excluded by multipliers nor listed");

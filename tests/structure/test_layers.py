@@ -62,6 +62,7 @@ CHECKER = {
         "constrained/stated_places",
         "constrained/multiplier_bound",
         "constrained/listed_cases",
+        "constrained/one_column",
         "leaf_sums/__init__",
         "leaf_sums/squares",
         "leaf_sums/likelihood",

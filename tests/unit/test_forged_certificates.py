@@ -21,7 +21,7 @@ from odtc.formulations.dpflow.write_certificate import certify
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.verification import compiled_pairs, pair_kernel
 from odtc.verification.certificate import check, left_of, read_certificate
-from odtc.verification.constrained import constrained_certificate, listed_cases, multiplier_bound
+from odtc.verification.constrained import constrained_certificate, listed_cases, multiplier_bound, one_column
 from odtc.verification.constrained.constrained_certificate import check_constrained
 from odtc.verification.leaf_sums import check_leaf_sums
 from odtc.workflow import pipeline
@@ -35,6 +35,7 @@ CHECKERS = (
     *("certificate", "claim", "lower_bound", "interval_bound", "pair_bound", "compiled_pairs", "threshold_columns"),
     *("node_cuts", "coverage", "constrained.constrained_certificate", "constrained.stated_constraints"),
     *("constrained.stated_places", "constrained.multiplier_bound", "constrained.listed_cases"),
+    "constrained.one_column",
 )
 RULES = {key: site for name in CHECKERS for key, site in sites(f"odtc.verification.{name}", checks=False).items()}
 # Rules that say in words what the next line would stop at: nothing is taken without them, and why.
@@ -320,6 +321,13 @@ def paired(_):
     return lists._some_pair(0, one, one, np.array([2.0, 2.0]))
 
 
+def walked(_):
+    """The walks over one column, of which one costs less than 9."""
+    facts = true("constraints", HARD, 4, 0.0, ("features <= 1",))
+    found = constrained_certificate.read_problem(facts, rows(HARD))
+    return one_column.holds_one(multiplier_bound.Weighted(found.problem, 1, []), found.walked[0], 9)
+
+
 def unsatisfied_with_a_tree():
     return constrained("accuracy >= 0.99", "features <= 1", tree={"root": {"label": "p"}})
 
@@ -422,7 +430,7 @@ FORGERIES = {
     "constrained_certificate.read_problem: a certificate under constraints is checked": lambda: patched(
         constrained_certificate, "MOST_CELLS", 0, of_tree("constraints")
     ),
-    "constrained_certificate.read_problem: a certificate under constraints is of": lambda: alone("p", depth=5),
+    "constrained_certificate._expect_size: a certificate under constraints is of": lambda: alone("p", depth=5),
     "constrained_certificate.read_problem: its scales or its price are": lambda: alone(
         "p", weight_scale=2, scale=3, claim=10
     ),
@@ -447,7 +455,10 @@ FORGERIES = {
     "constrained_certificate._check_cases: the certificate lists a case that": lambda: added(
         "features <= 2", key="cases", value={"root": 0, "columns": ["a"], "multipliers": []}
     ),
-    "constrained_certificate._check_cases: a tree over": dearer_tree,
+    "constrained_certificate._check_cases: the certificate lists all trees over": lambda: added(
+        "features <= 1", key="cases", value={"columns": ["a"], "multipliers": []}
+    ),
+    "constrained_certificate._expect_none: a tree over": dearer_tree,
     "constrained_certificate.tree_cost: the tree of the certificate does": lambda: alone("p", "recall[n] >= 0.1"),
     "constrained_certificate.tree_cost: wrong (again)": a_column_tested,
     "constrained_certificate.tree_cost: a node of the tree of": two_leaves_of_one_class,
@@ -494,6 +505,10 @@ FORGERIES = {
     "multiplier_bound.__init__: its multipliers are too large to": lambda: added(
         "recall[p] >= 0.6", "features <= 2", key="passes", value=[2**50]
     ),
+    "one_column.__init__: the tests of a column are": lambda: patched(
+        one_column, "MOST_HELD", 0, constrained("features <= 1", depth=4)
+    ),
+    "one_column.one_ends: the walks over the tests of": lambda: patched(one_column, "MOST_WALKS", 0, walked),
     "listed_cases._above: the lists of subtrees of a": lambda: patched(listed_cases, "MOST_PAIRS", 0, joined),
     "listed_cases._some_pair: the lists of subtrees of a": lambda: patched(listed_cases, "MOST_PAIRS", 0, paired),
 }

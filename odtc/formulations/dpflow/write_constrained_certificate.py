@@ -8,9 +8,16 @@ from math import lcm
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point, named
+from odtc.algorithms.constrained.constrained_problem import (
+    ConstrainedProblem,
+    TooLarge,
+    fixed_point,
+    named,
+    with_tests,
+)
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.engines import Engine, engine_of
+from odtc.algorithms.constrained.one_column.interval_trees import IntervalTrees, nested_subsets
 from odtc.algorithms.constrained.one_test import OneTestSearch
 from odtc.base import deadline
 from odtc.data.splits import Oblique
@@ -33,7 +40,8 @@ from odtc.verification.constrained.constrained_certificate import (
     uncovered,
 )
 from odtc.verification.constrained.listed_cases import excluded
-from odtc.verification.constrained.multiplier_bound import surviving
+from odtc.verification.constrained.multiplier_bound import Weighted, surviving
+from odtc.verification.constrained.one_column import FROM_DEPTH, holds_one
 from odtc.verification.constrained.stated_constraints import readable
 
 LISTED_ONLY = ("together", "tests", "monotone")  # kinds that a search asks of every tree
@@ -96,7 +104,7 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
         raise ChoiceError(str(refused)) from None
     ones_left = encoded.ones_left[order]
     arrays = _arrays(read, ones_left, _accepting(problem, order))
-    search, found = _searched(problem, arrays, order)
+    search, found = _searched(problem, read, arrays, order)
     if found.infeasible:
         return _infeasible(problem, facts), None
     heap = settle(_in_order(found, order), encoded, found.label)
@@ -109,18 +117,20 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
 def _evidence(facts: dict, read: Read, arrays: ConstrainedProblem, search: Engine, claim: int) -> dict:
     """The multipliers of a search over the arrays, and the cases that they leave."""
     scale = fixed_point(arrays)[0]
-    if not read.problem.swept:
-        found = _cases(facts, read, arrays, _by_case(search, arrays), scale, claim)
-    else:
+    if read.problem.swept:
         known = _Multipliers(search, arrays, np.arange(arrays.X.shape[1]), np.eye(len(arrays.bound)))
         found = _swept_cases(facts, read, known, scale, claim)
+    elif isinstance(search, ConstrainedSearch):
+        found = _cases(facts, read, arrays, _by_case(search, arrays), scale, claim)
+    else:
+        found = _cases(facts, read, arrays, {}, scale, claim)
     return {"multiplier_scale": int(scale)} | found
 
 
-def _searched(problem: Problem, arrays: ConstrainedProblem, order: np.ndarray) -> tuple[Engine, Found]:
+def _searched(problem: Problem, read: Read, arrays: ConstrainedProblem, order: np.ndarray) -> tuple[Engine, Found]:
     """A search that has come to its end, over arrays with the tests in this order."""
     try:
-        if swept(arrays.depth, arrays.X.shape[1]):
+        if swept(arrays.depth, arrays.X.shape[1]) or len(read.walked) == len(arrays.subsets):
             search = engine_of(arrays, search_problem(problem).scale[order])
             search.watch(deadline.is_over, lambda bound, cost: None)
         else:
@@ -162,7 +172,7 @@ def _infeasible(problem: Problem, facts: dict) -> dict:
     order = np.argsort([test.features[0] for test in problem.encoded.tests], kind="stable")
     read = read_problem(facts, problem.encoded.dataset)
     arrays = _arrays(read, problem.encoded.ones_left[order], _accepting(problem, order))
-    search, found = _searched(problem, arrays, order)
+    search, found = _searched(problem, read, arrays, order)
     if not found.infeasible:
         raise ChoiceError("the constraints can be satisfied")
     facts |= _evidence(facts, read, arrays, search, 1)
@@ -249,14 +259,17 @@ def certificate_of(
     """
     depth, n_tests = _height(problem), problem.encoded.n_tests
     search = engine if isinstance(engine, ConstrainedSearch) else engine.whole
+    apart = None if depth < FROM_DEPTH else _apart(engine)
     if swept(depth, n_tests):
         search = engine if heap is None or engine.settled() is not None else None
-    if search is not None and (make := certify_found(problem, search, heap, unit)) is not None:
+    elif apart == []:
+        search = engine
+    if search is not None and (make := certify_found(problem, search, heap, unit, apart)) is not None:
         return make, ""
     alone = "the proof is that of the search alone"
     if not _holds(problem):
         return None, f"{alone}: no certificate holds these constraints, this depth or this encoding"
-    if not small_enough(depth, n_tests, rows := problem.encoded.dataset.n_rows):
+    if not small_enough(depth, n_tests, rows := problem.encoded.dataset.n_rows, apart):
         return None, (
             f"{alone}: {n_tests:,} tests of {rows:,} rows are too many for a certificate of depth {depth} under "
             "constraints; fewer (--encoding auto:bins=8) have one"
@@ -297,8 +310,15 @@ def _holds(problem: Problem) -> bool:
     return problem.encoded.dataset is not None and single and all(map(readable, texts))
 
 
+def _apart(engine: Engine) -> list[int] | None:
+    """The tests of each set of columns of a search but those whose trees are told by intervals of one column."""
+    arrays = engine.original if isinstance(engine, ConstrainedSearch) else engine.problem
+    walked = nested_subsets(arrays)
+    return [] if len(walked) == len(arrays.subsets) else None
+
+
 def certify_found(
-    problem: Problem, search: ConstrainedSearch, heap: HeapTree | None, unit: float
+    problem: Problem, search: Engine, heap: HeapTree | None, unit: float, apart: list[int] | None = None
 ) -> Callable[[], dict] | None:
     """Makes the certificate of a search that has ended, from its own multipliers; None if there can be none. That no
     tree satisfies the constraints is proved by multipliers of another search.
@@ -306,15 +326,17 @@ def certify_found(
     Parameters
     ----------
     problem : Problem
-    search : ConstrainedSearch
+    search : Engine
         Over the tests of the problem's encoding.
     heap : HeapTree or None
         The best tree, proved; None if it is proved that there is none.
     unit : float
         What one unit of cost of the search is of the objective.
+    apart : list of int or None
+        As of `small_enough`.
     """
     encoded = problem.encoded
-    if not (_holds(problem) and small_enough(_height(problem), encoded.n_tests, encoded.dataset.n_rows)):
+    if not (_holds(problem) and small_enough(_height(problem), encoded.n_tests, encoded.dataset.n_rows, apart)):
         return None
 
     def make() -> dict:
@@ -328,26 +350,19 @@ def certify_found(
             scale = fixed_point(arrays)[0]
         except (CertificateError, TooLarge) as refused:
             raise ChoiceError(str(refused)) from None
-        mine, fine = search.problem, search.settled().scale
-        stated = np.flatnonzero(_stated(problem))  # what a certificate asks of every tree the search may hold as sums
-        if len(stated) != len(arrays.bound):
-            raise ChoiceError("the certificate has other sums than the search")
-        # A multiplier is a price of what is used in units of cost; both have other units here.
-        used, here = (
-            np.abs(one.uses).sum(axis=(1, 2)) + np.abs(one.branch_uses) + np.abs(one.leaf_uses).sum(axis=1)
-            for one in (mine, arrays)
-        )
-        factor = np.zeros((len(here), len(used)))
-        factor[np.arange(len(here)), stated] = used[stated] / np.maximum(here, 1) * facts["scale"] * unit * scale / fine
         facts["tree"] = tree_facts(heap.to_tree(encoded))
         facts["claim"] = round(problem.module.objective(problem, heap) * facts["scale"])
         try:  # a number that is satisfied within rounding only is none to a checker of exact decimals
             tree_cost(facts["tree"], encoded.dataset, read)
-            if read.problem.swept:
-                known = _Multipliers(search, arrays, order, factor)
-                cases = _swept_cases(facts, read, known, scale, facts["claim"])
+            if len(read.walked) == len(arrays.subsets):
+                cases = _cases(facts, read, arrays, {}, scale, facts["claim"])
             else:
-                cases = _cases(facts, read, arrays, _by_case(search, arrays, order, factor), scale, facts["claim"])
+                factor = facts["scale"] * unit * _factor(problem, search, arrays)
+                if read.problem.swept:
+                    known = _Multipliers(search, arrays, order, factor)
+                    cases = _swept_cases(facts, read, known, scale, facts["claim"])
+                else:
+                    cases = _cases(facts, read, arrays, _by_case(search, arrays, order, factor), scale, facts["claim"])
             facts |= {"multiplier_scale": int(scale)} | cases
         except CertificateError as refused:
             raise ChoiceError(str(refused)) from None
@@ -355,6 +370,30 @@ def certify_found(
         return facts
 
     return make
+
+
+def _factor(problem: Problem, search: Engine, arrays: ConstrainedProblem) -> np.ndarray:
+    """float64 (constraints of the arrays, constraints of the search): how many multipliers of the search each one of
+    the arrays is, for costs in the same unit.
+
+    Raises
+    ------
+    ChoiceError
+        If a certificate has other sums than the search.
+    """
+    stated = np.flatnonzero(_stated(problem))  # what a certificate asks of every tree the search may hold as sums
+    if len(stated) != len(arrays.bound):
+        raise ChoiceError("the certificate has other sums than the search")
+    # A multiplier is a price of what is used in units of cost; both have other units here.
+    used, here = (
+        np.abs(one.uses).sum(axis=(1, 2)) + np.abs(one.branch_uses) + np.abs(one.leaf_uses).sum(axis=1)
+        for one in (search.problem, arrays)
+    )
+    factor = np.zeros((len(here), len(used)))
+    factor[np.arange(len(here)), stated] = (
+        used[stated] / np.maximum(here, 1) * fixed_point(arrays)[0] / search.settled().scale
+    )
+    return factor
 
 
 def _stated(problem: Problem) -> list[bool]:
@@ -441,14 +480,44 @@ def _cases(facts: dict, read: Read, arrays: ConstrainedProblem, evidence: dict, 
     """The multipliers of passes over all cases, and the cases that these leave, with their own multipliers."""
     if read.problem.most_columns == 0:
         return {"passes": [], "cases": []}
-    counted = Counter(evidence.values()).most_common()
+    walked = _walked_cases(facts, read, arrays, scale, claim)
+    settled = np.isin(np.arange(len(read.problem.column_sets)), list(walked))
+    counted = Counter(m for (_, subset), m in evidence.items() if not settled[subset]).most_common()
     passes = [list(m) for m, count in counted if count > max(LEAST, len(evidence) / FEW)]
-    alive = surviving(read.problem, scale, passes, claim)
+    alive = surviving(read.problem, scale, passes, claim, settled)
 
     def own(root: int, columns: np.ndarray, subset: int) -> list[int]:
         return list(evidence[root, subset])
 
-    return {"passes": passes, "cases": _listed(facts, read, alive, passes, own, scale, claim)}
+    cases = [*walked.values(), *_listed(facts, read, alive, passes, own, scale, claim)]
+    return {"passes": passes, "cases": cases}
+
+
+def _walked_cases(facts: dict, read: Read, arrays: ConstrainedProblem, scale: int, claim: int) -> dict[int, dict]:
+    """Of each set of columns whose trees are walks over the tests of one column a case, with the multipliers that bound
+    these trees best."""
+    names, found = list(dict.fromkeys(test["feature"] for test in facts["tests"])), {}
+    row = np.nonzero(read.problem.members)[0]  # of each row of the arrays
+    for subset, cells in read.walked.items():
+        mine = cells[row]
+        tests = np.arange(mine.max(initial=0))
+        nested = with_tests(
+            arrays,
+            X=mine[:, None] > tests,
+            column=np.zeros(len(tests), int),
+            allowed=np.ones((arrays.depth, len(tests)), bool),
+            below=None,
+            subsets=np.ones((1, 1), bool),
+            accepts=None,
+        )
+        trees = IntervalTrees(nested, tests, deadline.check)
+        trees.bound(claim)
+        multipliers = [int(m) for m in [*np.zeros((1, len(arrays.bound))), *trees.multipliers][-1]]
+        if holds_one(Weighted(read.problem, scale, multipliers), cells, claim):
+            raise ChoiceError("a tree over one column costs less than what the search has found")
+        name = names[int(read.problem.column_sets[subset][0])]
+        found[subset] = {"columns": [name], "multipliers": multipliers}
+    return found
 
 
 def _swept_cases(facts: dict, read: Read, known: _Multipliers, scale: int, claim: int) -> dict:

@@ -12,10 +12,12 @@ module), counts the tree's cost and what it satisfies row by row, and then that 
 that satisfies them costs less: at the multipliers of each pass it bounds every case, which is a root test with a set
 of columns; each case that no pass excludes must stand under "cases", and its trees are bounded, and listed if need
 be, at its own multipliers (multiplier_bound, listed_cases). From WIDE tests on those of a column are swept as chains
-(swept_sides), and at depth 1 every tree is looked at, without multipliers.
+(swept_sides), and at depth 1 every tree is looked at, without multipliers. From depth 4 on a case without a root is of
+all trees over one column whose tests are nested, which are walks over its ranks (one_column).
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +29,8 @@ from odtc.errors import CertificateError
 from odtc.verification.claim import OF_LEAF, OF_TREE, claim_of, expect, expect_leaf, expect_losses, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.constrained.listed_cases import excluded
-from odtc.verification.constrained.multiplier_bound import EXACT, MOST_SUMS, WIDE, Problem, surviving
+from odtc.verification.constrained.multiplier_bound import EXACT, MOST_SUMS, WIDE, Problem, Weighted, surviving
+from odtc.verification.constrained.one_column import DEEPEST, holds_one, nested_sets
 from odtc.verification.constrained.stated_constraints import Stated, stated_constraints
 from odtc.verification.constrained.stated_order import pairs_of, twins
 from odtc.verification.coverage import count_uncovered
@@ -101,7 +104,7 @@ SHAPE = {
     "tree": (None, {"root": _node_shape} | OF_TREE),
     "multiplier_scale": WHOLE,
     "passes": [[WHOLE]],
-    "cases": [{"root": WHOLE, "columns": [TEXT], "multipliers": [WHOLE]}],
+    "cases": [{"root?": WHOLE, "columns": [TEXT], "multipliers": [WHOLE]}],
     "of": CLAIM_SHAPE,
 }
 
@@ -131,14 +134,24 @@ class Read:
     stated: Stated
     left: np.ndarray  # bool (tests, rows of the data)
     row: np.ndarray  # int (rows of the data,): the row of the problem that each is
+    walked: dict[int, np.ndarray]  # the sets of columns whose trees are walks, as nested_sets tells
 
 
-def small_enough(depth: int, n_tests: int, n_rows: int) -> bool:
-    """Whether a certificate can be of this depth over so many tests of so many rows of data."""
-    return 1 <= n_tests <= MOST_CELLS // max(1, n_rows) and (
-        (1 <= depth <= MOST_DEPTH and _counted(depth, n_tests))
-        or (1 <= depth <= DEEPEST_SWEPT and n_tests <= MOST_SWEPT)
-    )
+def small_enough(depth: int, n_tests: int, n_rows: int, apart: Sequence[int] | None = None) -> bool:
+    """Whether a certificate can be of this depth over so many tests of so many rows of data.
+
+    Parameters
+    ----------
+    depth, n_tests, n_rows : int
+    apart : sequence of int or None
+        How many tests each set of columns has, if it can be looked at by itself; without those whose trees are walks
+        over the tests of one column.
+    """
+    if not 1 <= n_tests <= MOST_CELLS // max(1, n_rows) or depth < 1:
+        return False
+    if (depth <= MOST_DEPTH and _counted(depth, n_tests)) or (depth <= DEEPEST_SWEPT and n_tests <= MOST_SWEPT):
+        return True
+    return apart is not None and n_tests <= MOST_SWEPT and depth <= DEEPEST and not len(apart)
 
 
 def swept(depth: int, n_tests: int) -> bool:
@@ -183,11 +196,7 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         raise ValueError("its numbers are too large to be added exactly")
     stated = stated_constraints(facts["constraints"], dataset, weight, loss, scale - price)
     height = _height(depth, stated)
-    if not small_enough(height, len(facts["tests"]), dataset.n_rows):
-        raise CertificateError(
-            f"a certificate under constraints is of depth 1 to {DEEPEST_SWEPT} over up to {MOST_SWEPT:,} tests, "
-            f"or of {MOST_DEPTH} over some tens; got depth {height} over {len(facts['tests']):,} tests"
-        )
+    _expect_size(height, facts, dataset, apart=())
     if facts["claim"] is None:
         loss, price = np.zeros_like(loss), 0
     left = np.stack([_left(test, dataset) for test in facts["tests"]])
@@ -233,7 +242,18 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         follows=pairs_of(stated.orders, facts["tests"], X, dataset, row.reshape(-1)),
         swept=swept(height, len(facts["tests"])),
     )
-    return Read(problem, depth, loss, stated, left, row.reshape(-1))
+    walked = nested_sets(problem)
+    _expect_size(height, facts, dataset, problem.tests_apart(walked))
+    return Read(problem, depth, loss, stated, left, row.reshape(-1), walked)
+
+
+def _expect_size(depth: int, facts: dict, dataset: Dataset, apart: Sequence[int] | None) -> None:
+    if not small_enough(depth, len(facts["tests"]), dataset.n_rows, apart):
+        raise CertificateError(
+            f"a certificate under constraints is of depth 1 to {DEEPEST_SWEPT} over up to {MOST_SWEPT:,} tests, "
+            f"of {MOST_DEPTH} over some tens, or up to {DEEPEST} over the thresholds of one column; got depth {depth} "
+            f"over {len(facts['tests']):,} tests"
+        )
 
 
 def _height(depth: int, stated: Stated) -> int:
@@ -272,7 +292,7 @@ def _check(facts: dict, dataset: Dataset, cases: bool = True) -> ConstrainedProo
             raise CertificateError(f"a leaf of the class {dataset.classes[k]!r} alone satisfies all{less}")
     n_listed = 0
     if problem.most_columns != 0:
-        n_listed = _check_cases(facts, problem, claim, scale) if cases else len(facts["cases"])
+        n_listed = _check_cases(facts, found, claim, scale) if cases else len(facts["cases"])
     n_splits, absent = uncovered(facts, dataset, found.left, found.stated)
     terms = claim_of(dataset, facts["depth"], len(facts["tests"]), not absent, facts["constraints"])
     expect(facts, terms)
@@ -305,25 +325,37 @@ def uncovered(facts: dict, dataset: Dataset, left: np.ndarray, stated: Stated) -
     return count_uncovered(dataset, left, of)
 
 
-def _check_cases(facts: dict, problem: Problem, claim: int, scale: int) -> int:
+def _check_cases(facts: dict, found: Read, claim: int, scale: int) -> int:
     """The number of cases that were listed; raises CertificateError if a tree is left that could cost less."""
-    names = list(dict.fromkeys(test["feature"] for test in facts["tests"]))
+    names, problem = list(dict.fromkeys(test["feature"] for test in facts["tests"])), found.problem
     sets = problem.column_sets
     place = {tuple(sorted(set(columns))): at for at, columns in enumerate(sets.tolist())}
-    alive = surviving(problem, scale, facts["passes"], claim)
-    for case in phases.over(facts["cases"], "checking cases"):
+    settled, cases = np.zeros(len(sets), bool), []  # sets of columns of which all trees are looked at; other cases
+    few = problem.depth <= DEEPEST_SWEPT or _counted(problem.depth, len(problem.column))  # else lists are far too long
+    for case in facts["cases"]:
         deadline.check()
         columns = tuple(sorted(names.index(name) for name in case["columns"]))
-        if columns not in place or not case["root"] < len(alive):
+        if columns not in place or not case.get("root", 0) < len(problem.column):
             raise CertificateError("the certificate lists a case that is none: its columns are no such set")
-        if not alive[case["root"], place[columns]]:
-            continue
-        if not excluded(problem, scale, case["root"], np.array(columns), case["multipliers"], claim):
+        if "root" in case:
+            cases += [(case, place[columns], columns)] if few else []
+        elif place[columns] not in found.walked:
             raise CertificateError(
-                f"a tree over {', '.join(case['columns'])} satisfies the constraints and costs less than "
-                f"{claim / facts['scale']:.10g}, or the multipliers of this case are none that show the contrary"
+                f"the certificate lists all trees over {', '.join(case['columns'])} as one case, which is told by its "
+                "root: they are no trees over nested tests of one column"
             )
-        alive[case["root"], place[columns]] = False
+        elif not settled[place[columns]]:
+            weighted = Weighted(problem, scale, case["multipliers"])
+            _expect_none(holds_one(weighted, found.walked[place[columns]], claim), case, claim / facts["scale"])
+            settled[place[columns]] = True
+    alive = surviving(problem, scale, facts["passes"], claim, settled)
+    for case, at, columns in phases.over(cases, "checking cases"):
+        deadline.check()
+        if not alive[case["root"], at]:
+            continue
+        none = excluded(problem, scale, case["root"], np.array(columns), case["multipliers"], claim)
+        _expect_none(not none, case, claim / facts["scale"])
+        alive[case["root"], at] = False
     if alive.any():
         root, at = (int(found[0]) for found in np.nonzero(alive))
         over = ", ".join(names[column] for column in dict.fromkeys(sets[at].tolist()))
@@ -332,6 +364,15 @@ def _check_cases(facts: dict, problem: Problem, claim: int, scale: int) -> int:
             f"over {over} with test {root} at the root"
         )
     return len(facts["cases"])
+
+
+def _expect_none(left: bool, case: dict, claim: float) -> None:
+    """Raises CertificateError if a tree of a case is left."""
+    if left:
+        raise CertificateError(
+            f"a tree over {', '.join(case['columns'])} satisfies the constraints and costs less than {claim:.10g}, or "
+            "the multipliers of this case are none that show the contrary"
+        )
 
 
 def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:

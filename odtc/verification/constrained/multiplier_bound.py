@@ -11,6 +11,7 @@ which test may be asked at which level or below which test, are part of every bo
 once (columns together, numbers of tests, classes that rise by a column) is left to the lists.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -118,6 +119,14 @@ class Problem:
             sets = {one for one in sets if not any(one < other for other in sets)} if len(sets) <= 1000 else sets
         width = max(map(len, sets))
         return np.array([_padded(sorted(columns), width) for columns in sorted(map(sorted, sets))])
+
+    def tests_apart(self, walked: Collection[int]) -> list[int] | None:
+        """The tests of each set of columns but those of these numbers; None if one may not be looked at by itself, as
+        something is said of its tests or there is but one set."""
+        if self.depth < 4 or self.most_columns == 0:
+            return None
+        sets = np.delete(self.column_sets, list(walked), axis=0)
+        return None if len(sets) else []
 
     @cached_property
     def chains(self) -> Chains:
@@ -370,10 +379,15 @@ class Weighted:
         return found
 
 
-def surviving(problem: Problem, scale: int, passes: list[list[int]], claim: int) -> np.ndarray:
-    """bool (roots, sets of columns): the cases that the multipliers of no pass exclude."""
+def surviving(
+    problem: Problem, scale: int, passes: list[list[int]], claim: int, settled: np.ndarray | None = None
+) -> np.ndarray:
+    """bool (roots, sets of columns): the cases that the multipliers of no pass exclude, but for those of sets that are
+    settled, bool (sets,)."""
     sets, top = problem.column_sets, Counted(problem, np.arange(len(problem.X)))
     alive = (sets[None, :, :] == problem.column[:, None, None]).any(axis=2) & top.may[:, None]
+    if settled is not None:
+        alive[:, settled] = False
     tried = [Weighted(problem, scale, multipliers) for multipliers in passes]
     if problem.swept and problem.depth == 1:
         alive[~_of_one_test(problem, claim)] = False
@@ -382,6 +396,8 @@ def surviving(problem: Problem, scale: int, passes: list[list[int]], claim: int)
         for weighted in tried:
             exclude(weighted.swept, alive, weighted.limit(claim))
         return alive
+    if problem.depth > 3 and 2.0 ** (problem.depth - 1) * float(len(alive)) ** problem.depth > MOST_SUMS:
+        return alive  # too many for one pass
     if _sets_are_small(problem):
         _set_by_set(problem, tried, alive, claim)
         return alive

@@ -210,17 +210,24 @@ class IntervalTrees:
         """float64 (cells + 2, labels, leaves + 1, lines): the least that a walk at a cell, in a leaf of a label that
         may end there, adds to each line with so many more leaves at most; infinite behind the last cell."""
         n_cells, K = len(self.own), self.problem.n_labels
-        own, another = self.own @ factor.T, (self.begun + self.branch) @ factor.T
         labels = np.arange(K)
+        own, another = self.own @ factor.T, (self.begun + self.branch) @ factor.T
+        before = np.concatenate([np.zeros((1, *own.shape[1:])), own.cumsum(axis=0)])
         found = np.full((n_cells + 2, K, self.most_leaves + 1, len(factor)), np.inf)
-        found[n_cells] = 0.0
-        for cell in range(n_cells - 1, -1, -1):
-            np.add(own[cell, :, None], found[cell + 1], out=found[cell])
-            others = another[cell, :, None] + found[self.end[cell], labels, :-1]  # another leaf of each label begins
+        found[: n_cells + 1, :, 0] = before[-1] - before  # the leaf goes on to the end
+        for more in range(1, self.most_leaves + 1):
+            self.tick()
+            begun = another + found[self.end, labels, more - 1]  # another leaf of each label begins
+            here = np.full_like(begun, np.inf)
             for k in range(K):
                 for other in range(K):
                     if other != k:
-                        np.minimum(found[cell, k, 1:], others[other], out=found[cell, k, 1:])
+                        np.minimum(here[:, k], begun[:, other], out=here[:, k])
+            # The leaf goes on up to a later cell, where the other one begins.
+            here += before[:-1]
+            np.minimum.accumulate(here[::-1], axis=0, out=here[::-1])
+            found[:, :, more] = found[:, :, 0]
+            np.minimum(found[:-2, :, 0], here - before[:-1], out=found[:-2, :, more])
         return found
 
     def _tree(self, last: int, chain: list[np.ndarray]) -> Tree:
