@@ -11,6 +11,7 @@ import time
 import polars as pl
 import pytest
 
+from odtc.evaluation.studies import sweep as sweep_study
 from tests.command_line import MONKS, command, environment, odtc, started
 
 GRID = ["--model", "dpflow,cart", "--depths", "1,2", "-p", "lambda=0,0.02", "--folds", "3", "--seeds", "0,1"]
@@ -162,6 +163,23 @@ def test_a_disk_that_is_full_when_the_best_tree_is_written_is_an_error(tmp_path,
         "sweep", MONKS / "monks-1.csv", "--model", "cart", "--depths", "1", "--folds", "2", "-o", tmp_path / "s"
     )
     assert said.code == 1 and "error: cannot write 'best/monks-1.tree.json': No space" in said.err
+
+
+def test_an_interruption_at_the_best_trees_is_told_as_one_of_the_fits(tmp_path, monkeypatch):
+    """It listed the files of all fits, and not how to go on."""
+    words = ("sweep", MONKS / "monks-1.csv", "--model", "cart", "--depths", "1", "--folds", "2", "-o", tmp_path / "s")
+
+    def interrupted(*given, **named):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as during:
+        during.setattr(sweep_study, "conclude", interrupted)
+        said = odtc(*words)
+    assert said.code == 1 and said.err.rstrip().endswith(f"are kept: `odtc sweep -o {tmp_path / 's'}` goes on"), (
+        said.err
+    )
+    said = odtc("sweep", "-o", tmp_path / "s")
+    assert said.code == 0 and "2 of 2 fits were finished before" in said.err
 
 
 def test_a_study_that_is_killed_goes_on_where_it_was(quiet, tmp_path):

@@ -147,21 +147,19 @@ def sweep(
             task = tasks[place]
             done(f"{Path(task.data).name}, {task.spec.model.model}, depth {task.depth}, fold {task.fold + 1}")
 
-        try:
+        with _told_of_interruption(o):
             results = run_tasks(tasks, pool, Store(o / "tasks"), tell)
             honest = {}
             if which[1] == 1:
                 again = lambda some: run_tasks(some, pool, Store(o / "tasks"))
                 honest = nested_of(study, results[len(own) :], score, rule, again)
-        except KeyboardInterrupt:
-            console.say(f"odtc: interrupted; the finished fits are kept: `odtc sweep -o {o}` goes on")
-            raise typer.Exit(1) from None
     if sum(before):
         console.say(f"{sum(before):,} of {len(tasks):,} fits were finished before")
     if which[1] > 1:
         console.say(f"part {part} is done: {len(tasks):,} fits; `odtc sweep -o {o}` makes the table when all are")
         return
-    facts = study_module.conclude(study, results[: len(own)], o, score, rule, console.say)
+    with _told_of_interruption(o):
+        facts = study_module.conclude(study, results[: len(own)], o, score, rule, console.say)
     settings = [setting for setting, _ in study.settings]
     for path, parts in honest.items():
         facts["data"][path]["nested"] = [one if isinstance(one, str) else one.to_json() for one in parts]
@@ -177,3 +175,13 @@ def sweep(
             print(told if len(study.seeds) == 1 else f"{told} (seed {seed})")
         print()
     print("wrote " + ", ".join(facts["files"]))
+
+
+@contextlib.contextmanager
+def _told_of_interruption(folder: Path):
+    """What an interruption leaves, said in a line; the command then ends."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.say(f"odtc: interrupted; the finished fits are kept: `odtc sweep -o {folder}` goes on")
+        raise typer.Exit(1) from None
