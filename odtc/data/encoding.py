@@ -17,6 +17,7 @@ from odtc.algorithms.equal_rows import equal_rows, hashes
 from odtc.algorithms.thresholds.ranks import merge_rows
 from odtc.base import deadline, phases
 from odtc.base.contract import Contract
+from odtc.base.memory import require_memory
 from odtc.base.registry import Registry
 from odtc.data.coded_columns import distinct, narrowed
 from odtc.data.cost_matrix import unit_cost
@@ -58,6 +59,7 @@ BLOCK = 1 << 12  # rows whose ranks are laid out together
 PATIENCE = 2.0  # seconds that it has also after a limit, as without it there is no tree
 LOOKED = 64  # tests that are asked between two looks at the clock
 Look = Callable[[], None]  # raises TimeLimitReached
+FEWER = "take fewer rows, or put rare classes together"
 LARGE = 2_000_000  # cells of a dense table, from which on it is not made unless it is needed
 
 
@@ -139,8 +141,15 @@ class Encoded:
 
     @cached_property
     def loss(self) -> np.ndarray:
-        """float64 (rows, classes): what it costs to predict this class for this row."""
-        return self.weight[:, None] * self.cost[self.y]
+        """float64 (rows, classes): what it costs to predict this class for this row. It looks at no clock: what checks
+        the tree in hand asks for it after a limit, too. Raises ModelError if it is larger than the memory."""
+        shape = len(self.y), len(self.cost)
+        require_memory(
+            8.0 * shape[0] * shape[1], f"what each of {shape[1]:,} classes costs on {shape[0]:,} rows", FEWER
+        )
+        costs: np.ndarray = self.cost[self.y]
+        costs *= self.weight[:, None]
+        return costs
 
     @cached_property
     def class_price(self) -> np.ndarray | None:

@@ -288,7 +288,7 @@ def prepare(
             if before is not None and before.heap is not None:
                 return Prepared(problem, None, None, before.heap, began, time_limit, searched=before)
             # A heuristic that takes long gives way to the one that takes a moment.
-            heap = heap if known else known_tree(problem, "cart")
+            heap = _grown_whole(problem, heap if known else known_tree(problem, "cart"), start_from)
             kept, before = _handed_in(problem, heap, start_from, say), before or problem.module.so_far(problem)
             if before is not None and before.heap is not None:
                 trees = [tree for tree in (before.heap, kept) if tree is not None]
@@ -308,6 +308,17 @@ def _start_of_search(problem: Problem, heap: HeapTree | None, name) -> HeapTree 
     if heap is None or not problem.constraints or not problem.module.can(SearchesItself):
         return None
     return heap if is_tree_file(name) else constraint.mended(problem, heap)
+
+
+def _grown_whole(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
+    """The tree of a start by name, or CART's grown to its end if that costs less: the limit may have cut it, and whole
+    it stands beside the tree on the screen."""
+    if heap is None or is_tree_file(name):
+        return heap
+    with deadline.put_off():
+        cart = known_tree(problem, "cart")
+    price = problem.module.branch_price(problem)
+    return min((heap, cart), key=lambda tree: tree.loss(problem.encoded) + price * tree.n_branch_nodes)
 
 
 def _kept_at_once(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
