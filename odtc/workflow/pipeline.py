@@ -24,7 +24,7 @@ from odtc.workflow.compiling import (
     separates,
     start,
 )
-from odtc.workflow.constrained.assured_fit import fit_assured
+from odtc.workflow.constrained.assured_fit import HELD_OUT, fit_assured
 from odtc.workflow.constrained.exact_frontier import Frontier
 from odtc.workflow.constrained.frontier import frontier as points_of
 from odtc.workflow.constrained.frontier import varied
@@ -175,7 +175,8 @@ def fit(
     **keywords
         `confidence`: new rows shall satisfy the constraints with this confidence, such as 0.95. The search is asked for
         more, and `Fit.assured(confidence)` tells which of them a test on rows that it never saw assures; without `test`
-        and without `hold_out` among the keywords of `reading`, three of ten rows are set aside.
+        and without `hold_out` among the keywords of `reading`, three of ten rows are set aside: of a file, or of a data
+        frame that holds its labels. Of arrays and labels beside them none can be, so these need `test`.
         `log`, a callable that takes pieces of the solver's log. Those of `build`, `cuts` among them, and the fields of
         odtc.workflow.specification.SolvingSpec (`solver`, `time_limit` in wall seconds for the compiler and the solver
         together, `threads`, `seed`, `gap`). With
@@ -191,8 +192,11 @@ def fit(
         If the solver found no tree.
     DataError, ChoiceError, ModelError, SolverError
     """
-    data, model, depth = labelled(data, y, model, depth, keywords)
     confidence = keywords.pop("confidence", None)
+    if confidence is not None and test is None and isinstance(y, str) and not isinstance(data, Dataset):
+        how = take_reading(keywords)  # a data frame may be read before `fit_assured` sees it
+        keywords["reading"] = how if how.get("hold_out") else how | {"hold_out": HELD_OUT}
+    data, model, depth = labelled(data, y, model, depth, keywords)
     reporter = CallbackReporter(progress, keywords.pop("log", None))
     spec = RunSpec.from_keywords(model, depth, {**keywords, "start": start_from})
     if confidence is not None:

@@ -5,6 +5,7 @@ import re
 from math import comb
 
 import numpy as np
+import polars as pl
 import pytest
 
 import odtc
@@ -214,6 +215,14 @@ def test_a_confidence_needs_rows_and_constraints(files):
     tested = odtc.fit(train, "auto", 1, constraints=("accuracy >= 0.6", "features <= 1"), test=test)
     assert [entry.holds for entry in tested.assured(0.95)] == [True]
     assert [entry.holds for entry in tested.assured(0.999999)] in ([True], [False])
+
+
+@pytest.mark.parametrize("words", [{"y": "class"}, {"target": "class"}, {"y": "class", "reading": {"hold_out": 0.5}}])
+def test_a_data_frame_is_parted_as_a_file_is_however_its_labels_are_named(words):
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"class": rng.choice(["no", "yes"], 80), "x": rng.integers(0, 4, 80)})
+    done = odtc.fit(frame, depth=1, constraints="accuracy >= 0.3", confidence=0.8, **words)
+    assert [entry.rows for entry in done.assured(0.8)] == [40 if "reading" in words else 24]
 
 
 def test_the_page_of_a_run_shows_what_is_assured_and_counts_it_again(files, tmp_path):
