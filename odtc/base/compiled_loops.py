@@ -2,7 +2,7 @@
 
 numba fills its tables when it is first used, and a table that Ctrl-C leaves half full breaks whatever is compiled
 later; in calls back from LLVM an exception is lost. So what numba does before a loop runs is done in a thread apart,
-where no signal comes.
+where no signal comes, and which a time limit does not wait for.
 """
 
 import functools
@@ -52,7 +52,7 @@ class Repaid:
 
     def loops(self, ahead: float) -> Any:
         """The compiled loops; None if as many CPU seconds as lie `ahead` are to be spent without."""
-        if (wished := wish()) == "never":
+        if (wished := wish()) == "never" or threads.is_left():  # what is left would be waited for
             return None
         matters = wished == "always" or self._spent + ahead > LOADING
         if self._made is None and matters and not self._lacking and may_compile():
@@ -126,7 +126,7 @@ def compile_loops(names: Sequence[str], among: dict[str, Any]) -> Any:
     ImportError
         Without numba.
     """
-    return threads.apart(_compile_loops, names, among)
+    return threads.apart(_compile_loops, names, among, check=_limit())
 
 
 def _compile_loops(names: Sequence[str], among: dict[str, Any]) -> Any:
@@ -148,8 +148,16 @@ def for_numba(function: types.FunctionType, called: bool) -> Any:
     options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": not called}
     made = numba.njit(**options)(function)
     compile_now = made._compile_for_args  # what numba calls for types that are new to the function
-    made._compile_for_args = lambda *given, **named: threads.apart(functools.partial(compile_now, *given, **named))
+    made._compile_for_args = lambda *given, **named: threads.apart(
+        functools.partial(compile_now, *given, **named), check=_limit()
+    )
     return made
+
+
+def _limit() -> Callable[[], None] | None:
+    """What ends the wait for numba, which nothing ends: that a limit passes meanwhile. What is begun after a limit is
+    needed, however long it takes."""
+    return None if deadline.is_over() else deadline.check
 
 
 def keep_on_disk(function: Any, among: Iterable[types.FunctionType]) -> None:

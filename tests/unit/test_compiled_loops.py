@@ -11,6 +11,7 @@ import pytest
 
 from odtc.algorithms.thresholds import compiled as thresholds
 from odtc.base import compiled_loops, deadline, threads
+from odtc.errors import TimeLimitReached
 from odtc.evaluation import compiled_ahead
 
 ROOT = Path(__file__).parents[2]
@@ -145,6 +146,36 @@ def test_ctrl_c_while_numba_is_at_work_leaves_nothing_half_done(tmp_path, monkey
 
     monkeypatch.setattr(numba.core.dispatcher.Dispatcher, "compile", seen)
     assert twice(3) == 6 and at_work and threading.main_thread() not in at_work
+
+
+def test_a_time_limit_does_not_wait_for_numba(tmp_path, monkeypatch):
+    """On a busy machine a fit came twenty seconds after its limit of sixty: nothing ends numba once it compiles."""
+    numba = pytest.importorskip("numba", reason="numba is not installed")
+    loop = module(tmp_path / "loop.py", "def twice(x):\n    return x + x\n").twice
+    goes_on, compile_now = threading.Event(), numba.core.dispatcher.Dispatcher.compile
+
+    def long(self, types):
+        assert goes_on.wait(60)
+        return compile_now(self, types)
+
+    monkeypatch.setattr(numba.core.dispatcher.Dispatcher, "compile", long)
+    twice = compiled_loops.compile_loops(("twice",), {"twice": loop})
+    loops = compiled_loops.Repaid(lambda: twice, 0.0)
+    try:
+        with deadline.within(0.2), pytest.raises(TimeLimitReached):
+            twice(3)
+        assert threads.is_left() and loops.run(loop, 4) == 8  # which waits for nothing
+    finally:
+        goes_on.set()
+    threads.apart(int)  # the next work of the kind comes behind it
+    assert not threads.is_left() and twice(3) == 6
+
+
+def test_what_is_begun_after_a_limit_is_done(tmp_path):
+    pytest.importorskip("numba", reason="numba is not installed")
+    loop = module(tmp_path / "loop.py", "def twice(x):\n    return x + x\n").twice
+    with deadline.within(-1.0):
+        assert compiled_loops.compile_loops(("twice",), {"twice": loop})(3) == 6
 
 
 def test_what_work_apart_raises_is_raised_here():

@@ -71,10 +71,13 @@ def results(waiting: "Sequence[Future[Any]]", check: Callable[[], None]) -> list
 APART = "odtc apart"  # the name of a thread
 
 
-def apart(work: Callable[..., Any], *arguments: Any) -> Any:
+_left: "list[Future[Any]]" = []  # work that the main thread waits for no more
+
+
+def apart(work: Callable[..., Any], *arguments: Any, check: Callable[[], None] | None = None) -> Any:
     """What `work(*arguments)` returns or raises. Ctrl-C and SIGTERM come to the main thread alone: it lets another one
-    work, and waits. KeyboardInterrupt is raised here at once, and the work goes on to its end, before which no other
-    work of this kind begins."""
+    work, and waits. KeyboardInterrupt is raised here at once, and what `check` raises, which is called again and again;
+    the work goes on to its end, before which no other work of this kind begins (`is_left`)."""
     from concurrent.futures import Future
 
     done: Future[Any] = Future()
@@ -88,11 +91,22 @@ def apart(work: Callable[..., Any], *arguments: Any) -> Any:
         else:
             done.set_result(found)
 
-    if threading.current_thread() is threading.main_thread():
-        threading.Thread(target=run, name=APART).start()
-    else:
+    if threading.current_thread() is not threading.main_thread():
         run()
-    return done.result()
+        return done.result()
+    threading.Thread(target=run, name=APART).start()
+    try:
+        return done.result() if check is None else results([done], check)[0]
+    except BaseException:
+        if not done.done():
+            _left.append(done)
+        raise
+
+
+def is_left() -> bool:
+    """Whether work that its caller has left (`apart`) still goes on, so that other work of its kind would wait."""
+    _left[:] = [work for work in _left if not work.done()]
+    return bool(_left)
 
 
 def is_apart() -> bool:
@@ -107,3 +121,4 @@ def _one_at_a_time() -> Any:
 
 system.forget_in_forks(pool.cache_clear)  # threads do not live on in a forked process
 system.forget_in_forks(_one_at_a_time.cache_clear)  # nor does a thread that holds it
+system.forget_in_forks(_left.clear)
