@@ -109,22 +109,27 @@ def choose_tree(
     if np.isfinite(rate):
         in_time = max(LEAST_ROWS, int(rate * (until - grower.clock())))
         fitted = fitted[_sample(cheapest[fitted], in_time, rng)]
-    full = _grown(grower, Z, loss, fitted, until, _penalties(held[0][0]))
+    full = _grown(grower, Z, loss, fitted, until, _penalties(held[0].lost))
     keys = [(family, k) for family, path in full.items() for k in sorted({tree.leaves for tree in path})]
-    losses = np.array([[each[family][leaves - 1] for family, leaves in keys] for each, _ in held])
-    linear = np.array([mean for _, mean in held])
-    at, better = _chosen(losses, keys, se)
+    lost = [np.column_stack([fold.lost[family][:, leaves - 1] for family, leaves in keys]) for fold in held]
+    weights = [fold.weight for fold in held]
+    losses = np.array([each.sum(axis=0) / max(float(of.sum()), NEAR) for each, of in zip(lost, weights)])
+
+    def error(at: int, other: int) -> float:
+        return error_of_mean([each[:, other] - each[:, at] for each in lost], weights)
+
+    at, better = _chosen(losses, keys, se, error)
     family, leaves = keys[at]
     return Choice(
         _whole(_at(full[family], leaves), Z, whole),
         None if family == CART else family[1],
         float(losses[:, at].mean()),
-        _corrected_error(losses[:, at]),
+        error_of_mean([each[:, at] for each in lost], weights),
         float(losses[:, _majority(keys)].mean()),
-        float(linear.mean()),
+        float(np.mean([fold.linear for fold in held])),
         len(held),
         better,
-        alone or (bool(wanted) and (len(held) < FOLDS * REPEATS or len(_penalties(held[0][0])) < len(wanted))),
+        alone or (bool(wanted) and (len(held) < FOLDS * REPEATS or len(_penalties(held[0].lost)) < len(wanted))),
         alone,
     )
 
@@ -201,13 +206,9 @@ def _majority(keys: list) -> int:
     return next(at for at, (_, leaves) in enumerate(keys) if leaves == 1)
 
 
-def _chosen(losses: np.ndarray, keys: list, se: float) -> tuple[int, bool]:
-    """(place of the chosen candidate, whether it surely beats the majority).
-
-    Folds share training rows, so that the variance of a mean of J folds of k parts is more than 1/J of one fold's:
-    1/J + 1/(k - 1) of it (Nadeau & Bengio 2003). The majority is left by that measure alone, since the best of many
-    candidates looks better than it is.
-    """
+def _chosen(losses: np.ndarray, keys: list, se: float, error_of: Callable[[int, int], float]) -> tuple[int, bool]:
+    """(place of the chosen candidate, whether it surely beats the majority: `error_of` tells the standard error of what
+    one candidate gains beside another). The best of many candidates looks better than it is: hence SURE errors."""
     mean = losses.mean(axis=0)
     best = int(mean.argmin())
     apart = losses - losses[:, [best]]
@@ -216,13 +217,30 @@ def _chosen(losses: np.ndarray, keys: list, se: float) -> tuple[int, bool]:
     fewest = min(keys[at][1] for at in near)
     at = min((at for at in near if keys[at][1] == fewest), key=lambda at: (mean[at], keys[at][0][1]))
     majority = _majority(keys)
-    gain = losses[:, majority] - losses[:, at]
-    better = keys[at][1] > 1 and gain.mean() > SURE * _corrected_error(gain) + NEAR
+    better = keys[at][1] > 1 and mean[majority] - mean[at] > SURE * error_of(at, majority) + NEAR
     return (at if better else majority), bool(better)
 
 
-def _corrected_error(values: np.ndarray, share: float = 1 / (FOLDS - 1)) -> float:
-    return float(values.std(ddof=1) * np.sqrt(1 / len(values) + share))
+def error_of_mean(values: list[np.ndarray], weights: list[np.ndarray]) -> float:
+    """The standard error of the mean of what held-out rows lose or gain, per unit of weight.
+
+    J folds of k parts share training rows, so that their mean has 1/J + 1/(k - 1) of the variance of one fold's, not
+    1/J of it (Nadeau & Bengio 2003). That of a fold is told by its rows: so few means tell it badly.
+
+    Parameters
+    ----------
+    values : list of ndarray of float64, (held-out rows,)
+        One array a fold.
+    weights : list of ndarray of float64, (held-out rows,)
+
+    Returns
+    -------
+    float
+    """
+    value, weight = np.concatenate(values), np.concatenate(weights)
+    total = max(float(weight.sum()), NEAR)
+    apart = value - weight * (float(value.sum()) / total)
+    return float(np.sqrt((apart**2).sum() * (1 + len(values) / (FOLDS - 1)))) / total
 
 
 def _sample(cheapest: np.ndarray, most: int, rng) -> np.ndarray:
@@ -284,18 +302,27 @@ def grown_folds(
         longest = max(longest, grower.clock() - began)
 
 
+@dataclass(frozen=True)
+class _Fold:
+    """Of the held-out rows of a fold: what each loses by the trees of 1, 2, … leaves of each family (float64 (rows,
+    trees)), their weight, and the mean loss of a linear model per unit of weight."""
+
+    lost: dict[tuple[str, float], np.ndarray]
+    weight: np.ndarray
+    linear: float
+
+
 def _held_out(
     Z, loss, weight, grower: Grower, rows: np.ndarray, until: float, penalties: tuple[float, ...]
-) -> tuple[list[tuple[dict, float]], float]:
-    """(of each fold ({family: losses of its trees of 1, 2, … leaves}, loss of a linear model) per unit of held-out
-    weight, rows a second)."""
+) -> tuple[list[_Fold], float]:
+    """(the folds that were seen, rows a second)."""
     from sklearn.linear_model import LogisticRegression
 
     cheapest, found, longest, least = loss.argmin(axis=1), [], 0.0, np.inf
     began = grower.clock()
     for train, test, paths in grown_folds(Z, loss, grower, rows, until, penalties):
         each = {
-            family: [_held_out_loss(_at(path, k), Z, loss, weight, test) for k in range(1, 2**grower.depth + 1)]
+            family: np.column_stack([loss[test, _at(path, k).predict(Z[test])] for k in range(1, 2**grower.depth + 1)])
             for family, path in paths.items()
         }
         plane, margin = cheapest[train], np.ptp(loss[train], axis=1) + 1e-12
@@ -309,7 +336,7 @@ def _held_out(
             label = linear.predict(near[test])
         else:
             label = np.full(len(test), plane[0])
-        found.append((each, np.nan if label is None else _mean_loss(label, loss, weight, test)))
+        found.append(_Fold(each, weight[test], np.nan if label is None else _mean_loss(label, loss, weight, test)))
         longest, least = max(longest, grower.clock() - began), min(least, len(train))
         began = grower.clock()
     return found, least / max(longest, NEAR)
