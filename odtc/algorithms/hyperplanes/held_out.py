@@ -22,7 +22,7 @@ FOLD_ROWS = 2500  # that cross-validation looks at, at most
 FOLD_CELLS = 500_000  # the same if the time is over and single columns alone are looked at
 FIT_ROWS = 8000  # that a tree is settled on, at most
 FIRST = 0.25  # of the time, in which the first fold ends
-SURE = 2.0  # corrected standard errors by which a tree has to beat the majority
+SURE = 1.8  # corrected standard errors by which a tree has to beat the majority
 
 
 @dataclass(frozen=True)
