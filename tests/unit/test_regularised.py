@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import odtc
-from odtc.algorithms.hyperplanes.held_out import choose_tree
+from odtc.algorithms.hyperplanes.held_out import FOLDS, SURE, choose_tree, error_of_mean
 from odtc.algorithms.hyperplanes.penalised import Grower
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
@@ -82,6 +82,18 @@ def test_of_pure_noise_the_majority_is_handed_in_and_said(seed):
     rng = np.random.default_rng(seed)
     heap, seen = chosen(rng.normal(size=(120, 4)), (rng.random(120) < 0.4).astype(int))
     assert heap.n_branch_nodes == 0 and not seen.better and seen.folds == 10
+
+
+def test_a_gain_that_is_alike_in_all_folds_is_no_surer_than_its_rows():
+    gains = [np.repeat([1.0, -1.0, 0.0], [6, 5, 9]) for _ in range(2 * FOLDS)]  # 0.05 in each: no deviation of means
+    ones = [np.ones(20) for _ in gains]
+    rows, repeats = 100, 2
+    variance = (11 / 20 - 0.05**2) / (repeats * rows)
+    error = error_of_mean(gains, ones)
+    assert error == pytest.approx((variance * (1 + repeats * FOLDS / (FOLDS - 1))) ** 0.5)
+    assert 0.05 < SURE * error
+    assert error_of_mean(gains, [3 * one for one in ones]) == pytest.approx(error / 3)
+    assert error_of_mean([0.2 * one for one in ones], ones) == pytest.approx(0)  # all rows alike
 
 
 @pytest.mark.usefixtures("one_repeat")
