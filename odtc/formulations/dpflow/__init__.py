@@ -229,6 +229,8 @@ def _search_constrained(problem: Problem, start: HeapTree | None, progress, floo
 
 def frontier(problem: Problem, varied) -> list[Searched] | None:
     """What one search finds for each of some constraints, the loosest first; None if it takes more than one."""
+    if _each_by_medians(problem, varied):
+        return None
     from odtc.formulations.dpflow import constrained
 
     return constrained.frontier(problem, varied)
@@ -236,9 +238,18 @@ def frontier(problem: Problem, varied) -> list[Searched] | None:
 
 def frontier_starts(problem: Problem, varied) -> list[HeapTree | None]:
     """Trees that keep each of some constraints, the loosest first, where there are too many tests for one search."""
+    if _each_by_medians(problem, varied):
+        return [None] * len(varied)
     from odtc.formulations.dpflow import constrained
 
     return constrained.frontier_starts(problem, varied)
+
+
+def _each_by_medians(problem: Problem, varied) -> bool:
+    """Whether the search among sorted rows takes each of some constraints: it is over before a search that counts a
+    class for each number, if one for all of them, has begun."""
+    posed = (replace(problem, constraints=(*problem.constraints, given)) for given in varied)
+    return all(map(moments.of_medians, posed))
 
 
 def inherit(problem: Problem, looser: Problem) -> None:
