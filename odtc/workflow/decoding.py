@@ -131,7 +131,7 @@ def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:
     if least is None:
         return solution
     if problem.constraints and not is_proved(paid, least):  # which leave less to choose from
-        least = max(least, search_again(problem, None, A_MOMENT).bound)
+        least = max(least, search_again(problem, None, A_MOMENT, in_hand=True).bound)
     if not is_proved(paid, least):
         return replace(solution, bound=min(least, paid))
     return replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, message=SEARCH_AGREES)

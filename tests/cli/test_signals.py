@@ -184,6 +184,17 @@ LATER = {
     "a page is written": ("odtc.base.atomic_write:write_text", ("report", "m"), None),
     "a search again for a page": ("odtc.workflow.provenance.without_model:search_again", ("report", "m"), None),
     "a search again": ("odtc.workflow.provenance.without_model:search_again", ("verify", "m"), None),
+    "amid a search again": (
+        "odtc.formulations.dpflow.threshold_search:ThresholdSearch._phases",
+        ("verify", "m", "--time-limit", 30),
+        "",
+    ),
+    "amid a search again for a page": (
+        "odtc.formulations.dpflow.threshold_search:ThresholdSearch._phases",
+        ("report", "m", "--time-limit", 30),
+        "",
+    ),
+    "amid a certificate made again": ("odtc.workflow.provenance.certificates:check", ("verify", "m"), ""),
     "rows are counted again": ("odtc.workflow.decoding:verify_tree", ("verify", "m"), None),
     "checks are printed": ("odtc.cli.console:print_checks", ("verify", "m"), None),
     "the last fit of a grid": ("odtc.evaluation.cross_validation:best_setting", TUNE, None),
@@ -208,6 +219,8 @@ def test_a_signal_after_the_search(phase, number, table, monkeypatch):
     assert not [name for name in left if name.startswith(".")]
     if kept is None:
         assert said.code == 0 or said.err.count("interrupted") == 1, said.err
+    elif not kept:  # there is nothing to hand in
+        assert said.code == 1 and said.err.count("interrupted") == 1 and not left, said.err
     else:
         assert said.code == 0 and left == {f"m{ending}" for ending in kept.split()}, (left, said.err)
     if phase.startswith("check of"):

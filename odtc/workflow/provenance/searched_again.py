@@ -105,7 +105,9 @@ def word_of_run_text(words: list[str], bound: float) -> str:
     )
 
 
-def search_again(problem: Problem, heap: HeapTree | None, seconds: float | None = None) -> SearchedAgain:
+def search_again(
+    problem: Problem, heap: HeapTree | None, seconds: float | None = None, in_hand: bool = False
+) -> SearchedAgain:
     """Searches for some seconds what a run has searched, or had a solver solve.
 
     Parameters
@@ -116,10 +118,17 @@ def search_again(problem: Problem, heap: HeapTree | None, seconds: float | None 
         Its tree, which the search does not begin with: that would be its word again. None to search no certificate.
     seconds : float or None
         For the search; None for SECONDS. None at all if it is 0.
+    in_hand : bool
+        Whether there is a result to hand in, so that Ctrl-C or SIGTERM ends the search alone.
 
     Returns
     -------
     SearchedAgain
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If it is interrupted, and nothing is in hand.
     """
     seconds = SECONDS if seconds is None else seconds
     posed = _searched_problem(problem) if seconds > 0 else None
@@ -130,6 +139,7 @@ def search_again(problem: Problem, heap: HeapTree | None, seconds: float | None 
         with deadline.within(seconds):
             start = next((tree for _, tree in greedy(posed)), None)
             found = posed.module.search(posed, start, lambda *_: None)
+            _expect_uninterrupted(in_hand)
     except (ChoiceError, TimeLimitReached):
         return SearchedAgain(problem, _floor(problem))
     bound = found.bound - found.off if math.isfinite(found.bound) else 0.0
@@ -151,8 +161,15 @@ def search_again(problem: Problem, heap: HeapTree | None, seconds: float | None 
     phases.begin("certifying again")
     with deadline.within(CHECKED * seconds):
         certified = certify_run(problem, found.certificate, paid).accepted is True
+        _expect_uninterrupted(in_hand)
     proved = found.fewest.leaves + (found.fewest.leaves and found.fewest.columns)
     return replace(again, certified=certified, size=tree_size(problem, written)[:proved])
+
+
+def _expect_uninterrupted(in_hand: bool) -> None:
+    """Raises KeyboardInterrupt if one has ended a part of the work quietly, and nothing is in hand."""
+    if deadline.is_interrupted() and not in_hand:
+        raise KeyboardInterrupt
 
 
 def search_solved(model: Model, solution: Solution, seconds: float | None = None) -> SearchedAgain:
