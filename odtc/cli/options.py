@@ -43,7 +43,7 @@ def among(*words: str):
     return lambda incomplete: [word for word in words if word.startswith(incomplete)]
 
 
-DataFile = Annotated[Path, typer.Argument(metavar="DATA", help="CSV, TSV (also .gz), Parquet or ARFF.")]
+DataFile = Annotated[Path, typer.Argument(metavar="DATA", help="CSV, TSV or text (also .gz), Parquet or ARFF.")]
 Pricing = Annotated[
     str | None,
     typer.Option(

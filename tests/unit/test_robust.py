@@ -300,6 +300,23 @@ def test_a_run_is_verified_from_its_files(folder, words):
     assert "FAIL  encoding" in command("verify", "r", folder=folder).out
 
 
+def test_an_explanation_tells_what_a_moved_row_is_answered(folder):
+    """The one threshold of `age` lies within a year of some rows, and not of others."""
+    fit = ("fit", "a.csv", "--encoding", "auto:bins=3", "--depth", "1", "-p", "robust=age:1", "-o", "r")
+    assert command(*fit, folder=folder).code == 0
+    split = json.loads((folder / "r.tree.json").read_text())["root"]["split"]
+    ages = [float(line.split(",")[0]) for line in TABLE.splitlines()[1:]]
+    rows = [word for number in range(1, len(ages) + 1) for word in ("--row", number)]
+    words = ("explain", "r.tree.json", "a.csv", *rows)
+    told = json.loads(command(*words, "--json", folder=folder).out)["rows"]
+    ways = [{age - 1 <= split["threshold"], age + 1 <= split["threshold"]} for age in ages]
+    assert split["feature"] == "age" and {len(one) for one in ways} == {1, 2}
+    assert [len(one["moved"]["predictions"]) for one in told] == [len(one) for one in ways]
+    said = command(*words, folder=folder).out
+    assert said.count(" wherever moved (age ± 1)") == sum(len(one) == 1 for one in ways)
+    assert said.count(" if moved (age ± 1)") == sum(len(one) == 2 for one in ways)
+
+
 def test_rows_that_answer_alike_may_have_boxes_that_do_not(folder):
     problem = pose(folder / "a.csv", "flowoct", 1, encoding="auto:bins=2", params={"robust": "age:2"})
     assert problem.encoded.n_rows == 20  # by their tests they are fewer

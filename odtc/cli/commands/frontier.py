@@ -17,7 +17,11 @@ from odtc.workflow.specification import ModelSpec, SolvingSpec
 @takes(
     Part(ModelSpec, only=("depth", "encoding", "class_weight", "cost", "constraints"), short=True),
     SPLITTING,
-    Part(SolvingSpec, only=("time_limit",)),
+    Part(
+        SolvingSpec,
+        only=("time_limit",),
+        changed={"time_limit": {"help": "Wall seconds for all numbers together; by default none."}},
+    ),
 )
 def frontier(
     data: DataFile,

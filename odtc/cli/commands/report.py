@@ -98,9 +98,13 @@ def explain(
 
     paths = [(number, path_of(loaded, rows.X[number - 1], number)) for number in row]
     kept = _kept(tree, data)
+    moved = _moved(tree, loaded, rows.X, row)
     if as_json:
         told_kept = {"kept": kept} if kept else {}
-        console.print_json({"rows": [{"row": number} | path.to_json() for number, path in paths]} | told_kept)
+        facts = [
+            {"row": number} | path.to_json() | ({"moved": moved[number]} if moved else {}) for number, path in paths
+        ]
+        console.print_json({"rows": facts} | told_kept)
         return
     for number, path in paths:
         true = rows.y[number - 1] if task.CLASSES else -1  # of other tasks it would be no label
@@ -120,11 +124,24 @@ def explain(
                 f"  so {one_line(path.prediction)}: {leaf.rows[leaf.label]} of {of(sum(leaf.rows), 'training row')} "
                 f"like it"
             )
+        if moved:
+            answers = list(map(one_line, moved[number]["predictions"]))
+            print(f"  {' or '.join(answers)} {'if' if answers[1:] else 'wherever'} moved ({moved[number]['by']})")
     if kept:
         from odtc.workflow.constrained.kept_constraints import kept_text
 
         for entry in kept:
             print(f"kept      {kept_text(entry)}")
+
+
+def _moved(tree: Path, loaded, X, numbers: list[int]) -> dict[int, dict]:
+    """Of each row what the tree answers wherever it is moved to; empty of a tree whose rows stay."""
+    if not Path(str(tree).removesuffix(".tree.json") + ".odt.json").is_file():
+        return {}
+    from odtc.evaluation.moved_rows import answers_within, boxes_of_run
+
+    boxes = boxes_of_run(tree)
+    return {} if boxes is None else {number: answers_within(loaded, X[number - 1], boxes) for number in numbers}
 
 
 def _kept(tree: Path, data: Path) -> list[dict]:
