@@ -328,7 +328,7 @@ def _expect_levels(dataset: Dataset, asked: TestList) -> None:
             advice = "write these cells as empty ones or as numbers" if words else "put them into groups"
             raise DataError(
                 f"expected fewer levels, got {len(feature.levels):,} of the column {feature.name!r} in "
-                f"{dataset.n_rows:,} rows{shown}: each level is a test; {advice}, or set the column aside (--aside)"
+                f"{dataset.n_rows:,} rows{shown}: each level is a test; {advice}, or leave the column out (--ignore)"
             )
 
 
@@ -581,8 +581,8 @@ def _by_feature(dataset: Dataset, asked, look: Look) -> list[tuple[list[int], np
             if len(values) * len(mine) > MOST_CELLS:  # known before the first of them is asked
                 raise DataError(
                     f"expected fewer levels, got {len(mine):,} tests on {len(values):,} different values of the column "
-                    f"{dataset.features[features[0]].name!r}; set it aside "
-                    "if it is an identifier (--aside)"
+                    f"{dataset.features[features[0]].name!r}; leave it out "
+                    "if it is an identifier (--ignore)"
                 )
             # Every column is a view of the same values: a split looks only at its own feature.
             X = np.broadcast_to(values[:, None], (len(values), dataset.X.shape[1]))
