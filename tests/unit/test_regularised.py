@@ -116,6 +116,8 @@ def test_merged_rows_are_chosen_for_like_the_rows_of_the_data():
     merged = choose_tree(Z, loss * copies[:, None], copies * 1.0, columns, copies, seconds=300)
     each = np.repeat(np.arange(40), copies)
     alone = choose_tree(Z[each], loss[each], np.ones(len(each)), columns, seconds=300)
+    parts = choose_tree(Z, loss, np.ones(40), columns, np.zeros(40, int), seconds=300)
+    assert parts.held_out == choose_tree(Z, loss, np.ones(40), columns, seconds=300).held_out
     assert merged.better and (merged.tree.predict(Z) == alone.tree.predict(Z)).all()
     assert [merged.held_out, merged.error, merged.majority, merged.tree.loss] == pytest.approx(
         [alone.held_out, alone.error, alone.majority, alone.tree.loss]

@@ -77,7 +77,8 @@ def choose_tree(
     grower : Grower
         Of the candidates; its seed is that of the folds and samples, too.
     copies : ndarray of int64, (rows,) or None
-        How many data rows each row is, of `loss` and `weight` together; None for one.
+        How many data rows each row is, of `loss` and `weight` together; None for one, and so is 0 (a further part of a
+        data row).
     se : float
         Standard errors (of the paired differences to the best candidate) that fewer leaves may be worse; 0 for the
         best mean.
@@ -256,7 +257,7 @@ def _data_rows(
     loss: np.ndarray, weight: np.ndarray, copies: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """(cheapest class of each row, the row of each data row, loss and weight of one copy of each row)."""
-    of = np.ones(len(loss), int) if copies is None else copies
+    of = np.ones(len(loss), int) if copies is None else np.maximum(copies, 1)
     return loss.argmin(axis=1), np.repeat(np.arange(len(loss)), of), loss / of[:, None], weight / of
 
 

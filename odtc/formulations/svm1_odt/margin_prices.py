@@ -50,7 +50,7 @@ def choose_margin_prices(encoded: Encoded, topology: CompleteTree, epsilon: floa
     if not weighed.n:
         return MarginPrices(*pairs[0], None, None)
     alpha1, alpha2 = np.array(pairs).T
-    of_copy = encoded.weight / encoded.copies
+    of_copy = encoded.weight / np.maximum(encoded.copies, 1)
 
     def cost(tree: PrunedTree, rows: np.ndarray) -> np.ndarray:
         """Errors, and for each node the cheapest multiple of its hyperplane, for each pair."""
