@@ -130,6 +130,7 @@ TAKEN = [
     (np.array(TEN) / 10, 0.25, {"weight_scale": 4, "number_scale": 10}),
     (np.array(TEN) / 8, 0.25, {"weight_scale": 4, "number_scale": None, "number_bits": 3}),
     (np.array(TEN) + 2.0**49, 1.0, {}),
+    (np.array([*TEN[:-1], 0.29]), 1.0, {"number_scale": 100}),  # 28.999999999999996 hundredths
     (np.array(TEN) + 0.00005, 1.0, {}),
 ]
 REFUSED = [
@@ -180,6 +181,41 @@ def test_the_ends_of_numbers_that_are_cut_off_hold_what_they_cost():
     assert whole.ends(Fraction(4), Fraction(5), Fraction(3)) == (4, 5, 3)
 
 
+def test_numbers_that_are_rounded_make_what_doubles_of_them_cost_uncertain():
+    """Each is off by 0.00005 at most, and a little more."""
+    found = regression(np.array(TEN) + 0.00005)
+    allowed = 2 * 0.00005 * math.sqrt(12 * 9.0) + 12 * 0.00005**2
+    assert found.in_doubles(9.0) == pytest.approx(allowed, rel=1e-6)
+    assert 0 < regression(TEN).in_doubles(9.0) < 1e-12
+    assert regression(TEN, number_scale=None, number_bits=0).in_doubles(9.0) == 0
+
+
+@pytest.mark.parametrize("weight", [1.0, [3, 1, 2, 1, 1, 4, 1, 2, 2, 1, 5, 1]])
+def test_leaves_of_a_survival_cost_what_their_hazards_say(weight):
+    data = times(weight)
+    found = Likelihood(true("survival") | {"weight_scale": 1}, data)
+    w, time, event = data.weight.tolist(), data.sums[:, 4].tolist(), (data.sums[:, 3] > 0).tolist()
+    hazard = []
+    for row in range(12):  # Nelson and Aalen's, over the times up to that of the row
+        steps = {t for t in time if t <= time[row]}
+        died = {t: sum(int(w[i]) for i in range(12) if time[i] == t and event[i]) for t in steps}
+        at_risk = {t: sum(int(w[i]) for i in range(12) if time[i] >= t) for t in steps}
+        hazard.append(sum((Fraction(died[t], at_risk[t]) for t in steps), Fraction(0)))
+    unit = 2**found.bits
+    for row in range(12):
+        ends = int(found.moments[0, row]), int(found.moments[0, row]) + 2
+        assert ends[0] <= int(w[row]) * hazard[row] * unit <= ends[1]
+    assert found.told_parts.tolist() == [found.moments[1].tolist(), [0] * 12] and found.root_unit == unit
+    for rows in ([0, 1, 2], [4, 7, 9, 10], list(range(12)), [0]):
+        events = sum(int(w[row]) for row in rows if event[row])
+        total = float(sum(int(w[row]) * hazard[row] for row in rows))
+        cost_of = events * (1 - math.log(events / total)) if events else 0.0
+        low, high = (end(found.moments[:, rows].sum(axis=1)) for end in (found.low, found.high))
+        assert float(low) == pytest.approx(cost_of, abs=1e-9) and low < high
+        assert low <= Fraction(cost_of) + Fraction(1, 10**9) and high >= Fraction(cost_of) - Fraction(1, 10**9)
+        assert found.costs(*found.rounded[:, rows].sum(axis=1)[:, None])[0] == pytest.approx(cost_of, abs=1e-9)
+
+
 @pytest.mark.parametrize(
     ("weight", "scale", "taken"),
     [
@@ -189,6 +225,7 @@ def test_the_ends_of_numbers_that_are_cut_off_hold_what_they_cost():
         (2.0, 1, True),
         ([1] * 11 + [1e-5], 1, False),
         ([1] * 11 + [0.5], 1, False),
+        ([1] * 11 + [1.5], 1, False),
     ],
 )
 def test_weights_of_a_survival_are_whole_at_their_scale(weight, scale, taken):
