@@ -17,7 +17,7 @@ from odtc.problem.constraints.groups import MANY, carrying, example_of, groups, 
 from odtc.problem.constraints.proportions import at_least, at_most, gaps
 from odtc.problem.constraints.rates import fraction_of, lacking, part
 from odtc.problem.constraints.search_terms import subsets_of
-from odtc.problem.constraints.search_units import settled_price, whole
+from odtc.problem.constraints.search_units import rounded_down, settled_price, whole
 from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.workflow import pipeline
@@ -87,7 +87,9 @@ def test_numbers_are_whole_at_the_least_scale_or_refused():
     ):
         got, by = whole(np.array(values))
         assert (got.tolist(), by, got.dtype) == (found, scale, np.int64)
-    for values in ([2**0.5 / 10**6], [1 / 999983, 1 / 7], [1e-7]):
+    scaled, by = whole(np.array([327.335, 2.031]))  # 2.031 thousand times is 2031.0000000000002
+    assert (scaled.tolist(), by) == ([327335, 2031], 1000)
+    for values in ([2**0.5 / 10**6], [1 / 999983, 1 / 7], [1e-7], [0.5, 1e-7]):
         with pytest.raises(TooLarge, match="no fractions of numbers up to a million"):
             whole(np.array(values))
     least = int(2.0**50) // 1000
@@ -213,6 +215,7 @@ def test_groups_of_rows_by_their_words():
         else:
             assert len(groups(many, "x").names) == MANY
     assert rarest(replace(encoded, weight=np.where(encoded.y == 1, 0.0, encoded.weight))) == "no"
+    assert rarest(replace(encoded, weight=encoded.weight / 10**6)) == "yes"  # each class weighs less than 1
     found = groups(encoded, "c")
     assert found != "c" and found != replace(found, text="d") and found != replace(found, names=("a", "b", "c"))
     assert found != replace(found, weight=found.weight * 2) and not found.weight.flags.writeable
@@ -365,3 +368,31 @@ def test_columns_and_levels_that_hold_signs_are_named_as_they_are():
         ("n<=1<=1", ["n<=1<=1", "n<=1>1", "missing"]),
     ):
         assert members(odd, text)[1] == names
+    for text in ("nosuch:x", "c:e:u:1", "c:", ":"):
+        with pytest.raises(ChoiceError, match="the data has no column"):
+            members(odd, text)
+
+
+def test_coefficients_are_rounded_to_what_is_no_more():
+    """So that what keeps a sum keeps the rounded one, too."""
+    coef = np.array([0.3, -0.7, 1.0, 0.0, -1e-9, 0.123456789])
+    found, scale = rounded_down(coef)
+    assert scale == 2.0**24 and found.dtype == np.int64
+    assert (found <= coef * scale).all() and (found > coef * scale - 1).all() and found[2] == 2**24
+    assert rounded_down(np.zeros(2))[0].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(("sides", "n_groups"), [("aabb", 2), ("aabc", 2), ("aaac", 1)])
+def test_differences_need_two_groups_with_such_rows_and_no_more(sides, n_groups):
+    """Of "abc" the group c has no row of the class that is asked about."""
+    y = np.array([0, 1, 0, 1, 0, 1, 0, 0][: 2 * len(sides)], np.int32)
+    cells = np.array(["abc".index(side) for side in sides for _ in range(2)], float)
+    features = Feature("side", "categorical", ("a", "b", "c")), Feature("n", "numeric")
+    rows = Dataset("d", np.column_stack([cells, np.arange(8.0)]), y, features, ("no", "yes"), np.ones(8), "y")
+    encoded = pipeline.pose(rows, "flowoct", 1).encoded
+    text = "equal_opportunity[group=side,positive=yes] <= 0.5"
+    if n_groups < 2:
+        with pytest.raises(ChoiceError, match="expected two groups with rows of the class 'yes'"):
+            parse(text, encoded)
+    else:
+        assert parse(text, encoded).bound == 0.5

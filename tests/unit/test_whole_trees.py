@@ -126,6 +126,7 @@ def test_tests_that_part_the_rows_alike_are_one_and_those_that_part_none_are_non
 HELD = [
     (WholeTrees(MOST_TESTS), (3, 0, 30), True),
     (WholeTrees(6), (3, 0, 30), False),
+    (WholeTrees(6), (3, 0, 20), False),  # of 15,504 sets of five
     (WholeTrees(6), (3, 0, 5), True),  # there are no more than five
     (WholeTrees(5), (3, 0, 34), True),  # 46,376 sets of four
     (WholeTrees(5), (3, 0, 35), False),  # 52,360
