@@ -328,6 +328,20 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       alive.forEach((line, f) => { if (!twoLeaves(problem, f, claim)) line.fill(false); });
       return alive;
     }
+    // Rows that answer all tests of a set alike are in one leaf, so that no tree of any depth over it weighs less than
+    // their best labels do.
+    if (problem.depth > 3) for (const multipliers of passes) {
+      const { row, beside, node, limit } = weigh(problem, D, multipliers);
+      if (node >= 0 && beside.every((value) => value >= 0)) sets.forEach((set, s) => {
+        if (!alive.some((line) => line[s])) return;
+        const tests = [...problem.column.keys()].filter((f) => set.includes(problem.column[f])), leaves = new Map();
+        problem.rows.forEach(({ goes }, r) => {
+          const key = tests.map((f) => (goes[f] ? "1" : "0")).join(""), known = leaves.get(key);
+          leaves.set(key, known ? known.map((value, k) => value + row[r][k]) : row[r]);
+        });
+        if ([...leaves.values()].reduce((sum, labels) => sum + Math.min(...labels), 0) > limit(claim)) alive.forEach((line) => { line[s] = false; });
+      });
+    }
     if (!few && problem.depth > 3) return alive; // too many for one pass
     for (const multipliers of passes) {
       const weighed = weigh(problem, D, multipliers), limit = weighed.limit(claim);

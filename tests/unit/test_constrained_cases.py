@@ -272,6 +272,57 @@ def test_trees_of_four_levels_are_bounded_of_all_sets_at_once_and_of_one_after_t
                 check_surviving(problem, np.random.default_rng(seed))
 
 
+@pytest.mark.parametrize("small", [False, True])
+@pytest.mark.parametrize("given", ["leaf_uses", "branch_uses"])
+def test_what_nodes_and_leaves_give_back_counts_in_trees_of_four_levels(small, given):
+    """More leaves weigh less then, so that rows by themselves bound nothing."""
+    with mock.patch.object(multiplier_bound, "_sets_are_small", lambda problem: small):
+        for seed in range(6):
+            problem = replace(
+                drawn(seed, 4, (3, 6)),
+                column=np.arange(3),
+                most_columns=(None, 2)[seed % 2],
+                levels=np.ones((4, 3), bool),
+                below=np.ones((3, 3), bool),
+                apart=(),
+                together=(),
+            )
+            n_sums, K = len(problem.bound), problem.cost.shape[1]
+            back = [-2] * n_sums if given == "branch_uses" else np.full((n_sums, K), -2)
+            check_surviving(replace(problem, **{given: back}), np.random.default_rng(seed))
+
+
+def test_sets_that_no_tree_of_any_depth_saves_are_not_counted():
+    """Rows that answer the tests of a set alike are in one leaf: by their best labels."""
+    seen = []
+    for seed in range(8):
+        problem = replace(
+            drawn(seed, 4, (4, 8)),
+            column=np.arange(4),
+            most_columns=2,
+            levels=np.ones((4, 4), bool),
+            below=np.ones((4, 4), bool),
+            **{"apart": (), "together": (), "follows": np.zeros((0, 3), np.int64)},
+        )
+        m = np.random.default_rng(seed).integers(0, SCALE, len(problem.bound)).tolist()
+        least = []
+        for columns in problem.column_sets.tolist():
+            leaves: dict = {}
+            for row, members in zip(problem.X[:, columns].tolist(), problem.members):
+                leaves[tuple(row)] = leaves.get(tuple(row), 0) + members
+            weight = [SCALE * problem.cost + sum(a * use for a, use in zip(m, problem.uses))] * len(leaves)
+            least.append(sum((count @ one).min() for count, one in zip(leaves.values(), weight)))
+        spare = sum(a * b for a, b in zip(m, problem.bound))
+        for claim in {int((value - spare) // SCALE) + 1 for value in least}:
+            small = mock.patch.object(multiplier_bound, "_sets_are_small", lambda problem: True)
+            with small, mock.patch.object(multiplier_bound, "_set_by_set") as counting:
+                surviving(problem, SCALE, [m], claim)
+            left = counting.call_args.args[2].any(axis=0).tolist()
+            assert left == [value - spare <= SCALE * (claim - 1) for value in least], f"seed {seed}"
+            seen += left
+    assert True in seen and False in seen
+
+
 def test_few_tests_of_many_sets_are_looked_at_one_set_after_the_other():
     def of(n_columns, each, most):
         tests = n_columns * each

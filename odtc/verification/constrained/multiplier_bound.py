@@ -271,6 +271,11 @@ class Weighted:
         self.node, self.budget = float(node), int(budget)
         self.starts = np.unique(problem.column, return_index=True)[1]
 
+    @property
+    def frees(self) -> bool:
+        """Whether rows weigh no less in a tree than with their best labels: no node and no leaf gives some back."""
+        return bool(min(self.node, self.beside.min()) >= 0)
+
     @cached_property
     def swept(self) -> SweptSides:
         """The sides of roots at these multipliers, by sweeps."""
@@ -322,16 +327,20 @@ class Weighted:
     def three_levels(self, of_label: list[Sums], measured: list[Sums]) -> float:
         """The least weighted cost of a subtree of at most three levels of any tests, by the sums, over its rows, of
         what each label costs, and of what counts for each condition on leaves."""
-        least = self.problem.least[:, :, None]
         levels = []
         for k in range(4):  # leaves below no test, one, two and three
-            value = np.stack([sums[k] + beside for sums, beside in zip(of_label, self.beside)])
-            for one, most in zip(measured, least):
-                value = np.where(one[k] < most.reshape(-1, *(1,) * (value.ndim - 1)), np.inf, value)
-            levels.append(value.min(axis=0))
+            best = None
+            for label, sums in enumerate(of_label):
+                value = sums[k] + self.beside[label]
+                for one, least in zip(measured, self.problem.least[:, label]):
+                    if least > -np.inf:
+                        value = np.where(one[k] < least, np.inf, value)
+                best = value if best is None else np.minimum(best, value)
+            levels.append(best)
         found = levels[3]  # (2, tests) for each test, with the last one's answer and test behind
         for above in levels[2::-1]:
-            found = np.minimum(above, self.node + found.sum(axis=-2).min(axis=-1, initial=np.inf))
+            both = found[..., 0, :] + found[..., 1, :]
+            found = np.minimum(above, self.node + both.min(axis=-1, initial=np.inf))
         return float(found)
 
     def each(self, rows: Counted) -> np.ndarray:
@@ -396,6 +405,8 @@ def surviving(
         for weighted in tried:
             exclude(weighted.swept, alive, weighted.limit(claim))
         return alive
+    if problem.depth > 3:
+        _without_hopeless_sets(problem, tried, alive, claim)
     if problem.depth > 3 and 2.0 ** (problem.depth - 1) * float(len(alive)) ** problem.depth > MOST_SUMS:
         return alive  # too many for one pass
     if _sets_are_small(problem):
@@ -412,34 +423,81 @@ def surviving(
     return alive
 
 
+def _without_hopeless_sets(problem: Problem, tried: list[Weighted], alive: np.ndarray, claim: int) -> None:
+    """Takes from `alive`, bool (roots, sets), the sets of columns over which no tree of any depth weighs little enough:
+    rows that answer all tests of a set alike are in one leaf, so they weigh what their best label does at least."""
+    free = [one for one in tried if one.frees]
+    for number in np.flatnonzero(alive.any(axis=0)).tolist() if free else ():
+        deadline.check()
+        tests = np.flatnonzero((problem.column[:, None] == problem.column_sets[number]).any(axis=1))
+        members = problem.only(tests).members
+        if any((members @ one.kind).min(axis=1).sum() > one.limit(claim) for one in free):
+            alive[:, number] = False
+
+
 def _set_by_set(problem: Problem, tried: list[Weighted], alive: np.ndarray, claim: int) -> None:
     """Takes from `alive`, bool (roots, sets), the cases that some multipliers exclude: of one set of columns after the
     other, whose tests are few, trees of four levels over rows that answer these tests alike as one."""
     sets = problem.column_sets
     for number in phases.over(range(len(sets) if tried else 0), "bounding sets of columns"):
         tests = np.flatnonzero((problem.column[:, None] == sets[number]).any(axis=1))
+        if not alive[tests, number].any():
+            continue
         part = problem.only(tests)
         mine = [Weighted(part, weighted.scale, weighted.multipliers) for weighted in tried]
-        X, lines = part.X.astype(float), part.members @ np.concatenate([one.kind for one in mine], axis=1)
-        n_labels = part.cost.shape[1]
-        lines = np.concatenate([part.members @ part.measures.T.astype(float), lines], axis=1).T
-        every: list[Ones | None] = [None] * len(lines)
+        lines = part.members @ np.concatenate([part.measures.T.astype(float), *(one.kind for one in mine)], axis=1)
+        sums, n_labels, n_held = _SumsOfSides(part.X, lines.T), part.cost.shape[1], len(part.measures)
         for root in np.flatnonzero(alive[tests, number]).tolist():
             deadline.check()
-            ones: list[tuple[Sums, Sums]] = []  # of each line, on the sides 0 and 1
+            answer = sums.at(root)
+            larger = int(2 * answer.sum() > len(answer))
+            held: dict[int, list[Sums]] = {}
             for place, weighted in enumerate(mine):
-                for at in range(len(ones), len(part.measures) + (place + 1) * n_labels):
-                    every[at] = every[at] or _ones_of(X, lines[at])
-                    answer = part.X[:, root]
-                    one = _ones_of(X[answer], lines[at, answer])
-                    ones.append((_eighths(*(a - b for a, b in zip(every[at], one))), _eighths(*one)))
-                value = mine[place].node
-                for side in (0, 1):
-                    sums = [both[side] for both in ones]
-                    value += weighted.three_levels(sums[-n_labels:], sums[: len(part.measures)])
-                alive[tests[root], number] = value <= weighted.limit(claim)
+                labels = slice(n_held + place * n_labels, n_held + (place + 1) * n_labels)
+                limit = weighted.limit(claim) - weighted.node
+                best = lines[:, labels].min(axis=1)
+                # Of a side that is not looked at, what its rows weigh at least.
+                least = [best[answer == bool(side)].sum() if weighted.frees else -np.inf for side in (0, 1)]
+                for side in (larger, 1 - larger):
+                    held[side] = held.get(side) or [sums.of(at, side) for at in range(n_held)]
+                    of_label = [sums.of(at, side) for at in range(labels.start, labels.stop)]
+                    least[side] = weighted.three_levels(of_label, held[side])
+                    if least[0] + least[1] > limit:
+                        break
+                alive[tests[root], number] = least[0] + least[1] <= limit
                 if not alive[tests[root], number]:
                     break
+
+
+class _SumsOfSides:
+    """What some lines sum to on the sides of one root after the other.
+
+    Parameters
+    ----------
+    X : bool (rows, tests)
+    lines : float64 (lines, rows)
+    """
+
+    def __init__(self, X: np.ndarray, lines: np.ndarray):
+        self.X, self.lines, self.real = X, lines, X.astype(float)
+        self._every: dict[int, Ones] = {}
+        self._ones: dict[int, Ones] = {}
+
+    def at(self, root: int) -> np.ndarray:
+        """The root from now on; bool (rows,) what it is answered."""
+        self._answer, self._ones = self.X[:, root], {}
+        return self._answer
+
+    def of(self, at: int, side: int) -> Sums:
+        """Those of a line over the rows that answer 0 or 1."""
+        if at not in self._ones:
+            self._ones[at] = _ones_of(self.real[self._answer], self.lines[at, self._answer])
+        if side:
+            return _eighths(*self._ones[at])
+        if at not in self._every:
+            self._every[at] = _ones_of(self.real, self.lines[at])
+        total, one, two, three = (a - b for a, b in zip(self._every[at], self._ones[at]))
+        return _eighths(total, one, two, three)
 
 
 def _sets_are_small(problem: Problem) -> bool:
