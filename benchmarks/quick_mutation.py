@@ -6,9 +6,10 @@
 pytest collects the tests once. A fixture of a module or a class is made once and stays, as other fixtures are made for
 each test. Each test runs once unchanged, which says what it takes and which lines of the modules it comes to. Then each
 change is put in the place of the code of the live functions, and the tests that come to its lines run until one fails,
-the one that saw the last change first. A change counts as seen if that test passes again with the code put back: what
-an earlier change left behind (caches, files) sees nothing. What lives is tried once more in a fork where fixtures and
-caches are made anew under the change. Threads do not survive a fork: a test that waits there says nothing.
+the one that saw the last change first. A change counts as seen if that test passes again, twice, with the code put
+back: what an earlier change left behind (caches, files), or a test that fails in turn, sees nothing. What lives is
+tried once more in a fork where fixtures and caches are made anew under the change. Threads do not survive a fork: a
+test that waits there says nothing.
 
 Left out are tests that are marked slow, that fail unchanged, or that take longer than `--least`; loops are not
 compiled, so that changes of them are seen; hypothesis draws the same each time and shrinks nothing.
@@ -229,7 +230,8 @@ class Warm:
         return bool((in_child(work, anew + 120, WAITS) or [""])[-1])
 
     def _sees(self, places, item) -> bool:
-        """Whether a test fails under a change, and passes as soon as the code is put back."""
+        """Whether a test fails under a change, and passes twice as soon as the code is put back: one that fails and
+        passes in turn sees nothing."""
         for _ in range(2):
             for function, _, code in places:
                 function.__code__ = code
@@ -238,10 +240,10 @@ class Warm:
                 function.__code__ = code
             if passed:
                 return False
-            if self._within(item):
+            if self._within(item) and self._within(item):
                 return True
             self.forget()
-            if not self._within(item):
+            if not (self._within(item) and self._within(item)):
                 self.say(f"  left out from here, it fails after a change: {item.nodeid}"[:160])
                 del self.reached[item]
                 return False

@@ -19,6 +19,7 @@ from odtc.errors import DataError, DataWarning, ModelError, SolverError
 from odtc.estimators import units
 from odtc.estimators.cost_complexity import Corner, envelope, price_of_branch_node
 from odtc.estimators.leaf_alone import checks_alone, labels_that_keep, same
+from odtc.estimators.least_weight import _cut_back
 from odtc.estimators.monotone import directions, keeps_order
 from odtc.estimators.tree_estimator import _dense
 from odtc.estimators.units import in_unit, unit_of
@@ -726,3 +727,17 @@ def test_a_tree_cut_back_for_a_least_weight_says_which_constraint_it_breaks():
     with pytest.warns(ConvergenceWarning, match="with the constraints: balanced_accuracy >= 0.75: the tree has 0.66"):
         tree = given.fit(X, y, sample_weight=weight)
     assert not tree.is_optimal_
+
+
+def test_a_tree_is_cut_back_where_a_leaf_has_too_little_weight_and_nowhere_else():
+    """From the bottom up; the same object if there is no such leaf."""
+    split = Threshold(0, 0.5)
+    low = Branch(split, Leaf(0, (4.0, 0.0), (4, 0)), Leaf(1, (0.0, 1.0), (0, 1)))
+    tree = Branch(split, Leaf(1, (0.0, 5.0), (0, 5)), low)
+    cost, one = 1 - np.eye(2), np.ones(2)
+    cut = _cut_back(tree, one, cost, 2.0)
+    assert cut == Branch(split, tree.left, Leaf(0, (4.0, 1.0), (4, 1)))
+    assert _cut_back(tree, one, cost, 1.0) is tree and _cut_back(tree, np.array([1.0, 3.0]), cost, 3.0) is tree
+    assert _cut_back(tree, one, cost, 5.5) == Leaf(1, (4.0, 6.0), (4, 6))
+    dear = np.array([[0, 9.0], [1, 0]])  # what is of the first class and called the second costs nine times as much
+    assert _cut_back(tree, one, dear, 5.5).label == 0

@@ -13,7 +13,8 @@ def drawn(seed: int, least: int = 1):
     rng = np.random.default_rng(seed)
     first = rng.integers(0, 5, 14)
     coarse = np.minimum(first, 2)  # has two cuts of the first
-    rank = np.column_stack([first, 4 - first, coarse, rng.integers(0, 4, 14), rng.integers(0, 2, 14)])
+    apart = rng.permutation(14)  # each row has a rank of its own
+    rank = np.column_stack([first, 4 - first, coarse, apart, rng.integers(0, 4, 14), rng.integers(0, 2, 14)])
     columns = distinct_columns(rank)
     loss, count = rng.integers(0, 6, (14, 2)).astype(float), rng.integers(1, 4, 14)
     rows = Rows(columns, loss, count, 1.0, least)
@@ -47,6 +48,7 @@ def test_places_are_those_of_the_cuts_of_all_rows(seed):
     rank, cuts, rows = drawn(seed)
     values = np.random.default_rng(seed).random(len(cuts.members))
     sums = cuts.up_to(values)
+    assert rows.most.tolist() == [max(costs) for costs in rows.loss.tolist()]
     for place in range(cuts.size):
         left = left_of(rank, cuts, place)
         assert sums[place] == pytest.approx(values[left].sum())
