@@ -126,7 +126,7 @@ def compile_loops(names: Sequence[str], among: dict[str, Any]) -> Any:
     ImportError
         Without numba.
     """
-    return threads.apart(_compile_loops, names, among, check=_limit())
+    return threads.apart(_compile_loops, names, among, check=limit_of_wait())
 
 
 def _compile_loops(names: Sequence[str], among: dict[str, Any]) -> Any:
@@ -149,14 +149,14 @@ def for_numba(function: types.FunctionType, called: bool) -> Any:
     made = numba.njit(**options)(function)
     compile_now = made._compile_for_args  # what numba calls for types that are new to the function
     made._compile_for_args = lambda *given, **named: threads.apart(
-        functools.partial(compile_now, *given, **named), check=_limit()
+        functools.partial(compile_now, *given, **named), check=limit_of_wait()
     )
     return made
 
 
-def _limit() -> Callable[[], None] | None:
-    """What ends the wait for numba, which nothing ends: that a limit passes meanwhile. What is begun after a limit is
-    needed, however long it takes."""
+def limit_of_wait() -> Callable[[], None] | None:
+    """The `check` of `threads.apart` that ends the wait for numba, which nothing ends, if a limit passes then. What
+    is begun after a limit is needed, however long it takes."""
     return None if deadline.is_over() else deadline.check
 
 

@@ -64,7 +64,7 @@ class Kernels:
     def renew(self) -> None:
         """Takes compiled kernels if the search has gone on for so long that they pay."""
         # Where asking for CPU time is a call of the system, it takes as long as a small node.
-        if self.settled or time.monotonic() < self.early:
+        if self.settled or time.monotonic() < self.early or threads.is_left():
             return
         if (spent := time.process_time() - self.began) < LOADING:
             self.early = time.monotonic() + (LOADING - spent) / 2
@@ -158,7 +158,7 @@ def compiled() -> SimpleNamespace:
 @cache
 def _dispatchers() -> dict:
     """The functions of the kernels' modules as numba's, which are compiled or loaded when they are called."""
-    return threads.apart(_made)
+    return threads.apart(_made, check=compiled_loops.limit_of_wait())
 
 
 def _made() -> dict:
