@@ -35,7 +35,7 @@ MEANT = {
     "target": _COLUMNS,
     "ignore": _COLUMNS,
     "aside": "columns for constraints alone are given to fit(X, y, aside=…) of OptimalTreeClassifier",
-    "criterion": "the tree minimises the loss that the class states; a classifier the weight of wrong rows",
+    "criterion": "it is of OptimalTreeRegressor alone; a classifier minimises the weight of wrong rows",
     "splitter": "the search tries all thresholds",
     "verbose": "`odtc fit` shows the progress of a search",
     "actions": "costs of actions are given to fit(X, costs), an array with a column for each action",
