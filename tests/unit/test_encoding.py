@@ -417,7 +417,7 @@ def test_a_column_of_names_of_rows_is_refused_before_its_tests_are_asked(monkeyp
         "y": [at % 2 for at in range(n)],
     }
     with pytest.raises(
-        DataError, match="got 40 of the column 'name' in 40 rows; all but 1 are numbers .not 'foo'.*--aside"
+        DataError, match="got 40 of the column 'name' in 40 rows; all but 1 are numbers .not 'foo'.*--ignore"
     ):
         encode(from_frame(pl.DataFrame(frame), "frame"))
     frame["name"] = [f"row {at}" for at in range(n)]
