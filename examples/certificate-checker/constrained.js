@@ -10,6 +10,7 @@ const sweeps = require("./sweeps.js");
 const oneColumn = require("./one-column.js");
 const { showNumber } = require("./values.js");
 const WIDE = 300, MOST_SWEPT = 50000; // tests from which on, and up to which, those of a column are swept
+const MOST_APART = 80; // tests of a set of columns that is counted by itself
 const MOST_SUMS = 2e9, MOST_SETS = 20000, MOST_LISTED = 5e7;
 
 module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expectTerms, expectTree, expectLeaf }) => {
@@ -342,7 +343,8 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
         if ([...leaves.values()].reduce((sum, labels) => sum + Math.min(...labels), 0) > limit(claim)) alive.forEach((line) => { line[s] = false; });
       });
     }
-    if (!few && problem.depth > 3) return alive; // too many for one pass
+    const single = !few && problem.depth > 3; // too many for one pass
+    if (single && problem.depth > 4) return alive;
     for (const multipliers of passes) {
       const weighed = weigh(problem, D, multipliers), limit = weighed.limit(claim);
       if (weighed.swept) {
@@ -350,8 +352,12 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
         continue;
       }
       for (let f = 0; f < problem.T; f++) {
-        const here = sets.map((_, s) => s).filter((s) => alive[f][s]);
-        if (!here.length) continue;
+        const here = sets.map((_, s) => s).filter((s) => alive[f][s] && (!single || problem.column.filter((c) => sets[s].includes(c)).length <= MOST_APART));
+        if (single) for (const s of here) {
+          const [[a], [b]] = weighed.sides(every, f).map((side) => weighed.subtrees(side, problem.depth - 1, [f], [sets[s]]));
+          if (weighed.node + a + b > limit) alive[f][s] = false;
+        }
+        if (single || !here.length) continue;
         const [a, b] = weighed.sides(every, f).map((side) => weighed.subtrees(side, problem.depth - 1, [f], here.map((s) => sets[s])));
         here.forEach((s, i) => { if (weighed.node + a[i] + b[i] > limit) alive[f][s] = false; });
       }
@@ -480,7 +486,12 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     problem.oneTest = depth === 1 && T >= WIDE;
     if (depth > 1 && depth <= 3 && T >= WIDE) problem.swept = sweeps(problem);
     const sets = told.places.mostColumns === 0 ? [] : columnSets(problem), walked = oneColumn.nestedSets(problem, sets);
-    expect(few || depth <= 3 || (sets.length && walked.every((cells) => cells)), tooLarge);
+    if (!few && depth > 3) {
+      // Sets of columns by themselves, if nothing is said of tests.
+      const apart = sets.filter((_, s) => !walked[s]).map((set) => problem.column.filter((c) => set.includes(c)).length);
+      const plain = !told.places.span.size && !told.places.neverBelow.length;
+      expect(sets.length && (!apart.length || (plain && depth === 4 && apart.every((size) => size <= MOST_APART) && apart.reduce((sum, size) => sum + 8 * size ** 4, 0) <= MOST_SUMS)), tooLarge);
+    }
     const paid = infeasible ? claim : treeCost(facts, data, problem, told, loss);
     expect(paid === claim, `the tree costs ${paid / scale} on the data, it claims ${claim / scale}`);
     data.classes.forEach((name, k) => {
@@ -505,7 +516,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       const alive = survivors(problem, D, facts.passes, claim, sets, settled, few);
       for (const { root, columns, multipliers, set, s } of cases) {
         if (!alive[root][s]) continue;
-        if (!few && depth > 3) continue; // the lists are far too long
+        if (!few && depth > 3 && walked[s]) continue; // the lists are far too long
         none(holdsOne(problem, D, root, set, multipliers, claim), columns);
         alive[root][s] = false;
       }

@@ -447,6 +447,23 @@ def test_sizes_of_which_a_certificate_can_be(depth, n_tests, n_rows, fits):
     assert constrained_certificate.small_enough(depth, n_tests, n_rows) == fits
 
 
+@pytest.mark.parametrize(
+    ("depth", "apart", "fits"),
+    [
+        (4, [], True),
+        (8, [], True),
+        (9, [], False),
+        (4, [80] * 6, True),
+        (4, [80] * 7, False),
+        (4, [81], False),
+        (5, [2], False),
+    ],
+)
+def test_sets_of_columns_that_are_looked_at_by_themselves(depth, apart, fits):
+    """8 tests^4 of a set each, up to 80 tests in it; at any depth up to 8 where all trees are walks over one column."""
+    assert constrained_certificate.small_enough(depth, 1000, 100, apart) == fits
+
+
 def test_many_tests_are_swept_but_at_depth_4():
     for depth, n_tests, swept in ((1, 300, True), (3, 299, False), (3, 300, True), (4, 5000, False)):
         assert constrained_certificate.swept(depth, n_tests) == swept

@@ -4,6 +4,7 @@ import copy
 import json
 import random
 import shutil
+from itertools import product
 
 import numpy as np
 import pytest
@@ -149,4 +150,28 @@ def test_both_check_many_tests(tmp_path):
     forged.append(facts | {"passes": [[0]], "cases": []})
     mine = [ours(one, data.source["path"]).split()[0] for one in (facts, *forged)]
     assert mine == ["proved", *["refused"] * 4]
+    assert not shutil.which("node") or [one.split()[0] for one in asked([facts, *forged], data.source["path"])] == mine
+
+
+def test_many_tests_of_small_sets_of_columns_have_a_certificate_of_depth_4(tmp_path):
+    """132 tests of words, four of a column, where at most 125 tests were counted: a tree over one column labels each
+    of its words by itself."""
+    rng, file = np.random.default_rng(8), tmp_path / "words.csv"
+    X, y = rng.integers(0, 4, (40, 33)), rng.permutation(np.arange(40) % 2)
+    lines = [",".join(["stuv"[word] for word in row] + [("no", "yes")[k]]) for row, k in zip(X, y)]
+    file.write_text(",".join([*(f"c{j}" for j in range(33)), "class"]) + "\n" + "\n".join(lines) + "\n")
+    data, best = read(file, "class"), 40
+    for column in X.T:
+        both = np.array([np.bincount(column[y == k], minlength=4) for k in (0, 1)])
+        for labels in product((0, 1), repeat=4):
+            said = np.array(labels)
+            if both[1] @ said >= 16:
+                best = min(best, int(both[0] @ said + both[1] @ (1 - said)))
+    done = odtc.fit(data, None, "dpflow", 4, constraints=("features <= 1", "recall[yes] >= 0.8"))
+    assert done.problem.encoded.n_tests == 132 and done.facts["objective"] == best and done.certified
+    facts = certificate(data, 4, "features <= 1", "recall[yes] >= 0.8")
+    forged = [facts | {"claim": facts["claim"] + 1}, facts | {"passes": [], "cases": []}]
+    forged.append(facts | {"passes": [[0]], "cases": facts["cases"][:-1]})
+    mine = [ours(one, data.source["path"]).split()[0] for one in (facts, *forged)]
+    assert mine[:3] == ["proved", "refused", "refused"]
     assert not shutil.which("node") or [one.split()[0] for one in asked([facts, *forged], data.source["path"])] == mine

@@ -311,10 +311,13 @@ def _holds(problem: Problem) -> bool:
 
 
 def _apart(engine: Engine) -> list[int] | None:
-    """The tests of each set of columns of a search but those whose trees are told by intervals of one column."""
+    """The tests of each set of columns of a search but those whose trees are told by intervals of one column; None if
+    something is said of tests."""
     arrays = engine.original if isinstance(engine, ConstrainedSearch) else engine.problem
-    walked = nested_subsets(arrays)
-    return [] if len(walked) == len(arrays.subsets) else None
+    sets = np.delete(arrays.subsets, list(nested_subsets(arrays)), axis=0)
+    if len(sets) and not (arrays.allowed.all() and arrays.below is None):
+        return None
+    return (sets @ np.bincount(arrays.column, minlength=sets.shape[1])).tolist()
 
 
 def certify_found(

@@ -29,7 +29,15 @@ from odtc.errors import CertificateError
 from odtc.verification.claim import OF_LEAF, OF_TREE, claim_of, expect, expect_leaf, expect_losses, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.constrained.listed_cases import excluded
-from odtc.verification.constrained.multiplier_bound import EXACT, MOST_SUMS, WIDE, Problem, Weighted, surviving
+from odtc.verification.constrained.multiplier_bound import (
+    EXACT,
+    MOST_APART,
+    MOST_SUMS,
+    WIDE,
+    Problem,
+    Weighted,
+    surviving,
+)
 from odtc.verification.constrained.one_column import DEEPEST, holds_one, nested_sets
 from odtc.verification.constrained.stated_constraints import Stated, stated_constraints
 from odtc.verification.constrained.stated_order import pairs_of, twins
@@ -151,7 +159,10 @@ def small_enough(depth: int, n_tests: int, n_rows: int, apart: Sequence[int] | N
         return False
     if (depth <= MOST_DEPTH and _counted(depth, n_tests)) or (depth <= DEEPEST_SWEPT and n_tests <= MOST_SWEPT):
         return True
-    return apart is not None and n_tests <= MOST_SWEPT and depth <= DEEPEST and not len(apart)
+    if apart is None or n_tests > MOST_SWEPT or depth > DEEPEST:
+        return False
+    few = depth <= MOST_DEPTH and max(apart, default=0) <= MOST_APART
+    return not len(apart) or (few and sum(2.0 ** (depth - 1) * size**depth for size in apart) <= MOST_SUMS)
 
 
 def swept(depth: int, n_tests: int) -> bool:
@@ -251,8 +262,8 @@ def _expect_size(depth: int, facts: dict, dataset: Dataset, apart: Sequence[int]
     if not small_enough(depth, len(facts["tests"]), dataset.n_rows, apart):
         raise CertificateError(
             f"a certificate under constraints is of depth 1 to {DEEPEST_SWEPT} over up to {MOST_SWEPT:,} tests, "
-            f"of {MOST_DEPTH} over some tens, or up to {DEEPEST} over the thresholds of one column; got depth {depth} "
-            f"over {len(facts['tests']):,} tests"
+            f"of {MOST_DEPTH} over some tens in each set of columns, or up to {DEEPEST} over the thresholds of one "
+            f"column; got depth {depth} over {len(facts['tests']):,} tests"
         )
 
 
@@ -338,7 +349,7 @@ def _check_cases(facts: dict, found: Read, claim: int, scale: int) -> int:
         if columns not in place or not case.get("root", 0) < len(problem.column):
             raise CertificateError("the certificate lists a case that is none: its columns are no such set")
         if "root" in case:
-            cases += [(case, place[columns], columns)] if few else []
+            cases += [(case, place[columns], columns)] if few or place[columns] not in found.walked else []
         elif place[columns] not in found.walked:
             raise CertificateError(
                 f"the certificate lists all trees over {', '.join(case['columns'])} as one case, which is told by its "

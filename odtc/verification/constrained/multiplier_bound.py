@@ -29,6 +29,7 @@ MOST_SETS = 20_000  # of columns
 MOST_SUMS = 2e9  # of one pass over all roots: some minutes
 MOST_PARTS = 16  # problems of some columns that are kept
 WIDE = 300  # tests from which on those of a column are swept as chains
+MOST_APART = 80  # tests of a set of columns that is counted by itself: a cube of twice as many numbers is held
 MOST_SMALL = 40  # tests of a set of columns whose triples are counted at once
 MOST_AT_ONCE = 1_000_000  # products of numbers of rows that are held
 MOMENT = 5e3  # sums that numpy takes in the time of one call for few of them, about
@@ -121,12 +122,16 @@ class Problem:
         return np.array([_padded(sorted(columns), width) for columns in sorted(map(sorted, sets))])
 
     def tests_apart(self, walked: Collection[int]) -> list[int] | None:
-        """The tests of each set of columns but those of these numbers; None if one may not be looked at by itself, as
-        something is said of its tests or there is but one set."""
+        """The tests of each set of columns but those of these numbers; None if sets may not be looked at by themselves,
+        as something is said of tests, or trees are not deep enough for that."""
         if self.depth < 4 or self.most_columns == 0:
             return None
         sets = np.delete(self.column_sets, list(walked), axis=0)
-        return None if len(sets) else []
+        if len(sets) and not (self.levels.all() and self.below.all()):
+            return None
+        own = np.bincount(self.column)[sets]
+        own[:, 1:][sets[:, 1:] == sets[:, :1]] = 0  # the first column repeated
+        return own.sum(axis=1).tolist()
 
     @cached_property
     def chains(self) -> Chains:
@@ -408,7 +413,10 @@ def surviving(
     if problem.depth > 3:
         _without_hopeless_sets(problem, tried, alive, claim)
     if problem.depth > 3 and 2.0 ** (problem.depth - 1) * float(len(alive)) ** problem.depth > MOST_SUMS:
-        return alive  # too many for one pass
+        apart = problem.tests_apart(()) if problem.depth == 4 else None
+        if apart is not None:
+            _set_by_set(problem, tried, alive, claim, np.array(apart) <= MOST_APART)
+        return alive
     if _sets_are_small(problem):
         _set_by_set(problem, tried, alive, claim)
         return alive
@@ -435,13 +443,16 @@ def _without_hopeless_sets(problem: Problem, tried: list[Weighted], alive: np.nd
             alive[:, number] = False
 
 
-def _set_by_set(problem: Problem, tried: list[Weighted], alive: np.ndarray, claim: int) -> None:
+def _set_by_set(
+    problem: Problem, tried: list[Weighted], alive: np.ndarray, claim: int, among: np.ndarray | None = None
+) -> None:
     """Takes from `alive`, bool (roots, sets), the cases that some multipliers exclude: of one set of columns after the
-    other, whose tests are few, trees of four levels over rows that answer these tests alike as one."""
+    other, of all or of those `among` them, bool (sets,), whose tests are few, trees of four levels over rows that
+    answer these tests alike as one."""
     sets = problem.column_sets
     for number in phases.over(range(len(sets) if tried else 0), "bounding sets of columns"):
         tests = np.flatnonzero((problem.column[:, None] == sets[number]).any(axis=1))
-        if not alive[tests, number].any():
+        if not alive[tests, number].any() or not (among is None or among[number]):
             continue
         part = problem.only(tests)
         mine = [Weighted(part, weighted.scale, weighted.multipliers) for weighted in tried]
