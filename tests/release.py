@@ -49,7 +49,8 @@ def main() -> None:
         sys.exit(_resolve(asked.platform or list(PLATFORMS)))
     if not asked.trial:
         _check_changelog((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
-    with tempfile.TemporaryDirectory(prefix="odtc-release-") as folder:
+    # A process that compiles loops may write beside the modules of the installed wheel for a while yet.
+    with tempfile.TemporaryDirectory(prefix="odtc-release-", ignore_cleanup_errors=True) as folder:
         wheel = _build(Path(folder) / "source")
         _try(wheel, Path(folder) / "elsewhere", asked.trial, asked.n)
     print(f"odtc {__version__}: {', '.join(sorted(path.name for path in (ROOT / 'dist').iterdir()))}")
