@@ -90,10 +90,14 @@ def one_in(every: int, names: list[str], law: str) -> set[int]:
     """
     words = [sorted(set(re.findall(r"[\w.]+", name))) for name in names]  # in an order that all processes share
     met: Counter = Counter()
+
+    def rare(those: list[str]) -> tuple[int, float]:
+        return sum(not met[word] for word in those), sum(1 / (1 + met[word]) for word in those)
+
     first = zlib.crc32(law.encode()) % len(names)
     left = [*range(first, len(names)), *range(first)]
     while len(left) > len(names) - -(-len(names) // every):
-        best = max(left, key=lambda place: sum(1 / (1 + met[word]) for word in words[place]))
+        best = max(left, key=lambda place: rare(words[place]))
         met.update(words[best])
         left.remove(best)
     return set(range(len(names))) - set(left)

@@ -34,7 +34,7 @@ def assert_file_is_the_model(path, model, format):
     assert_same_model(model, highs_reader.read_model(path), format)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
 @given(data=st.data())
 @settings(max_examples=4, **EACH)

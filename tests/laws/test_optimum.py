@@ -10,7 +10,7 @@ from odtc.testing.laws.formulations import by_solver, forms, optimum_by
 from odtc.testing.problems import COMPILED
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "case",
     [case for name in COMPILED for word in ("optimum", "run") for case in cases("formulation", name, law=word)],
@@ -33,7 +33,7 @@ def of_solver(solver):
     return [*plain, *(pytest.param(case, marks=pytest.mark.long) for case in printed)]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "case", [case for name in SOLVERS.names() if name != "highs" for case in of_solver(name)], ids=str
 )

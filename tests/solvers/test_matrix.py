@@ -79,7 +79,7 @@ def case_id(case) -> str:
     return f"{solver}-{form_id((name, FORMS[name][form]))}-{start.partition(':')[0]}-{cuts or 'default'}"
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("case", matrix(), ids=case_id)
 def test_every_way_to_a_tree_has_one_optimum(case):
     solver, name, form, start, cuts = case

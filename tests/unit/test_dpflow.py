@@ -150,7 +150,7 @@ KNOWN = {
 LONG = {("kr-vs-kp", 5), ("tic-tac-toe", 5)}  # linear programs of some ten seconds
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "depth"),

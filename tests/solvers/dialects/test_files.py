@@ -24,7 +24,7 @@ OPTIMUM = {"mixed": "920", "squeezed": "920", "fixed_mixed": "920", "numbers": "
 ALIKE = {"infeasible or unbounded": ("infeasible", "unbounded")}  # what presolve leaves open
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("solver", VERSIONS)
 def test_what_a_solver_makes_of_every_file(solver):
     found = ask.solvers()
