@@ -103,8 +103,8 @@ def one_in(every: int, names: list[str], law: str) -> set[int]:
     return set(range(len(names))) - set(left)
 
 
-def is_left_for_long(items) -> list[bool]:
-    """Which tests only a long run has: those marked `long`, and of those marked `every(n)` all cells but one in n."""
+def left_for_long(items) -> set:
+    """The tests that only a long run has: those marked `long`, and of those marked `every(n)` all but one in n."""
     left = {item for item in items if item.get_closest_marker("long")}
     together = defaultdict(list)
     for item in items:
@@ -115,7 +115,7 @@ def is_left_for_long(items) -> list[bool]:
         if every is not None:
             chosen = one_in(every.args[0], [cell.name for cell in cells], law)
             left |= {cell for place, cell in enumerate(cells) if place not in chosen}
-    return [item in left for item in items]
+    return left
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -123,9 +123,9 @@ def pytest_collection_modifyitems(config, items):
     most = most_examples(config)
     limit_examples(most)
     if not is_long():
-        long = is_left_for_long(items)
-        config.hook.pytest_deselected(items=[item for item, left_out in zip(items, long) if left_out])
-        items[:] = [item for item, left_out in zip(items, long) if not left_out]
+        left = left_for_long(items)
+        config.hook.pytest_deselected(items=[item for item in items if item in left])
+        items[:] = [item for item in items if item not in left]
     together = Counter(map(law_of, items))
     for item in items:
         if is_slow(item.path):
