@@ -27,8 +27,6 @@ def boxes_of_run(tree: str | Path) -> Boxes | None:
         None of a tree by itself, and of one whose rows stay where they are.
     """
     manifest = Path(str(tree).removesuffix(".tree.json") + SUFFIX)
-    if not manifest.is_file():
-        return None
     try:
         if not json.loads(manifest.read_bytes())["model"]["params"].get("robust"):
             return None
