@@ -4,6 +4,6 @@ from odtc.base import interrupts
 
 interrupts.hear(starting=True)
 
-from odtc.cli.app import main  # noqa: E402  what takes time is imported once a signal has its answer
+from odtc.cli.app import program  # noqa: E402  what takes time is imported once a signal has its answer
 
-main()
+program()

@@ -82,7 +82,7 @@ def started(*words, folder=".", **options) -> Said:
 
 # What `python -c` runs, with the words of odtc behind it: a shell may have told its children to ignore Ctrl-C.
 HEARS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-RUNS = "from odtc.cli.app import main; main()"
+RUNS = "from odtc.cli.app import program; program()"
 
 
 def hearing(*words, first: str = "") -> list[str]:

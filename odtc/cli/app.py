@@ -3,10 +3,12 @@
 Results go to stdout, words and progress to stderr. Heavy imports are in the commands, so that `odtc --help` is quick.
 """
 
+import atexit
 import errno
 import gc
 import os
 import sys
+import threading
 import warnings
 from importlib import import_module
 from typing import Annotated
@@ -124,6 +126,24 @@ def __getattr__(name: str):
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return command_line()
+
+
+def program() -> None:
+    """Runs the command line as all that a process does, and ends the process: what Python would do then, take each
+    object apart, takes a fifth of the CPU seconds of a short command."""
+    try:
+        main()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 0
+        if threading.active_count() > 1:  # Python waits for a thread that is no daemon
+            raise
+        atexit._run_exitfuncs()
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError):  # Python has words for it
+            raise ended from None
+        os._exit(code)
 
 
 def main() -> None:

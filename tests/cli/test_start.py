@@ -45,6 +45,27 @@ def _loaded_by(words: list[str]) -> set[str]:
     return set(json.loads(said.stdout.splitlines()[-1]))
 
 
+ENDS = "from odtc.cli.app import program; sys.argv = ['odtc', 'list', 'models']; program()"
+
+
+def test_the_end_of_a_command_is_that_of_python():
+    code = f"import atexit, sys; atexit.register(print, 'what is left for the end'); {ENDS}"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment())
+    assert said.returncode == 0 and said.stdout.endswith("what is left for the end\n") and "dpflow" in said.stdout
+    said = subprocess.run(
+        [sys.executable, "-c", code.replace("models", "nothing")], capture_output=True, text=True, env=environment()
+    )
+    assert said.returncode == 1 and said.stdout == "what is left for the end\n" and said.stderr.count("\n") == 1
+
+
+def test_the_end_of_a_command_waits_for_threads():
+    later = "import threading, time; threading.Thread(target=lambda: (time.sleep(1), print('at last'))).start()"
+    said = subprocess.run(
+        [sys.executable, "-c", f"import sys; {later}; {ENDS}"], capture_output=True, text=True, env=environment()
+    )
+    assert said.returncode == 0 and said.stdout.endswith("at last\n")
+
+
 @pytest.mark.parametrize("task", ["regression", "median"])
 def test_a_first_run_compiles_nothing_that_a_small_table_does_not_repay(task, tmp_path):
     lines = (f"{x},{x * 7 % 31},{x * x % 17}" for x in range(60))
