@@ -7,7 +7,7 @@ import odtc
 from odtc.algorithms.constrained import engines
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.data.dataset import NUMERIC, Dataset, Feature
-from odtc.errors import NoSolutionError
+from odtc.errors import NoSolutionError, TimeLimitReached
 from odtc.formulations.dpflow import constrained
 from odtc.problem.constraints.constraint import broken
 from odtc.workflow import pipeline
@@ -160,6 +160,25 @@ def test_a_deep_tree_begins_with_the_best_of_depth_three(monkeypatch):
     monkeypatch.undo()
     best = constrained.search(pipeline.pose(data, "dpflow", 4, **given))
     assert found.bound <= best.bound <= problem.module.objective(problem, found.heap)
+
+
+@pytest.mark.parametrize("most", ["1", "3"])
+def test_a_deep_tree_over_few_tests_is_searched_and_no_model_is_made(most, monkeypatch):
+    """Where so few tests were too much for a depth, flowoct got them, whose model of depth 5 ended with bound 0."""
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(70, 3)).round(1)
+    y = ((X[:, 0] > 0) ^ (X[:, 1] > 0.3) ^ (rng.random(70) < 0.1)).astype(np.int32)
+    data = Dataset("deep", X, y, tuple(Feature(name, NUMERIC) for name in "abc"), ("no", "yes"), np.ones(70))
+    given = {"encoding": "auto:bins=4", "constraints": ("recall[yes] >= 0.9", f"features <= {most}")}
+    three, four = (odtc.fit(data, "dpflow", depth, **given).facts for depth in (3, 4))
+    assert three["termination"] == four["termination"] == "optimal"
+    monkeypatch.setattr(engines, "MOST_SUMS", 20 * 4 * 12**3)
+    fitted = odtc.fit(data, "auto", 4, **given)
+    assert fitted.problem.formulation == "dpflow" and fitted.model is None and fitted.verified
+    facts = fitted.facts
+    assert facts["bound"] <= four["objective"] <= facts["objective"] <= three["objective"]
+    if most == "1":  # trees over one column are partings of its ranks
+        assert facts["termination"] == "optimal"
 
 
 def test_a_tree_of_depth_three_over_hundreds_of_columns_begins_with_the_best_of_depth_two(monkeypatch):
@@ -322,6 +341,29 @@ def test_an_interruption_keeps_what_the_search_has(moments, few, depth, monkeypa
     assert facts["bound"] <= best <= facts["objective"]
     assert moments or facts["termination"] == "interrupted"
     assert not broken(found.problem, found.decoded.heap)
+
+
+@pytest.mark.parametrize("few, depth, where", [(600, 3, "_look"), (1, 2, "_look"), (600, 2, "_pass")])
+def test_a_limit_that_comes_while_loops_are_compiled_keeps_what_the_search_has(few, depth, where, monkeypatch):
+    """The wait for numba raised it through the search: "the time limit came before the work was done", and no tree."""
+    monkeypatch.setattr(engines, "FEW_TESTS", few)
+    rng = np.random.default_rng(depth)
+    X = rng.integers(0, 6, (40, 2)).astype(float)
+    y = (X[:, 0] * X[:, 1] + 6 * rng.normal(size=40) > 6).astype(np.int32)
+    data = Dataset("short", X, y, tuple(Feature(name, NUMERIC) for name in "ab"), ("no", "yes"), np.ones(40))
+    words = {"constraints": ("recall[yes] >= 0.7", "precision[yes] >= 0.6"), "encoding": "auto"}
+    best = odtc.fit(data, "dpflow", depth, **words).facts["objective"]
+    left, plain = iter(range(2)), getattr(ConstrainedSearch, where)
+
+    def late(self, *given):
+        if next(left, None) is None:
+            raise TimeLimitReached("the time limit came before the work was done")
+        return plain(self, *given)
+
+    monkeypatch.setattr(ConstrainedSearch, where, late)
+    facts = odtc.fit(data, "dpflow", depth, **words, time_limit=30).facts
+    assert facts["termination"] in ("unknown", "time_limit", "optimal") and facts["verified"]
+    assert facts["bound"] <= best <= facts["objective"]
 
 
 @pytest.mark.parametrize("second", [False, True])

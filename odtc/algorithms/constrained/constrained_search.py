@@ -35,6 +35,7 @@ from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.one_column.interval_trees import IntervalTrees, nested_subsets
 from odtc.algorithms.constrained.subtree_options import Options
 from odtc.algorithms.constrained.trace_tree import Structure, by_weight, feasible, trace
+from odtc.errors import TimeLimitReached
 
 ROUNDS = 14  # of multipliers, for all cases and then for each
 PASSES = 20  # multipliers that settled more than one of so many cases are told as those of all
@@ -353,7 +354,7 @@ class ConstrainedSearch:
                 self._feasibility()
             if exactly and not self.infeasible:
                 self._locally()
-        except Stopped:
+        except (Stopped, TimeLimitReached):
             pass
         if self.best is None and self.bound >= self.upper:
             self.infeasible = True
@@ -365,7 +366,7 @@ class ConstrainedSearch:
         (constraints,)."""
         try:
             self._tighten_roots(multipliers, rounds, 1)
-        except Stopped:
+        except (Stopped, TimeLimitReached):
             return
 
     def _tighten_roots(self, multipliers: np.ndarray, rounds: int, traced: int) -> None:
@@ -414,7 +415,7 @@ class ConstrainedSearch:
         """The cases that are left, one by one; for a search that knows a feasible tree, or what it costs."""
         try:
             self._locally()
-        except Stopped:
+        except (Stopped, TimeLimitReached):
             pass
         return self.found
 

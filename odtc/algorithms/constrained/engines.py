@@ -5,6 +5,8 @@ import numpy as np
 from odtc.algorithms.constrained.all_thresholds import FEW, NEAR, CoarseSearch, ShallowSearch, ThresholdSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.algorithms.constrained.few_tests.subset_trees import COMPILED, RATE, steps
+from odtc.algorithms.constrained.few_tests.subset_trees import takes as takes_subsets
 from odtc.algorithms.constrained.lagrangian_pass import sums
 from odtc.algorithms.constrained.one_column.one_column_search import OneColumnSearch, orders_of
 from odtc.algorithms.constrained.one_test import OneTestSearch
@@ -12,6 +14,7 @@ from odtc.algorithms.constrained.stump_pairs import StumpSearch, takes_stumps
 from odtc.algorithms.constrained.two_tests import TwoTestSearch
 
 MOST_SUMS = 4e11  # of one pass over all roots: some minutes
+MOST_SECONDS = 600  # of one pass over all subsets of columns, each of few tests
 MOST_FIRST = 1e9  # the same of the tests that are searched first: less than a second
 MOST_TESTS = 3000  # pairs of them are counted
 DEEP = 3  # a deeper search starts with the best trees of this depth, and of each between
@@ -36,16 +39,17 @@ def engine_of(arrays: ConstrainedProblem, scale: np.ndarray) -> Engine:
         If costs or uses do not fit whole numbers below 2^52.
     """
     n_tests, depth = len(scale), arrays.depth
-    if n_tests > FEW_TESTS and (orders := orders_of(arrays)) is not None:
+    at_once = n_tests <= FEW_TESTS and _ends(arrays)
+    if not at_once and (orders := orders_of(arrays)) is not None:
         return OneColumnSearch(arrays, scale, orders)
     if arrays.most_tests == 2 and takes_stumps(arrays, scale):
         return TwoTestSearch(arrays, scale, max(1, few_of_each(scale, depth)))
-    if depth > SHALLOW and not few_of_each(scale, depth) and sums(n_tests, depth) > MOST_SUMS:
+    if depth > SHALLOW and not (at_once or few_of_each(scale, depth)) and sums(n_tests, depth) > MOST_SUMS:
         return ShallowSearch(arrays, scale, _near(depth), _inside(depth))
     few = max(1, few_of_each(scale, depth))
     if takes(arrays, scale):
         return ThresholdSearch(arrays, scale, few)
-    if n_tests <= FEW_TESTS:
+    if at_once:
         return ConstrainedSearch(arrays)
     if depth < 2:
         return OneTestSearch(arrays, scale)
@@ -53,6 +57,18 @@ def engine_of(arrays: ConstrainedProblem, scale: np.ndarray) -> Engine:
         return StumpSearch(arrays, scale, few)
     exactly = n_tests <= MOST_TESTS and sums(n_tests, depth) <= MOST_SUMS
     return CoarseSearch(arrays, scale, few, exactly, _near(depth), _inside(depth))
+
+
+def can_search(scale: np.ndarray, depth: int) -> bool:
+    """Whether there is a search of this depth: over all tests, or over some of each scale."""
+    return sums(len(scale), depth) <= MOST_SUMS or few_of_each(scale, min(depth, SHALLOW)) > 0
+
+
+def _ends(arrays: ConstrainedProblem) -> bool:
+    """Whether one pass over all cases ends in minutes."""
+    if sums(len(arrays.column), arrays.depth) <= MOST_SUMS:
+        return True
+    return takes_subsets(arrays) and steps(arrays) <= RATE * MOST_SECONDS and COMPILED.loops(MOST_SECONDS) is not None
 
 
 def over_all_tests(engine: Engine) -> bool:

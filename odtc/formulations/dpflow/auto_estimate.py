@@ -41,7 +41,7 @@ def estimate(sizes: Sizes) -> Estimate:
         sums = engines.sums(sizes.n_tests, sizes.depth)
         if sizes.encoded is not None and sums > engines.MOST_SUMS:
             if constrained.can_search(sizes.encoded, sizes.depth):
-                words = f"searches some of the {sizes.n_tests:,} tests for a good tree under constraints"
+                words = f"searches the {sizes.n_tests:,} tests, or some of them, for a good tree under constraints"
                 return Estimate(True, f"{words}, and has a bound: fewer tests (--encoding auto:bins=8) prove it", sums)
         elif sums <= engines.MOST_SUMS:
             words = f"searches for the tree under constraints itself: {_one_look(sizes, sums)}"

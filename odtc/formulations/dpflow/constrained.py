@@ -21,6 +21,7 @@ from odtc.algorithms.constrained.subtree_search import improved
 from odtc.algorithms.constrained.targets.frontier_search import FrontierSearch
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
+from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.floors.priced import BoundByBins, BoundBySearch, of_few_digits, priced_bound
 from odtc.formulations.dpflow.floors.priced_trees import priced_tree
@@ -83,9 +84,7 @@ class Posed:
 
 def can_search(encoded: Encoded, depth: int) -> bool:
     """Whether the search takes tests of so many scales: all of them, or some of each."""
-    return engines.sums(encoded.n_tests, depth) <= engines.MOST_SUMS or (
-        encoded.n_tests > engines.FEW_TESTS and engines.few_of_each(nested(encoded), min(depth, engines.SHALLOW)) > 0
-    )
+    return engines.can_search(nested(encoded), depth)
 
 
 def searches(problem: Problem) -> bool:
@@ -275,8 +274,8 @@ def search(
     try:
         _begin(posed, [*shallower, engine], end, lambda cost: told(at_least, cost), before)
         found = engine.run()
-    except KeyboardInterrupt:
-        interrupted = True
+    except (KeyboardInterrupt, TimeLimitReached) as end_of_search:
+        interrupted = interrupted or isinstance(end_of_search, KeyboardInterrupt)
         for one in shallower:
             if (lower := one.found).test is not None:
                 engine.start(*_deeper(lower, engine))
@@ -417,8 +416,8 @@ class _Targets:
         engine = FrontierSearch(arrays, self.bounds, lambda: end is not None and time.monotonic() > end, uses=self.uses)
         try:
             return engine.run(), False
-        except KeyboardInterrupt:
-            return engine.found, True
+        except (KeyboardInterrupt, TimeLimitReached) as end_of_search:
+            return engine.found, isinstance(end_of_search, KeyboardInterrupt)
 
 
 def _each(problem: Problem, varied: list[Constraint]) -> list[Problem]:
