@@ -130,6 +130,22 @@ def test_tune_begins_each_fit_with_the_start_that_is_asked_for(work):
 
 
 @pytest.mark.parametrize(
+    "words, told",
+    [
+        (("predict", "m.tree.json", "a.csv"), "wrote p: 8 predictions\n"),
+        (("predict", "m.tree.json", "one.csv"), "wrote p: 1 prediction\n"),
+        (("export", "m.tree.json", "--to", "js"), "wrote p (javascript)\n"),
+    ],
+    ids=["predictions", "one prediction", "code"],
+)
+def test_what_was_written_is_told_beside_the_standard_output(work, words, told):
+    (work / "one.csv").write_text("".join(XOR.splitlines(keepends=True)[:2]))
+    said = odtc(*words, "-o", "p", folder=work)
+    assert (said.out, said.err) == ("", told)
+    assert odtc(*words, "-o", "-", folder=work).err == ""
+
+
+@pytest.mark.parametrize(
     "words",
     [("show", "m.tree.json"), ("predict", "m.tree.json", "a.csv", "--json"), ("export", "m.tree.json", "--to", "png")],
 )

@@ -104,6 +104,7 @@ def export(
     made = exported(read_tree(tree), to, templates)
     if o is not None:
         write_text(o, made) if isinstance(made, str) else write_bytes(o, made)
+        console.say(f"wrote {o} ({to})")
     elif isinstance(made, str):
         sys.stdout.write(made)
     elif sys.stdout.isatty():
@@ -168,6 +169,8 @@ def predict(
                 shutil.copyfileobj(codecs.getreader("utf-8")(stream), sys.stdout)
     if words := done.skipped_text():
         console.say(f"note: {words}")
+    if o is not None and not as_json:
+        console.say(f"wrote {o}: {done.n_rows:,} prediction{'' if done.n_rows == 1 else 's'}")
     if judged is not None:
         console.print_json(judged | done.skipped) if as_json else print("\n".join(judged["told"]))
     elif score:
