@@ -163,6 +163,30 @@ def test_one_search_over_few_tests_finds_trees_for_all_numbers(text, monkeypatch
         assert point.objective <= own and point.bound <= point.objective
 
 
+@pytest.mark.parametrize(
+    ("weight", "words", "why"),
+    [
+        (np.sqrt(np.arange(1, 13)), {}, "weights or prices are no fractions of numbers up to a million; round them$"),
+        (np.ones(12), {"lambda_": 0.1234567890123}, "costs .*; round weights, costs and --lambda to fewer digits$"),
+        (np.ones(12), {"params": {"proof": True}}, "-p proof=true asks for a model: leave it out$"),
+        (np.ones(12), {"few": 0}, "2 columns and levels are too many at depth 2: take fewer tests"),
+    ],
+)
+def test_a_refusal_names_its_reason(weight, words, why, monkeypatch):
+    """Whatever the reason was, fewer tests were asked for."""
+    draw = np.random.default_rng(4)
+    features, names = (Feature("a", "numeric"), Feature("b", "numeric")), ("no", "yes")
+    data = Dataset("refused", draw.normal(size=(12, 2)), np.arange(12, dtype=np.int32) % 2, features, names, weight)
+    if "few" in words:
+        monkeypatch.setattr(engines, "MOST_SUMS", 0)
+        monkeypatch.setattr(engines, "few_of_each", lambda scale, depth: words["few"])
+        words = {}
+    with pytest.raises(
+        ChoiceError, match=f"^a frontier needs the compiler's own search, which does not take this: {why}"
+    ):
+        odtc.frontier(data, "recall[yes] >= 0.5:0.7:0.1", 2, **words)
+
+
 def test_the_command_prints_a_table_and_json():
     words = ("frontier", MONKS_1, "--vary", "recall[1] >= 0.4:0.8:0.2", "--encoding", "onehot")
     assert command(*words).out.splitlines()[0].split() == ["asked", "reached", "objective", "price", "ended"]

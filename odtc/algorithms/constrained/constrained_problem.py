@@ -226,7 +226,9 @@ def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
         # The gap is twice the most: between two labels, and between a tree and its bound.
         if 2 * (2.0**bits * max(1, problem.most_cost) + float((most * sums).sum())) < EXACT and (most >= 1).all():
             return 2**bits, most.astype(np.int64)
-    raise TooLarge("costs and uses are too large for whole numbers below 2^52")
+    raise TooLarge(
+        "costs and uses are too large for whole numbers below 2^52; round weights, costs and --lambda to fewer digits"
+    )
 
 
 def named(test: np.ndarray, tests: np.ndarray) -> np.ndarray:

@@ -177,6 +177,13 @@ def searches(problem: Problem) -> bool:
     return _under_constraints(problem) or threshold_search.searches(problem)
 
 
+def refusal(problem: Problem) -> str:
+    """Why `searches` refuses a problem, and what to do, as the end of a sentence."""
+    from odtc.formulations.dpflow import constrained
+
+    return constrained.refusal(problem)
+
+
 def _under_constraints(problem: Problem) -> bool:
     """Whether the search under constraints takes a problem; most runs have none, and never load it."""
     if not problem.constraints:

@@ -54,6 +54,7 @@ class Posed:
     def __init__(self, problem: Problem):
         self.problem: SearchProblem | None = None
         self.search: Engine | None = None
+        self.refused = ""  # why there is none
         self.free: threshold_search.BoundSearch | None = None  # without the constraints
         self.at_prices: BoundByBins | BoundBySearch | None = None  # of the constraints
         self._shallower: dict[int, Engine] = {}
@@ -61,8 +62,8 @@ class Posed:
             self.problem = posed = search_problem(problem)
             self.search = engine_of(posed.arrays, posed.scale)
             self.shallower(False)
-        except TooLarge:
-            self.search = None
+        except TooLarge as large:
+            self.search, self.refused = None, str(large)
 
     def shallower(self, timed: bool) -> list[Engine]:
         """The searches of less depth that come first: from depth DEEP on, from SHALLOW on over so many scales that DEEP
@@ -89,11 +90,31 @@ def can_search(encoded: Encoded, depth: int) -> bool:
 
 def searches(problem: Problem) -> bool:
     """Whether the search takes a problem: one with constraints, and no parameter that asks for another program."""
+    asked = _program(problem) or not can_search(problem.encoded, problem.topology.depth)
+    return bool(problem.constraints) and not asked and problem.derived(Posed).search is not None
+
+
+def _program(problem: Problem) -> str:
+    """The parameter that asks for a program, as on the command line; "" for none."""
     params = problem.params
-    plain = params.fix and not params.proof and params.tail == "auto" and params.intervals == "auto"
-    if not (problem.constraints and plain and can_search(problem.encoded, problem.topology.depth)):
-        return False
-    return problem.derived(Posed).search is not None
+    asked = {
+        "fix=false": not params.fix,
+        "proof=true": params.proof,
+        f"tail={params.tail}": params.tail != "auto",
+        f"intervals={params.intervals}": params.intervals != "auto",
+    }
+    return next((f"-p {text}" for text, is_so in asked.items() if is_so), "")
+
+
+def refusal(problem: Problem) -> str:
+    """Why `searches` refuses a problem under constraints, and what to do."""
+    if asked := _program(problem):
+        return f"{asked} asks for a model: leave it out"
+    if not can_search(problem.encoded, problem.topology.depth):
+        n_scales, depth = len(np.unique(nested(problem.encoded))), problem.topology.depth
+        instead = "take fewer tests (--encoding auto:bins=8), leave columns out (--ignore) or take a smaller --depth"
+        return f"{n_scales:,} columns and levels are too many at depth {depth}: {instead}"
+    return problem.derived(Posed).refused
 
 
 def by_some_tests(problem: Problem) -> bool:

@@ -157,8 +157,7 @@ def frontier(
         posed = searched[place] = replace(problem, constraints=(*problem.constraints, loose_first[place]))
         if not posed.module.searches(posed):
             raise ChoiceError(
-                "a frontier needs the compiler's own search: take fewer tests (--encoding auto:bins=8) "
-                "or a smaller --depth"
+                f"a frontier needs the compiler's own search, which does not take this: {posed.module.refusal(posed)}"
             )
         looser = max((at for at in searched if at < place), default=None)
         if looser is not None:

@@ -77,8 +77,7 @@ def prices(problem: Problem, heap: HeapTree, objective: float, time_limit: float
         posed = replace(problem, constraints=others)
         if not posed.module.searches(posed):
             raise ChoiceError(
-                "a price needs the compiler's own search: take fewer tests (--encoding auto:bins=8) or a smaller "
-                "--depth"
+                f"a price needs the compiler's own search, which does not take this: {posed.module.refusal(posed)}"
             )
         with deadline.within(None if until is None else max(deadline.MOMENT, until - time.monotonic())):
             done = posed.module.search(posed, None, lambda *told: None, objective)
