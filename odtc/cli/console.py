@@ -229,6 +229,10 @@ def print_score(facts: dict) -> None:
     print(f"accuracy  {accuracy}  ({facts['correct']} of {facts['n_rows']} rows right)")
     if facts["n_rows_without_known_label"]:
         print(f"left out  {facts['n_rows_without_known_label']} rows whose label is missing or unknown")
+    robust = facts.get("robust")
+    if robust and robust["robust_accuracy"] is not None:
+        words = f"{100 * robust['robust_accuracy']:.2f} % right wherever moved ({robust['boxes']})"
+        print(f"robust    {words}, {robust['robust_errors']} not")
     names = list(map(on_one_line, facts["classes"]))
     cells = [["true \\ predicted", *names]]
     cells += [[name, *map(str, row)] for name, row in zip(names, facts["confusion"])]

@@ -77,7 +77,10 @@ Folds = Annotated[int, typer.Option("--folds", help="Parts of the data, each lef
 Score = Annotated[
     str,
     typer.Option(
-        "--score", metavar="accuracy|balanced_accuracy", autocompletion=among("accuracy", "balanced_accuracy")
+        "--score",
+        metavar="accuracy|balanced_accuracy|robust_accuracy",
+        help="What settings are compared by; robust_accuracy: of rows moved within the boxes of -p robust=….",
+        autocompletion=among("accuracy", "balanced_accuracy", "robust_accuracy"),
     ),
 ]
 Rule = Annotated[

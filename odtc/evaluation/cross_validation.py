@@ -22,12 +22,15 @@ from odtc.evaluation.studies.price_path import beside_price, path_of, price_of, 
 from odtc.model.solution import Termination
 from odtc.problem.formulation import FORMULATIONS, Estimates
 from odtc.problem.parameters import has_parameter, parse_params
+from odtc.trees.attack import is_robust
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.run import run as run_spec
 from odtc.workflow.specification import RunSpec, short_constraint
 
 SCHEMA = "odtc.tune/1"
-SCORES = ("accuracy", "balanced_accuracy")
+ROBUST = "robust_accuracy"  # of trees whose rows may be moved within boxes (`-p robust=…`)
+SCORES = ("accuracy", "balanced_accuracy", ROBUST)
+ROBUST_SECONDS = 60.0  # of each fit of such a tree, if no limit is named: its solver may not end
 OF_TASK = "figure"  # of a task that is no classification: its headline (odtc.data.task), minus it if less is better
 RULES = ("best", "1se")
 PLAIN = RunSpec()
@@ -70,7 +73,7 @@ class Setting:
 @dataclass(frozen=True)
 class Fold:
     """What one fit came to on the rows that it did not see; scores are None if the solver found no tree, which `error`
-    explains, `figure` also for a classification."""
+    explains, `figure` also for a classification, `robust_accuracy` also if no rows may be moved."""
 
     setting: int
     fold: int
@@ -80,6 +83,7 @@ class Fold:
     proved: bool
     seconds: float | None
     figure: float | None = None
+    robust_accuracy: float | None = None
     error: str | None = None
 
 
@@ -151,15 +155,55 @@ def takers(models: list[str], params: dict[str, list[str]]) -> dict[str, list[st
     return found
 
 
-def score_of(name: str, score: str) -> str:
+def score_of(name: str, score: str, params: dict[str, list[str]]) -> str:
     """The score that the settings of the task `name` are compared by: the one asked for, or of a task that is no
-    classification its figure. Raises ChoiceError for a score of classes that it has not."""
+    classification its figure. `params` are those of a grid. Raises ChoiceError for a score of classes that it has not,
+    and for the accuracy of moved rows, unless all are moved within the same boxes."""
     task = TASKS.get(name)
     if task.CLASSES:
+        boxes = params.get("robust", [])
+        if score == ROBUST and len(boxes) != 1:
+            raise ChoiceError(
+                f"--score {ROBUST}: expected one box that all settings are judged by, as -p robust=age:2, got "
+                f"{len(boxes) or 'none'}"
+            )
         return score
     if score != SCORES[0]:
         raise ChoiceError(f"--score {score} is of classes: --task {name} is tuned by its {task.HEADLINE_WORDS}")
     return OF_TASK
+
+
+def limited(spec: RunSpec, params: dict[str, list[str]], say: Callable[[str], object]) -> RunSpec:
+    """A run whose fits end.
+
+    Parameters
+    ----------
+    spec : RunSpec
+        What all fits have in common.
+    params : dict of str to list of str
+        Those of the grid.
+    say : callable
+        Takes what is to be known of it, in words.
+
+    Returns
+    -------
+    RunSpec
+        With a limit for each fit, if trees are robust and the run has none.
+    """
+    if "robust" not in params or spec.solving.time_limit is not None:
+        return spec
+    say(
+        f"note: a solver proves robust trees, and may not end: each fit has {ROBUST_SECONDS:g} s, as there is no "
+        "--time-limit"
+    )
+    return spec.with_solving(time_limit=ROBUST_SECONDS)
+
+
+def standing_note(params: dict[str, list[str]], score: str) -> str | None:
+    """What is to be known if robust trees are compared by rows that stay where they are; None if they are not."""
+    if "robust" not in params or score == ROBUST:
+        return None
+    return f"note: settings are compared on rows that stay where they are; --score {ROBUST} moves them"
 
 
 def deal_folds(y: np.ndarray, n_folds: int, seed: int = 0, option: str = "--folds") -> np.ndarray:
@@ -404,7 +448,13 @@ def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int
         right = done.tree.predict(test.X) == test.y
         of_class = [right[test.y == label].mean() for label in np.unique(test.y)]
         accuracies = float(right.mean()), float(np.mean(of_class))
-        scored = Fold(number, k, *accuracies, done.tree.n_leaves, done.proved, done.proof.seconds)
+        boxes = done.problem.module.boxes(done.problem)
+        stays = None if boxes is None else float(is_robust(done.tree, test.X, test.y, boxes).mean())
+        if boxes is None and done.tree.depth == 0:
+            stays = accuracies[0]  # a leaf alone answers alike wherever rows are moved
+        scored = Fold(
+            number, k, *accuracies, done.tree.n_leaves, done.proved, done.proof.seconds, robust_accuracy=stays
+        )
     if known is not None:
         known.note(spec.model.depth, price, done, scored)
     return scored

@@ -20,7 +20,7 @@ class Majority:
     label : str
         The most frequent class of all rows.
     score : str
-        "accuracy" or "balanced_accuracy", as of a Fold.
+        "accuracy", "balanced_accuracy" or "robust_accuracy", as of a Fold.
     scores : tuple of float
         Of each fold, in the order in which they are dealt out.
     n_folds : int
@@ -40,7 +40,8 @@ class Majority:
             for k in range(int(fold.max()) + 1):
                 label, truth = _most_frequent(dataset, fold != k), dataset.y[fold == k]
                 of_class = [float(label == each) for each in np.unique(truth)]
-                scores.append(float((truth == label).mean()) if score == "accuracy" else float(np.mean(of_class)))
+                by_rows = score != "balanced_accuracy"  # moved rows are answered alike
+                scores.append(float((truth == label).mean()) if by_rows else float(np.mean(of_class)))
         most = _most_frequent(dataset, np.ones(dataset.n_rows, bool))
         return cls(dataset.classes[most], score, tuple(scores), int(dealt[0].max()) + 1)
 

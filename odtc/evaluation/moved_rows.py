@@ -1,16 +1,17 @@
 """What a tree answers for a row that may be moved, if it was fitted against such moves (`-p robust=…`)."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 
+from odtc.data.reading import frames_of
+from odtc.data.reading_rows import code_frames
 from odtc.errors import OdtcError
 from odtc.evaluation.html_report import open_run
-from odtc.trees.attack import reachable_leaves
+from odtc.trees.attack import is_robust, reachable_leaves
 from odtc.trees.boxes import Boxes
 from odtc.trees.tree import Tree
-from odtc.workflow.manifest import SUFFIX
+from odtc.workflow.run_parameter import run_parameter
 
 
 def boxes_of_run(tree: str | Path) -> Boxes | None:
@@ -26,14 +27,48 @@ def boxes_of_run(tree: str | Path) -> Boxes | None:
     Boxes or None
         None of a tree by itself, and of one whose rows stay where they are.
     """
-    manifest = Path(str(tree).removesuffix(".tree.json") + SUFFIX)
+    if run_parameter(tree, "robust") is None:
+        return None
     try:
-        if not json.loads(manifest.read_bytes())["model"]["params"].get("robust"):
-            return None
         fit = open_run(tree).fit
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OdtcError):
         return None  # a tree by itself is explained, too
     return None if fit is None else fit.problem.module.boxes(fit.problem)
+
+
+def robust_figures(tree: Tree, path, boxes: Boxes, policy: str = "refuse") -> dict:
+    """What an adversary makes of the rows of a file with labels, under the keys of `--json`.
+
+    Parameters
+    ----------
+    tree : Tree
+    path : path
+        A data file; its format is chosen by suffix.
+    boxes : Boxes
+    policy : str
+        As of `odtc.evaluation.predicting.predict_file`; rows that it leaves blank do not count.
+
+    Returns
+    -------
+    dict
+        `boxes` in words, `robust_errors`, the rows that some point in their box gets wrong, and `robust_accuracy`,
+        None without rows.
+
+    Raises
+    ------
+    DataError, TreeError
+        As of odtc.data.reading_rows.code_frames and Tree.apply.
+    """
+    lost = total = 0
+    for rows in code_frames(frames_of(path), repr(str(path)), tree, True, lenient=policy != "refuse"):
+        known = (rows.y >= 0) & (tree.apply(rows.X, rows.first, policy) >= 0)
+        lost += int((~is_robust(tree, rows.X[known], rows.y[known], boxes)).sum())
+        total += int(known.sum())
+    return {
+        "boxes": boxes.words(),
+        "robust_errors": lost,
+        "robust_accuracy": 1 - lost / total if total else None,
+    }
 
 
 def answers_within(tree: Tree, row: np.ndarray, boxes: Boxes) -> dict:

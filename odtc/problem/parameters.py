@@ -15,6 +15,7 @@ def parameter(
     below: float | None = None,
     choices: tuple[str, ...] | None = None,
     silent: bool = False,
+    listed_by: str = "",
 ) -> Any:
     """A field of a formulation's Params.
 
@@ -32,6 +33,8 @@ def parameter(
         All values, if they are words.
     silent : bool
         Whether manifests name it only if it is set: the compiler writes it itself.
+    listed_by : str
+        Of a text that may be a list itself: a sign that is only in such lists. A grid takes a text with it whole.
 
     Returns
     -------
@@ -39,7 +42,14 @@ def parameter(
     """
     return dataclasses.field(
         default=default,
-        metadata={"help": help, "least": least, "below": below, "choices": choices, "silent": silent},
+        metadata={
+            "help": help,
+            "least": least,
+            "below": below,
+            "choices": choices,
+            "silent": silent,
+            "listed_by": listed_by,
+        },
     )
 
 
@@ -67,6 +77,28 @@ def parse_params(formulation: str, given: dict[str, Any]) -> Any:
 def able_models(key: str) -> list[str]:
     """The formulations of odtc that have a parameter, by its public key."""
     return [name for name in FORMULATIONS.module_names if has_parameter(name, key)]
+
+
+def grid_values(key: str, text: str) -> list[str]:
+    """The values of a parameter that a text of a grid names.
+
+    Parameters
+    ----------
+    key : str
+        Its public key.
+    text : str
+        Values between commas; of a parameter whose value may be such a list itself, one value.
+
+    Returns
+    -------
+    list of str
+    """
+    key = key.rstrip("_")
+    for name in able_models(key):
+        field = next(one for one in dataclasses.fields(FORMULATIONS.get(name).Params) if parameter_key(one) == key)
+        if (sign := field.metadata.get("listed_by")) and sign in text:
+            return [text.strip()]
+    return [value.strip() for value in text.split(",")]
 
 
 def has_parameter(formulation: str, key: str) -> bool:

@@ -13,6 +13,7 @@ from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.data.splits import Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
+from odtc.evaluation.cross_validation import Setting, score_fold
 from odtc.formulations.flowoct.robust import Reach
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
@@ -22,6 +23,7 @@ from odtc.trees.boxes import Boxes
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 from odtc.workflow.posing import pose
+from odtc.workflow.specification import RunSpec
 from tests.command_line import odtc as command
 from tests.laws.test_cuts import SLOW
 
@@ -386,3 +388,53 @@ def test_boxes_that_leave_no_threshold_between_their_ends_leave_the_majority(tmp
     assert done.code in (0, None) and done.facts["verified"]
     # Boxes of 0.4 do not meet: a leaf of a's at 1 alone is right wherever rows are moved.
     assert done.facts["objective"] == (1 if radius == "0.4" else 2)
+
+
+def test_what_the_tree_was_fitted_against_is_shown_and_predictions_are_attacked(folder):
+    """The rows are counted here by the one threshold of the tree."""
+    fit = ("fit", "a.csv", "--encoding", "auto:bins=3", "--depth", "1", "-p", "robust=age:1", "-o", "r")
+    assert command(*fit, folder=folder).code == 0
+    root = json.loads((folder / "r.tree.json").read_text())["root"]
+    rows = [line.split(",") for line in TABLE.splitlines()[1:]]
+    cut, left, right = root["split"]["threshold"], root["left"]["label"], root["right"]["label"]
+    sides = [{left if float(row[0]) + by <= cut else right for by in (-1, 1)} for row in rows]
+    lost = sum(answers != {row[3]} for answers, row in zip(sides, rows))
+    assert "moved within age:1" in command("show", "r.tree.json", folder=folder).out
+    assert "moved within age:1" in command("predict", "r.tree.json", "a.csv", folder=folder).err
+    scored = ("predict", "r.tree.json", "a.csv", "--score")
+    assert f"{100 - 5 * lost:.2f} % right wherever moved (age ± 1), {lost} not" in command(*scored, folder=folder).out
+    found = json.loads(command(*scored, "--json", folder=folder).out)["robust"]
+    assert 0 < lost == found["robust_errors"] and found["robust_accuracy"] == pytest.approx(1 - lost / 20)
+    (folder / "away").mkdir()
+    (folder / "a.csv").rename(folder / "away" / "b.csv")
+    away = ("predict", "r.tree.json", "away/b.csv", "--score", "--json")
+    assert json.loads(command(*away, folder=folder).out)["robust"] == found  # the manifest knows the boxes
+
+
+def test_a_study_of_robust_trees_takes_the_boxes_of_a_fit_and_ends(folder):
+    """A comma between columns was taken for one between values of the grid, and a fit had no limit."""
+    few, boxes = ("--depth", "1", "--script", "sh"), ("-p", "robust=age:1,income:2", "-p", "robust=age:1")
+    done = command("sweep", "a.csv", *few, *boxes, "-o", "s", folder=folder)
+    study = json.loads((folder / "s" / "study.json").read_text())
+    assert study["params"] == {"robust": ["age:1,income:2", "age:1"]} and study["spec"]["solving"]["time_limit"] == 60
+    assert "each fit has 60 s" in done.err and "--score robust_accuracy moves them" in done.err
+    done = command("tune", "a.csv", *few, "-p", "robust=1,2", "-o", "t", folder=folder)
+    assert "for 10 fits" in done.out and "each fit has 60 s" in done.err  # five folds, two boxes
+    words = ("tune", "a.csv", *few, *boxes, "--time-limit", "9", "-o", "u")
+    assert "60 s" not in command(*words, folder=folder).err
+
+
+def test_settings_are_compared_by_rows_that_are_moved(folder):
+    def rows(values, labels):
+        X, y = np.array([values], float).T, np.array(labels)
+        return Dataset("d", X, y, (Feature("x", NUMERIC),), ("a", "b"), np.ones(len(y)))
+
+    train, test = rows([0, 0, 0, 10, 10, 10], [0, 0, 0, 1, 1, 1]), rows([0, 4, 6, 10], [0, 0, 1, 1])
+    setting = Setting("flowoct", 1, (("robust", "x:2"),))
+    found = score_fold(train, test, setting.of(RunSpec()), 0, 0)
+    assert (found.accuracy, found.robust_accuracy) == (1.0, 0.5)  # the threshold is 5: 4 and 6 may pass it
+    leaf = score_fold(train, rows([1, 2, 3], [0, 1, 0]), Setting("dpflow", 0).of(RunSpec()), 0, 0)
+    assert leaf.accuracy == leaf.robust_accuracy
+    for words, got in (((), "none"), (("-p", "robust=1,2"), "2")):
+        done = command("tune", "a.csv", "--score", "robust_accuracy", *words, folder=folder)
+        assert done.code == 1 and f"one box that all settings are judged by, as -p robust=age:2, got {got}" in done.err

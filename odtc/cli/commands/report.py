@@ -136,7 +136,9 @@ def explain(
 
 def _moved(tree: Path, loaded, X, numbers: list[int]) -> dict[int, dict]:
     """Of each row what the tree answers wherever it is moved to; empty of a tree whose rows stay."""
-    if not Path(str(tree).removesuffix(".tree.json") + ".odt.json").is_file():
+    from odtc.workflow.run_parameter import run_parameter
+
+    if run_parameter(tree, "robust") is None:
         return {}
     from odtc.evaluation.moved_rows import answers_within, boxes_of_run
 

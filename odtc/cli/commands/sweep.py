@@ -65,7 +65,9 @@ def sweep(
     depths: Annotated[str, typer.Option("--depths", "--depth", metavar="D,E")] = "1,2,3",
     p: Annotated[
         list[str],
-        typer.Option("-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter, for models that have it."),
+        typer.Option(
+            "-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter, for models that have it; may be repeated."
+        ),
     ] = [],
     min_leaf_rows: LeafRows = None,
     encoding: Encodings = ["auto"],
@@ -101,7 +103,10 @@ def sweep(
     which = part_of(part)
     if script:
         expect_kind(script)
-    cross_validation.score_of(spec.reading.task, score)
+    params = param_values(p)
+    if data:
+        cross_validation.score_of(spec.reading.task, score, params)
+        spec = cross_validation.limited(spec, params, console.say)
     other = study_module.version_note(o)
     if data:
         study = study_module.study_of(
@@ -110,7 +115,7 @@ def sweep(
             {
                 "models": tuple(name.strip() for name in model.split(",")),
                 "depths": whole_numbers(depths, "--depths"),
-                "params": param_values(p),
+                "params": params,
                 "encodings": tuple(encoding),
                 "seeds": whole_numbers(seeds, "--seeds"),
                 "folds": folds,
@@ -128,7 +133,9 @@ def sweep(
     if other:
         console.say(other)
     task = TASKS.get(study.spec.reading.task)
-    score = cross_validation.score_of(study.spec.reading.task, score)
+    score = cross_validation.score_of(study.spec.reading.task, score, study.params)
+    if note := cross_validation.standing_note(study.params, score):
+        console.say(note)
     if script:
         path, limit = o / ("job-array.sh" if script == "slurm" else "parts.sh"), study.spec.solving.time_limit
         n_tasks = len(study.tasks) + len(study.inner_tasks)

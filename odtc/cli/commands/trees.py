@@ -49,6 +49,7 @@ def show(
     from odtc.trees.tree import read_tree
     from odtc.workflow.near_optimal import read_pool
     from odtc.workflow.near_optimal_set import read_near_optimal_set
+    from odtc.workflow.run_parameter import run_parameter
 
     near = read_near_optimal_set(tree)
     pool = near or read_pool(tree)
@@ -68,6 +69,8 @@ def show(
         raise ChoiceError(f"--to {to} makes no text; use `odtc export`")
     if text is None:
         text = render_tree(pool.trees[number - 1] if pool is not None else read_tree(tree), to, templates)
+        if to == "text" and pool is None and (moves := run_parameter(tree, "robust")):
+            text += f"\nrobust    to be right wherever rows are moved within {moves}; `odtc report` counts them\n"
     sys.stdout.write(text)
 
 
@@ -150,6 +153,7 @@ def predict(
     from odtc.data.task import TASKS
     from odtc.evaluation.predicting import judge_file, predict_file
     from odtc.trees.tree import read_tree
+    from odtc.workflow.run_parameter import run_parameter
 
     o = _file(o)
     if o is not None:
@@ -157,7 +161,14 @@ def predict(
     loaded = read_tree(tree)
     keep = as_json and not score
     judged = judge_file(tree, data) if score and not TASKS.get(loaded.task).CLASSES else None
-    score = score and judged is None
+    score, moves, boxes = score and judged is None, run_parameter(tree, "robust"), None
+    if moves and score:
+        from odtc.evaluation.moved_rows import boxes_of_run, robust_figures
+
+        boxes = boxes_of_run(tree)
+    if moves and boxes is None:
+        why = "its run cannot be read, so no row is moved" if score else "--score moves them, `odtc explain` each"
+        console.say(f"note: the tree is to be right wherever rows are moved within {moves}; {why}")
     if o is not None:
         with new_file(o) as stream:
             done = predict_file(loaded, data, on_missing, stream, score, keep, probabilities=probabilities)
@@ -174,7 +185,8 @@ def predict(
     if judged is not None:
         console.print_json(judged | done.skipped) if as_json else print("\n".join(judged["told"]))
     elif score:
-        facts = done.score | done.skipped
+        moved = {} if boxes is None else {"robust": robust_figures(loaded, data, boxes, on_missing)}
+        facts = done.score | moved | done.skipped
         console.print_json(facts) if as_json else console.print_score(facts)
     elif as_json:
         shares = {"classes": list(loaded.classes), "probabilities": done.probabilities} if probabilities else {}

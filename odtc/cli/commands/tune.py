@@ -77,7 +77,10 @@ def tune(
     ] = "auto",
     depths: Annotated[str, typer.Option("--depths", "--depth", metavar="D,E")] = "1,2,3",
     p: Annotated[
-        list[str], typer.Option("-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter of the formulations.")
+        list[str],
+        typer.Option(
+            "-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter of the formulations; may be repeated."
+        ),
     ] = [],
     min_leaf_rows: LeafRows = None,
     encoding: Encodings = ["auto"],
@@ -147,7 +150,10 @@ def tune(
         console.say(note)
     stem = stem_named(o, f"{dataset.name}_tuned")
     task = TASKS.get(dataset.task)
-    score = cross_validation.score_of(dataset.task, score)
+    score = cross_validation.score_of(dataset.task, score, params)
+    spec = cross_validation.limited(spec, params, console.say)
+    if note := cross_validation.standing_note(params, score):
+        console.say(note)
     every = whole_numbers(seeds, "--seeds") or (seed,)
     every, seed = tuple(dict.fromkeys(every)), every[0]
     cross_validation.deal_rows(dataset, folds, seed)  # too many are said before the work
@@ -345,14 +351,18 @@ def print_results(
 
 
 def param_values(given: list[str]) -> dict[str, list[str]]:
-    """The values of each KEY=VALUE,VALUE…; raises ChoiceError."""
+    """The values of each KEY=VALUE,VALUE…, of a key that comes again all of them; raises ChoiceError."""
+    if not given:
+        return {}
+    from odtc.problem.parameters import grid_values
+
     found = {}
     for pair in given:
         key, equals, values = pair.partition("=")
         if not equals or not values.strip():
             raise ChoiceError(f"-p: expected KEY=VALUE,VALUE…, got {pair!r}")
-        found[key.strip()] = [value.strip() for value in values.split(",")]
-    return found
+        found.setdefault(key.strip(), []).extend(grid_values(key.strip(), values))
+    return {key: list(dict.fromkeys(values)) for key, values in found.items()}
 
 
 def whole_numbers(text: str | None, option: str) -> tuple[int, ...]:

@@ -56,7 +56,7 @@ COLUMNS = {
     "depth": int,
     **dict.fromkeys(("params", "encoding", "constraints"), str),
     **dict.fromkeys(("seed", "fold", "n_train", "n_test"), int),
-    **dict.fromkeys(("accuracy", "balanced_accuracy", "figure"), float),
+    **dict.fromkeys(("accuracy", "balanced_accuracy", "figure", "robust_accuracy"), float),
     "n_leaves": int,
     "proved": bool,
     **dict.fromkeys(("seconds", "cpu_seconds"), float),

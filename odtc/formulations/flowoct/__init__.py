@@ -95,6 +95,7 @@ class Params:
         "how far rows may be moved, and must be right wherever: age:2,income:5%,colour:free, or one radius for all "
         "numbers",
         silent=True,
+        listed_by=":",
     )
 
 

@@ -1,0 +1,30 @@
+"""A parameter of the run that a tree is of, from the manifest beside it, without what decoding it loads."""
+
+import json
+from pathlib import Path
+
+TREE, MANIFEST = ".tree.json", ".odt.json"
+
+
+def run_parameter(tree: str | Path, key: str) -> str | None:
+    """What the formulation of a run was given for a parameter.
+
+    Parameters
+    ----------
+    tree : path
+        STEM.tree.json, or STEM.
+    key : str
+        As of `-p key=…`.
+
+    Returns
+    -------
+    str or None
+        None of a tree by itself, and if the parameter is empty or not there.
+    """
+    try:
+        manifest = Path(str(tree).removesuffix(TREE) + MANIFEST).read_bytes()
+        if f'"{key}"'.encode() not in manifest:  # it may hold millions of rows
+            return None
+        return str(json.loads(manifest)["model"]["params"].get(key) or "") or None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # a tree by itself, or beside a file that is no manifest
