@@ -21,10 +21,12 @@ What every tree template is given:
     answer    of such a tree what the numbers are, in words
     word      what a leaf answers: class, action or number
     share_name, share_words  what one of the shares is called, and what they are: of a policy no probabilities
+    fresh     a function that makes of a name for a new column one that no column has, whatever its capitals
     remarks   per leaf what its task tells of its rows, "" of a classification
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -174,12 +176,25 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         "remarks": remarks,
         "numbers": numbers,
         "plainly": _plainly(parts),
+        "fresh": _fresh(tree),
         "answer": task.ANSWER,
         "word": "number" if task.NUMBERS else "class" if task.CLASSES else "action",
         "share_name": SHARES[task.CLASSES][0],
         "share_words": SHARES[task.CLASSES][1],
     }
     return render(f"tree/{path.name}", templates, **facts)
+
+
+def _fresh(tree: Tree) -> Callable[[str], str]:
+    """Makes of a name for a new column one that no column has, the target included, whatever its capitals."""
+    taken = {name.lower() for name in (*(feature.name for feature in tree.features), tree.target)}
+
+    def fresh(name: str) -> str:
+        while name.lower() in taken:
+            name += "_"
+        return name
+
+    return fresh
 
 
 def _plainly(parts: "list[Question]") -> str:

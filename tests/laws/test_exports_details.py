@@ -353,6 +353,28 @@ def test_the_spreadsheet_tells_class_leaf_rule_and_shares(split, missing):
             assert (got[0], got[1], got[2], got[3:]) == wanted
 
 
+def trim(text: str) -> str:
+    """TRIM as Excel has it: "removes all spaces from text except for single spaces between words"."""
+    return " ".join(word for word in text.split(" ") if word)
+
+
+def test_the_spreadsheet_tells_levels_apart_by_the_blanks_within(monkeypatch):
+    formulas = pytest.importorskip("formulas", reason="the package formulas is not installed")
+    from formulas.functions import wrap_ufunc
+
+    as_excel = wrap_ufunc(trim, input_parser=lambda *given: map(str, given))  # the package strips only
+    monkeypatch.setitem(formulas.get_functions(), "TRIM", as_excel)
+    levels = ("a  b", "a b", "ab")
+    for code, level in enumerate(levels):
+        root = Branch(Subset(0, (float(code),)), Leaf(0, (1.0, 1.0), (1, 1)), Leaf(1, (1.0, 1.0), (1, 1)))
+        tree = Tree(root, (Feature("word", CATEGORICAL, levels),), ("yes", "no"), "y", "separate")
+        _, row = csv.reader(io.StringIO(export(tree, "excel").decode("utf-8-sig")))
+        formula = formulas.Parser().ast(row[1])[1].compile()
+        cells = [*levels, *(f" {one}  " for one in levels), "a   b", "b a b"]
+        found = [compute(formula, {"A2": cell}) for cell in cells]
+        assert found == [1 - (cell.strip() == level) for cell in cells], level
+
+
 def compute(formula, sheet):
     given = [np.array([[sheet[name]]], dtype=object) for name in formula.inputs]
     return np.asarray(formula(*given), dtype=object).reshape(-1)[0]

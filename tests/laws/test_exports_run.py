@@ -3,6 +3,7 @@
 import math
 import os
 import shutil
+import sqlite3
 import subprocess
 import xml.etree.ElementTree as ET
 
@@ -141,8 +142,6 @@ def test_a_row_that_has_no_own_cell_of_a_name_of_objects_is_missing_there(node):
 @settings(deadline=None, max_examples=300)
 @given(value=st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_in_sql_is_the_double_itself(value):
-    import sqlite3
-
     with sqlite3.connect(":memory:") as base:
         assert base.execute(f"SELECT 1.0 * {sql_number(value)}").fetchone()[0] == value
     base.close()
@@ -308,3 +307,27 @@ def test_a_column_of_the_name_of_a_truth_value_does_not_take_its_place_in_sql(na
     tree = Tree(Branch(Subset(0, (0.0, 1.0)), leaf[0], leaf[1]), columns, ("yes", "no"), "y", "drop")
     X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 5.0], [-1.0, 0.0]])
     assert exported.run_sql(tree, render_tree(tree, "sql"), X) == expected(tree, X) == ["yes", "yes", "yes", "no"]
+
+
+@pytest.mark.parametrize(
+    "names", [("odtc_leaf", "x"), ("x", "ODTC_Leaf"), ("odtc_leaf", "odtc_leaf_"), ("reason", "prediction")]
+)
+def test_a_column_of_the_name_of_a_new_one_stays_what_it_is_in_sql(names):
+    columns = tuple(Feature(name, "numeric") for name in names)
+    leaf = {label: Leaf(label, (1.0, 1.0), (1, 1)) for label in (0, 1)}
+    tree = Tree(Branch(Threshold(0, 1.0), leaf[0], Branch(Threshold(1, 1.0), leaf[1], leaf[0])), columns, ("a", "b"))
+    X = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0], [5.0, 5.0]])
+    assert exported.run_sql(tree, render_tree(tree, "sql"), X) == expected(tree, X) == ["a", "b", "a", "a"]
+
+
+def test_no_two_columns_of_a_select_have_one_name():
+    tree = Tree(
+        Branch(Threshold(0, 1.0), Leaf(0, (1.0, 1.0), (1, 1)), Leaf(1, (1.0, 1.0), (1, 1))),
+        (Feature("Prediction", "numeric"), Feature("probability a", "numeric"), Feature("reason", "numeric")),
+        ("a", "b"),
+    )
+    with sqlite3.connect(":memory:") as base:
+        base.execute('CREATE TABLE data ("Prediction" REAL, "probability a" REAL, "reason" REAL)')
+        names = [column[0].lower() for column in base.execute(render_tree(tree, "sql")).description]
+    base.close()
+    assert len(set(names)) == len(names) == 8

@@ -44,6 +44,21 @@ def onnx_predict(tree, rows) -> tuple[list, np.ndarray]:
     return [name or None for name in label], shares
 
 
+def test_onnx_has_one_input_for_each_column_whatever_it_is_called():
+    runtime = pytest.importorskip("onnxruntime")
+    columns = tuple(Feature(name, NUMERIC) for name in ("label_in", "label", "probabilities"))
+    root = Branch(Threshold(2, 1.0), Leaf(0), Leaf(1))
+    for place in (1, 0):
+        root = Branch(Threshold(place, 1.0), root, Leaf(place))
+    tree = Tree(root, columns, ("a", "b"))
+    session = runtime.InferenceSession(export(tree, "onnx"))
+    names = ["label_in", "label_in_in", "probabilities_in"]
+    assert sorted(entry.name for entry in session.get_inputs()) == names
+    rows = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 5.0], [0.0, 5.0, 0.0], [5.0, 0.0, 5.0]])
+    found = session.run(["label"], {name: rows[:, [place]] for place, name in enumerate(names)})[0]
+    assert found.tolist() == ["a", "b", "b", "a"]
+
+
 def test_onnx_calls_the_votes_of_a_policy_no_probabilities():
     leaves = Leaf(0, (3.0, 1.0), (2, 1)), Leaf(1, (1.0, 3.0), (1, 3))
     tree = Tree(Branch(Threshold(0, 0.5), *leaves), (X,), ("call", "mail"), task="policy")

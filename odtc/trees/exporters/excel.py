@@ -116,7 +116,7 @@ def _among(part: Question, letters: dict[str, str]) -> str:
         return "FALSE"
     cell = letters[part.feature.name]
     if part.cell == "text":
-        return f"OR({','.join(f'EXACT({_word(cell)},{text(value)})' for value in part.values)})"
+        return f"OR({','.join(_is_word(cell, value) for value in part.values)})"
     if part.cell == "boolean":
         return f"OR({','.join(f'EXACT(LOWER({_word(cell)}),{text(value)})' for value in part.values)})"
     return f"AND(ISNUMBER({cell}),OR({','.join(f'{cell}={number(float(value))}' for value in part.values)}))"
@@ -128,6 +128,14 @@ def _unknown(part: Question, letters: dict[str, str]) -> str:
     if part.cell == "number":
         return f"NOT(ISNUMBER({cell}))"
     return f"OR({','.join(f'EXACT({_word(cell)},{text(mark)})' for mark in MISSING_WORDS)})"
+
+
+def _is_word(cell: str, word: str) -> str:
+    """True if the cell is this level but for blanks around it."""
+    if " " not in word:
+        return f"EXACT({_word(cell)},{text(word)})"
+    # TRIM makes one blank of several within, too, so the level itself has to stand there.
+    return f"AND(EXACT({_word(cell)},TRIM({text(word)})),ISNUMBER(FIND({text(word)},{cell})))"
 
 
 def _word(cell: str) -> str:

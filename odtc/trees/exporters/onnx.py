@@ -1,11 +1,11 @@
 """ONNX: each split answers by plain operators in 64 bits, and a tree of `ai.onnx.ml` finds the leaf from the answers.
 
-One input per column that the tree asks, of shape (rows, 1): double for a number, NaN if it is missing;
-text for the others, as the level is called ("true" and "false" too), empty if it is missing. Outputs
-are `label`, text (rows,), and `probabilities`, float (rows, classes), the shares of the training weight in
-the leaf; of a policy they are no probabilities, and called `shares_of_votes`. If the tree refuses a missing cell the
-label is empty and the shares are NaN. A tree whose leaves answer numbers has one output `prediction`, double (rows,),
-NaN if it refuses the row.
+One input per column that the tree asks, of shape (rows, 1), with the column's name, and _in behind it if an output is
+called so: double for a number, NaN if it is missing; text for the others, as the level is called ("true" and "false"
+too), empty if it is missing. Outputs are `label`, text (rows,), and `probabilities`, float (rows, classes), the shares
+of the training weight in the leaf; of a policy they are no probabilities, and called `shares_of_votes`. If the tree
+refuses a missing cell the label is empty and the shares are NaN. A tree whose leaves answer numbers has one output
+`prediction`, double (rows,), NaN if it refuses the row.
 """
 
 import numpy as np
@@ -113,7 +113,10 @@ class _Graph:
     def _column(self, place: int) -> str:
         """A column coded like `Dataset.X`: double (rows, 1)."""
         feature = self.tree.features[place]
-        name = feature.name if feature.name not in self.results else f"{feature.name}_in"
+        others = {*self.results, *(other.name for other in self.tree.features if other is not feature)}
+        name = feature.name
+        while name in others:
+            name += "_in"
         kind = self.types.DOUBLE if feature.kind == NUMERIC else self.types.STRING
         self.inputs.append(self.helper.make_tensor_value_info(name, kind, ["rows", 1]))
         if feature.kind == NUMERIC:
