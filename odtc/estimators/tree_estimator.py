@@ -15,7 +15,7 @@ from odtc.base.memory import require_memory
 from odtc.base.text import some
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.task import expect_addable, lost_weights
-from odtc.errors import ChoiceError, DataWarning, NoSolutionError, SolverError
+from odtc.errors import ChoiceError, DataError, DataWarning, NoSolutionError, SolverError
 from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.cost_complexity import price_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
@@ -42,6 +42,19 @@ def _dense(X):
         8.0 * float(np.prod(X.shape)), f"the sparse matrix of shape {X.shape} as an array", "take fewer rows or columns"
     )
     return X.toarray()
+
+
+def _as_table(X):
+    """Rows in lists, of which some cell is text, as an array of objects; a sparse matrix as a dense one; anything else
+    as it is. Raises DataError for lists of different lengths."""
+    rows = X if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X) else ()
+    lengths = {len(row): at for at, row in reversed(list(enumerate(rows)))}
+    if len(lengths) > 1:
+        (few, first), (many, other) = sorted(lengths.items(), key=lambda pair: pair[1])[:2]
+        raise DataError(f"expected rows of one length, got {few} cells in row {first} and {many} in row {other} of X")
+    if any(isinstance(cell, str) for row in rows for cell in row):
+        return np.array(X, dtype=object)
+    return _dense(X)
 
 
 class TreeEstimator(InspectionMixin, BaseEstimator):
@@ -133,7 +146,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         from odtc.data import column_types, frames  # they load polars
         from odtc.data.notes import notes_on_words
 
-        given, X = self.categorical_features, _dense(X)
+        given, X = self.categorical_features, _as_table(X)
         frames.expect_names(X)
         if frames.is_mixed(X) or not isinstance(given, str):
             validate_data(self, X, skip_check_array=True)
@@ -170,7 +183,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         from odtc.data import frames
 
         check_is_fitted(self)
-        X = _dense(X)
+        X = _as_table(X)
         frames.expect_names(X)
         if frames.is_mixed(X) or any(feature.kind != NUMERIC for feature in self.features_):
             validate_data(self, X, reset=False, skip_check_array=True)

@@ -117,3 +117,18 @@ def test_a_warning_names_the_line_that_called_fit():
     with pytest.warns(DataWarning, match="'x' looks like numbers") as told:
         OptimalTreeClassifier(max_depth=1).fit(X, ["p", "q"] * 20)
     assert {Path(one.filename).name for one in told} == {Path(__file__).name}
+
+
+def test_rows_in_plain_lists_may_hold_text():
+    X, y = [["red", 1], ["red", 2], ["blue", 1], ["blue", 2]], [0, 0, 1, 1]
+    fitted = OptimalTreeClassifier(max_depth=1).fit(X, y)
+    assert [feature.kind for feature in fitted.features_] == ["categorical", "numeric"]
+    assert fitted.predict([("blue", 2), ("red", 1)]).tolist() == [1, 0]
+    numbers = OptimalTreeClassifier(max_depth=1).fit([["1", "20"], ["2", "9"], ["10", "9"]], [0, 0, 1])
+    assert numbers.predict([["9", "9"], [11, 9]]).tolist() == [1, 1] and numbers.objective_ == 0
+
+
+@pytest.mark.parametrize("X", [[["red", 1], ["blue"], ["red", 2]], [[1.0, 2.0], [3.0], [4.0, 5.0]]])
+def test_rows_in_lists_of_different_lengths_are_told(X):
+    with pytest.raises(ValueError, match="expected rows of one length, got 2 cells in row 0 and 1 in row 1 of X"):
+        OptimalTreeClassifier(max_depth=1).fit(X, [0, 1, 0])
