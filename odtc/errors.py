@@ -2,6 +2,7 @@
 
     OdtcError
     ├── DataError        a data file, or a value in it
+    │   └── NotClassesError      a target of numbers that are no classes
     ├── ChoiceError      a name or a parameter that does not exist or is out of range
     ├── ModelError       a model that cannot be built, written or read
     ├── SolutionError    a solution file, or a point that is not of this model
@@ -41,6 +42,14 @@ class OdtcError(Exception):
 
 class DataError(OdtcError, ValueError):
     pass
+
+
+class NotClassesError(DataError):
+    """A target of numbers most of which are different, so that they are no classes; `rows` and `numbers` count them."""
+
+    def __init__(self, message: str, rows: int, numbers: int):
+        super().__init__(message)
+        self.rows, self.numbers = rows, numbers
 
 
 class ChoiceError(OdtcError, ValueError):

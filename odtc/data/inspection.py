@@ -15,7 +15,8 @@ from odtc.data.reading import read
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.splits import Splits
 from odtc.data.task import TASKS
-from odtc.errors import OdtcError
+from odtc.data.tasks import regression
+from odtc.errors import NotClassesError, OdtcError
 
 WIDTH = 44  # letters of a column's values
 
@@ -112,10 +113,9 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
     ------
     DataError, ChoiceError
         If the file cannot be read, or an option does not fit it. A table that can be read, but not encoded, is shown
-        with the reason.
+        with the reason, and a target of numbers that are no classes as numbers, with a remark.
     """
-    reading = reading or ReadingSpec()
-    whole = read(data, **replace(reading, missing="separate").keywords)
+    whole, reading, numbers = _whole(data, reading or ReadingSpec())
     if not whole.copies.all():  # of a policy a row of the file may be several rows
         whole = whole.taken(whole.copies > 0)
     gaps = _gaps(whole.X, whole.n_rows)
@@ -130,7 +130,7 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         n_tests, refusal = encoded.n_tests, ""
     except OdtcError as problem:
         asked, n_tests, refusal = None, None, str(problem)
-    notes = notes_on(whole)
+    notes = numbers + notes_on(whole)
     if asked is not None and encoding == "auto":  # others leave out columns for reasons of their own
         notes += _unasked(kept, asked, {note.column for note in notes if note.kind in ("constant", "equal")})
     columns = [
@@ -151,6 +151,21 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         refusal,
         tuple(notes),
     )
+
+
+def _whole(data, reading: ReadingSpec) -> tuple[Dataset, ReadingSpec, list[Note]]:
+    """(all rows, how they were read, a remark on the target if its numbers are no classes: they are numbers then)."""
+    try:
+        return read(data, **replace(reading, missing="separate").keywords), reading, []
+    except NotClassesError as problem:
+        reading = replace(reading, task=regression.NAME)
+        whole = read(data, **replace(reading, missing="separate").keywords)
+        text = (
+            f"the target {whole.target!r} has {problem.numbers:,} different numbers in {problem.rows:,} rows, which are "
+            "no classes; predict the number (--task regression), as here, name another column with --target, or make "
+            "classes of it"
+        )
+        return whole, reading, [Note(whole.target, "numbers as classes", text)]
 
 
 def _unasked(kept: Dataset, asked: Counter, told: set[str]) -> list[Note]:

@@ -209,6 +209,24 @@ def test_inspect_shows_every_column_and_how_many_tests_ask_it(tmp_path):
     )
 
 
+def test_inspect_shows_a_table_whose_target_is_no_class(tmp_path):
+    rows = "".join(f"{at % 3},{'uv'[at % 2]},{at}.5\n" for at in range(30))
+    (tmp_path / "numbers.csv").write_text("x,c,y\n" + rows)
+    assert odtc("fit", "numbers.csv", folder=tmp_path).code == 1
+    said = odtc("inspect", "numbers.csv", "--json", folder=tmp_path)
+    assert said.code == 0 and said.facts["n_tests"] == 3
+    assert [(one["role"], one["kind"], one["distinct"]) for one in said.facts["columns"]] == [
+        ("feature", "numeric", 3),
+        ("feature", "categorical", 2),
+        ("target", "numbers", 30),
+    ]
+    (note,) = said.facts["notes"]
+    assert (note["column"], note["kind"]) == ("y", "numbers as classes")
+    assert "30 different numbers in 30 rows" in note["text"] and "--task regression" in note["text"]
+    as_asked = odtc("inspect", "numbers.csv", "--task", "regression", "--json", folder=tmp_path).facts
+    assert as_asked == said.facts | {"notes": []}
+
+
 def test_inspect_shows_a_table_that_cannot_be_encoded(tmp_path):
     (tmp_path / "same.csv").write_text("a,y\n1,p\n1,q\n")
     said = odtc("inspect", "same.csv", folder=tmp_path)

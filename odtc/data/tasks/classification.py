@@ -6,7 +6,7 @@ import numpy as np
 
 from odtc.data import column_types
 from odtc.data.dataset import CATEGORICAL, Dataset
-from odtc.errors import DataError
+from odtc.errors import DataError, NotClassesError
 
 NAME = "classification"
 SUMMARY = "a leaf answers a class; the cost of a row is that of a wrong prediction"
@@ -21,7 +21,7 @@ def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
 
 
 def expect(cells, how, place: str) -> None:
-    """Raises DataError for one class, and for numbers of which most are different."""
+    """Raises DataError for one class, and NotClassesError for numbers of which most are different."""
     ((target, labels),) = cells.items()
     classes, n_rows = column_types.levels_of(labels.words), len(labels.missing)
     if len(classes) < 2:
@@ -30,8 +30,10 @@ def expect(cells, how, place: str) -> None:
             f"{'its one row' if n_rows == 1 else f'all {n_rows} rows'}; name another target"
         )
     if n_rows >= 20 and 2 * len(classes) > n_rows and column_types.numbers_of(classes) is not None:
-        raise DataError(
+        raise NotClassesError(
             f"expected a target with few classes in {place}, got {len(classes)} different numbers in {n_rows} rows of "
             f"{target!r}, which looks like a regression target; predict the number (--task regression), name another "
-            "with --target, or make classes of it"
+            "with --target, or make classes of it",
+            n_rows,
+            len(classes),
         )
