@@ -19,6 +19,8 @@ from odtc.data.coded_columns import distinct
 from odtc.data.column_types import MISSING_CELLS, are_numbers, numbers_of, words_among_numbers
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.file_text import written_numbers
+from odtc.data.level_orders import order_text
+from odtc.data.level_scales import order_of_words
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import lost_weights
 from odtc.errors import TimeLimitReached
@@ -41,21 +43,6 @@ MEASURES = 5  # one of so many numbers, at least, is written with a unit or a ma
 SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
 IDENTIFIER = 20  # rows from which on a column of different values is remarked on
 MARKS = {"-", "--", ".", "n/a", "#n/a", "na", "none", "nil", "missing", "unknown", "nan", "null", "not available"}
-# Answers of questionnaires in their order, in lower case; "n/a" and the like are marks.
-SCALES = (
-    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
-    ("strongly disagree", "disagree", "neither agree nor disagree", "agree", "strongly agree"),
-    ("strongly disagree", "somewhat disagree", "neither agree nor disagree", "somewhat agree", "strongly agree"),
-    ("very dissatisfied", "dissatisfied", "neutral", "satisfied", "very satisfied"),
-    ("very unlikely", "unlikely", "neutral", "likely", "very likely"),
-    ("very poor", "poor", "fair", "good", "very good", "excellent"),
-    ("never", "rarely", "sometimes", "often", "always"),
-    ("never", "rarely", "sometimes", "usually", "always"),
-    ("very low", "low", "medium", "high", "very high"),
-    ("extra small", "small", "medium", "large", "extra large"),
-    ("xs", "s", "m", "l", "xl", "xxl"),
-)
-LEAST_OF_SCALE = 3  # levels that make a scale
 DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?([T ]\d{1,2}:\d{2}.*)?"
     r"|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([T ]\d{1,2}:\d{2}.*)?"
@@ -233,7 +220,7 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 "number is a category of its own; write a missing cell as an empty one",
             )
             continue
-        elif words := words_among_numbers(levels, feature.decimal):
+        elif (words := words_among_numbers(levels, feature.decimal)) and order_of_words(others) is None:
             rows = int(np.isin(column, np.flatnonzero(np.isin(levels, words))).sum())
             listed = ", ".join(map(repr, words[:3])) + (", …" if len(words) > 3 else "")
             yield Note(
@@ -281,23 +268,20 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
 
 
 def _scales(dataset: Dataset) -> Iterator[Note]:
-    """Columns whose levels are answers in an order that nobody has told."""
+    """Columns whose levels are answers or ranges in an order that nobody has told."""
     for feature in dataset.features:
         levels = [level for level in feature.levels if level.lower() not in MARKS]
-        if feature.kind != CATEGORICAL or feature.ordered or len(levels) < LEAST_OF_SCALE:
+        if feature.kind != CATEGORICAL or feature.ordered or (order := order_of_words(levels)) is None:
             continue
-        of_words = {level.lower(): level for level in levels}
-        scale = next((scale for scale in SCALES if of_words.keys() <= set(scale)), None)
-        if scale is None or len(of_words) < len(levels):
-            continue
-        order = "<".join(of_words[word] for word in scale if word in of_words)
+        marks = [level for level in feature.levels if level not in levels]
+        told = order_text(feature.name, [*order, *marks])  # a mark is a level, and an order names all of them
         yield Note(
             feature.name,
             "scale",
             f"column {feature.name!r} has levels in an order, and each is a category of its own; tests part it in two "
-            f"with --ordered {shlex.quote(f'{feature.name}={order}')}",
-            of_many=f"have the levels {order} in this order, and each is a category of its own; --ordered 'COLUMN=…' "
-            "has tests part them in two",
+            f"with --ordered {shlex.quote(told)}",
+            of_many=f"have the levels {told.removeprefix(f'{feature.name}=')} in this order, and each is a category of "
+            "its own; --ordered 'COLUMN=…' has tests part them in two",
         )
 
 

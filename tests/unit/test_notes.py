@@ -1,6 +1,7 @@
 """The remarks on a table: each is made of the column that it is about, and of no ordinary one."""
 
 import re
+import shlex
 import warnings
 from collections import Counter
 
@@ -376,6 +377,18 @@ def test_answers_of_a_scale_are_told_of_their_order():
 )
 def test_levels_of_no_scale_are_told_of_none(levels):
     assert "scale" not in {kind for _, kind in kinds(odd=(levels * N)[:N])}
+
+
+def test_ranges_of_numbers_are_told_of_their_order(tmp_path):
+    ages, visits = ["75+", "<25", "25-74", "unknown"], ["0", "1", "2", "3+"]
+    rows = "".join(f"{age},{visit},{'ab'[age == '75+']}\n" for age in ages for visit in visits)
+    (tmp_path / "visits.csv").write_text("age,visits,y\n" + rows)
+    found = inspect_data(tmp_path / "visits.csv")
+    told = [note.text.split("--ordered ")[1] for note in found.notes if note.kind == "scale"]
+    assert told == ["'age=\"<25\"<25-74<75+<unknown'", "'visits=0<1<2<3+'"]
+    assert [note.column for note in found.notes if note.kind != "scale"] == ["age"]  # of the mark
+    asked = [word for text in told for word in ("--ordered", *shlex.split(text))]
+    assert odtc("inspect", "visits.csv", *asked, "--json", folder=tmp_path).facts["n_tests"] == 6
 
 
 def test_part_of_a_scale_and_many_columns_of_one():
