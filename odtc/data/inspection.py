@@ -162,8 +162,8 @@ def _whole(data, reading: ReadingSpec) -> tuple[Dataset, ReadingSpec, list[Note]
         whole = read(data, **replace(reading, missing="separate").keywords)
         text = (
             f"the target {whole.target!r} has {problem.numbers:,} different numbers in {problem.rows:,} rows, which "
-            "are no classes; predict the number (--task regression), as here, name another column with --target, or make "
-            "classes of it"
+            "are no classes; predict the number (--task regression), as here, name another column with --target, or "
+            "make classes of it"
         )
         return whole, reading, [Note(whole.target, "numbers as classes", text)]
 
