@@ -1,0 +1,217 @@
+"""Whether oblique_search chooses better trees with one of three candidates that had not been tried; on made sets.
+
+    python -m benchmarks.search_candidates --candidate pairs [--sets 36] [-o candidates.jsonl]
+    python -m benchmarks.search_candidates --candidate out
+    python -m benchmarks.search_candidates --candidate grid
+
+Fixed before the first run (2026-11-27):
+
+    pairs   a tree of the hyperplanes w_a - w_b that part the classes a and b of a multinomial logistic regression: at
+            each node the one that leaves least entropy of the classes that the regression predicts for its rows. The
+            tree is one more start of the alternation, and without it a family of its own of each C. With K classes and
+            depth K - 1 it can predict what the regression does.
+            The sets: seeds from 110000, 3 to 5 classes at depth 2, 3 to 8 at depth 3; in half of them labels are drawn
+            from a multinomial logistic model, so that nothing beats a linear model but by chance; in the others
+            make_classification with one cluster a class.
+    out     a number counts as far out from 1.5 ranges on, where it is clipped, in place of 10.
+            The sets: seeds from 111000, make_classification of 2 or 3 classes whose columns then get heavy tails: a
+            factor of 5, 20 or 1,000 on 2 % of the cells, Student's t of 2 degrees as noise, or exp.
+    grid    C = 1, 10, 0.1, 3, 0.3, 100 in place of 1, 10, 0.1, 100, 1000.
+            The sets: seeds from 112000, those of benchmarks.held_out_families.
+
+All: 36 sets, a third at depth 3, the whole choice by cross-validation with its defaults (sparse) on the same rows with
+and without, accuracy on 3,000 new rows (2,000 for grid). As there are three, a candidate joins the search only if its
+mean gain is more than 2.4 paired standard errors and the search takes no more than 1.3 times the CPU time; pairs also
+only if it loses more than one standard error on neither half of its sets. `linear` is the accuracy of scikit-learn's
+multinomial logistic regression on the same scaled and clipped columns, which is no tree. Seconds are CPU time.
+"""
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+from scipy.stats import entropy
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+
+from benchmarks import held_out_families
+from benchmarks.constrained import had
+from odtc.algorithms.hyperplanes import held_out, penalised
+from odtc.algorithms.hyperplanes.penalised import CART, PENALTIES, Grower, clipped
+
+FIRST = {"pairs": 110000, "out": 111000, "grid": 112000}
+TEST = 3000
+GRID = (1.0, 10.0, 0.1, 3.0, 0.3, 100.0)
+NEAR_OUT = 1.5
+ERRORS, TIMES = 2.4, 1.3
+WAYS = ("without", "with")
+
+
+class PairsGrower(Grower):
+    """With trees of the hyperplanes between two classes of a multinomial logistic regression."""
+
+    def _searched(self, Z, loss):
+        pairs = pairs_tree(self.weighed(Z), loss, self.depth, PENALTIES[0])
+        return super()._searched(Z, loss) + ([] if pairs is None else [pairs])
+
+    def paths(self, Z, loss, until, penalties=PENALTIES):
+        found = super().paths(Z, loss, until, penalties)
+        for _, C in [family for family in found if family[0] == "tree"]:
+            pairs = pairs_tree(self.weighed(Z), loss, self.depth, C)
+            found["pairs", C] = found[CART][-1:] if pairs is None else self._path(pairs, Z, loss)
+        return found
+
+
+def pairs_tree(Z: np.ndarray, loss: np.ndarray, depth: int, C: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """(H, g) of hyperplanes between two classes, for columns without missing cells; None for fewer than three."""
+    label = loss.argmin(axis=1)
+    if len(np.unique(label)) < 3:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LogisticRegression(C=C, max_iter=200, tol=1e-3).fit(clipped(Z), label, np.ptp(loss, axis=1) + 1e-12)
+    said, classes = model.predict(clipped(Z)), len(model.classes_)
+    planes = [
+        (model.coef_[b] - model.coef_[a], float(model.intercept_[a] - model.intercept_[b]))
+        for a in range(classes)
+        for b in range(a + 1, classes)
+    ]
+    sides = np.array([Z @ h > g for h, g in planes])
+    H, g = np.zeros((2**depth, Z.shape[1])), np.ones(2**depth)
+    arriving = {1: np.arange(len(Z))}
+    for t in range(1, 2**depth):
+        rows = arriving[t]
+        if len(np.unique(said[rows])) > 1:
+            left = [_entropy(said[rows[~side]]) + _entropy(said[rows[side]]) for side in sides[:, rows]]
+            H[t], g[t] = planes[int(np.argmin(left))]
+        right = Z[rows] @ H[t] > g[t]
+        arriving[2 * t], arriving[2 * t + 1] = rows[~right], rows[right]
+    return H, g
+
+
+def _entropy(said: np.ndarray) -> float:
+    """Of the classes that are predicted, times the number of rows."""
+    return len(said) * float(entropy(np.unique(said, return_counts=True)[1])) if len(said) else 0.0
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--candidate", choices=FIRST, required=True)
+    words.add_argument("--sets", type=int, default=36)
+    words.add_argument("-o", "--out", type=Path, default=Path("candidates.jsonl"))
+    asked = words.parse_args()
+    warnings.simplefilter("ignore")
+    found = [one for one in had(asked.out) if one["candidate"] == asked.candidate]
+    for number in range(len(found), asked.sets):
+        found.append(of_one_set(asked.candidate, FIRST[asked.candidate] + number))
+        with asked.out.open("a") as stream:
+            stream.write(json.dumps(found[-1]) + "\n")
+    print(table(found))
+
+
+def drawn(candidate: str, seed: int) -> tuple[str, int, int, np.ndarray, np.ndarray]:
+    """(kind, depth, rows to train, X, y) of a made set; rows to test come behind."""
+    if candidate == "grid":
+        depth, n, X, y = held_out_families.drawn("made", seed)
+        return "all", depth, n, X, y
+    rng = np.random.default_rng(seed)
+    depth, n, d = 3 if rng.random() < 1 / 3 else 2, int(rng.choice([120, 200, 300])), int(rng.choice([5, 10, 20]))
+    rows = n + TEST
+    if candidate == "pairs" and seed % 2:
+        K = int(rng.integers(3, 6 if depth == 2 else 9))
+        X = rng.normal(size=(rows, d)) @ (np.eye(d) + 0.3 * rng.normal(size=(d, d)) / np.sqrt(d))
+        slope = rng.choice([1.0, 2.0, 4.0]) * rng.normal(size=(d, K)) * (rng.random((d, K)) < 0.6)
+        return "linear", depth, n, X, classes((X @ slope + rng.gumbel(size=(rows, K))).argmax(axis=1))
+    K = int(rng.integers(3, 6 if depth == 2 else 9)) if candidate == "pairs" else int(rng.integers(2, 4))
+    X, y = make_classification(
+        rows,
+        d,
+        n_informative=max(4, d // 2),
+        n_redundant=0,
+        n_classes=K,
+        n_clusters_per_class=1 if candidate == "pairs" else 2,
+        flip_y=float(rng.choice([0.02, 0.1])),
+        class_sep=float(rng.choice([0.7, 1.2, 2.0])),
+        random_state=seed,
+    )
+    if candidate == "pairs":
+        return "clusters", depth, n, X, classes(y)
+    kind = ("factor", "t", "exp")[seed % 3]
+    if kind == "factor":
+        X = np.where(rng.random(X.shape) < 0.02, rng.choice([5.0, 20.0, 1000.0]), 1.0) * X
+    elif kind == "t":
+        X = X + 0.5 * rng.standard_t(2, size=X.shape)
+    else:
+        X = np.exp(X)
+    return kind, depth, n, X, classes(y)
+
+
+def classes(y: np.ndarray) -> np.ndarray:
+    """0, 1, … for the classes that occur."""
+    return np.unique(y, return_inverse=True)[1]
+
+
+def of_one_set(candidate: str, seed: int) -> dict:
+    """Accuracy on new rows, leaves and CPU seconds of the whole choice without and with the candidate."""
+    kind, depth, n, X, y = drawn(candidate, seed)
+    low, high = np.quantile(X[:n], [0.05, 0.95], axis=0)
+    Z = (X - low) / np.where(high > low, high - low, 1)
+    loss = 1.0 - np.eye(y.max() + 1)[y[:n]]
+    linear = LogisticRegression(max_iter=200).fit(clipped(Z[:n]), y[:n])
+    found: dict = {
+        "candidate": candidate,
+        "seed": seed,
+        "kind": kind,
+        "depth": depth,
+        "classes": int(y.max()) + 1,
+        "linear": float((linear.predict(clipped(Z[n:])) == y[n:]).mean()),
+        "right": {},
+        "leaves": {},
+        "family": {},
+        "cpu": {},
+    }
+    for way in WAYS:
+        began, joins = time.process_time(), way == "with"
+        grower = (PairsGrower if joins and candidate == "pairs" else Grower)(depth, 0, True)
+        grid = GRID if joins and candidate == "grid" else PENALTIES
+        out = NEAR_OUT if joins and candidate == "out" else penalised.OUT
+        with mock.patch.object(held_out, "PENALTIES", grid), mock.patch.object(penalised, "OUT", out):
+            choice = held_out.choose_tree(Z[:n], loss, np.ones(n), grower, seconds=1e6)
+        found["right"][way] = float((choice.tree.predict(Z[n:]) == y[n:]).mean())
+        found["leaves"][way] = choice.tree.leaves
+        found["family"][way] = choice.penalty
+        found["cpu"][way] = round(time.process_time() - began, 2)
+    return found
+
+
+def table(found: list[dict]) -> str:
+    """One line for all sets, for each kind and for each depth, and what the criterion says."""
+    lines = ["| sets | number | linear | without | with | gain | CPU |", "|---" * 7 + "|"]
+    groups = {"all": found}
+    groups |= {kind: [one for one in found if one["kind"] == kind] for kind in sorted({one["kind"] for one in found})}
+    groups |= {f"depth {depth}": [one for one in found if one["depth"] == depth] for depth in (2, 3)}
+    said = {}
+    for name, mine in groups.items():
+        if len(mine) < 2 or name in said:
+            continue
+        right = 100 * np.array([[one["right"][way] for way in WAYS] for one in mine])
+        gain = right[:, 1] - right[:, 0]
+        error = gain.std(ddof=1) / np.sqrt(len(gain))
+        cpu = np.divide(*(sum(one["cpu"][way] for one in mine) for way in reversed(WAYS)))
+        said[name] = gain.mean(), error, cpu
+        lines.append(
+            f"| {name} | {len(mine)} | {100 * np.mean([one['linear'] for one in mine]):.1f} | {right[:, 0].mean():.1f} "
+            f"| {right[:, 1].mean():.1f} | {gain.mean():+.2f} ± {error:.2f} | {cpu:.2f} |"
+        )
+    gain, error, cpu = said["all"]
+    halves = [said[name] for name in ("linear", "clusters") if name in said]
+    joins = gain > ERRORS * error and cpu <= TIMES and all(mean >= -error for mean, error, _ in halves)
+    return "\n".join([*lines, "", "It joins." if joins else "It does not join."])
+
+
+if __name__ == "__main__":
+    main()
