@@ -48,6 +48,7 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.constrained import had
 from odtc.algorithms.hyperplanes import held_out, penalised
+from odtc.algorithms.hyperplanes.multinomial_tree import multinomial_tree
 from odtc.algorithms.hyperplanes.penalised import CART, PENALTIES, Grower, clipped
 
 FIRST = {"pairs": 110000, "out": 111000, "linear": 113000}
@@ -82,7 +83,7 @@ class LinearGrower(Grower):
         found, began = dict(self.grown[key]), time.process_time()
         if self.joins and 2 < loss.shape[1] <= self.depth + 1:
             for C in penalties:
-                tree = pairs_tree(self.weighed(Z), loss, self.depth, C)
+                tree = multinomial_tree(clipped(self.weighed(Z)), loss, self.depth, C)
                 found["linear", C] = found[CART][-1:] if tree is None else self._path(tree, Z, loss)
         self.more += time.process_time() - began
         return found
