@@ -42,7 +42,8 @@ MOST_MARKED = 10**10  # numbers below it may be marks of missing cells: 9, 99, 9
 MEASURES = 5  # one of so many numbers, at least, is written with a unit or a mark in a column of such
 SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
 IDENTIFIER = 20  # rows from which on a column of different values is remarked on
-MARKS = {"-", "--", ".", "n/a", "#n/a", "na", "none", "nil", "missing", "unknown", "nan", "null", "not available"}
+MARKS = {"-", "--", ".", "n/a", "n.a.", "n.a", "na", "none", "nil", "missing", "unknown", "nan", "null"}
+MARKS |= {"not available", "(blank)", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "#null!"}  # of Excel
 DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?([T ]\d{1,2}:\d{2}.*)?"
     r"|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([T ]\d{1,2}:\d{2}.*)?"

@@ -68,6 +68,8 @@ def test_an_ordinary_table_has_no_remark():
         ("number", [f"{at % 9}.5%" for at in range(N)]),
         ("number", ["n/a" if at % 8 == 0 else str(at % 9) for at in range(N)]),
         ("missing mark", [["red", "blue", "unknown"][at % 3] for at in range(N)]),
+        ("missing mark", [["red", "blue", "n.a."][at % 3] for at in range(N)]),
+        ("missing mark", [["red", "blue", "#DIV/0!"][at % 3] for at in range(N)]),
         ("spelling", [["red", "blue", "Red"][at % 3] for at in range(N)]),
         ("code", [f"{at % 7:05}" for at in range(N)]),
         ("code", ["00123" if at % 5 == 0 else f"{at % 7}" for at in range(N)]),

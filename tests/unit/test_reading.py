@@ -585,6 +585,16 @@ def test_a_cell_of_any_length_makes_no_long_message(tmp_path):
     assert len(str(refused.value)) < 4000
 
 
+@pytest.mark.parametrize(
+    "title", ["Loans of 2024,,\n", "Loans of 2024\n", "Loans of 2024\n\n", "Loans of 2024,,\n,,\n"]
+)
+def test_a_title_above_the_names_of_the_columns_is_told_as_one(title, tmp_path):
+    with pytest.raises(
+        DataError, match="names of the 3 columns in the first line of .*title.*, remove the lines above"
+    ):
+        read(written(tmp_path, title + "a,b,y\n" + "1,2,u\n2,1,v\n" * 20))
+
+
 @pytest.mark.parametrize("at", [1, 2, 250])
 @pytest.mark.parametrize("row", ["1,2", "1,2,x,4", "1,2,x,", "1", " ", ",,,"])
 @pytest.mark.parametrize("last", ["x", ""])

@@ -226,11 +226,22 @@ def _names(path, header: list[str]) -> list[str]:
             f"{save_as_utf8(path)}"
         )
     names = [name.strip() for name in header]
+    if names[0] and len(names) > 1 and not any(names[1:]):
+        raise DataError(
+            f"expected the names of the {len(names)} columns in the first line of {str(path)!r}, got {names[0]!r} "
+            "alone, as in a title; if it is one, remove the lines above the names"
+        )
     check_names(names, repr(str(path)))
     return names
 
 
 def _ragged(path, row: int, expected: int, got: int) -> DataError:
+    if expected == 1:
+        return DataError(
+            f"expected the names of the {got} columns in the first line of {str(path)!r}, as row {row} (counted below "
+            "it) has so many cells, got one name; if it is a title, remove the lines above the names, else quote cells "
+            "that hold the delimiter"
+        )
     return DataError(
         f"expected {expected} cells in every row of {str(path)!r}, as in its header, got {got} in row {row} "
         "(counted below the header); complete the row, or quote cells that hold the delimiter"
