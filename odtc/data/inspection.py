@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base.text import show_number, some
+from odtc.base.text import show_figure, show_number, some
 from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.encoding import encode
@@ -27,7 +27,7 @@ class Column:
     and no other column (None if the data cannot be encoded), and its `values` in words."""
 
     name: str
-    role: str  # feature, target, aside, weight
+    role: str  # feature, target, aside
     kind: str
     distinct: int
     missing: int
@@ -47,6 +47,7 @@ class Inspection:
     n_tests: int | None
     refusal: str  # why the data cannot be encoded, "" if it can
     notes: tuple[Note, ...]
+    weights: dict | None = None  # the column that weighs the rows, its numbers and their sum
 
     def to_json(self) -> dict:
         """All of it as one object of JSON."""
@@ -54,6 +55,7 @@ class Inspection:
             "data": self.name,
             "n_rows": self.n_rows,
             "n_rows_incomplete": self.n_rows_incomplete,
+            "weights": self.weights,
             "columns": [vars(column) for column in self.columns],
             "encoding": self.encoding,
             "n_tests": self.n_tests,
@@ -86,6 +88,8 @@ class Inspection:
         said = f"{self.name}: {self.n_rows:,} rows"
         if self.n_rows_incomplete:
             said += f", {self.n_rows_incomplete:,} of them with missing cells"
+        if (weights := self.weights) is not None:
+            said += f", weighed by {weights['column']!r} ({weights['values']}; {show_figure(weights['sum'])} in all)"
         tests = self.refusal or f"--encoding {self.encoding}: {self.n_tests:,} different tests of all columns"
         return "\n".join(
             [said, "", *(row.rstrip() for row in rows), "", tests, *(f"note: {n.text}" for n in self.notes)]
@@ -150,7 +154,16 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         n_tests,
         refusal,
         tuple(notes),
+        _weights(whole, reading.weights),
     )
+
+
+def _weights(dataset: Dataset, name: str | None) -> dict | None:
+    """What is told of the column that weighs the rows; None if there is none."""
+    if name is None:
+        return None
+    column = _column(Feature(name, NUMERIC), dataset.weight[:, None], 0, "weight", None)
+    return {"column": name, "values": column.values, "sum": float(dataset.weight.sum())}
 
 
 def _whole(data, reading: ReadingSpec) -> tuple[Dataset, ReadingSpec, list[Note]]:

@@ -42,6 +42,9 @@ MOST_MARKED = 10**10  # numbers below it may be marks of missing cells: 9, 99, 9
 MEASURES = 5  # one of so many numbers, at least, is written with a unit or a mark in a column of such
 SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
 IDENTIFIER = 20  # rows from which on a column of different values is remarked on
+NAMED_IDENTIFIER = re.compile(r"(?i:(.*[_. -])?(id|ids|uuid|guid))|.*[a-z0-9]I[dD]")
+OF_COUNTS = {"freq", "frequency", "count", "counts"}  # names of columns that say how many rows are alike
+IMBALANCE = 0.05  # share of the rest of two classes below which a tree may do without it
 MARKS = {"-", "--", ".", "n/a", "n.a.", "n.a", "na", "none", "nil", "missing", "unknown", "nan", "null"}
 MARKS |= {"not available", "(blank)", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "#null!"}  # of Excel
 DATE = re.compile(
@@ -167,14 +170,43 @@ def _identifiers(dataset: Dataset) -> Iterator[Note]:
                 f"column {feature.name!r} has {different:,} levels in {n:,} rows, as names or numbers of rows have; "
                 "leave it out with --ignore, since no rule learned from it holds for new rows",
             )
-        elif feature.kind == NUMERIC and different == len(known) == n and (known == np.round(known)).all():
-            if known.max() - known.min() < 2 * n:
+        elif feature.kind == NUMERIC and (known == np.round(known)).all():
+            if different == n and known.max() - known.min() < 2 * n:
                 yield Note(
                     feature.name,
                     "identifier",
                     f"column {feature.name!r} counts the rows ({known.min():.0f} to {known.max():.0f}, each once); "
                     "if it is an identifier, leave it out with --ignore",
                 )
+            elif different > n / 2 and NAMED_IDENTIFIER.fullmatch(feature.name):
+                yield Note(
+                    feature.name,
+                    "identifier",
+                    f"column {feature.name!r} has {different:,} different numbers in {n:,} rows and the name of an "
+                    "identifier; if it is one, leave it out with --ignore, since no rule learned from it holds for new "
+                    "rows",
+                )
+
+
+def _counts(dataset: Dataset) -> Iterator[Note]:
+    """A column, or the target, that tells how many rows each row stands for, as tables of counts have."""
+    for feature, column in _columns(dataset):
+        known = column[~np.isnan(column)]
+        are_counts = len(known) and (known >= 0).all() and (known == np.round(known)).all() and (known > 1).any()
+        if feature.kind == NUMERIC and feature.name.lower() in OF_COUNTS and are_counts:
+            yield Note(
+                feature.name,
+                "counts",
+                f"column {feature.name!r} has the name and the numbers of counts; if each row stands for so many, "
+                f"--weights {shlex.quote(feature.name)} counts them",
+            )
+    if dataset.target.lower() == "freq":
+        yield Note(
+            dataset.target,
+            "counts",
+            f"the target {dataset.target!r} has the name of counts; if each row stands for so many, "
+            f"--weights {shlex.quote(dataset.target)} counts them, and --target names the column to predict",
+        )
 
 
 def _levels(dataset: Dataset) -> Iterator[Note]:
@@ -500,6 +532,15 @@ def _rare_classes(dataset: Dataset) -> Iterator[Note]:
                 f"class {name!r} has {count} row{'s' if count > 1 else ''} of {dataset.n_rows:,}, too few to learn "
                 "or to test",
             )
+    if len(rows) == 2 and dataset.n_rows >= IDENTIFIER and FEW <= min(rows) < IMBALANCE * dataset.n_rows:
+        name, count = min(zip(dataset.classes, rows), key=lambda pair: pair[1])
+        recall = shlex.quote(f"recall[{name}] >= 0.8")
+        yield Note(
+            dataset.target,
+            "imbalance",
+            f"class {name!r} has {count:,} of {dataset.n_rows:,} rows ({100 * count / dataset.n_rows:.2g} %), so that "
+            f"a tree is right on nearly all without it; --class-weight balanced or --constraint {recall} asks for it",
+        )
     marks = [name for name in dataset.classes if name.lower() in MARKS]
     if marks:
         yield Note(
@@ -548,6 +589,7 @@ REMARKS = (
     _index,
     _many_numbers,
     _identifiers,
+    _counts,
     _codes,
     _merged,
     _told,

@@ -1,6 +1,6 @@
 """Sentences about a run: what was left out of the data, why there is no start, why there is no tree."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from odtc.base.text import some
 from odtc.data.dataset import Dataset
@@ -99,7 +99,9 @@ def file_notes(problem: Problem, spec: RunSpec) -> list[str]:
     notes = [dropped_text(whole), held_out_text(dataset)]
     if whole is not dataset:
         notes.append(f"--select {spec.model.select}: {dataset.n_rows:,} of {whole.n_rows:,} rows")
-    return [note for note in [*notes, *data_notes(whole)] if note]
+    # A tree under costs or constraints is to be more than right on most rows.
+    asked = problem.constraints or spec.model.cost is not None or spec.model.class_weight is not None
+    return [note for note in [*notes, *data_notes(whole, {"imbalance"} if asked else set())] if note]
 
 
 def needless_text(done: Fit) -> str:
@@ -148,9 +150,9 @@ def simplified_text(done: Fit) -> str:
     return f"{nodes} left out{price}; --no-simplify keeps {'it' if went == 1 else 'them'}"
 
 
-def data_notes(dataset: Dataset) -> list[str]:
-    """The remarks on a data set, the first ones in full."""
-    found = [f"note: {note.text}" for note in notes_on(dataset)]
+def data_notes(dataset: Dataset, without: Collection[str] = ()) -> list[str]:
+    """The remarks on a data set but for those `without` a kind, the first ones in full."""
+    found = [f"note: {note.text}" for note in notes_on(dataset) if note.kind not in without]
     more = len(found) - REMARKS_SHOWN
     return found if more <= 1 else found[:REMARKS_SHOWN] + [f"note: {more} more remarks: `odtc inspect` shows them"]
 

@@ -212,6 +212,50 @@ def test_inspect_shows_every_column_and_how_many_tests_ask_it(tmp_path):
     )
 
 
+def test_inspect_tells_what_weighs_the_rows(tmp_path):
+    (tmp_path / "counts.csv").write_text("x,y,Freq\n1,a,670\n2,a,0\n1,b,3\n2,b,40\n")
+    said = odtc("inspect", "counts.csv", "--target", "y", "--json", folder=tmp_path)
+    (note,) = said.facts["notes"]
+    assert note["kind"] == "counts" and "--weights Freq counts them" in note["text"] and said.facts["weights"] is None
+    weighed = "inspect", "counts.csv", "--target", "y", "--weights", "Freq"
+    facts = odtc(*weighed, "--json", folder=tmp_path).facts
+    assert facts["weights"] == {"column": "Freq", "values": "0 to 670, median 21.5", "sum": 713}
+    assert facts["notes"] == [] and [column["name"] for column in facts["columns"]] == ["x", "y"]
+    assert "4 rows, weighed by 'Freq' (0 to 670, median 21.5; 713 in all)" in odtc(*weighed, folder=tmp_path).out
+
+
+def test_a_target_of_counts_is_told_as_one():
+    columns = {"x": [k % 3 for k in range(30)], "Freq": [7 * k for k in range(30)]}
+    told = [note.text for note in inspect_data(pl.DataFrame(columns)).notes if note.kind == "counts"]
+    assert len(told) == 1 and "--weights Freq" in told[0] and "--target" in told[0]
+
+
+@pytest.mark.parametrize("name", ["ID", "id", "patient_id", "Patient ID", "customerId", "row.id"])
+def test_a_column_with_the_name_of_an_identifier_is_told(name):
+    numbers = [1000 * ((7 * k) % 40) for k in range(N)]
+    assert [note.kind for note in notes_on(from_frame(pl.DataFrame(table(**{name: numbers})), "t"))] == ["identifier"]
+
+
+@pytest.mark.parametrize("name", ["paid", "valid", "bid", "width", "Idaho"])
+def test_a_column_of_another_name_is_told_of_no_identifier(name):
+    numbers = [1000 * ((7 * k) % 40) for k in range(N)]
+    assert notes_on(from_frame(pl.DataFrame(table(**{name: numbers})), "t")) == []
+
+
+def test_a_rare_class_of_two_is_told_with_what_asks_for_it(tmp_path):
+    rows = "".join(f"{k % 7},{k % 5},{'yes' if k in (3, 33, 77) else 'no'}\n" for k in range(100))
+    (tmp_path / "rare.csv").write_text("a,b,y\n" + rows)
+    (note,) = odtc("inspect", "rare.csv", "--json", folder=tmp_path).facts["notes"]
+    assert note["kind"] == "imbalance" and "3 of 100 rows (3 %)" in note["text"]
+    words = shlex.split(note["text"])
+    asked = "--constraint", words[words.index("--constraint") + 1]
+    assert asked[1] == "recall[yes] >= 0.8"
+    assert "100 rows (3 %)" in odtc("fit", "rare.csv", folder=tmp_path).err
+    for more in (asked, ("--class-weight", "balanced")):
+        said = odtc("fit", "rare.csv", *more, folder=tmp_path)
+        assert said.code == 0 and "100 rows (3 %)" not in said.err
+
+
 def test_inspect_shows_a_table_whose_target_is_no_class(tmp_path):
     rows = "".join(f"{at % 3},{'uv'[at % 2]},{at}.5\n" for at in range(30))
     (tmp_path / "numbers.csv").write_text("x,c,y\n" + rows)
