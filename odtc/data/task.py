@@ -208,17 +208,6 @@ def leaf_cost(encoded: Encoded) -> float:
     return float(task.leaf_costs(encoded.sums.sum(axis=0)) if task.MOMENTS else encoded.loss.sum())
 
 
-def expect_told_apart(cost: float, what: str, place: str) -> None:
-    """Raises DataError if what one leaf for all rows costs, in words a number of `what`, is near to what counts as
-    equal."""
-    if 0 < cost < LEAST:
-        factor = 10.0 ** math.ceil(math.log10(1 / cost))
-        raise DataError(
-            f"expected {what} {LEAST:g} or more in all in {place}, got {cost:.4g}: costs that differ by 1e-9 count as "
-            f"equal; multiply them by {factor:g}, say"
-        )
-
-
 def expect_solvers_tell_apart(encoded: Encoded) -> None:
     """Raises DataError if one leaf for all rows costs so little that solvers take all trees for equal."""
     if (cost := leaf_cost(encoded)) < LEAST:

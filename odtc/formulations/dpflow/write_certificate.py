@@ -72,7 +72,7 @@ class Numbers:
         whole = lcm(branch.denominator, price.denominator)
         self.scale = self.weight_scale * whole * cost_scale
         most = Fraction(float(encoded.loss.sum() + encoded.weight.sum()))  # a scale may be beyond all doubles
-        if most * self.scale >= EXACT:
+        if max(most, 1) * self.scale >= EXACT:  # the scale itself and the price of a node are such numbers, too
             raise ChoiceError(TOO_FINE)
         self.costs = [[int(whole * price) * cost for cost in line] for line in costs]
         self.price, self.unit = int(self.scale * branch), float(self.scale * price)

@@ -152,12 +152,13 @@ def _bits(numbers: np.ndarray, weight: np.ndarray) -> int:
     """The power of two by which numbers can be taken at most, so that they are whole numbers of doubles below LARGEST
     and can be added up with their squares; 0 at least, and no more than makes them whole."""
     apart = np.abs(numbers - np.median(numbers))
-    room = (
-        LARGEST / np.abs(numbers).max(),
-        MOST_SUM / (weight * apart).sum(),
-        (MOST_SQUARES / (weight * apart**2).sum()) ** 0.5,
-    )
-    most = max(0, min(MOST_BITS, *(math.floor(math.log2(share)) for share in room)))
+    with np.errstate(divide="ignore", over="ignore"):  # of numbers near 0 there is room for any power
+        room = (
+            LARGEST / np.abs(numbers).max(),
+            MOST_SUM / (weight * apart).sum(),
+            (MOST_SQUARES / (weight * apart**2).sum()) ** 0.5,
+        )
+    most = max(0, min(math.floor(math.log2(min(share, 2.0**MOST_BITS))) for share in room))
     return next((bits for bits in range(most) if not np.mod(numbers * 2.0**bits, 1).any()), most)
 
 
