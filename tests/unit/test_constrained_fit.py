@@ -1,5 +1,7 @@
 """Trees under constraints by the compiler's own search: proved on real tables, equal to the models."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -364,6 +366,18 @@ def test_a_limit_that_comes_while_loops_are_compiled_keeps_what_the_search_has(f
     facts = odtc.fit(data, "dpflow", depth, **words, time_limit=30).facts
     assert facts["termination"] in ("unknown", "time_limit", "optimal") and facts["verified"]
     assert facts["bound"] <= best <= facts["objective"]
+
+
+def test_the_words_of_an_open_search_name_the_bound_that_stands_beside_them(monkeypatch):
+    """Equal rows of two classes had given the bound 4, and the words said that no bound excludes a better tree."""
+    X = np.repeat(np.arange(8.0), 5)[:, None]
+    y = (np.arange(40) % 5 == 0).astype(np.int32)
+    data = Dataset("equal", X, y, (Feature("a", NUMERIC),), ("no", "yes"), np.ones(40))
+    none = constrained.Searched(None, 0.0, False, 1, 1)
+    monkeypatch.setattr(constrained, "search", lambda problem, start, *of: replace(none, heap=start))
+    fitted = odtc.fit(data, "dpflow", 2, constraints=("recall[yes] >= 0.2",), time_limit=30)
+    assert fitted.proof.bound == 8 < fitted.proof.objective
+    assert "none can cost less than its bound, 8;" in fitted.solution.message
 
 
 @pytest.mark.parametrize("second", [False, True])
