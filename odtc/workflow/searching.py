@@ -110,7 +110,8 @@ def searched(
         why = certified.why if found.infeasible and certified.accepted is None else ""
         raise no_solution(Unsolved(problem, None, solution, certified.accepted, why))
     told_open = open_text(paid, raise_bound_to_floor(problem, solution).bound) if problem.constraints else ""
-    if (found.phases or told_open) and certified.accepted is None and ended != Termination.OPTIMAL:
+    is_open = ended != Termination.OPTIMAL and not proves(problem, paid)
+    if (found.phases or told_open) and certified.accepted is None and is_open:
         more = _easier(problem, ended != Termination.UNKNOWN)  # else it has ended before the limit
         solution = replace(solution, message="; ".join(filter(None, [told_open, found.phases, more])))
     solution = replace(solution, message=rounded or solution.message)

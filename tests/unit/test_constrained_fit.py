@@ -378,6 +378,8 @@ def test_the_words_of_an_open_search_name_the_bound_that_stands_beside_them(monk
     fitted = odtc.fit(data, "dpflow", 2, constraints=("recall[yes] >= 0.2",), time_limit=30)
     assert fitted.proof.bound == 8 < fitted.proof.objective
     assert "none can cost less than its bound, 8;" in fitted.solution.message
+    best = odtc.fit(data, "dpflow", 2, constraints=("false_positive_rate[yes] <= 0.2",), time_limit=30)
+    assert best.proof.termination == "optimal" and best.proof.objective == 8 and "open" not in best.solution.message
 
 
 @pytest.mark.parametrize("second", [False, True])

@@ -19,6 +19,7 @@ from odtc.data.ranked_answers import RankedAnswers
 from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.floors.priced import BoundByBins, BoundBySearch, of_few_digits, priced_bound
 from odtc.formulations.dpflow.floors.priced_trees import priced_tree
+from odtc.formulations.dpflow.floors.raised_prices import BoundByRaisedPrices
 from odtc.problem.constraints import search_terms
 from odtc.problem.constraints.constraint import broken
 from odtc.workflow import pipeline
@@ -216,6 +217,39 @@ def test_a_limit_at_depth_four_leaves_a_bound_at_prices():
     assert with_none.bound == optimum < floor <= problem.module.objective(problem, heap)
     assert max(told) == floor and not broken(problem, heap)
     assert problem.derived(constrained.Posed).at_prices.floor == floor
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_raised_prices_bound_what_no_tree_is_below_and_end_at_the_best_multipliers(seed):
+    """Over few tests: no bound above the optimum, none lower than one at other multipliers, trees that keep it all."""
+    rng = np.random.default_rng(seed)
+    y = np.append(np.arange(2), rng.integers(0, 2, 48)).astype(np.int32)
+    columns = tuple(Feature(name, "numeric") for name in "abc")
+    data = Dataset("few", rng.integers(0, 3, (50, 3)).astype(float), y, columns, ("no", "yes"), np.ones(50))
+    texts = [f"recall[yes] >= {rng.uniform(0.6, 0.95):.2f}", f"precision[yes] >= {rng.uniform(0.5, 0.7):.2f}"]
+    chosen = texts[: 1 + seed % 2] + ["leaves <= 6"] * (seed > 3)
+    problem = pipeline.pose(data, "dpflow", 4, constraints=chosen, fitting=True)
+    posed, exact = constrained.Posed(problem).problem, problem.module.search(problem, None, lambda *told: None)
+    assert exact.proved
+    told = []
+    rising = BoundByRaisedPrices(
+        posed, rng.exponential(1, posed.arrays.n_constraints), exact.heap if seed % 3 else None
+    )
+    with deadline.within(0.01):
+        begun = rising.run(told.append, np.inf)
+    with deadline.within(60):
+        floor = rising.run(told.append, np.inf)
+    assert told == sorted(told) and begun <= floor == rising.floor
+    if exact.infeasible:
+        assert rising.tree is None
+        return
+    assert floor <= exact.bound
+    for _ in range(3):  # the best multipliers are rounded to a few digits
+        other = BoundBySearch(posed, rng.exponential(0.5, posed.arrays.n_constraints))
+        assert other.run(told.append, np.inf) <= floor + 2
+    if rising.tree is not None:
+        assert not broken(problem, rising.tree)
+        assert problem.module.objective(problem, rising.tree) >= exact.bound
 
 
 def test_a_limit_leaves_a_bound_and_words_of_what_would_end_it(monkeypatch):

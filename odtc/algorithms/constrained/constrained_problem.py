@@ -254,18 +254,23 @@ def cost_of(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) ->
     return int(problem.cost[np.arange(len(node)), label[node]].sum()) + problem.branch_cost * int((test >= 0).sum())
 
 
+def uses_of(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """int64 (constraints,): what a tree uses of each, by sending every row down."""
+    node = leaves_of(problem, test)
+    rows = problem.uses[:, np.arange(len(node)), label[node]].sum(axis=1)
+    leaves = problem.leaf_uses[:, label[np.unique(node)]].sum(axis=1)
+    return rows + leaves + problem.branch_uses * int((test >= 0).sum())
+
+
 def keeps(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) -> bool:
     """Whether a tree is feasible, by sending every row down."""
     if not placed(problem, test):
         return False
-    node, asking = leaves_of(problem, test), np.flatnonzero(test >= 0)
-    at, rows = label[node], np.arange(len(node))
+    node = leaves_of(problem, test)
     places = np.unique(node)
-    uses = problem.uses[:, rows, at].sum(axis=1) + problem.leaf_uses[:, label[places]].sum(axis=1)
-    uses = uses + problem.branch_uses * len(asking)
     held = np.array([problem.measures[:, node == place].sum(axis=1) for place in places])
     return bool(
-        (uses <= problem.bound).all()
+        (uses_of(problem, test, label) <= problem.bound).all()
         and (held >= problem.least[:, label[places]].T).all()
         and (problem.accepts is None or problem.accepts(test, label))
     )

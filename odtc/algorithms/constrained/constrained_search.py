@@ -24,8 +24,8 @@ from odtc.algorithms.constrained.constrained_problem import (
     cost_of,
     fixed_point,
     keeps,
-    leaves_of,
     named,
+    uses_of,
     with_tests,
 )
 from odtc.algorithms.constrained.count_tensors import Counts
@@ -186,7 +186,7 @@ class ConstrainedSearch:
         self.problem = problem = _sorted(problem, self.order)
         self.scale, self.largest = fixed_point(problem) if scale is None else (scale, None)
         self.counts = Counts(problem) if counts is None else _recounted(counts, problem)
-        self.tables = Pass(self.counts, self.scale)
+        self.tables = Pass(self.counts, self.scale, self.tick)
         self.upper = problem.most_cost + 1
         self.best = None  # (test, label) with tests sorted
         self.infeasible = False
@@ -294,12 +294,7 @@ class ConstrainedSearch:
 
     def vector_of_best(self) -> np.ndarray:
         """int64 (1 + constraints,): what the best tree costs and uses."""
-        test, label = self.best
-        problem = self.problem
-        node = leaves_of(problem, test)
-        at, places = label[node], np.unique(node)
-        uses = problem.uses[:, np.arange(len(at)), at].sum(axis=1) + problem.leaf_uses[:, label[places]].sum(axis=1)
-        return np.append(self.upper, uses + problem.branch_uses * int((test >= 0).sum())).astype(np.int64)
+        return np.append(self.upper, uses_of(self.problem, *self.best)).astype(np.int64)
 
     def offer(self, test: np.ndarray, label: np.ndarray, cost: int) -> bool:
         """A feasible tree, in the terms of the sorted tests; False if it does not cost less, or is refused."""

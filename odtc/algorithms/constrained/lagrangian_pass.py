@@ -11,6 +11,7 @@ relative to those of label 0, which sum to the same over the leaves of every tre
 1 / scale.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,10 +105,13 @@ class Pass:
         Of a problem whose tests are sorted by column.
     scale : int
         Of the multipliers (constrained_problem.fixed_point).
+    tick : Callable[[], None]
+        Called between subtrees of two levels: there are many below one root of a deep tree. It may raise to end the
+        pass.
     """
 
-    def __init__(self, counts: Counts, scale: int):
-        self.counts, self.problem, self.scale = counts, counts.problem, scale
+    def __init__(self, counts: Counts, scale: int, tick: Callable[[], None] = lambda: None):
+        self.counts, self.problem, self.scale, self.tick = counts, counts.problem, scale, tick
         problem = self.problem
         self.starts = np.searchsorted(problem.column, np.arange(int(problem.column.max(initial=0)) + 1))
         self.positioned = problem.below is not None or not problem.allowed.all()
@@ -269,6 +273,7 @@ class Pass:
             alone, both = self.stumps(path, weights)
             return np.minimum(alone, weights.branch + segments.least(both[segments.test]))
         if depth == 2:
+            self.tick()
             alone, single, stump = self.tables(path, weights)
             if segments.all:
                 best = np.minimum(single, weights.branch + stump.min(axis=2))

@@ -72,6 +72,7 @@ def _below(tables: Pass, path: Path, depth: int, weights: Weights, tests, node: 
         leaves[2 * node], leaves[2 * node + 1] = total - ones[:, h], ones[:, h]
         return price + both[h]
     if depth == 2:
+        tables.tick()
         _, single, stump = tables.tables(path, weights, tests)
         best = np.minimum(single, price + stump.min(axis=2)).sum(axis=0)
         g = int(best.argmin())

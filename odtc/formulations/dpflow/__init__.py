@@ -227,7 +227,7 @@ def _search_constrained(problem: Problem, start: HeapTree | None, progress, floo
             part, most = ALONE, np.inf
         with deadline.within(deadline.time_share(most, part)):
             paid = np.inf if start is None else constrained.paid_by(problem, start)
-            heap, below = constrained.floor_of(problem, multipliers, tell, paid)
+            heap, below = constrained.floor_of(problem, multipliers, tell, paid, start)
         start, floor = constrained.cheaper(problem, heap, start), max(floor, below)
     found = constrained.search(problem, start, progress, floor)
     start = found.heap

@@ -26,6 +26,7 @@ from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.floors.priced import BoundByBins, BoundBySearch, of_few_digits, priced_bound
 from odtc.formulations.dpflow.floors.priced_trees import priced_tree
 from odtc.formulations.dpflow.floors.pruned_trees import pruned_tree
+from odtc.formulations.dpflow.floors.raised_prices import BoundByRaisedPrices
 from odtc.formulations.dpflow.searched import Searched
 from odtc.problem.constraints.constraint import Constraint, least_rows, mended
 from odtc.problem.constraints.search_terms import SearchProblem, nested, refined, search_problem
@@ -44,6 +45,7 @@ IMPROVED = 0.15  # of the time that is left, for subtrees of such a tree
 SHALLOWER = 0.5  # of the time that is left, for the trees of one such depth
 MOST_FREE = 2e10  # sums of one pass: more take so long that the bound without constraints is looked for first
 MOST_TIMED = 2e9  # the same if there is a limit of time, at which a bound has to be there
+SUMS_A_SECOND = 2e8  # of one pass
 AT_ONCE = 0.2  # of the time that is left: a pass over all cases in less tells a better bound than a search without them
 MOST_USES = 5e7  # of all numbers of a frontier whose sums differ
 
@@ -56,7 +58,7 @@ class Posed:
         self.search: Engine | None = None
         self.refused = ""  # why there is none
         self.free: threshold_search.BoundSearch | None = None  # without the constraints
-        self.at_prices: BoundByBins | BoundBySearch | None = None  # of the constraints
+        self.at_prices: BoundByBins | BoundBySearch | BoundByRaisedPrices | None = None  # of the constraints
         self._shallower: dict[int, Engine] = {}
         try:
             self.problem = posed = search_problem(problem)
@@ -123,9 +125,20 @@ def by_some_tests(problem: Problem) -> bool:
     return engine is not None and not over_all_tests(engine)
 
 
+def few_and_deep(problem: Problem) -> bool:
+    """Whether a search without constraints over all tests may soon end, and one with them may not."""
+    return problem.topology.depth > DEEP and problem.encoded.n_tests <= engines.FEW_TESTS
+
+
 def tells_bounds(problem: Problem) -> bool:
-    """Whether the search itself comes to a bound: at depth 4 or more it does not where some tests are searched."""
-    return not (by_some_tests(problem) and problem.topology.depth > DEEP)
+    """Whether the search itself comes to a bound: deeper than DEEP it does not where some tests are searched, or where
+    one look at all trees takes longer than there is time."""
+    left, engine = deadline.seconds_left(), problem.derived(Posed).search
+    if problem.topology.depth <= DEEP:
+        return True
+    if isinstance(engine, ConstrainedSearch) and left is not None and engine.subset_trees is None:
+        return _sums(problem) <= SUMS_A_SECOND * left
+    return not by_some_tests(problem)
 
 
 def needs_floor(problem: Problem) -> bool:
@@ -151,9 +164,10 @@ def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np
     """(a tree over a few tests of each column where there are so many that a good one would come late, in a part of the
     time; `start` if that costs no more, or where there are few; the multipliers of that search, None without one)."""
     engine, posed = problem.derived(Posed).search, problem.derived(Posed).problem
-    few = not isinstance(engine, CoarseSearch) or not (engine.long or posed.arrays.depth > DEEP)
-    if few or ends_soon(engine) or posed.arrays.accepts is not None or not posed.arrays.depth:
+    if ends_soon(engine) or posed.arrays.accepts is not None or not posed.arrays.depth:
         return start, None
+    if not isinstance(engine, CoarseSearch) or not (engine.long or posed.arrays.depth > DEEP):
+        return _of_less_depth(problem, start) if posed.arrays.depth > DEEP and needs_floor(problem) else (start, None)
     left = deadline.seconds_left()
     tick = _after(None if left is None else time.monotonic() + left, FIRST)
     multipliers = None
@@ -166,6 +180,20 @@ def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np
         with deadline.within(deadline.time_share(np.inf, PRICED)):
             start = cheaper(problem, priced_tree(posed, multipliers, least_rows(problem)), start)
     return start, multipliers
+
+
+def _of_less_depth(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np.ndarray | None]:
+    """The same of the search of depth DEEP, which goes on from there later, if there is a limit."""
+    posed, left = problem.derived(Posed), deadline.seconds_left()
+    if left is None or not (lower := posed.shallower(True)):
+        return start, None
+    lower[0].watch(_after(time.monotonic() + left, FIRST), lambda bound, cost: None)
+    with deadline.cut_short():
+        lower[0].run()
+    found = lower[0].found
+    if found.test is not None:
+        start = cheaper(problem, posed.problem.tree(*_deeper(found, posed.search)), start)
+    return start, lower[0].leading / lower[0].scale if isinstance(lower[0], ConstrainedSearch) else None
 
 
 def at_once(problem: Problem, start: HeapTree | None) -> HeapTree | None:
@@ -190,14 +218,22 @@ def floor_of(
     multipliers: np.ndarray | None,
     tell: Callable[[float], None] = lambda bound: None,
     upper: float = np.inf,
+    known: HeapTree | None = None,
 ) -> tuple[HeapTree | None, float]:
     """(a tree to start from, what no tree costs less than) by searches without the constraints, until the deadline of
     this context. One leaves them out but for the rows of leaves; the other, with the multipliers of a search over few
     tests, prices their sums. The latter's bound is higher once it has ended, which depth 2 soon has, and lower before:
     what the sums allow is taken off. With a limit of time few cuts of each column give a bound at these prices before;
     from depth 4 on these cuts show next to nothing, and the search with lower prices gives one, over tables that are
-    not large. `tell` is called with bounds as they rise; `upper` is the objective of a tree that is known."""
+    not large. Over few tests such searches end, and others follow at the prices that promise most. `tell` is called
+    with bounds as they rise; `upper` is the objective of a tree that is `known`."""
     posed = problem.derived(Posed).problem
+    if few_and_deep(problem) and deadline.seconds_left() is not None:
+        none = np.zeros(posed.arrays.n_constraints)
+        rising = BoundByRaisedPrices(posed, none if multipliers is None else multipliers, known)
+        problem.derived(Posed).at_prices = rising
+        below = rising.run(tell, upper)
+        return rising.tree, below
     priced = multipliers is not None and multipliers.any()
     if priced and posed.arrays.depth <= SOON:
         return priced_bound(posed, multipliers)
@@ -358,7 +394,10 @@ def _begin(
             before.append(proved[0])
         elif found.cost is not None:
             paid, bound, known = found.cost * posed.unit, found.bound * posed.unit, engines[-1].found.cost
-            words = [f"{paid:.6g}"] if known is None or found.cost < known else []  # a worse one says nothing
+            kept = posed.arrays.accepts is None  # else the tree may break what sums do not tell
+            words = (
+                [f"{paid:.6g}"] if kept and (known is None or found.cost < known) else []
+            )  # a worse one says nothing
             words += [f"bound {bound:.6g}"] if bound > 0 else []
             if words:
                 before.append(", ".join([*proved, f"depth {depth}: {', '.join(words)}"]))

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, cost_of, keeps
-from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, search
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Stopped, search
+from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
+from odtc.algorithms.constrained.trace_tree import trace
 from tests.unit.algorithms.every_tree import cheapest_feasible, random_problem
 
 SEEDS = range(0, 300, 10)  # a tenth of the proof; ODTC_ALL_CELLS=1 tries them all
@@ -40,6 +42,27 @@ def test_a_search_that_is_stopped_anywhere_has_a_valid_bound(seed):
         assert found.bound <= (problem.most_cost + 1 if want is None else want)
         assert found.cost is None or (want is not None and found.cost >= want)
         assert not found.infeasible or want is None
+
+
+def test_a_deep_tree_looks_at_the_clock_below_its_root(monkeypatch):
+    """The trees with one root of depth 5 over 63 tests took half a minute, during which a limit was not seen."""
+    rng = np.random.default_rng(5)
+    cost = (np.arange(2) != rng.integers(0, 2, 40)[:, None]).astype(np.int64)
+    search = ConstrainedSearch(ConstrainedProblem(rng.random((40, 6)) < 0.5, cost, 5))
+    made, tables = [], Pass.tables
+
+    def counted(self, *given):
+        made.append(given)
+        return tables(self, *given)
+
+    monkeypatch.setattr(Pass, "tables", counted)
+    search.begun = True  # no tree of less depth comes first
+    search.watch(lambda: len(made) > 0, lambda bound, cost: None)
+    assert search.run().bound == 0 and len(made) == 1
+    weights = Weights.of(search.counts, search.scale, np.zeros(0, np.int64))
+    with pytest.raises(Stopped):
+        trace(search.tables, 0, weights, np.arange(6))
+    assert len(made) == 1
 
 
 def test_progress_only_gets_better():

@@ -152,10 +152,12 @@ class BoundBySearch:
     Attributes
     ----------
     floor : float
+    ended : bool
+        Whether no other bound is to come.
     """
 
     def __init__(self, posed: SearchProblem, multipliers: np.ndarray):
-        self.floor, self._posed, self._multipliers = 0.0, posed, multipliers
+        self.floor, self.ended, self._posed, self._multipliers = 0.0, False, posed, multipliers
         self._made: tuple[Priced, RankSearch, EarlyBound] | None = None
         self._tell: Callable[[float], None] = lambda floor: None
         self._told = -np.inf
@@ -174,17 +176,23 @@ class BoundBySearch:
             if depth > 1:
                 early.raise_all(True)
             search.solve(depth, need)
+            self.ended = True
         self._say()
         return self.floor
 
     @property
     def tree(self) -> HeapTree | None:
         """The best tree over the tests of the one that is cheapest so far; None if none keeps the constraints."""
+        return None if self.test is None else _labelled(self._posed, self.test)
+
+    @property
+    def test(self) -> np.ndarray | None:
+        """int32 (2^(depth + 1),): the tests of the tree that is cheapest so far; None before there is one."""
         if self._made is None:
             return None
         priced, search, _ = self._made
-        nested = priced.tests.test_heap(search.tree(self._posed.arrays.depth), self._posed.problem.topology)
-        return _labelled(self._posed, nested)
+        heap = priced.tests.test_heap(search.tree(self._posed.arrays.depth), self._posed.problem.topology)
+        return heap[: 2 ** (self._posed.arrays.depth + 1)]
 
     def _begun(self) -> tuple[Priced, RankSearch, EarlyBound]:
         priced = Priced(self._posed, self._multipliers)
