@@ -21,6 +21,7 @@ What every tree template is given:
     answer    of such a tree what the numbers are, in words
     word      what a leaf answers: class, action or number
     share_name, share_words  what one of the shares is called, and what they are: of a policy no probabilities
+    pieces    a function that cuts the tree into pieces of at most so many levels, for languages that nest no deeper
     fresh     a function that makes of a name for a new column one that no column has, whatever its capitals
     remarks   per leaf what its task tells of its rows, "" of a classification
 """
@@ -28,6 +29,7 @@ What every tree template is given:
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -106,7 +108,7 @@ class Place:
     def closes(self) -> tuple[int, ...]:
         """Behind a leaf, the branch nodes that end with it, the deepest first: by depth, counted from 1."""
         first = next((at for at, turn in enumerate(reversed(self.path)) if turn == "left"), len(self.path))
-        return tuple(range(len(self.path), len(self.path) - first, -1)) if self.is_leaf else ()
+        return tuple(range(len(self.path), len(self.path) - first, -1)) if self.question is None else ()
 
     @property
     def n_rows(self) -> int:
@@ -177,6 +179,7 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         "numbers": numbers,
         "plainly": _plainly(parts),
         "fresh": _fresh(tree),
+        "pieces": partial(pieces, found),
         "answer": task.ANSWER,
         "word": "number" if task.NUMBERS else "class" if task.CLASSES else "action",
         "share_name": SHARES[task.CLASSES][0],
@@ -270,6 +273,37 @@ def _laid_out(found: list[Place]) -> list[Place]:
         )
         for place in found
     ]
+
+
+def pieces(found: list[Place], most: int) -> list[tuple[Place, list[Place]]]:
+    """The tree in pieces of at most `most` levels, that of the root first.
+
+    Parameters
+    ----------
+    found : list of Place
+        As of `places`.
+    most : int
+        Levels of branch nodes.
+
+    Returns
+    -------
+    list of (Place, list of Place)
+        The root of each piece as it stands in the tree, and the piece's places, whose `path` begins at that root. A
+        branch node below the last level of a piece is an end there without a question, and the root of a piece.
+    """
+    inside: dict[int, list[Place]] = {0: []}
+    for place in found:
+        depth = len(place.path)
+        if place.question and depth % most == 0:
+            inside[place.number] = [replace(place, path=())]
+        elif not depth:
+            inside[0] = [place]
+        if depth:
+            start = (depth - 1) // most * most
+            cut = depth % most == 0
+            piece = inside[place.way[start - 1] if start else 0]
+            piece.append(replace(place, path=place.path[start:], question=None if cut else place.question))
+    return [(found[number], piece) for number, piece in inside.items()]
 
 
 def _question(split: Split, features: tuple[Feature, ...]) -> Question:

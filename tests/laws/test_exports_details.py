@@ -18,7 +18,7 @@ from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
 from odtc.testing.random_trees import cells, rows_for, trees
 from odtc.trees.exporting import export
-from odtc.trees.rendering import places, render_tree
+from odtc.trees.rendering import pieces, places, render_tree
 from odtc.trees.tree import Branch, Leaf, Tree
 from tests import exported
 
@@ -434,3 +434,54 @@ def test_a_spreadsheet_of_numbers_has_them_in_its_formula_and_no_probabilities()
     (cells,) = csv.reader([line])
     answers = cells[3].removeprefix("=CHOOSE(C2+1,").removesuffix(")").split(",")
     assert [eval(answer) for answer in answers] == [1 / 3, -1e22 / 3, 0.5 / 3]
+
+
+def deep_tree(turn: str, missing: str) -> tuple[Tree, np.ndarray]:
+    """(a tree of 110 levels that go on at this side, where trees of scikit-learn have some 40; rows)."""
+    columns = (Feature("x", NUMERIC), Feature("colour", CATEGORICAL, ("blue", "red")))
+    whole = Leaf(0, (1.0, 1.0), (1, 1))
+    for level in range(110):
+        at = level if turn == "left" else -level
+        split = Subset(1, (level % 2.0,)) if level % 7 == 0 else Threshold(0, float(at))
+        other = Leaf(level % 3 % 2, (1.0, 1.0), (1, 1))
+        whole = Branch(split, whole, other) if turn == "left" else Branch(split, other, whole)
+    values = [(x, colour) for x in (-120.0, -30.5, -1.0, 0.0, 2.0, 44.0, 97.5, 108.0, 300.0) for colour in (0, 1, -1)]
+    if missing == "separate":
+        values.append((np.nan, 0))
+    return Tree(whole, columns, ("no", "yes"), "y", missing), np.array(values, dtype=float)
+
+
+@pytest.mark.every(3)
+@pytest.mark.parametrize("missing", ["drop", "separate"])
+@pytest.mark.parametrize("turn", ["left", "right"])
+@pytest.mark.parametrize("to", ["sql", "r", "python"])
+def test_a_deep_tree_is_cut_where_a_language_nests_no_deeper(to, turn, missing, tmp_path):
+    from odtc.testing.generated_code import how_to_run, run_export
+    from odtc.testing.law import NotTriedError
+    from odtc.trees.exporting import suffix
+
+    tree, X = deep_tree(turn, missing)
+    try:
+        said = run_export(how_to_run(to), export(tree, to).encode(), suffix(to), tree, X, tmp_path)
+    except NotTriedError as missing_program:
+        pytest.skip(str(missing_program))
+    wanted = [tree.classes[k] for k in tree.predict(X)]
+    assert said == wanted and len(set(wanted)) == 2
+
+
+def test_a_missing_cell_is_refused_in_each_piece_of_a_deep_tree_in_sql():
+    tree, X = deep_tree("left", "drop")
+    X[:, 0] = np.nan
+    assert exported.run_sql(tree, export(tree, "sql"), X) == [None] * len(X)
+
+
+@pytest.mark.parametrize("most", [1, 3, 110, 200])
+def test_pieces_hold_each_node_once_and_each_cut_twice(most):
+    found = places(deep_tree("right", "drop")[0])
+    cut = pieces(found, most)
+    assert [root.number for root, _ in cut] == sorted(
+        {0, *(p.number for p in found if len(p.path) % most == 0 and p.question)}
+    )
+    assert max(len(place.path) for _, piece in cut for place in piece) == min(most, 110)
+    inside = [place.number for _, piece in cut for place in piece if place.question or place.is_leaf]
+    assert sorted(inside) == list(range(len(found)))
