@@ -111,8 +111,9 @@ def _print_figures(done) -> None:
     if test is not None and test.test_accuracy is not None:
         shares = (test.test_weighted_accuracy, test.cart_test_weighted_accuracy)
         ours, theirs = ("" if share is None else f", by weight {100 * share:.2f} %" for share in shares)
+        rows = "row" if test.n_test_rows == 1 else "rows"
         print(
-            f"test      {100 * test.test_accuracy:.2f} % of {test.n_test_rows} rows right{ours}, "
+            f"test      {100 * test.test_accuracy:.2f} % of {test.n_test_rows} {rows} right{ours}, "
             f"CART {100 * test.cart_test_accuracy:.2f} %{theirs}"
             + (f" ({test.n_test_rows_dropped} more have missing cells)" if test.n_test_rows_dropped else "")
         )

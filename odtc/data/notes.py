@@ -284,8 +284,11 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
             yield Note(
                 feature.name,
                 "missing mark",
-                f"column {feature.name!r} holds {', '.join(map(repr, marks[:3]))}{also}, which is taken as a level; "
-                "if it means a missing cell, write it as an empty one",
+                f"column {feature.name!r} holds {', '.join(map(repr, marks[:3]))}{also}, "
+                + (
+                    "which is taken as a level; if it means a missing cell, write it as an empty one",
+                    "which are taken as levels; if they mean missing cells, write them as empty ones",
+                )[len(marks) > 1],
             )
         folded: dict[str, str] = {}
         for level in levels:

@@ -224,6 +224,19 @@ def test_inspect_tells_what_weighs_the_rows(tmp_path):
     assert "4 rows, weighed by 'Freq' (0 to 670, median 21.5; 713 in all)" in odtc(*weighed, folder=tmp_path).out
 
 
+def test_several_marks_of_missing_cells_are_told_as_several(tmp_path):
+    odd = [["red", "blue", "n.a.", "-"][at % 4] for at in range(N)]
+    (note,) = notes_on(from_frame(pl.DataFrame(table(odd=odd)), "t"))
+    assert "holds '-', 'n.a.', which are taken as levels; if they mean missing cells, write them as" in note.text
+
+
+def test_one_row_is_told_as_one(tmp_path):
+    (tmp_path / "five.csv").write_text("a,y\n1,no\n2,no\n3,yes\n4,yes\n5,no\n")
+    said = odtc("fit", "five.csv", "--hold-out", 0.2, folder=tmp_path)
+    assert "1 of 5 rows was set aside" in said.err and "the tree is tested on it, and" in said.err
+    assert " % of 1 row right" in said.out
+
+
 def test_a_target_of_counts_is_told_as_one():
     columns = {"x": [k % 3 for k in range(30)], "Freq": [7 * k for k in range(30)]}
     told = [note.text for note in inspect_data(pl.DataFrame(columns)).notes if note.kind == "counts"]
