@@ -64,7 +64,7 @@ def held_out_text(dataset: Dataset) -> str:
     whole = dataset if dataset.selected is None else dataset.selected.whole
     were, them = ("was", "it") if out == 1 else ("were", "them")
     return (
-        f"{out} of {out + whole.n_file_rows + whole.n_dropped} rows were set aside by chance before the search; the "
+        f"{out} of {out + whole.n_file_rows + whole.n_dropped} rows {were} set aside by chance before the search; the "
         f"tree is tested on {them}, and odtc knows nothing else of {them}"
     )
 

@@ -405,6 +405,7 @@ def test_noise_is_warned_of_and_a_rule_is_not(folder):
     (folder / "noise.csv").write_text("a,b,class\n" + noise + "\n")
     said = odtc("tune", "noise.csv", "--depth", "1", "--folds", 3, "-o", "noise", folder=folder)
     assert said.code == 0 and re.search(r"WARNING: no setting surely beats the most frequent class '[ny]'", said.err)
+    assert re.search(r"the best is (ahead of|behind) it by \d+\.\d\d %", said.err)
     assert re.search(r"^majority  \d\d\.\d\d % by the most frequent class", said.out, re.M)
     told = json.loads((folder / "noise.tune.json").read_text("utf-8"))["majority"]
     assert len(told["scores"]) == 3 and told["score"] == pytest.approx(np.mean(told["scores"]))

@@ -27,7 +27,15 @@ MONKS_1 = MONKS / "monks-1.csv"
 
 def test_numbers_are_exact_decimals():
     assert varied("recall[1] >= 0.1:0.3:0.1") == ["recall[1] >= 0.1", "recall[1] >= 0.2", "recall[1] >= 0.3"]
-    for text in ("recall[1] >= 0.5", "recall[1] >= a:b:c", "recall[1] >= 0:1:0", "recall[1] >= 0:1:0.001"):
+    assert varied("leaves <= 2:4") == ["leaves <= 2", "leaves <= 3", "leaves <= 4"]
+    for text in (
+        "recall[1] >= 0.5",
+        "recall[1] >= 0.5:0.9",
+        "recall[1] >= 0:0.9",
+        "recall[1] >= a:b:c",
+        "recall[1] >= 0:1:0",
+        "recall[1] >= 0:1:0.001",
+    ):
         with pytest.raises(ChoiceError):
             varied(text)
 

@@ -28,7 +28,11 @@ def frontier(
     spec,
     vary: Annotated[
         str,
-        typer.Option("--vary", metavar="CONSTRAINT", help="A constraint with FIRST:LAST:STEP in place of its number."),
+        typer.Option(
+            "--vary",
+            metavar="CONSTRAINT",
+            help="A constraint with FIRST:LAST:STEP in place of its number; of whole numbers FIRST:LAST is enough.",
+        ),
     ],
     o: Annotated[
         Path | None,

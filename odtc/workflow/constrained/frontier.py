@@ -32,7 +32,7 @@ STARTS = 0.6  # of the time that is left, for trees of all numbers by one search
 SHARE = 0.4  # of the time that is left, for a number that others come after
 SCHEMA = "odtc.frontier/1"
 SUFFIX = ".frontier.json"
-RANGE = re.compile(r"(?P<head>.*(<=|>=))\s*(?P<first>[^:\s]+):(?P<last>[^:\s]+):(?P<step>[^:\s]+)\s*", re.DOTALL)
+RANGE = re.compile(r"(?P<head>.*(<=|>=))\s*(?P<first>[^:\s]+):(?P<last>[^:\s]+)(:(?P<step>[^:\s]+))?\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ class Point:
 
 
 def varied(text: str) -> list[str]:
-    """The constraints that "recall[2] >= 0.5:0.9:0.05" stands for: FIRST, FIRST + STEP, …, up to LAST.
+    """The constraints that "recall[2] >= 0.5:0.9:0.05" stands for: FIRST, FIRST + STEP, …, up to LAST; of whole numbers
+    STEP may be left out, and is 1.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def varied(text: str) -> list[str]:
     """
     found = RANGE.fullmatch(text)
     try:
-        first, last, step = (Decimal(found[key]) for key in ("first", "last", "step")) if found else (None,) * 3
+        first, last, step = (Decimal(found[key] or 1) for key in ("first", "last", "step")) if found else (None,) * 3
     except InvalidOperation:
         found = None
     finite = found and first.is_finite() and last.is_finite() and step.is_finite()
@@ -87,7 +88,7 @@ def varied(text: str) -> list[str]:
             f"expected FIRST:LAST:STEP with FIRST no more than LAST and STEP above 0, got {first}:{last}:{step} in "
             f"{text!r}"
         )
-    if not finite:
+    if not finite or (found["step"] is None and first % 1 + last % 1):
         raise ChoiceError(
             f"expected a constraint with FIRST:LAST:STEP, as in 'recall[yes] >= 0.5:0.9:0.05', got {text!r}"
         )
