@@ -30,6 +30,8 @@ from odtc.trees.tree import Leaf, Tree
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
 TINY = 1e-6  # of the dearest error: costs nearer than 1e-9 count as equal
+PRICED_OUT = 2.0**30  # the price of a branch node in costs of a user: (1-λ) has lost too many digits
+NO_NODE = 100.0  # of `ccp_alpha`, in the highest cost of an error: far more than any branch node saves
 
 
 @parameters.document
@@ -453,10 +455,13 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         return tree, self._loss_counts(solution, self._weight_of_all(dataset))
 
     def _in_units(self, dataset: Dataset) -> tuple[Dataset, Units]:
-        """The rows with weights in a unit of their own if they are so small that what they cost counts as rounding, and
-        the units; 1 under constraints, which may speak of weights."""
-        largest = float(dataset.weight.max() * self._cost(dataset).max())
-        if self.constraints or not 0 < largest < TINY:
+        """The rows with weights in a unit of their own if they are so small that what they cost counts as rounding, or
+        so large that the price of a branch node is all that counts, and the units; 1 under constraints, which may speak
+        of weights."""
+        highest = float(self._cost(dataset).max())
+        largest = float(dataset.weight.max()) * highest
+        priced_out = float(self.ccp_alpha) * self._weight_of_all(dataset) > PRICED_OUT
+        if self.constraints or not (0 < largest < TINY or (priced_out and self.ccp_alpha < NO_NODE * highest)):
             return dataset, ONE
         unit = self._unit(largest, 1, dataset.weight)
         units = self._units(unit, self._weight_of_all(dataset))

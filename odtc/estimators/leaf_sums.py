@@ -63,6 +63,10 @@ class LeafSumsEstimator(TreeEstimator):
         """The targets, of rows of these weights, in a unit of their own, and that unit."""
         return targets, 1.0
 
+    def _weighed(self, rows: Dataset) -> tuple[Dataset, float]:
+        """The rows with their weights in a unit of their own, and that unit."""
+        return rows, 1.0
+
     @abstractmethod
     def _targets(self, y, n_rows: int) -> np.ndarray:
         """float64 (rows, columns): what a row tells; raises ValueError for what does not fit."""
@@ -103,14 +107,15 @@ class LeafSumsEstimator(TreeEstimator):
         X, self.features_ = self._learnt(X)
         rows, targets = self._rows(X, y, sample_weight)
         targets, unit = self._in_units(targets, rows.weight)
+        weight, (rows, mass) = rows.weight, self._weighed(rows)
         if self._is_alone(rows, targets):
             self.model_ = None
             tree, solution = self._alone(rows, targets, unit)
         else:
-            spec = self._run_spec(rows.weight, unit**self._power)
+            spec = self._run_spec(weight, unit**self._power * mass)
             problem, tree, solution, _ = self._run(spec, self._measured(rows, targets))
             self.model_ = problem.formulation
-        self._ended(tree, solution, self._units(unit, float(rows.weight.sum()), self._power))
+        self._ended(tree, solution, self._units(unit * mass, float(weight.sum()), self._power))
         self.leaf_values_ = np.array([self.tree_.answer(leaf) for leaf in self.tree_.leaves()], dtype=float)
         self.leaf_rows_ = np.array([sum(leaf.rows) for leaf in self.tree_.leaves()], dtype=np.int64)
         return self
@@ -144,11 +149,12 @@ class LeafSumsEstimator(TreeEstimator):
         """
         rows, targets = self._rows(self._coded(X), y, sample_weight)
         targets, unit = self._in_units(targets, rows.weight)
-        units = self._units(unit, float(rows.weight.sum()), self._power)
+        weight, (rows, mass) = rows.weight, self._weighed(rows)
+        units = self._units(unit * mass, float(weight.sum()), self._power)
         if self.model_ is None:
             only = self._is_alone(rows, targets)
             return self._checks_alone(only, lambda: self._alone(rows, targets, unit), units)
-        spec = RunSpec(model=self._asked_model(rows.weight, unit**self._power))
+        spec = RunSpec(model=self._asked_model(weight, unit**self._power * mass))
         return self._checks(spec, self._measured(rows, targets), units)
 
     def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:

@@ -4,6 +4,7 @@ scikit-survival need not be installed.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -195,6 +196,10 @@ class OptimalSurvivalTree(LeafSumsEstimator):
         if not np.isfinite(time).all() or (time < 0).any():
             raise ValueError(f"expected finite times of at least 0 in the field {names[1]!r} of y")
         return np.column_stack([time, event.astype(float)])
+
+    def _weighed(self, rows: Dataset) -> tuple[Dataset, float]:
+        unit = self._unit(float(rows.weight.max()), 1, rows.weight)
+        return replace(rows, weight=rows.weight / unit), unit
 
     def _sums(self, targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return survival.sums_of(*targets.T, weight, "y")

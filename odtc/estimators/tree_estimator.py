@@ -282,7 +282,13 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
             return self.params
         if {"lambda", "lambda_"} & set(self.params or {}):
             raise ValueError("expected ccp_alpha or the parameter lambda, which both price branch nodes, got both")
-        return {**(self.params or {}), "lambda_": price_of_branch_node(float(self.ccp_alpha), weight)}
+        price = price_of_branch_node(float(self.ccp_alpha), weight)
+        if not price < 1:
+            raise ValueError(
+                f"expected ccp_alpha times the weight of all rows below 1e16, got {self.ccp_alpha:g} times {weight:g}: "
+                "beside such a price no error counts; divide sample_weight, or ask for a leaf alone by max_depth=0"
+            )
+        return {**(self.params or {}), "lambda_": price}
 
     def _asked_model(self, weight: np.ndarray, unit: float = 1.0) -> ModelSpec:
         """The model of the parameters for rows of these weights, whose costs are told in units."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from odtc.base.text import show_number
-from odtc.data.tasks import median, regression
+from odtc.data.tasks import median, regression, survival
 from odtc.errors import DataError
 from odtc.trees.tree import Branch, Node, Tree
 
@@ -48,7 +48,7 @@ def unit_of(spread: float, power: int = 1, price: float = 0.0) -> float:
 
 
 def in_unit(tree: Tree, unit: float) -> Tree:
-    """A tree whose numbers are multiples of `unit` with the numbers themselves; of regression, medians and policies."""
+    """A tree whose numbers, of survival weights, are multiples of `unit` with the numbers themselves."""
     if unit == 1:
         return tree
 
@@ -60,6 +60,12 @@ def in_unit(tree: Tree, unit: float) -> Tree:
         powers = [0, 0, *[1] * (len(node.sums) - 2)]
         if tree.task == regression.NAME:
             powers[-1] = 2  # a square
+        if tree.task == survival.NAME:
+            return replace(
+                node,
+                counts=tuple(count * unit for count in node.counts),
+                sums=(node.sums[0], *(total * unit for total in node.sums[1:-1]), node.sums[-1]),
+            )
         return replace(
             node,
             counts=tuple(count * (1 if weighed else unit) for count in node.counts),

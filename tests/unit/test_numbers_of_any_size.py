@@ -75,3 +75,39 @@ def test_weights_of_events(scale):
 
     done = fit({"t": time, "e": event, "w": weight}, task="survival", time="t", event="e", weights="w")
     assert done.proof.objective == pytest.approx(least(likelihood), rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.02, 2.0, 1e25])
+@pytest.mark.parametrize("scale", [2.0**-100, 2.0**30])
+def test_weights_of_a_survival_tree_with_a_price_of_leaves(scale, alpha):
+    """As (1-λ) of the price of a branch node of rows that weigh 1e9 has lost its digits, the tree was not proved; a
+    greater price was no λ below 1."""
+    rng = np.random.default_rng(0)
+    x, weight = rng.integers(0, 6, (52, 2)).astype(float), rng.integers(1, 4, 52).astype(float)
+    y = np.array(list(zip(rng.random(52) < 0.6, rng.exponential(size=52))), dtype=[("e", bool), ("t", float)])
+    tree = odtc.OptimalSurvivalTree(2, ccp_alpha=alpha).fit(x, y, sample_weight=scale * weight)
+    plain = odtc.OptimalSurvivalTree(2, ccp_alpha=alpha).fit(x, y, sample_weight=weight)
+    assert tree.is_optimal_ and plain.is_optimal_
+    assert all(check.passed for check in tree.verify(x, y, sample_weight=scale * weight))
+    nodes, price = len(tree.leaf_rows_) - 1, alpha * weight.sum()
+    assert nodes == len(plain.leaf_rows_) - 1 and (nodes == 0) == (alpha > 1)
+    paid = [leaf.sums[3] for leaf in tree.tree_.leaves()]
+    assert paid == pytest.approx([scale * leaf.sums[3] for leaf in plain.tree_.leaves()], rel=1e-12)
+    loss = sum(d - d * log(d / h) for _, _, h, d, _ in (leaf.sums for leaf in tree.tree_.leaves()) if d)
+    own = scale * price
+    assert tree.objective_ == pytest.approx((loss + own * nodes) / (1 + own), rel=1e-9, abs=0)
+
+
+def test_weights_of_classes_with_a_price_of_leaves():
+    """λ = α W / (1 + α W) of rows that weigh 1e30 is 1 in doubles."""
+    rng = np.random.default_rng(1)
+    x, scale = rng.integers(0, 6, (40, 2)).astype(float), 2.0**100
+    y = (x[:, 0] > 2).astype(int) ^ (rng.random(40) < 0.1)
+    tree = odtc.OptimalTreeClassifier(2, ccp_alpha=0.05).fit(x, y, sample_weight=np.full(40, scale))
+    wrong, nodes = (tree.predict(x) != y).sum(), tree.get_n_leaves() - 1
+    plain = odtc.OptimalTreeClassifier(2, ccp_alpha=0.05).fit(x, y)
+    assert (wrong, nodes) == ((plain.predict(x) != y).sum(), plain.get_n_leaves() - 1) and nodes > 0
+    assert tree.is_optimal_ and all(check.passed for check in tree.verify(x, y, sample_weight=np.full(40, scale)))
+    assert tree.objective_ == pytest.approx((wrong + 2 * nodes) / 2, rel=1e-9)
+    with pytest.raises(ValueError, match="a leaf alone by max_depth=0"):
+        odtc.OptimalTreeClassifier(2, ccp_alpha=1e20).fit(x, y)
