@@ -292,7 +292,8 @@ def move_cut(sums, whole, stride, place, entry, lab, gain, starts, old, new):
         sums[:] = 0
         a = 0
     elif n - b + size < way:
-        sums[:] = whole
+        for j in range(size):  # numba compiles words for arrays that do not fit, longer than this function
+            sums[j] = whole[j]
         a = n
     if stride == 1:
         for i in range(a, b):
@@ -324,8 +325,10 @@ def move_rare(left, whole, of_left, of_whole, first, held, entry, lab, own, star
         of_left[:] = 0
         a = 0
     elif n - b < way:
-        left[:] = whole
-        of_left[:] = of_whole
+        for k in range(len(of_whole)):
+            of_left[k] = of_whole[k]
+            for j in range(len(whole)):
+                left[j, k] = whole[j, k]
         a = n
     for i in range(a, b):
         e = entry[i]
@@ -484,7 +487,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     rare, n_rare, few = np.zeros(m + 1, np.bool_), 0, np.zeros((m, 2), np.int64)
     for j in range(m):
         if least <= 1 and blocks[j] == 2:
-            ones = place[j].sum()
+            ones = np.int64(0)
+            for i in range(n):
+                ones += place[j, i]
             few[j, 0], few[j, 1] = (0, n - ones) if 2 * ones > n else (n - ones, n)
             rare[j] = RARE * (few[j, 1] - few[j, 0]) <= n
             n_rare += rare[j]
