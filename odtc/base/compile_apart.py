@@ -31,6 +31,7 @@ MOST = 60  # CPU seconds of it
 PAYS = 2.0  # CPU seconds in numpy, after which it begins
 
 _process: subprocess.Popen[bytes] | None = None
+_waited_for: set[subprocess.Popen[bytes]] = set()  # those of `finish`
 _begun: list[tuple[str, str]] = []  # modules and names of kernels that were asked for, the last one that process's
 
 
@@ -67,11 +68,13 @@ def finish(module: str, name: str = "") -> Path | None:
     until = time.monotonic() + ALONE
     while True:
         with _start(module, name, subprocess.PIPE) as process:
+            _waited_for.add(process)
             try:
                 assert process.stdout is not None
                 folder = os.fsdecode(process.stdout.read().rstrip(b"\n"))
                 code = process.wait()
             finally:
+                _waited_for.discard(process)
                 if process.poll() is None:
                     system.end_group(process)
         if code != HELD or time.monotonic() > until:
@@ -122,6 +125,12 @@ def end() -> None:
         if _process.poll() is None:
             system.end_group(_process)
         _process.wait(ENDED)
+
+
+def end_all() -> None:
+    """Ends the processes that other threads wait for in `finish`, which then return None."""
+    for process in list(_waited_for):
+        system.end_group(process)
 
 
 def _end_after_parent(seconds: float) -> None:

@@ -3,10 +3,11 @@ set up once for many. A search compiles them by itself, but only once that pays 
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
-from odtc.base import compile_apart
+from odtc.base import compile_apart, system
 
 # The modules of loops, with the names of those that are compiled one by one; a test finds each module that has
 # `compile_now`.
@@ -36,7 +37,8 @@ class Compiled(NamedTuple):
 
 
 def compile_all() -> Iterator[Compiled]:
-    """Compiles the loops, each in a process of its own, and tells of each as it is done.
+    """Compiles the loops, each in a process of its own, modules side by side on the cores of this process, and tells of
+    each once its module is done.
 
     Yields
     ------
@@ -47,6 +49,22 @@ def compile_all() -> Iterator[Compiled]:
     ImportError
         If numba is not installed, or not for this numpy.
     """
-    for module, name in LOOPS:
+    with ThreadPoolExecutor(system.cores()) as side_by_side:
+        modules = [side_by_side.submit(_compile, module) for module in dict(LOOPS)]
+        try:
+            for done in as_completed(modules):
+                yield from done.result()
+        finally:  # also of who asks for no more, or is interrupted
+            side_by_side.shutdown(wait=False, cancel_futures=True)
+            compile_apart.end_all()
+
+
+def _compile(module: str) -> list[Compiled]:
+    """Compiles the loops of a module one by one: they share what numba keeps of it on disk."""
+    told = []
+    for name in (name for other, name in LOOPS if other == module):
         began = time.monotonic()
-        yield Compiled(module, name, compile_apart.finish(module, name), time.monotonic() - began)
+        told.append(Compiled(module, name, compile_apart.finish(module, name), time.monotonic() - began))
+        if told[-1].place is None:
+            break
+    return told

@@ -5,12 +5,16 @@ import importlib
 import importlib.util
 import itertools
 import threading
+import time
+import types
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from odtc.algorithms.thresholds import compiled as thresholds
-from odtc.base import compiled_loops, deadline, threads
+from odtc.base import compile_apart, compiled_loops, deadline, threads
 from odtc.errors import TimeLimitReached
 from odtc.evaluation import compiled_ahead
 
@@ -216,6 +220,29 @@ def test_those_are_all_modules_that_have_a_process_for_them():
         if "compile_apart.once_it_pays(__name__" in path.read_text(encoding="utf-8")
     ]
     assert sorted(asking) == APART
+
+
+def test_no_two_modules_of_kernels_that_call_one_another_have_a_function_of_one_name():
+    modules = (thresholds.binary_pairs, thresholds.binary_triples, thresholds.block_groups, thresholds.depth_two)
+    names = Counter(
+        name
+        for module in (*modules, thresholds.pair_counts)
+        for name, function in vars(module).items()
+        if isinstance(function, types.FunctionType) and function.__module__ == module.__name__
+    )
+    assert names and [name for name, times in names.items() if times > 1] == []
+
+
+def test_what_is_compiled_in_other_threads_can_be_ended(monkeypatch, tmp_path):
+    pytest.importorskip("numba")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    with ThreadPoolExecutor(1) as thread:
+        found = thread.submit(compile_apart.finish, "odtc.algorithms.moments.medians")
+        while not compile_apart._waited_for and not found.done():
+            time.sleep(0.01)
+        compile_apart.end_all()
+        assert found.result() is None
+    assert not compile_apart._waited_for
 
 
 def test_doctor_compiles_all_of_them():

@@ -426,6 +426,121 @@ def least_open(bounds, is_open, limit):
     return found
 
 
+def entries_of(line, label, gain, most, count, local):
+    """(label, gain, most, count) of the entries of a node, in the order of a line; their places in it are written to
+    `local`."""
+    n = len(line)
+    lab, own = np.empty(n, np.int32), np.empty(n, gain.dtype)
+    cap, number = np.empty(n, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        e = line[i] >> 1
+        local[e] = i
+        lab[i] = label[e]
+        own[i] = gain[e]
+        cap[i] = most[e]
+        number[i] = count[e]
+    return lab, own, cap, number
+
+
+def parting_columns(order, local):
+    """Which columns part a node: (how many, the columns, their numbers of blocks, and the block of each entry in each).
+
+    The line behind the last column has one block, for the sums of a side.
+    """
+    F, n = order.shape
+    column, blocks = np.empty(F, np.int64), np.empty(F + 1, np.int64)
+    place = np.empty((F + 1, n), np.uint32)
+    m = np.int64(0)
+    for g in range(F):
+        b = np.int64(0)
+        for i in range(n):
+            e = order[g, i]
+            place[m, local[e >> 1]] = b
+            b += e & 1
+        if b > 1:
+            column[m] = g
+            blocks[m] = b
+            m += 1
+    blocks[m] = 1
+    place[m] = 0
+    return m, column, blocks, place
+
+
+def blocks_of(order, column, local):
+    """uint32 (columns, entries): the block of each entry in each column."""
+    block = np.empty((len(column), order.shape[1]), np.uint32)
+    for g in range(len(column)):
+        at = 0
+        for i in range(order.shape[1]):
+            e = order[column[g], i]
+            block[g, local[e >> 1]] = at
+            at += e & 1
+    return block
+
+
+def rare_answers(order, local, column, blocks, place, lab, own, cap, stride, least):
+    """The tests of two answers of which one is rare, as of levels: the sums of the rare answers are moved together.
+
+    Returns
+    -------
+    rare : bool (columns + 1,), whether a column is such a test
+    save : int64 (labels,), what each label saves on all entries
+    whole : int64 (columns, labels), what each saves on the entries with the rare answer; no row if no column is rare
+    weight : int64 (columns,), of these entries
+    first, held : int64 (entries + 1,), int32; entry e has the rarer answer of the columns held[first[e] : first[e + 1]]
+    """
+    m, n = len(column), order.shape[1]
+    rare, n_rare, few = np.zeros(m + 1, np.bool_), 0, np.zeros((m, 2), np.int64)
+    for j in range(m):
+        if least <= 1 and blocks[j] == 2:
+            ones = np.int64(0)
+            for i in range(n):
+                ones += place[j, i]
+            few[j, 0], few[j, 1] = (0, n - ones) if 2 * ones > n else (n - ones, n)
+            rare[j] = RARE * (few[j, 1] - few[j, 0]) <= n
+            n_rare += rare[j]
+    if n_rare < SEVERAL:
+        n_rare = 0
+        rare[:] = False
+    first, save = np.zeros(n + 1, np.int64), np.zeros(stride, np.int64)
+    whole, weight = np.zeros((m if n_rare else 0, stride), np.int64), np.zeros(m, np.int64)
+    for j in range(m):
+        if rare[j]:
+            for i in range(few[j, 0], few[j, 1]):
+                e = local[order[column[j], i] >> 1]
+                first[e + 1] += 1
+                whole[j, lab[e]] += own[e]
+                weight[j] += cap[e]
+    for i in range(n):
+        first[i + 1] += first[i]
+        save[lab[i]] += own[i]
+    held, next_of = np.empty(first[n], np.int32), first.copy()
+    for j in range(m):
+        if rare[j]:
+            for i in range(few[j, 0], few[j, 1]):
+                e = local[order[column[j], i] >> 1]
+                held[next_of[e]] = j
+                next_of[e] += 1
+    return rare, save, whole, weight, first, held
+
+
+def cuts_of(line, local, cap, number, entry, starts, cut_weight, cut_rows):
+    """How many blocks a line has; the entries in its order are written to `entry`, and to the others, for each cut, how
+    many entries are left of it, their weight and their rows."""
+    b, w, c = np.int64(0), np.int64(0), np.int64(0)
+    for i in range(len(line)):
+        e = line[i]
+        entry[i] = local[e >> 1]
+        w += cap[entry[i]]
+        c += number[entry[i]]
+        if e & 1:
+            b += 1
+            starts[b] = i + 1
+            cut_weight[b] = w
+            cut_rows[b] = c
+    return b
+
+
 def depth_two(order, label, gain, most, count, stride, price, least, need, local, told):
     """The best tree of depth 2 on a node, if it costs less than `need`.
 
@@ -446,31 +561,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     scans : int, how many columns were scanned
     """
     F, n = order.shape
-    lab, own = np.empty(n, np.int32), np.empty(n, gain.dtype)
-    cap, number = np.empty(n, np.int64), np.empty(n, np.int64)
-    for i in range(n):
-        e = order[0, i] >> 1
-        local[e] = i
-        lab[i] = label[e]
-        own[i] = gain[e]
-        cap[i] = most[e]
-        number[i] = count[e]
-    # Columns that part nothing are left out; the line behind the last column has one block, for the sums of a side.
-    column, blocks = np.empty(F, np.int64), np.empty(F + 1, np.int64)
-    place = np.empty((F + 1, n), np.uint32)
-    m = np.int64(0)
-    for g in range(F):
-        b = np.int64(0)
-        for i in range(n):
-            e = order[g, i]
-            place[m, local[e >> 1]] = b
-            b += e & 1
-        if b > 1:
-            column[m] = g
-            blocks[m] = b
-            m += 1
-    blocks[m] = 1
-    place[m] = 0
+    lab, own, cap, number = entries_of(order[0], label, gain, most, count, local)
+    m, column, blocks, place = parting_columns(order, local)
     # Columns of many blocks: these are grouped, and have sums of each label that saves something.
     labels = max(2, stride)
     kind, amount = np.empty(n, np.int32), np.empty(n, gain.dtype)
@@ -483,40 +575,12 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     for j in range(m):
         grouped[j] = least <= 1 and blocks[j] > (MANY[1] if stride > 1 else MANY[0]) and blocks[j] > 2 * (n // wide)
         n_grouped += grouped[j]
-    # Tests of two answers of which one is rare, as of levels: the sums of the rare answers are moved together.
-    rare, n_rare, few = np.zeros(m + 1, np.bool_), 0, np.zeros((m, 2), np.int64)
-    for j in range(m):
-        if least <= 1 and blocks[j] == 2:
-            ones = np.int64(0)
-            for i in range(n):
-                ones += place[j, i]
-            few[j, 0], few[j, 1] = (0, n - ones) if 2 * ones > n else (n - ones, n)
-            rare[j] = RARE * (few[j, 1] - few[j, 0]) <= n
-            n_rare += rare[j]
-    if n_rare < SEVERAL:
-        n_rare = 0
-        rare[:] = False
-    rare_first = np.zeros(n + 1, np.int64)
-    rare_whole, rare_weight = np.zeros((m if n_rare else 0, stride), np.int64), np.zeros(m, np.int64)
+    rare, rare_save, rare_whole, rare_weight, rare_first, rare_held = rare_answers(
+        order, local, column[:m], blocks, place, lab, own, cap, stride, least
+    )
+    n_rare = len(rare_whole)
     rare_left, nothing = np.zeros_like(rare_whole), np.zeros(stride, np.int64)
-    rare_save, rare_save_left, rare_now = np.zeros(stride, np.int64), np.zeros(stride, np.int64), np.int64(0)
-    for j in range(m):
-        if rare[j]:
-            for i in range(few[j, 0], few[j, 1]):
-                e = local[order[column[j], i] >> 1]
-                rare_first[e + 1] += 1
-                rare_whole[j, lab[e]] += own[e]
-                rare_weight[j] += cap[e]
-    for i in range(n):
-        rare_first[i + 1] += rare_first[i]
-        rare_save[lab[i]] += own[i]
-    rare_held, rare_next = np.empty(rare_first[n], np.int32), rare_first.copy()
-    for j in range(m):
-        if rare[j]:
-            for i in range(few[j, 0], few[j, 1]):
-                e = local[order[column[j], i] >> 1]
-                rare_held[rare_next[e]] = j
-                rare_next[e] += 1
+    rare_save_left, rare_now = np.zeros(stride, np.int64), np.int64(0)
     sizes = np.empty(m + 1, np.int64)  # of the sums of each column
     groups = n // wide + 2 if n_grouped else 0
     ends, inner = np.zeros((m, groups + 1), np.int32), np.zeros((m, groups), np.bool_)
@@ -678,17 +742,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             w = rare_weight[j]
             if max(0, least_stump - w) + max(0, least_stump - (weight - w)) >= best - price:
                 continue
-        f, b, w, c = column[j], np.int64(0), np.int64(0), np.int64(0)
-        for i in range(n):
-            e = order[f, i]
-            entry[i] = local[e >> 1]
-            w += cap[entry[i]]
-            c += number[entry[i]]
-            if e & 1:
-                b += 1
-                starts[b] = i + 1
-                cut_weight[b] = w
-                cut_rows[b] = c
+        f = column[j]
+        b = cuts_of(order[f], local, cap, number, entry, starts, cut_weight, cut_rows)
         for g in range(m + 1):  # the sums are of no entries
             now[g] = 0
         for i in range(len(sums)):
@@ -718,13 +773,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         pure, pure_right, looked = b, 0, single and best - price <= PURE * loss
         if looked:
             if n_grouped and len(block) == 0:
-                block = np.empty((m, n), np.uint32)
-                for g in range(m):
-                    at = 0
-                    for i in range(n):
-                        e = order[column[g], i]
-                        block[g, local[e >> 1]] = at
-                        at += e & 1
+                block = blocks_of(order, column[:m], local)
             pure = separable(entry, lab, own, block if n_grouped else place, starts, b, m, np.bool_(False))
             pure_right = separable(entry, lab, own, block if n_grouped else place, starts, b, m, np.bool_(True))
             if pure < pure_right and loss >= best - price:
