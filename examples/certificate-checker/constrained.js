@@ -193,10 +193,15 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
   // ---- the problem ----
 
   // How deep a tree has to be, at most: a test that is asked again below itself parts no rows, so that a path needs no
-  // more branch nodes than there may be different tests.
+  // more branch nodes than there may be different tests; and it has no more than the tree may, if nothing gives one back.
   function heightOf(depth, told) {
     const most = told.places.mostTests, more = told.sums.some(({ node, leaf }) => node < 0 || leaf.some((use) => use < 0));
-    return most === null || more ? depth : Math.min(depth, Math.max(1, most));
+    let height = most === null || more ? depth : Math.min(depth, Math.max(1, most));
+    for (const { line, bound, node, leaf } of told.sums) {
+      const gives = leaf.some((use) => use < 0) || line.some((uses) => uses.some((use) => use < 0));
+      if (node > 0 && !gives) height = Math.min(height, Math.max(1, Math.floor(bound / node)));
+    }
+    return height;
   }
 
   function pose(facts, data, left, loss, told, price) {

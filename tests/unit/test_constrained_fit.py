@@ -183,6 +183,18 @@ def test_a_deep_tree_over_few_tests_is_searched_and_no_model_is_made(most, monke
         assert facts["termination"] == "optimal"
 
 
+def test_a_tree_of_few_branch_nodes_is_searched_no_deeper_than_it_can_be():
+    """At depth 6 `leaves <= 4` ended open after a limit; no path has more branch nodes than the tree."""
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(90, 4)).round(1)
+    y = ((X[:, 0] > 0) ^ (X[:, 1] > 0.3) ^ (rng.random(90) < 0.1)).astype(np.int32)
+    data = Dataset("flat", X, y, tuple(Feature(name, NUMERIC) for name in "abcd"), ("no", "yes"), np.ones(90))
+    given = {"encoding": "auto:bins=8", "constraints": ("recall[yes] >= 0.9", "leaves <= 4")}
+    three, six = (odtc.fit(data, "dpflow", depth, **given) for depth in (3, 6))
+    assert three.proof.termination == six.proof.termination == "optimal" and six.certified
+    assert three.proof.objective == six.proof.objective
+
+
 def test_a_tree_of_depth_three_over_hundreds_of_columns_begins_with_the_best_of_depth_two(monkeypatch):
     """2,000 rows x 400 columns were left to flowoct at depth 3, which made no model of them: a frontier was refused."""
     rng = np.random.default_rng(26)

@@ -302,6 +302,22 @@ def test_both_say_the_same_of_certificates_under_constraints(seed, tmp_path):
     assert ("refused", "refused") in told
 
 
+@pytest.mark.parametrize("texts", [("leaves <= 3", "recall[yes] >= 0.6"), ("branch_nodes <= 1", "leaf_rows >= 3")])
+def test_both_look_no_deeper_than_there_may_be_branch_nodes(texts, tmp_path):
+    """A tree of two branch nodes has depth 2 at most: at depth 6 neither search nor checks end soon."""
+    file, data = tmp_path / "small.csv", small(3)
+    file.write_text(table_of(data))
+    data = odtc.read(file, "y", weights="w", aside=("side",))
+    deep, flat = (pipeline.pose(data, "dpflow", depth, encoding="auto", constraints=texts) for depth in (6, 2))
+    facts = json.loads(json.dumps(certify_constrained(deep)[0]))
+    assert facts["depth"] == 6 and facts["claim"] == certify_constrained(flat)[0]["claim"]
+    lower = facts | {"claim": facts["claim"] - 1}
+    more = facts | {"constraints": [text.replace("leaves <= 3", "leaves <= 7") for text in facts["constraints"]]}
+    every = [facts, lower, more] if facts["constraints"] != more["constraints"] else [facts, lower]
+    told = [(one.split()[0], ours(given, file).split()[0]) for one, given in zip(asked(every, file), every)]
+    assert told[0] == ("proved", "proved") and all(one == two for one, two in told)
+
+
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("depth", "texts"),

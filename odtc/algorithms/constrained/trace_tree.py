@@ -145,7 +145,10 @@ def feasible(tables: Pass, structure: Structure, below: float) -> Labelled | Non
     problem, found = tables.problem, labellings(tables, structure, below)
     for place in np.argsort(found.cost, kind="stable"):
         tree = labelled(tables, structure, found.choice[place])
-        if problem.accepts is None or problem.accepts(tree.test, tree.label):
+        if problem.accepts is None:
+            return tree
+        tables.tick()  # thousands of labellings may be refused one by one
+        if problem.accepts(tree.test, tree.label):
             return tree
     return None
 

@@ -80,9 +80,19 @@ class Posed:
         depths = range(1 if every else least, arrays.depth)
         for less in depths:
             if less not in self._shallower:
-                lower = with_tests(arrays, depth=less, allowed=arrays.allowed[:less], accepts=None)
+                lower = with_tests(arrays, depth=less, allowed=arrays.allowed[:less], accepts=_padded(arrays))
                 self._shallower[less] = engine_of(lower, self.problem.scale)
         return [self._shallower[less] for less in depths]
+
+
+def _padded(arrays: ConstrainedProblem) -> Callable[[np.ndarray, np.ndarray], bool] | None:
+    """Whether a tree of less depth is accepted, told as one of this depth."""
+    accepts, size = arrays.accepts, 2 ** (arrays.depth + 1)
+
+    def told(*heaps: np.ndarray) -> bool:
+        return accepts(*(np.concatenate([heap, np.full(size - len(heap), -1, np.int32)]) for heap in heaps))
+
+    return None if accepts is None else told
 
 
 def can_search(encoded: Encoded, depth: int) -> bool:
@@ -127,14 +137,14 @@ def by_some_tests(problem: Problem) -> bool:
 
 def few_and_deep(problem: Problem) -> bool:
     """Whether a search without constraints over all tests may soon end, and one with them may not."""
-    return problem.topology.depth > DEEP and problem.encoded.n_tests <= engines.FEW_TESTS
+    return problem.derived(Posed).problem.arrays.depth > DEEP and problem.encoded.n_tests <= engines.FEW_TESTS
 
 
 def tells_bounds(problem: Problem) -> bool:
     """Whether the search itself comes to a bound: deeper than DEEP it does not where some tests are searched, or where
     one look at all trees takes longer than there is time."""
     left, engine = deadline.seconds_left(), problem.derived(Posed).search
-    if problem.topology.depth <= DEEP:
+    if problem.derived(Posed).problem.arrays.depth <= DEEP:
         return True
     if isinstance(engine, ConstrainedSearch) and left is not None and engine.subset_trees is None:
         return _sums(problem) <= SUMS_A_SECOND * left
@@ -157,17 +167,20 @@ def needs_floor(problem: Problem) -> bool:
 
 
 def _sums(problem: Problem) -> float:
-    return engines.sums(problem.encoded.n_tests, problem.topology.depth)
+    return engines.sums(problem.encoded.n_tests, problem.derived(Posed).problem.arrays.depth)
 
 
 def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np.ndarray | None]:
     """(a tree over a few tests of each column where there are so many that a good one would come late, in a part of the
     time; `start` if that costs no more, or where there are few; the multipliers of that search, None without one)."""
     engine, posed = problem.derived(Posed).search, problem.derived(Posed).problem
-    if ends_soon(engine) or posed.arrays.accepts is not None or not posed.arrays.depth:
+    depth, some = posed.arrays.depth, isinstance(engine, CoarseSearch)
+    if ends_soon(engine) or not depth:
         return start, None
-    if not isinstance(engine, CoarseSearch) or not (engine.long or posed.arrays.depth > DEEP):
-        return _of_less_depth(problem, start) if posed.arrays.depth > DEEP and needs_floor(problem) else (start, None)
+    if not some and depth > DEEP and needs_floor(problem):
+        return _of_less_depth(problem, start)
+    if posed.arrays.accepts is not None or not (some and (engine.long or depth > DEEP)):
+        return start, None
     left = deadline.seconds_left()
     tick = _after(None if left is None else time.monotonic() + left, FIRST)
     multipliers = None
@@ -389,15 +402,12 @@ def _begin(
         shallower.watch(_after(end, part), lambda _, cost: told(cost))
         found = shallower.run()
         engine.begun = engine.begun or depth >= DEEP
-        if found.proved and posed.arrays.accepts is None:
+        if found.proved and not found.infeasible:
             proved = [f"depth {depth} proved"]
             before.append(proved[0])
         elif found.cost is not None:
             paid, bound, known = found.cost * posed.unit, found.bound * posed.unit, engines[-1].found.cost
-            kept = posed.arrays.accepts is None  # else the tree may break what sums do not tell
-            words = (
-                [f"{paid:.6g}"] if kept and (known is None or found.cost < known) else []
-            )  # a worse one says nothing
+            words = [f"{paid:.6g}"] if known is None or found.cost < known else []  # a worse one says nothing
             words += [f"bound {bound:.6g}"] if bound > 0 else []
             if words:
                 before.append(", ".join([*proved, f"depth {depth}: {', '.join(words)}"]))

@@ -298,8 +298,9 @@ def _certified_again(problem: Problem, heap: HeapTree | None) -> dict:
 
 
 def _height(problem: Problem) -> int:
-    """How deep a tree has to be, at most: a path asks no test twice."""
-    most = [int(given.bound) for given in problem.constraints if given.name == "tests"]
+    """How deep a tree has to be, at most: a path asks no test twice, and has no more branch nodes than the tree may."""
+    most = [int(given.bound) for given in problem.constraints if given.name in ("tests", "branch_nodes")]
+    most += [int(given.bound) - 1 for given in problem.constraints if given.name == "leaves"]
     return max(1, min([problem.topology.depth, *most]))
 
 

@@ -268,12 +268,17 @@ def _expect_size(depth: int, facts: dict, dataset: Dataset, apart: Sequence[int]
 
 
 def _height(depth: int, stated: Stated) -> int:
-    """How deep a tree has to be, at most, that satisfies the constraints and costs least. A test that is asked again
-    below itself parts no rows: without this node, and its leaf without rows, a tree predicts the same by no more nodes
-    and leaves. So a path has as many different tests as branch nodes."""
+    """How deep a tree has to be, at most, that satisfies the constraints and costs least: no path has more branch nodes
+    than the tree may. A test that is asked again below itself parts no rows: without this node, and its leaf without
+    rows, a tree predicts the same by no more nodes and leaves. So a path has as many different tests as branch
+    nodes."""
     most = stated.places.most_tests
     more = min(stated.branch_uses, default=0) < 0 or stated.leaf_uses.min(initial=0) < 0  # what asks for many nodes
-    return depth if most is None or more else min(depth, max(1, most))
+    height = depth if most is None or more else min(depth, max(1, most))
+    for uses, bound, node, leaf in zip(stated.uses, stated.bound, stated.branch_uses, stated.leaf_uses):
+        if node > 0 and uses.min(initial=0) >= 0 and leaf.min(initial=0) >= 0:  # nothing gives a node back
+            height = min(height, max(1, bound // node))
+    return height
 
 
 def _places(columns: frozenset[str], names: dict[str, int]) -> frozenset[int]:

@@ -65,6 +65,18 @@ def test_a_deep_tree_looks_at_the_clock_below_its_root(monkeypatch):
     assert len(made) == 1
 
 
+def test_labellings_that_are_refused_one_by_one_look_at_the_clock():
+    """A tree of 32 leaves has thousands that a check of whole trees refuses: a limit of 8 s took 44."""
+    rng = np.random.default_rng(5)
+    cost, asked = rng.integers(0, 5, (60, 2)), []
+    uses = rng.integers(0, 5, (1, 60, 2))
+    problem = ConstrainedProblem(rng.random((60, 4)) < 0.5, cost, 2, uses=uses, bound=np.array([200]))
+    problem = replace(problem, accepts=lambda test, label: bool(asked.append(1)))
+    search = ConstrainedSearch(problem)
+    search.watch(lambda: len(asked) > 2, lambda bound, cost: None)
+    assert search.run().cost is None and len(asked) == 3
+
+
 def test_progress_only_gets_better():
     problem, _ = random_problem(11)
     told = []

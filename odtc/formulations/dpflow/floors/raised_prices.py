@@ -95,7 +95,7 @@ class BoundByRaisedPrices:
     def _look(self, test: np.ndarray) -> None:
         """Adds the cut of a tree, and takes it if it keeps the constraints with other labels."""
         arrays, asked = self._posed.arrays, np.unique(test[test >= 0])
-        tables = Pass(Counts(only(arrays, asked)), fixed_point(arrays)[0])
+        tables = Pass(Counts(only(arrays, asked)), fixed_point(arrays)[0], deadline.check)
         node = leaves_of(arrays, test)
         places = np.unique(node)
         count = np.zeros((len(test), arrays.kinds[0].shape[1]))
