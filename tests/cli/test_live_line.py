@@ -216,3 +216,14 @@ def test_phases_are_told_to_who_listens_and_to_nobody_else():
         phases.begin("words")
     assert list(phases.over(range(3), "behind")) == [0, 1, 2]
     assert list(map(str, told)) == ["letters, 0 of 2", "letters, 1 of 2", "words"]
+
+
+def test_forests_of_a_policy_are_told_of_where_there_is_no_live_line(tmp_path):
+    """They take seconds of few rows, and were estimated in silence."""
+    lines = [f"{i % 7},{'ab'[i % 2]},{i % 5}" for i in range(30)]
+    (tmp_path / "p.csv").write_text("x,t,y\n" + "\n".join(lines) + "\n")
+    words = ("p.csv", "--task", "policy", "--treatment", "t", "--outcome", "y", "--depth", "1")
+    said = odtc("fit", *words, "--json", folder=tmp_path)
+    assert said.code == 0 and said.err.count("estimating the outcomes of each action: 10 forests of 200 trees") == 1
+    known = odtc("fit", *words, "--scores", "ips", folder=tmp_path)
+    assert known.code == 0 and "forests" not in known.err

@@ -145,7 +145,8 @@ def tune(
             console.say(
                 f"-p {key}: of {', '.join(able)}; {', '.join(others)} {'has' if len(others) == 1 else 'have'} none"
             )
-    dataset = read(data, **spec.reading.keywords)
+    with console.live("reading"):
+        dataset = read(data, **spec.reading.keywords)
     for note in read_notes(dataset):
         console.say(note)
     stem = stem_named(o, f"{dataset.name}_tuned")

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from odtc.base import phases
 from odtc.data import column_types
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset
 from odtc.data.reading_spec import ReadingSpec
@@ -148,7 +149,9 @@ def _cross_fitted(Z, taken, outcome, weight, K: int) -> np.ndarray:
     from sklearn.ensemble import RandomForestRegressor
 
     mean = np.zeros((len(Z), K))
-    for learn, held in _folds(taken):
+    what = "estimating the outcomes of each action"
+    phases.begin(f"{what}: {FOLDS * K} forests of {TREES} trees", stays=True)
+    for learn, held in phases.over([*_folds(taken)], what):
         for action in range(K):
             mine = learn[(taken[learn] == action) & (weight[learn] > 0)]
             forest = RandomForestRegressor(TREES, min_samples_leaf=LEAF, random_state=0, n_jobs=1)
@@ -161,7 +164,7 @@ def _cross_fitted_chances(Z, taken, weight, K: int) -> np.ndarray:
     from sklearn.linear_model import LogisticRegression
 
     chance = np.zeros((len(Z), K))
-    for learn, held in _folds(taken):
+    for learn, held in phases.over([*_folds(taken)], "estimating the chances of each action"):
         mine = learn[weight[learn] > 0]
         model = LogisticRegression(max_iter=1000).fit(Z[mine], taken[mine], weight[mine])
         chance[np.ix_(held, model.classes_)] = model.predict_proba(Z[held])
