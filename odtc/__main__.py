@@ -1,4 +1,4 @@
-"""`python -m odtc` is the command line."""
+"""The command line: of `python -m odtc`, and of the command `odtc`."""
 
 from odtc.base import interrupts
 
@@ -6,4 +6,5 @@ interrupts.hear(starting=True)
 
 from odtc.cli.app import program  # noqa: E402  what takes time is imported once a signal has its answer
 
-program()
+if __name__ == "__main__":
+    program()

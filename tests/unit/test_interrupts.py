@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -197,3 +199,27 @@ def test_work_that_was_left_apart_does_not_keep_the_command():
     words = [sys.executable, "-c", code]
     done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and done.stdout.startswith("odtc "), done.stderr
+
+
+# Sends itself the signal as the first library of the command line is looked for.
+CUT_START = """
+import os, signal, sys
+class Cut:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            os.kill(os.getpid(), signal.{name})
+sys.meta_path.insert(0, Cut())
+sys.argv = ["odtc", "--version"]
+from {module} import {function}
+{function}()
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_at_the_start_of_the_installed_command_is_one_sentence(name):
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, function = project["scripts"]["odtc"].split(":")
+    code = CUT_START.format(name=name, module=module, function=function)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == "odtc: error: interrupted before there was a result; nothing was written that is not whole\n"
