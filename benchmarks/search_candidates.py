@@ -39,6 +39,7 @@ import argparse
 import json
 import time
 import warnings
+from itertools import combinations
 from pathlib import Path
 from unittest import mock
 
@@ -49,7 +50,6 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.constrained import had
 from odtc.algorithms.hyperplanes import held_out, penalised
-from odtc.algorithms.hyperplanes.multinomial_tree import multinomial_tree
 from odtc.algorithms.hyperplanes.penalised import CART, PENALTIES, Grower, clipped
 
 FIRST = {"pairs": 110000, "out": 111000, "linear": 113000}
@@ -64,7 +64,7 @@ class PairsGrower(Grower):
     """With a start of the hyperplanes between two classes of a multinomial logistic regression."""
 
     def _searched(self, Z, loss):
-        pairs = pairs_tree(self.weighed(Z), loss, self.depth, PENALTIES[0])
+        pairs = multinomial_tree(clipped(self.weighed(Z)), loss, self.depth, PENALTIES[0], own=False)
         return super()._searched(Z, loss) + ([] if pairs is None else [pairs])
 
 
@@ -90,36 +90,44 @@ class LinearGrower(Grower):
         return found
 
 
-def pairs_tree(Z: np.ndarray, loss: np.ndarray, depth: int, C: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """(H, g) of hyperplanes between two classes, for columns without missing cells; None for fewer than three."""
-    label = loss.argmin(axis=1)
+def multinomial_tree(
+    Z: np.ndarray, loss: np.ndarray, depth: int, C: float, own: bool = True
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """(H, g) of a tree of hyperplanes between two classes of a multinomial logistic regression; None for fewer than
+    three classes.
+
+    A node asks two classes, those whose hyperplane leaves least entropy of what is predicted for its rows. With `own`
+    they are two of these predictions: then one of the two is out on either side, no path is longer than K - 1 with K
+    classes, and a tree of that depth predicts as the regression does.
+    """
+    label, weight = loss.argmin(axis=1), np.ptp(loss, axis=1) + 1e-12
     if len(np.unique(label)) < 3:
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = LogisticRegression(C=C, max_iter=200, tol=1e-3).fit(clipped(Z), label, np.ptp(loss, axis=1) + 1e-12)
-    said, classes = model.predict(clipped(Z)), len(model.classes_)
-    planes = [
-        (model.coef_[b] - model.coef_[a], float(model.intercept_[a] - model.intercept_[b]))
-        for a in range(classes)
-        for b in range(a + 1, classes)
-    ]
-    sides = np.array([Z @ h > g for h, g in planes])
+        warnings.simplefilter("ignore")  # a model that has not converged is a candidate as any other
+        model = LogisticRegression(C=C, max_iter=200, tol=1e-3).fit(Z, label, weight / weight.mean())
+    scores = model.decision_function(Z)
+    said = scores.argmax(axis=1)
     H, g = np.zeros((2**depth, Z.shape[1])), np.ones(2**depth)
     arriving = {1: np.arange(len(Z))}
     for t in range(1, 2**depth):
         rows = arriving[t]
-        if len(np.unique(said[rows])) > 1:
-            left = [_entropy(said[rows[~side]]) + _entropy(said[rows[side]]) for side in sides[:, rows]]
-            H[t], g[t] = planes[int(np.argmin(left))]
-        right = Z[rows] @ H[t] > g[t]
+        asked = np.unique(said[rows])
+        right = np.zeros(len(rows), bool)
+        if len(asked) > 1:
+            pairs = list(combinations(asked.tolist() if own else range(scores.shape[1]), 2))
+            sides = [scores[rows, b] > scores[rows, a] for a, b in pairs]
+            at = int(np.argmin([_entropy(said[rows], side) for side in sides]))
+            (a, b), right = pairs[at], sides[at]
+            H[t], g[t] = model.coef_[b] - model.coef_[a], model.intercept_[a] - model.intercept_[b]
         arriving[2 * t], arriving[2 * t + 1] = rows[~right], rows[right]
     return H, g
 
 
-def _entropy(said: np.ndarray) -> float:
-    """Of the classes that are predicted, times the number of rows."""
-    return len(said) * float(entropy(np.unique(said, return_counts=True)[1])) if len(said) else 0.0
+def _entropy(said: np.ndarray, right: np.ndarray) -> float:
+    """Of the classes on each side, times its number of rows."""
+    sides = (np.bincount(side) for side in (said[~right], said[right]) if len(side))
+    return sum(float(count.sum() * entropy(count)) for count in sides)
 
 
 def main() -> None:
