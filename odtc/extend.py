@@ -33,6 +33,7 @@ _HOMES = {
     "Heuristic": "odtc.heuristics.heuristic",
     "ModelFormat": "odtc.fileformats.model_files",
     **dict.fromkeys(("PointFormat", "ReadPoints", "WrittenPoints"), "odtc.fileformats.solution_files"),
+    "Task": "odtc.data.task",
     "Selection": "odtc.workflow.row_selection.selection",
     # errors: one sentence each, exit code 1
     **dict.fromkeys(

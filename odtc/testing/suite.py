@@ -7,6 +7,7 @@ from odtc.base.plug_ins import name_files
 from odtc.base.registry import Registry, did_you_mean
 from odtc.data.encoding import ENCODINGS
 from odtc.data.reading import READERS
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.fileformats.model_files import FORMATS
 from odtc.fileformats.solution_files import POINTS
@@ -103,6 +104,11 @@ def kinds_of(name: str, templates: Path | None = None) -> list[str]:
     """The kinds of which a member is registered under a name; raises ChoiceError if there is none."""
     names = {kind: _names(kind, templates) for kind in KINDS}
     found = [kind for kind in KINDS if name in names[kind]]
+    if not found and name in TASKS.names():
+        raise ChoiceError(
+            f"{name!r} is a task, of which `odtc check` has no laws; hold its trees against every tree of small "
+            "tables, as examples/my-task of the repository is"
+        )
     if not found:
         known = [member for members in names.values() for member in members]
         raise ChoiceError(f"nothing is called {name!r}{did_you_mean(name, known)}; see `odtc list models` and the like")

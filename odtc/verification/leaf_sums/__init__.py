@@ -70,6 +70,11 @@ SHAPE = {
 MEASURES = {one.SCHEMA: one for one in (squares, likelihood)}
 
 
+def measured_tasks() -> tuple[str, ...]:
+    """The tasks whose leaves a certificate counts; a task of another package has none of its own."""
+    return tuple(one.TASK for one in MEASURES.values())
+
+
 def measure_of(task: str):
     """The module that knows what the leaves of a task cost."""
     return next(one for one in MEASURES.values() if one.TASK == task)

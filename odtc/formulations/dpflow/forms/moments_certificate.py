@@ -23,7 +23,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.certificate import left_of
 from odtc.verification.claim import claim_of
-from odtc.verification.leaf_sums import ALL, Limit, measure_of
+from odtc.verification.leaf_sums import ALL, Limit, measure_of, measured_tasks
 from odtc.verification.leaf_sums.squares import MOST_BITS
 from odtc.verification.leaf_sums.whole_trees import WholeTrees
 from odtc.verification.threshold_columns import count_left_out, rank_columns
@@ -40,8 +40,8 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     Raises
     ------
     ChoiceError
-        For weights of more than twelve digits behind the point, for numbers of more if weights are no powers of two,
-        for hyperplanes, and for constraints that it does not state.
+        For a task without a measure of whole numbers, for weights of more than twelve digits behind the point, for
+        numbers of more if weights are no powers of two, for hyperplanes, and for constraints that it does not state.
     """
     require_tests_of_columns(problem.encoded)
     dataset, limits = problem.encoded.dataset, engine.limits
@@ -55,6 +55,11 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     limit, whole = Limit(least_rows(problem), limits.leaves or 0), WholeTrees(limits.distinct, together)
     if why := whole.why_not(problem.topology.depth, limit.leaves, problem.encoded.n_tests):
         raise ChoiceError(f"{why}: the proof is that of the search")
+    if dataset.task not in measured_tasks():
+        raise ChoiceError(
+            f"certificates are checked of the tasks {', '.join(measured_tasks())}, not of --task {dataset.task}: the "
+            "proof is that of the search"
+        )
     law, lam = measure_of(dataset.task), exact_share(problem.params.lambda_)
     scales_of, measure = _measured(law, dataset)
     price, moments = lam / (1 - lam) * measure.unit, measure.moments
