@@ -183,13 +183,14 @@ def test_a_deep_tree_over_few_tests_is_searched_and_no_model_is_made(most, monke
         assert facts["termination"] == "optimal"
 
 
-def test_a_tree_of_few_branch_nodes_is_searched_no_deeper_than_it_can_be():
+@pytest.mark.parametrize("limit", ["leaves <= 4", "tests <= 3"])
+def test_a_tree_of_few_branch_nodes_is_searched_no_deeper_than_it_can_be(limit):
     """At depth 6 `leaves <= 4` ended open after a limit; no path has more branch nodes than the tree."""
     rng = np.random.default_rng(8)
     X = rng.normal(size=(90, 4)).round(1)
     y = ((X[:, 0] > 0) ^ (X[:, 1] > 0.3) ^ (rng.random(90) < 0.1)).astype(np.int32)
     data = Dataset("flat", X, y, tuple(Feature(name, NUMERIC) for name in "abcd"), ("no", "yes"), np.ones(90))
-    given = {"encoding": "auto:bins=8", "constraints": ("recall[yes] >= 0.9", "leaves <= 4")}
+    given = {"encoding": "auto:bins=4", "constraints": ("recall[yes] >= 0.9", limit)}
     three, six = (odtc.fit(data, "dpflow", depth, **given) for depth in (3, 6))
     assert three.proof.termination == six.proof.termination == "optimal" and six.certified
     assert three.proof.objective == six.proof.objective

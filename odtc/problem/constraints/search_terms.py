@@ -112,6 +112,7 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
     most_tests = _most_tests(found, encoded.n_tests, depth)
     depth = depth if most_tests is None else min(depth, most_tests)  # no path asks a test twice
     depth = min([depth, *(max(0, terms.nodes) for terms in found if terms.nodes is not None)])  # of all branch nodes
+    depth = min([depth, *(int(given.bound) for given, _ in each if given.name == "tests")])
     uses, bound, branch_uses, leaf_uses, rounded = _additive(encoded, found)
     measures = [measure for terms in found for measure in terms.measures]
     levels = [terms.levels(problem.topology.depth)[:depth] for terms in found if terms.levels and depth]
