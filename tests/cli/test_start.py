@@ -59,7 +59,8 @@ def test_the_end_of_a_command_is_that_of_python():
 
 
 def test_the_end_of_a_command_waits_for_threads():
-    later = "import threading, time; threading.Thread(target=lambda: (time.sleep(1), print('at last'))).start()"
+    ended = "threading.main_thread().join()"  # however long the command takes
+    later = f"import threading; threading.Thread(target=lambda: ({ended}, print('at last'))).start()"
     said = subprocess.run(
         [sys.executable, "-c", f"import sys; {later}; {ENDS}"], capture_output=True, text=True, env=environment()
     )
