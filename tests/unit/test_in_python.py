@@ -73,3 +73,10 @@ def test_auto_behind_a_data_frame_is_the_model_unless_a_column_has_this_name():
     assert fitted.problem.formulation == "dpflow" and fitted.proof.objective == 0
     cars = pd.DataFrame({"auto": ["no", "no", "yes", "yes"], "a": [1.0, 2.0, 3.0, 4.0]})
     assert odtc.fit(cars, "auto", "dpflow", depth=1).tree.target == "auto"
+
+
+def test_actions_in_one_text_are_told_to_be_a_list():
+    """As `--actions a,b` has them; the message showed the two names that it missed."""
+    frame = pl.DataFrame({"x": [0, 1], "a": [1, 2], "b": [2, 1]})
+    with pytest.raises(ChoiceError, match=r"got a,b as one name; in Python they are a list, \['a', 'b'\]"):
+        odtc.fit(frame, task="policy", actions="a,b", depth=1)

@@ -58,7 +58,9 @@ def target_columns(columns, how, place: str) -> tuple[str, ...]:
         if given := [name for name in ("treatment", "outcome", "propensity") if getattr(how, name)]:
             raise ChoiceError(f"expected either --actions or --treatment and --outcome, got --actions and --{given[0]}")
         if len(how.actions) < 2 or len(set(how.actions)) < len(how.actions):
-            raise ChoiceError(f"--actions: expected two different columns or more, got {', '.join(how.actions)}")
+            in_one = len(how.actions) == 1 and "," in how.actions[0]
+            hint = f" as one name; in Python they are a list, {how.actions[0].split(',')}" if in_one else ""
+            raise ChoiceError(f"--actions: expected two different columns or more, got {', '.join(how.actions)}{hint}")
         wanted = {"actions": how.actions}
     elif absent := [name for name, column in observed.items() if column is None]:
         raise ChoiceError(
