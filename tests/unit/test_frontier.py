@@ -194,6 +194,19 @@ def test_a_refusal_names_its_reason(weight, words, why, monkeypatch):
         odtc.frontier(data, "recall[yes] >= 0.5:0.7:0.1", 2, **words)
 
 
+@pytest.mark.parametrize("text", ["leaves <= 2:6:1", "branch_nodes <= 0:3:1"])
+def test_one_search_takes_numbers_of_branch_nodes_that_allow_less_depth(text):
+    """A tree of one branch node is searched at depth 1 by itself, and to the depth of the others beside them."""
+    draw = np.random.default_rng(4)
+    X, features = draw.integers(0, 4, (50, 2)).astype(float), (Feature("a", "numeric"), Feature("b", "numeric"))
+    data = Dataset("sizes", X, draw.integers(0, 2, 50).astype(np.int32), features, ("no", "yes"), np.ones(50))
+    problem = pipeline.pose(data, "dpflow", 3, fitting=True)
+    given = [parse(one, problem.encoded) for one in varied(text)[::-1]]
+    assert problem.module.frontier(problem, given) is not None
+    for point, one in zip(odtc.frontier(data, text, 3), varied(text)[::-1]):
+        assert point.objective == odtc.fit(data, "dpflow", 3, constraints=(one,)).proof.objective
+
+
 def test_the_command_prints_a_table_and_json():
     words = ("frontier", MONKS_1, "--vary", "recall[1] >= 0.4:0.8:0.2", "--encoding", "onehot")
     assert command(*words).out.splitlines()[0].split() == ["asked", "reached", "objective", "price", "ended"]

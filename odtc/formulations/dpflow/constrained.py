@@ -460,6 +460,7 @@ class _Targets:
         first = each[0].arrays
         if first.accepts is not None:
             return None
+        each = [_as_deep(one, first) for one in each]
         if not all(_alike(first, one.arrays) and one.unit == each[0].unit for one in each[1:]):
             return None
         bounds = np.array([one.arrays.bound for one in each])
@@ -551,6 +552,13 @@ def frontier_starts(problem: Problem, varied: list[Constraint]) -> list[HeapTree
             deadline.end_soon()
             break
     return best
+
+
+def _as_deep(posed: SearchProblem, first: ConstrainedProblem) -> SearchProblem:
+    """A problem whose trees have fewer branch nodes, searched to the depth of the first one."""
+    if posed.arrays.depth == first.depth:
+        return posed
+    return replace(posed, arrays=with_tests(posed.arrays, depth=first.depth, allowed=first.allowed))
 
 
 def _alike(one: ConstrainedProblem, other: ConstrainedProblem) -> bool:
