@@ -670,7 +670,8 @@ def test_signs_that_a_font_has_not_are_drawn_without_words(work):
     text = (work / "m.tree.json").read_text().replace('"colour"', '"色 \\ud83c\\udf89"')
     (work / "signs.tree.json").write_text(text)
     said = odtc("export", "signs.tree.json", "--to", "png", "-o", "signs.png", folder=work)
-    assert (said.code, said.err) == (0, "") and (work / "signs.png").read_bytes().startswith(b"\x89PNG")
+    assert (said.code, said.err) == (0, "wrote signs.png (png)\n")
+    assert (work / "signs.png").read_bytes().startswith(b"\x89PNG")
     assert "both --x and --y" in refused_untouched(
         "plot", "regions", "m.tree.json", "a.csv", "--x", "size", "--y", "size", "-o", "r.png", folder=work
     )
