@@ -168,7 +168,9 @@ class ThresholdSearch:
         else:
             known = self.search.known(self.height)
             cost, bound = (self.share * self.ranked.cost(value) for value in (known.upper, known.lower))
-        searched = f"depth {self.height}: {cost:.6g}, bound {min(cost, bound):.6g}"
+        # A tree of less depth that costs more than the best says nothing; at first it is one leaf.
+        found = f"{cost:.6g}, " if cost <= self.upper else ""
+        searched = f"depth {self.height}: {found}bound {min(cost, bound):.6g}"
         return ", ".join([*(f"depth {height} proved" for height in self.proved[-1:]), searched])
 
     def run(self) -> Searched:
