@@ -131,6 +131,27 @@ def test_a_result_is_not_kept_if_the_folder_goes_while_it_is_written(tmp_path, m
     assert not store.folder.exists()
 
 
+def test_a_result_is_kept_if_the_folder_goes_and_comes_again_while_it_is_written(tmp_path, monkeypatch):
+    """The other run removes the folder, and the process that hears of another result makes it: a worker that was
+    writing meanwhile ended the study."""
+    store, times = Store(tmp_path / "tasks"), []
+    store.make()
+
+    def as_the_other_run_ends(path, *given):
+        times.append(path)
+        if len(times) == 1:
+            store.remove()
+            try:
+                write_text(path, *given)
+            finally:
+                store.make()
+        write_text(path, *given)
+
+    monkeypatch.setattr(engine, "write_text", as_the_other_run_ends)
+    task = Square(str(tmp_path), 3)
+    assert finish(task, store)["square"] == 9 and store.get(task.key)["square"] == 9
+
+
 def test_a_result_that_cannot_be_written_is_told(tmp_path):
     store = Store(tmp_path / "tasks")
     store.make()

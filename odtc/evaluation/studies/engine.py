@@ -78,14 +78,19 @@ class Store:
     def put(self, key: str, result: dict) -> None:
         """Keeps the result of a task: whole or not at all. Nothing is kept if the folder is gone.
 
-        Another run of the same study removes the folder when it ends, at any moment. Raises OutputError.
+        Another run of the same study removes the folder when it ends, at any moment, and this one makes it again: so
+        what cannot be written in a folder that is there is tried once more. Raises OutputError.
         """
-        try:
-            text = json.dumps(result, ensure_ascii=False, sort_keys=True) + "\n"
-            write_text(self.folder / f"{key}.json", text, self.option)
-        except OutputError:
-            if self.folder.is_dir():
-                raise
+        text = json.dumps(result, ensure_ascii=False, sort_keys=True) + "\n"
+        for last in (False, True):
+            try:
+                write_text(self.folder / f"{key}.json", text, self.option)
+                return
+            except OutputError:
+                if not self.folder.is_dir():
+                    return
+                if last:
+                    raise
 
     def remove(self) -> None:
         """Deletes the files of tasks, and the folder if nothing else is in it."""

@@ -497,11 +497,22 @@ def test_the_words_at_an_interruption_are_those_of_the_tree(looks):
     """In seed 15 a subtree became better just before the end: its tree costs less than was noted of the whole."""
     problem = draw(15, depths=(3, 4), wide=True)
     found = interrupted(problem, looks).run()
-    height, cost, bound = re.search(r"depth (\d): ([\d.]+), bound ([\d.]+)", found.phases).groups()
+    height, cost, bound = re.search(r"depth (\d): (?:([\d.]+), )?bound ([\d.]+)", found.phases).groups()
     assert int(height) < problem.topology.depth or float(cost) == objective(problem, found.heap)
-    assert (
-        float(bound) == pytest.approx(min(found.bound, float(cost)), rel=1e-5) or int(height) < problem.topology.depth
+    assert int(height) < problem.topology.depth or float(bound) == pytest.approx(
+        min(found.bound, float(cost)), rel=1e-5
     )
+
+
+def test_less_depth_is_told_without_a_cost_above_that_of_the_tree():
+    """Of depth 2 nothing but one leaf was known, which was told beside a better tree: "depth 2: 123" under 11 errors."""
+    problem = draw(15, depths=(3, 4), wide=True)
+    best = threshold_search.ThresholdSearch(problem).run().heap
+    search = threshold_search.ThresholdSearch(problem, start=best)
+    search.height = 2
+    assert search.phase == "depth 2: bound 0"
+    search.start = None
+    assert re.fullmatch(r"depth 2: [\d.]+, bound 0", search.phase)
 
 
 @pytest.mark.parametrize("least", [1, 2])
