@@ -505,7 +505,7 @@ def test_the_words_at_an_interruption_are_those_of_the_tree(looks):
 
 
 def test_less_depth_is_told_without_a_cost_above_that_of_the_tree():
-    """Of depth 2 nothing but one leaf was known, which was told beside a better tree: "depth 2: 123" under 11 errors."""
+    """Of depth 2 nothing but one leaf was known, told beside a better tree: "depth 2: 123" under 11 errors."""
     problem = draw(15, depths=(3, 4), wide=True)
     best = threshold_search.ThresholdSearch(problem).run().heap
     search = threshold_search.ThresholdSearch(problem, start=best)
