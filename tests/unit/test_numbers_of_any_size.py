@@ -6,8 +6,12 @@ from math import log
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import odtc
+from odtc.data.reading import read_arrays
+from odtc.data.tasks import policy
 from odtc.workflow.results import Fit
 
 X = [0.0, 1, 1, 2, 3, 3, 4, 5]
@@ -41,6 +45,28 @@ def test_costs_of_actions(scale, lam):
     want = least(lambda rows: share * min(sum(above[i][k] for i in rows) for k in (0, 1)), Fraction(lam))
     done = fit({"go": go, "stay": stay}, lam, task="policy", actions=("go", "stay"))
     assert done.proof.objective == pytest.approx(want, rel=1e-9, abs=0)
+
+
+def test_costs_of_actions_beside_what_each_of_them_costs():
+    """Votes had 14 digits of the costs, so that quarters beside 10^12 became tenths: 17.8 in place of 17.75."""
+    go, stay = np.array([0, 3.25, 1, 0, 2.5, 5, 1, 4]), np.array([2.25, 0, 1, 3.5, 1, 0, 0.75, 1])
+    want = least(
+        lambda rows: min(sum(Fraction(c[i]) - Fraction(min(go[i], stay[i])) for i in rows) for c in (go, stay))
+    )
+    done = fit({"go": go + 1e12, "stay": stay + 1e12}, task="policy", actions=("go", "stay"))
+    assert done.proof.objective == want
+
+
+PAIRS = st.tuples(st.decimals(0, 10**9, places=4), st.decimals("0.01", "99.99", places=2), st.booleans())
+
+
+@given(st.lists(PAIRS, min_size=2, max_size=20))
+def test_a_vote_is_the_difference_of_two_decimals(pairs):
+    """What doubles leave behind the last place of 0.3 - 0.1 is no vote."""
+    costs = np.array([(less, less + more)[:: 1 - 2 * turned] for less, more, turned in pairs], float)
+    rows = read_arrays(np.arange(len(costs), dtype=float)[:, None], np.arange(len(costs)) % 2)
+    told = policy.cast(rows, ("go", "stay"), costs, "the costs")
+    assert sorted(told.weight[told.weight > 0]) == sorted(float(more) for _, more, _ in pairs)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30])

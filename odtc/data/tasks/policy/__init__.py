@@ -32,9 +32,9 @@ SUMMARY = "a leaf answers an action; the cost of a row is that of the action"
 HEADLINE, HEADLINE_WORDS = "mean_cost", "cost"
 FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal")
 TARGET = "action"
-# Of the votes of a row, relative to its costs: what the difference of two decimals leaves is no vote. Doubles hold
-# hardly more, and costs that differ little beside what all actions of a row cost need them.
-DIGITS = 14
+# Of the votes of a row, relative to its costs: what the difference of two decimals leaves is no vote. Doubles tell no
+# more decimals apart, and costs that differ little beside what all actions of a row cost need them.
+DIGITS = 15
 FORBIDS = 1e-6  # of a cost, what the best single action pays for all rows: it forbids the action
 PIECES = "votes"
 MOST = "max"  # the goal of which an action costs minus what it brings
