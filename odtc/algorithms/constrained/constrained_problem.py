@@ -254,9 +254,12 @@ def cost_of(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) ->
     return int(problem.cost[np.arange(len(node)), label[node]].sum()) + problem.branch_cost * int((test >= 0).sum())
 
 
-def uses_of(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """int64 (constraints,): what a tree uses of each, by sending every row down."""
-    node = leaves_of(problem, test)
+def uses_of(
+    problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray, node: np.ndarray | None = None
+) -> np.ndarray:
+    """int64 (constraints,): what a tree uses of each, by sending every row down; `node` are their leaves, if they
+    are known (leaves_of)."""
+    node = leaves_of(problem, test) if node is None else node
     rows = problem.uses[:, np.arange(len(node)), label[node]].sum(axis=1)
     leaves = problem.leaf_uses[:, label[np.unique(node)]].sum(axis=1)
     return rows + leaves + problem.branch_uses * int((test >= 0).sum())
@@ -270,7 +273,7 @@ def keeps(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) -> b
     places = np.unique(node)
     held = np.array([problem.measures[:, node == place].sum(axis=1) for place in places])
     return bool(
-        (uses_of(problem, test, label) <= problem.bound).all()
+        (uses_of(problem, test, label, node) <= problem.bound).all()
         and (held >= problem.least[:, label[places]].T).all()
         and (problem.accepts is None or problem.accepts(test, label))
     )
