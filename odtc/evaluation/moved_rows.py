@@ -11,7 +11,6 @@ from odtc.evaluation.html_report import open_run
 from odtc.trees.attack import is_robust, reachable_leaves
 from odtc.trees.boxes import Boxes
 from odtc.trees.tree import Tree
-from odtc.workflow.run_parameter import run_parameter
 
 
 def boxes_of_run(tree: str | Path) -> Boxes | None:
@@ -27,8 +26,6 @@ def boxes_of_run(tree: str | Path) -> Boxes | None:
     Boxes or None
         None of a tree by itself, and of one whose rows stay where they are.
     """
-    if run_parameter(tree, "robust") is None:
-        return None
     try:
         fit = open_run(tree).fit
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OdtcError):
