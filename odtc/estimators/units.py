@@ -48,10 +48,11 @@ def unit_of(spread: float, power: int = 1, price: float = 0.0) -> float:
 
 
 def in_unit(tree: Tree, unit: float) -> Tree:
-    """A tree whose numbers, of survival weights, are multiples of `unit` with the numbers themselves."""
+    """A tree whose numbers (of survival its weights) are multiples of `unit`, with the numbers themselves."""
     if unit == 1:
         return tree
 
+    of_weights = tree.task == survival.NAME  # the unit is that of weights, which times and shares of a curve are not
     weighed = tree.task in (regression.NAME, median.NAME)  # counts of a policy are what its votes save
 
     def of(node: Node) -> Node:
@@ -60,17 +61,13 @@ def in_unit(tree: Tree, unit: float) -> Tree:
         powers = [0, 0, *[1] * (len(node.sums) - 2)]
         if tree.task == regression.NAME:
             powers[-1] = 2  # a square
-        if tree.task == survival.NAME:
-            return replace(
-                node,
-                counts=tuple(count * unit for count in node.counts),
-                sums=(node.sums[0], *(total * unit for total in node.sums[1:-1]), node.sums[-1]),
-            )
+        if of_weights:
+            powers = [0, *[1] * (len(node.sums) - 2), 0]
         return replace(
             node,
             counts=tuple(count * (1 if weighed else unit) for count in node.counts),
             sums=tuple(total * unit**power for total, power in zip(node.sums, powers)),
-            curve=tuple((share, number * unit) for share, number in node.curve),
+            curve=node.curve if of_weights else tuple((share, number * unit) for share, number in node.curve),
         )
 
     numbers = tree.task == median.NAME
