@@ -391,6 +391,37 @@ def test_a_case_of_a_parity_is_excluded_just_if_no_tree_of_it_is_cheap_enough(co
         assert not excluded(form, SCALE, 0, np.arange(columns), [], best + 1)
 
 
+@pytest.mark.parametrize("uses", [(-2, -2), (-3, 0), (0, -3)])
+@pytest.mark.parametrize("falls", [False, True])
+def test_rows_that_weigh_less_than_nothing_hide_no_tree_of_three_levels(falls, uses):
+    """What a subtree weighs behind an answer counts the rows of label 0, and is that of its own test: the tests of a
+    column are nested, and numbered from the one that fewest rows answer 1 or from the one that most do. The test of the
+    third column is above none of theirs, so theirs is the root of a subtree."""
+    bits = np.array(list(product((False, True), repeat=3)))
+    nested = np.stack([bits[:, 0] & bits[:, 1], bits[:, 0]], axis=1)
+    X = np.concatenate([nested[:, ::-1] if falls else nested, bits[:, 1:]], axis=1)
+    rng, columns, below = np.random.default_rng(0), np.array([0, 0, 1, 2]), np.ones((4, 4), bool)
+    below[3, :2] = False
+    problem = of_parity(
+        X,
+        bits.sum(axis=1) % 2,
+        3,
+        rng,
+        column=columns,
+        below=below,
+        uses=np.array([[uses, uses]]),
+        branch_uses=[0],
+        leaf_uses=np.zeros((1, 2), int),
+    )
+    most = int(max(uses) * problem.members.sum())
+    problem = replace(problem, bound=[most])  # which every tree satisfies
+    for root in range(4):
+        best = int(Judge(problem).best(root, frozenset(range(3))))
+        for form in (problem, replace(problem, swept=True)):
+            assert excluded(form, SCALE, root, np.arange(3), [2 * SCALE], best)
+            assert not excluded(form, SCALE, root, np.arange(3), [2 * SCALE], best + 1)
+
+
 def test_lists_hold_the_cheapest_subtree_of_each_use_up_to_their_limit():
     for seed in range(2, 26, 4):  # of three levels
         problem, rng = replace(drawn(seed), most_tests=None), np.random.default_rng(seed)
