@@ -96,7 +96,7 @@ def verify(
     """Compute everything anew: point against model, tree against data and model file. Exit 1 if anything disagrees.
 
     Of a TREE.json: that it is the tree of the run beside it, with the counts of the data. Of a STEM: its solution file
-    or, where no solver wrote one, its tree; and its certificate, if it has one.
+    or, where no solver wrote one, its tree; and its certificate and its trees near the best, if it has these.
     """
     from odtc.workflow.provenance.searched_again import word_of_run, word_of_run_text
     from odtc.workflow.provenance.tree_file import check_of_certificate, recheck_tree
@@ -114,7 +114,7 @@ def verify(
         else:
             print(*lines, sep="\n")
         return
-    solution_file, certificate = _of_stem(solution_file)
+    solution_file, certificate, near_best = _of_stem(solution_file)
     if solution_file.suffix == ".json":
         given = {"--manifest": manifest, "--log": log, "--solver-template": solver_template, "--confirm": confirm}
         if needless := [name for name, value in given.items() if value is not None]:
@@ -137,6 +137,13 @@ def verify(
         same = proved.get("objective") is not None and math.isclose(proved["objective"], done.proof.objective)
         if check.passed and same and _proves(proved, done.proof.bound):
             derived += ["certified", "bound", "gap", *["termination"] * bool(proved.get("optimal"))]
+    for path in near_best:
+        from odtc.workflow.provenance.near_best import check_near_best
+
+        with console.at_work("verify", as_json):
+            check, word = check_near_best(done, path, time_limit)
+        decoded = replace(decoded, checks=[*decoded.checks, check])
+        remarks.append(word)
     words = word_of_run(done.facts, derived)
     if not as_json:
         console.print_checks(decoded.checks)
@@ -161,27 +168,34 @@ def verify(
     console.refuse_failed(decoded)
 
 
-def _of_stem(given: Path) -> tuple[Path, Path | None]:
-    """(the solution file or the tree to verify, the certificate beside it or None) of what was named: a file is meant
-    alone, and a stem with all that was written of it."""
+def _of_stem(given: Path) -> tuple[Path, Path | None, list[Path]]:
+    """(the solution file or the tree to verify, the certificate beside it or None, the trees near the best) of what was
+    named: a file is meant alone, trees near the best with their run, and a stem with all that was written of it."""
     from odtc.base.commit import settle
     from odtc.verification.certificate import SUFFIX
+    from odtc.workflow.artifacts import NEAR_BEST
 
     settle(given)
     if os.path.exists(given):
-        return given, None
+        near = next((ending for ending in NEAR_BEST if given.name.endswith(ending)), None)
+        if near is None:
+            return given, None, []
+        stem = str(given).removesuffix(near)
+        solution = Path(f"{stem}.sol")
+        return solution if solution.is_file() else Path(f"{stem}.tree.json"), None, [given]
     solution, tree, certificate = names = [Path(f"{given}{ending}") for ending in (".sol", ".tree.json", SUFFIX)]
     there = [os.path.isfile(path) for path in names]
     if there == [False, False, True]:
         raise ChoiceError(f"of {str(given)!r} there is a certificate alone; check it with --certificate {certificate}")
     if not any(there):
         if given.suffix:  # a file was meant, whose reader says what is wrong
-            return given, None
+            return given, None, []
         raise ChoiceError(
             f"expected a solution or tree file, or the stem of one, got {str(given)!r}, and there is neither "
             f"{solution} nor {tree}; name the file, or the STEM of the run"
         )
-    return solution if there[0] else tree, certificate if there[2] else None
+    near_best = [path for path in map(Path, (f"{given}{ending}" for ending in NEAR_BEST)) if path.is_file()]
+    return solution if there[0] else tree, certificate if there[2] else None, near_best
 
 
 def _proves(proof: dict, bound: float | None) -> bool:

@@ -1,0 +1,207 @@
+"""The trees near the best beside a run, STEM.pool.json and STEM.near.json: whether they are of this run, and true.
+
+Each tree is counted again on the data of the run, with what it costs. What a list or a graph says of all trees (that no
+further one is as good, how many there are) is counted by a search of some seconds; as long as that is not through, it
+is the word of the run, and a sentence says so.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+from odtc.data.encoding import of_each_column
+from odtc.errors import ChoiceError, TimeLimitReached, TreeError
+from odtc.model.feasibility import Check, is_close
+from odtc.problem.branch_penalty import unit_of_costs
+from odtc.problem.constraints.constraint import broken
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree, blank_arrays
+from odtc.trees.tree import Leaf, Node, Tree
+from odtc.verification.known_trees import is_below
+from odtc.workflow.near_optimal import SUFFIX as POOL
+from odtc.workflow.near_optimal import Pool, near_optimal, read_pool
+from odtc.workflow.near_optimal_set import LISTED, NearOptimalSet, near_optimal_set, read_near_optimal_set
+from odtc.workflow.near_optimal_set import SUFFIX as NEAR
+from odtc.workflow.provenance.searched_again import SECONDS
+from odtc.workflow.results import Fit
+
+# What a set says of all its trees: the same if it is counted again.
+OF_ALL = ("count", "depth", "proved", "leaves", "objectives", "columns", "fewest_columns", "sample", "graph")
+
+
+def check_near_best(done: Fit, path: Path, seconds: float | None = None) -> tuple[Check, str]:
+    """Whether a file of trees near the best is of a run, and true.
+
+    Parameters
+    ----------
+    done : Fit
+        The run, computed anew.
+    path : Path
+        STEM.pool.json or STEM.near.json.
+    seconds : float or None
+        For counting them again; None for those of a search again, and none at all if it is 0.
+
+    Returns
+    -------
+    (Check, str)
+        What the check came to; what it leaves to the word of the run, "" for nothing.
+
+    Raises
+    ------
+    TreeError
+        If the file is not whole.
+    """
+    seconds = SECONDS if seconds is None else seconds
+    near = read_near_optimal_set(path)
+    found = near or read_pool(path)
+    if found is None:
+        raise TreeError(f"expected trees near the best in {str(path)!r}, found none")
+    name = (NEAR if near is not None else POOL).split(".")[1]
+    rows = done.problem.encoded.dataset or done.dataset
+    if rows is not None and rows.selected is not None:
+        word = "what its trees cost, of the rows that were selected, is the word of the run"
+        return Check(name, True, f"{path.name}: a list of {len(found.trees)} trees"), f"{path.name}: {word}"
+    wrong, word = (_wrong_set if near is not None else _wrong_pool)(done, found, seconds)
+    if wrong:
+        return Check(name, False, f"{path.name}: {wrong}"), ""
+    held = f"{path.name}: its {len(found.trees)} trees have the counts and the costs that it states"
+    return Check(name, True, held), word and f"{path.name}: {word}"
+
+
+def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
+    """(what is false in a pool, what nothing derives again), in words, "" for nothing."""
+    problem = done.problem
+    wrong = _wrong_trees(problem, pool.trees, pool.objectives)
+    wrong = wrong or (_wrong_best(done, pool.objectives[0]) if pool.trees else "it holds no tree")
+    if wrong:
+        return wrong, ""
+    told = {json.dumps(tree.to_json(), sort_keys=True) for tree in pool.trees}
+    if len(told) < len(pool.trees):
+        return "it holds a tree twice", ""
+    if any(a > b and not is_close(a, b, unit=unit_of_costs(problem)) for a, b in pairwise(pool.objectives)):
+        return "its trees do not stand in the order of what they cost", ""
+    if pool.at_least < len(told) or (pool.complete and pool.at_least != len(told)):
+        return f"it states {pool.at_least} trees, complete: {pool.complete}, and holds {len(told)}", ""
+    try:
+        again = near_optimal(problem, len(told) + 1, None, seconds) if seconds > 0 else None
+    except (ChoiceError, TimeLimitReached):
+        again = None
+    if again is None or len(again.trees) < len(told):
+        if again is not None and again.complete:
+            return f"there are {len(again.trees)} such trees, and it holds {len(told)}", ""
+        return "", "that no other tree is as good as one of these is the word of the run, not derived again"
+    for at, (here, there) in enumerate(zip(pool.objectives, again.objectives), 1):  # again has one more
+        if not is_close(here, there, unit=unit_of_costs(problem)):
+            return f"its tree {at} costs {here:.10g}, and the {at}-th best costs {there:.10g}", ""
+    if pool.complete and not again.complete:
+        return "", "that these are all within the bound that was asked for is the word of the run: it states no bound"
+    return "", ""
+
+
+def _wrong_set(done: Fit, near: NearOptimalSet, seconds: float) -> tuple[str, str]:
+    """The same of a set."""
+    problem, facts = done.problem, near.facts
+    each = of_each_column(problem.encoded)
+    if each is None:
+        return "", "its trees are the word of the run: the data that would tell their tests is not there"
+    posed = replace(problem, encoded=each)
+    wrong = _wrong_trees(posed, near.trees, near.objectives)
+    wrong = wrong or _wrong_best(done, facts["best"]) or _wrong_sums(near, unit_of_costs(problem))
+    if wrong:
+        return wrong, ""
+    if not facts["complete"]:
+        return "", "that there are at least so many trees is the word of the run, not derived again"
+    again = None
+    try:
+        if seconds > 0:
+            within = max(0.0, facts["limit"] - facts["best"])
+            again = near_optimal_set(problem, within, seconds, None, facts["sample"]["seed"])
+    except (ChoiceError, TimeLimitReached):
+        again = None
+    if again is None or not again.complete:
+        return "", "how many trees there are is the word of the run, not derived again"
+    there = json.loads(json.dumps(again.facts))
+    differ = [key for key in OF_ALL if there[key] != facts[key]]
+    if "graph" in differ and None in (there["graph"], facts["graph"]):
+        differ.remove("graph")  # whether there is one is a matter of time
+    if differ:
+        return f"counted again, {', '.join(differ).replace('_', ' ')} differ: {again.words}", ""
+    return "", ""
+
+
+def _wrong_trees(problem: Problem, trees: Sequence[Tree], objectives: Sequence[float]) -> str:
+    """What is false in a list of trees with what they cost, in words; "" for nothing."""
+    for at, (tree, said) in enumerate(zip(trees, objectives), 1):
+        try:
+            heap = _heap(problem, tree)
+        except TreeError as other:
+            return f"its tree {at} is none of this run: {other}"
+        if against := broken(problem, heap):
+            return f"its tree {at} does not satisfy {against[0][0]}"
+        paid = problem.module.objective(problem, heap)
+        if not is_close(paid, said, unit=unit_of_costs(problem)):
+            return f"its tree {at} costs {paid:.10g}, and {said:.10g} is stated"
+        if problem.encoded.dataset is None:  # a manifest holds equal rows together, and a curve needs each row
+            tree = tree.with_curves([()] * tree.n_leaves)
+        if heap.to_tree(problem.encoded).to_json() != tree.to_json():
+            return f"its tree {at} holds other counts than those of the data"
+    return ""
+
+
+def _heap(problem: Problem, tree: Tree) -> HeapTree:
+    """The tree in the terms of a problem, whose data set a manifest does not know: its tests are found by themselves
+    then. Raises TreeError if it is no tree of the problem."""
+    encoded, topology = problem.encoded, problem.topology
+    if encoded.dataset is not None:
+        return HeapTree.from_tree(tree, encoded, topology, True, True)
+    if (tree.features, tree.classes) != (encoded.features, encoded.classes) or tree.depth > topology.depth:
+        raise TreeError("it has other columns or classes, or is deeper")
+    place, (test, label) = {split: at for at, split in enumerate(encoded.tests)}, blank_arrays(topology)
+    stack: list[tuple[Node, int]] = [(tree.root, 1)]
+    while stack:
+        node, t = stack.pop()
+        if isinstance(node, Leaf):
+            label[t] = node.label
+            continue
+        if node.split not in place:
+            raise TreeError(f"it asks {node.split.words(encoded.features)[0]!r}, which no test of this run does")
+        test[t] = at = place[node.split]
+        sides = (node.right, node.left) if encoded.ones_left[at] else (node.left, node.right)
+        stack += [(sides[0], 2 * t), (sides[1], 2 * t + 1)]
+    return HeapTree(test, label)
+
+
+def _wrong_best(done: Fit, best: float) -> str:
+    """Why this is not the best objective of a run, in words; "" if it is."""
+    problem, paid, bound = done.problem, done.proof.objective, done.proof.bound
+    if bound is not None and is_below(problem, best, bound):
+        return f"its best tree costs {best:.10g}, and the run says that none costs less than {bound:.10g}"
+    if paid is not None and is_below(problem, paid, best):
+        return f"its best tree costs {best:.10g}, and that of the run {paid:.10g}"
+    return ""
+
+
+def _wrong_sums(near: NearOptimalSet, unit: float) -> str:
+    """What in a set contradicts its graph, or another of its figures; "" for nothing."""
+    facts = near.facts
+    least, most = min(near.objectives, default=facts["best"]), max(near.objectives, default=facts["best"])
+    if least < facts["best"] and not is_close(least, facts["best"], unit=unit):
+        return f"it holds a tree of {least:.10g}, and its best is {facts['best']:.10g}"
+    if most > facts["limit"] and not is_close(most, facts["limit"], unit=unit):
+        return f"it holds a tree of {most:.10g}, and its limit is {facts['limit']:.10g}"
+    sums = {name: sum(trees for _, trees in facts[name]) for name in ("leaves", "objectives")}
+    short = len(facts["objectives"]) >= LISTED
+    if sums["leaves"] != facts["count"] or (sums["objectives"] != facts["count"] and not short):
+        listed = f"lists {sums['leaves']:,} by leaves and {sums['objectives']:,} by what they cost"
+        return f"it states {facts['count']:,} trees, and {listed}"
+    if facts["objectives"] and not is_close(facts["objectives"][0][0], facts["best"], unit=unit):
+        return f"it lists a tree of {facts['objectives'][0][0]:.10g}, and its best is {facts['best']:.10g}"
+    if near.graph is not None:
+        by_leaves: dict[int, int] = {}
+        for _, leaves, trees in near.cells():
+            by_leaves[leaves] = by_leaves.get(leaves, 0) + trees
+        if sorted(by_leaves.items()) != sorted(map(tuple, facts["leaves"])):
+            return f"its graph has {sum(by_leaves.values()):,} trees, and it states {facts['count']:,}"
+    return ""

@@ -1,0 +1,160 @@
+"""`odtc verify` of trees near the best: a list or a count that is not of the run beside it, or false, is refused."""
+
+import json
+import shutil
+
+import pytest
+
+from tests.command_line import MONKS, odtc, refused
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("near")
+    shutil.copy(MONKS / "monks-1.csv", folder / "d.csv")
+    words = ("d.csv", "--depth", 2, "--encoding", "onehot")
+    assert odtc("fit", *words, "--pool", 6, "-o", "m", folder=folder).code == 0
+    assert odtc("fit", *words, "--within", 4, "-o", "n", folder=folder).code == 0
+    assert odtc("fit", *words[:2], 1, *words[3:], "--pool", 6, "-o", "other", folder=folder).code == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", ["m", "m.pool.json", "n", "n.near.json"])
+def test_what_a_run_leaves_is_verified(folder, name):
+    said = odtc("verify", name, "--json", folder=folder)
+    assert said.code == 0 and said.facts["verified"], said.err
+    assert [one["check"] for one in said.facts["checks"]][-1] == ("pool" if name.startswith("m") else "near")
+    assert "word of the run" not in said.err.replace("it states no bound", "")
+
+
+def test_what_is_not_counted_again_is_called_the_word_of_the_run(folder):
+    said = odtc("verify", "m", "--time-limit", 0, folder=folder)
+    assert said.code == 0 and "no other tree is as good as one of these is the word of the run" in said.err
+    said = odtc("verify", "n", "--time-limit", 0, folder=folder)
+    assert said.code == 0 and "how many trees there are is the word of the run" in said.err
+
+
+def _leaf(tree):
+    node = tree["root"]
+    while "left" in node:
+        node = node["left"]
+    return node
+
+
+def _costs_less(facts):
+    facts["trees"][0]["objective"] -= 1
+
+
+def _all_cost_less(facts):
+    for one in facts["trees"]:
+        one["objective"] -= 1
+
+
+def _another_label(facts):
+    leaf = _leaf(facts["trees"][2]["tree"])
+    leaf["label"] = {"0": "1", "1": "0"}[leaf["label"]]
+
+
+def _other_counts(facts):
+    _leaf(facts["trees"][1]["tree"])["rows"][0] += 1
+
+
+def _without_the_best(facts):
+    del facts["trees"][0]
+    facts["at_least"] -= 1
+
+
+def _without_one(facts):
+    costs = [one["objective"] for one in facts["trees"]]
+    del facts["trees"][next(at for at in range(1, len(costs)) if costs[at - 1] < costs[at] < costs[-1])]
+
+
+def _one_twice(facts):
+    facts["trees"][1] = facts["trees"][0]
+
+
+def _turned(facts):
+    facts["trees"].reverse()
+
+
+def _fewer(facts):
+    facts["at_least"] = 1
+
+
+def _none(facts):
+    facts["trees"] = []
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        _costs_less,
+        _all_cost_less,
+        _another_label,
+        _other_counts,
+        _without_the_best,
+        _without_one,
+        _one_twice,
+        _turned,
+        _fewer,
+        _none,
+    ],
+)
+def test_a_pool_that_is_false_is_refused(folder, forge, tmp_path):
+    shutil.copytree(folder, tmp_path / "m", dirs_exist_ok=True)
+    path = tmp_path / "m" / "m.pool.json"
+    facts = json.loads(path.read_text())
+    forge(facts)
+    path.write_text(json.dumps(facts))
+    for name in ("m", "m.pool.json"):
+        assert "pool (m.pool.json: " in refused(odtc("verify", name, folder=tmp_path / "m"))
+
+
+def test_the_pool_of_another_run_is_refused(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "m", dirs_exist_ok=True)
+    shutil.copy(folder / "other.pool.json", tmp_path / "m" / "m.pool.json")
+    assert "pool (m.pool.json: its best tree costs 34" in refused(odtc("verify", "m", folder=tmp_path / "m"))
+
+
+def _change(*path, by):
+    def forge(facts):
+        for key in path[:-1]:
+            facts = facts[key]
+        facts[path[-1]] = by(facts[path[-1]])
+
+    forge.__name__ = ".".join(map(str, path))
+    return forge
+
+
+def _one_more(number):
+    return number + 1
+
+
+FORGED = [
+    _change("count", by=_one_more),
+    _change("best", by=lambda best: best - 1),
+    _change("limit", by=_one_more),
+    _change("depth", by=_one_more),
+    _change("leaves", 0, 1, by=_one_more),
+    _change("objectives", 0, 1, by=_one_more),
+    _change("columns", 0, "trees", by=_one_more),
+    _change("columns", 1, "best_without", by=lambda best: (best or 0) + 1),
+    _change("columns", 0, "reliance", "greatest", by=lambda share: share / 2),
+    _change("fewest_columns", "columns", by=lambda columns: columns - 1),
+    _change("sample", "trees", 0, "objective", by=_one_more),
+    _change("sample", "whole", by=lambda whole: not whole),
+    _change("graph", "states", 0, 4, by=lambda arcs: arcs[1:]),
+    _change("graph", "states", -1, 4, 0, 1, by=_one_more),
+    _change("graph", "objective", 0, by=_one_more),
+]
+
+
+@pytest.mark.parametrize("forge", FORGED, ids=lambda forge: forge.__name__)
+def test_a_set_that_is_false_is_refused(folder, forge, tmp_path):
+    shutil.copytree(folder, tmp_path / "m", dirs_exist_ok=True)
+    path = tmp_path / "m" / "n.near.json"
+    facts = json.loads(path.read_text())
+    forge(facts)
+    path.write_text(json.dumps(facts))
+    said = odtc("verify", "n", folder=tmp_path / "m")
+    assert said.code == 1 and ("near (n.near.json: " in said.err or "is not whole" in said.err), said.err
