@@ -304,6 +304,95 @@ def test_no_word_is_a_number_that_is_none_for_odtc_in_r(tmp_path):
     assert done.stdout.split("\n")[:-1] == OF_WORDS
 
 
+# A number that no double holds is no cell for `odtc predict`, and for no program that reads text.
+
+BEYOND = ("1e400", "-1e400", "9" * 400, "1" + "0" * 309, "-1.8e308")
+WITHIN = {"1e308": "large", "-1e308": "level", "1e-400": "level", "-1e-400": "level", "0." + "0" * 400 + "1": "level"}
+BEYOND_ROWS = [{"size": word, "code": "10"} for word in (*BEYOND, *WITHIN)]
+OF_BEYOND = ["expected a finite number"] * len(BEYOND) + list(WITHIN.values())
+
+
+def test_a_number_that_no_double_holds_is_refused_by_predict(tmp_path):
+    import json
+
+    from tests.command_line import odtc
+
+    (tmp_path / "t.tree.json").write_text(json.dumps(WORDS_TREE.to_json()))
+    for row, wanted in zip(BEYOND_ROWS, OF_BEYOND):
+        (tmp_path / "r.csv").write_text(f"size,code\n{row['size']},{row['code']}\n")
+        said = odtc("predict", "t.tree.json", "r.csv", folder=tmp_path)
+        assert wanted in (said.err if said.code else said.out.splitlines())
+
+
+def test_a_number_that_no_double_holds_is_refused_in_python():
+    names = {"__name__": "exported"}
+    exec(compile(render_tree(WORDS_TREE, "python"), "exported.py", "exec"), names)
+    found = []
+    for row in [*BEYOND_ROWS, {"size": math.inf, "code": "10"}, {"size": -math.inf, "code": "10"}]:
+        try:
+            found.append(names["predict"](row))
+        except ValueError as problem:
+            found.append(str(problem)[: len("expected a finite number")])
+    assert found == [*OF_BEYOND, *["expected a finite number"] * 2]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_a_number_that_no_double_holds_is_refused_in_javascript():
+    import json
+
+    code = NODE.replace("return null;", "return [0, problem.message.slice(0, 24)];")
+    source = render_tree(WORDS_TREE, "javascript")
+    text = json.dumps({"source": source, "rows": BEYOND_ROWS})
+    run = subprocess.run(["node", "-e", code], input=text, capture_output=True, text=True, check=True)
+    assert [row[1] for row in json.loads(run.stdout)] == OF_BEYOND
+    ask = "try { predict({size: -Infinity, code: 10}); } catch (problem) { console.log(problem.message); }"
+    run = subprocess.run(["node", "-e", source + ask], capture_output=True, text=True, check=True)
+    assert run.stdout == 'expected a finite number for "size", got "-Infinity"\n'
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_a_number_that_no_double_holds_is_refused_in_r(tmp_path):
+    (tmp_path / "tree.R").write_text(render_tree(WORDS_TREE, "r"), encoding="utf-8")
+    cells = [*(f'"{row["size"]}"' for row in BEYOND_ROWS), "-Inf"]
+    rows = ", ".join(f'list(size = {cell}, code = "10")' for cell in cells)
+    (tmp_path / "run.R").write_text(
+        f'source("tree.R", encoding = "UTF-8")\nfor (row in list({rows})) cat(tryCatch(predict_class(row), '
+        'error = function(problem) substr(conditionMessage(problem), 1, 24)), "\\n", sep = "")\n',
+        encoding="utf-8",
+    )
+    done = subprocess.run(["Rscript", "--vanilla", "run.R"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert done.stdout.split("\n")[:-1] == [*OF_BEYOND, "expected a finite number"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")
+def test_a_number_that_no_double_holds_is_refused_in_java(tmp_path):
+    (tmp_path / "DecisionTree.java").write_text(render_tree(WORDS_TREE, "java"), encoding="utf-8")
+    cells = ", ".join([*(f'"{row["size"]}"' for row in BEYOND_ROWS), "Double.NEGATIVE_INFINITY"])
+    (tmp_path / "Ask.java").write_text(
+        f"""
+public class Ask {{
+    public static void main(String[] words) {{
+        for (Object cell : new Object[] {{ {cells} }}) {{
+            java.util.Map<String, Object> row = new java.util.HashMap<>();
+            row.put("size", cell);
+            row.put("code", "10");
+            try {{
+                System.out.println(DecisionTree.predict(row));
+            }} catch (IllegalArgumentException problem) {{
+                System.out.println(problem.getMessage().substring(0, 24));
+            }}
+        }}
+    }}
+}}
+"""
+    )
+    subprocess.run(["javac", "-Werror", "Ask.java", "DecisionTree.java"], cwd=tmp_path, check=True)
+    done = subprocess.run(["java", "-cp", ".", "Ask"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines() == [*OF_BEYOND, "expected a finite number"]
+
+
 # The spreadsheet, by the package `formulas`, which knows the arithmetic of doubles and not Excel's 15 digits.
 
 COLUMNS = (
