@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import odtc
 from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.data.reading import read
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
 from odtc.testing.generated_code import unseen
@@ -163,6 +164,28 @@ def test_a_tree_goes_to_scikit_learn_and_back():
     assert back.leaves() == tree.leaves() and back.apply(cells).tolist() == tree.apply(cells).tolist()
     assert fitted.predict_proba(import_frame(cells))[0].tolist() == [0.75, 0.25]
     assert fitted.get_depth() == 2 and fitted.tree_.n_node_samples.tolist() == [7, 4, 3, 2, 1]
+
+
+@pytest.mark.parametrize("weighs", [False, True])
+def test_nodes_of_scikit_learn_have_the_impurity_of_its_own(weighs):
+    """A tree of scikit-learn that was imported goes back with its impurities, and with the importance of columns that
+    scikit-learn derives from them."""
+    import pandas as pd
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    rng = np.random.default_rng(4)
+    rows = import_frame(rng.integers(0, 9, (90, 2)).astype(float))
+    weight = rng.integers(1, 4, 90) if weighs else np.ones(90)
+    label, number = rng.choice(["no", "yes", "zero"], 90), rows["x"] * 3 + rng.normal(size=90)
+    for kind, y in ((DecisionTreeClassifier, label), (DecisionTreeRegressor, number)):
+        grown = kind(max_depth=3, random_state=0).fit(rows, y, weight)
+        table = pd.DataFrame({"x": rows["x"], "y": rows["y"], "w": weight, "told": y})
+        task = "classification" if kind is DecisionTreeClassifier else "regression"
+        data = read(table, "told", weights="w", task=task)
+        back = pickle.loads(export(import_tree(grown, data), "sklearn"))
+        assert back.tree_.impurity == pytest.approx(grown.tree_.impurity)
+        assert back.tree_.weighted_n_node_samples == pytest.approx(grown.tree_.weighted_n_node_samples)
+        assert back.feature_importances_ == pytest.approx(grown.feature_importances_)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import numpy as np
 from odtc.data.dataset import NUMERIC
 from odtc.data.splits import Missing, Subset, Threshold
 from odtc.data.task import TASKS
+from odtc.data.tasks import regression
 from odtc.errors import ChoiceError
 from odtc.trees.tree import Branch, Leaf, Tree
 
@@ -95,15 +96,23 @@ def _fitted(tree: Tree):
                 f"thresholds for each"
             )
         if isinstance(node, Leaf):
-            records.append([-1, -1, -2, -2.0, 0.0, sum(node.rows), sum(node.counts), 0])
-            values.append(np.array([tree.answer(node)]) if of_numbers else _shares(node, tree))
+            value = np.array([tree.answer(node)]) if of_numbers else _shares(node, tree)
+            impurity = _squares(node, tree) if of_numbers else _gini(value)
+            records.append([-1, -1, -2, -2.0, impurity, sum(node.rows), sum(node.counts), 0])
+            values.append(value)
             return number
         feature, threshold, left, right, absent_left = _compared(node, tree)
         records.append([0, 0, feature, threshold, 0.0, sum(node.rows), sum(node.counts), absent_left])
         values.append(np.zeros(width))
         below = records[number][:2] = add(left), add(right)
         weights = np.array([max(records[child][6], 1e-300) for child in below])
-        values[number] = weights @ np.array([values[child] for child in below]) / weights.sum()
+        weights /= weights.sum()
+        values[number] = weights @ np.array([values[child] for child in below])
+        apart = sum(
+            share * (records[child][4] + float(values[child][0] - values[number][0]) ** 2)
+            for share, child in zip(weights, below)
+        )
+        records[number][4] = apart if of_numbers else _gini(values[number])
         return number
 
     add(tree.root)
@@ -141,6 +150,18 @@ def _shares(leaf: Leaf, tree: Tree) -> np.ndarray:
     """float64 (classes,): what the leaf says of each class."""
     shares, own = np.array(leaf.counts or (0.0,) * len(tree.classes)), np.eye(len(tree.classes))[leaf.label]
     return shares / shares.sum() if shares.sum() and shares.argmax() == leaf.label else own
+
+
+def _gini(shares: np.ndarray) -> float:
+    """The Gini impurity of a node with these shares of the classes, as scikit-learn's nodes have it."""
+    return max(0.0, float(1 - (shares**2).sum()))
+
+
+def _squares(leaf: Leaf, tree: Tree) -> float:
+    """The mean squared error of the rows of a leaf around its mean; 0 of a leaf that does not know it."""
+    if tree.task != regression.NAME or not leaf.sums or not leaf.sums[1]:
+        return 0.0
+    return float(regression.leaf_costs(np.array(leaf.sums))) / leaf.sums[1]
 
 
 def _compared(node: Branch, tree: Tree):
