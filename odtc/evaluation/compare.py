@@ -1,6 +1,6 @@
 """Trees side by side: size, what they get right, how often they agree, and where they differ."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError
 from odtc.evaluation.board import shared_rows
-from odtc.evaluation.html_report import Run, open_run, training_score
+from odtc.evaluation.html_report import Run, open_run, rows_set_aside, training_score
 from odtc.trees.tree import Tree
 from odtc.workflow import run_facts
 
@@ -173,7 +173,7 @@ def _entry(name: str, run: Run, data, judging: tuple[Dataset, Dataset] | None, f
     ):
         facts[key] = run.facts.get(key)
     if data is None:
-        return Entry(name, run, facts)
+        return Entry(name, run, facts | _set_aside(run, task, figure))
     rows = read_rows(data, tree.features, tree.classes, tree.target)
     if not task.CLASSES:
         answers = tree.answers(rows.X)
@@ -188,6 +188,18 @@ def _entry(name: str, run: Run, data, judging: tuple[Dataset, Dataset] | None, f
             "n_training_rows": 0 if run.fit is None else shared_rows(run.fit.dataset, rows),
         }
     return Entry(name, run, facts, np.array(tree.classes, dtype=object)[tree.predict(rows.X)])
+
+
+def _set_aside(run: Run, task, figure: str) -> dict:
+    """What a run reaches on the rows that it has set aside itself; nothing without such rows."""
+    labelled = rows_set_aside(run)
+    if labelled is None or run.fit is None:
+        return {}
+    told = {"n_rows_set_aside": labelled.n_file_rows}
+    if task.CLASSES:
+        return told | {"accuracy": run_facts.score(run.tree, labelled)["accuracy"]}
+    judged = replace(run.fit, labelled=labelled).judged or {}
+    return told | {"test_figure": judged.get("test", {}).get(figure)}
 
 
 def _figure(tree: Tree, answers: np.ndarray, judging: tuple[Dataset, Dataset] | None, figure: str) -> float | None:

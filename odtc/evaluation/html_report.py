@@ -179,7 +179,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         scores.insert(0, (f"test ({Path(test).name})", run_facts.score(tree, labelled)))
     found = places(tree)
     training = run.fit.dataset if run.fit and not run.selected else None
-    judged_by = labelled if labelled is not None else _rows_set_aside(run)
+    judged_by = labelled if labelled is not None else rows_set_aside(run)
     satisfied = kept_facts(run.fit.problem, run.fit.decoded.heap, own, judged_by) if run.fit else []
     assured = run.assured
     if assured is not None and run.fit:
@@ -279,13 +279,13 @@ def kept_of_run(tree: str | Path, rows: str | Path) -> list[dict]:
         return []
     try:
         same = Path(run.data_path or "").is_file() and Path(rows).samefile(run.data_path)
-        labelled = _rows_set_aside(run) if same else _test_rows(run, rows)
+        labelled = rows_set_aside(run) if same else _test_rows(run, rows)
     except (DataError, ChoiceError):  # rows without labels
         labelled = None
     return kept_facts(run.fit.problem, run.fit.decoded.heap, run.tree, labelled)
 
 
-def _rows_set_aside(run: Run) -> Dataset | None:
+def rows_set_aside(run: Run) -> Dataset | None:
     """The rows of the data file that the run has set aside before the search; None without any."""
     return held_out_rows(_with_data(run.fit)) if run.fit and run.fit.dataset is not None else None
 

@@ -112,6 +112,24 @@ def test_rows_that_trained_a_tree_are_no_test_of_it(runs, tmp_path):
     assert "training rows" not in odtc("compare", "d1", "d2", "--data", tmp_path / "new.csv", folder=runs).err
 
 
+def test_runs_are_tested_on_the_rows_that_they_set_aside(tables, tmp_path):
+    """The test figure of `compare` without --data is that of `fit`, and what `predict` says of those rows."""
+    folder, _ = tables
+    number = ("--task", "regression", "--target", "y")
+    tested = {}
+    for name, data, words in (("a", MONKS / "monks-1.csv", ()), ("b", folder / "y.csv", number)):
+        for depth in (1, 2):
+            words_of_one = ("--hold-out", 0.3, "--depth", depth, "-o", f"{name}{depth}", "--json")
+            found = odtc("fit", data, *words, *words_of_one, folder=tmp_path).facts
+            tested[name, depth] = found["judged"]["test"]["mean_squared_error"] if words else found["test_accuracy"]
+        said = odtc("compare", f"{name}1", f"{name}2", folder=tmp_path)
+        assert f"the rows that each run has set aside ({name}1 " in said.err
+        trees = odtc("compare", f"{name}1", f"{name}2", "--json", folder=tmp_path).facts["trees"]
+        key = "test_figure" if words else "accuracy"
+        assert [tree[key] for tree in trees] == pytest.approx([tested[name, depth] for depth in (1, 2)])
+        assert [tree["n_rows_set_aside"] for tree in trees] == [round(0.3 * (40 if words else 124))] * 2
+
+
 def test_trees_of_other_training_rows_are_told_apart(tmp_path):
     """Parts of one table, of 60 and 64 rows and of 62 each; a tree apart from its run knows its numbers of rows."""
     header, *lines = (MONKS / "monks-1.csv").read_text().splitlines()

@@ -77,6 +77,12 @@ def compare(
     task = TASKS.get(found.entries[0].run.tree.task)
     brings = all(entry.run.tree.goal for entry in found.entries)  # told with its own sign, as it is minus the cost
     words, sign = task.headline({"goal": "max" if brings else "min"})[0], -1.0 if brings else 1.0
+    held = [
+        (entry.name, entry.facts["n_rows_set_aside"]) for entry in found.entries if "n_rows_set_aside" in entry.facts
+    ]
+    if held:
+        told = ", ".join(f"{name} {rows:,}" for name, rows in held)
+        console.say(f"note: the test figures are of the rows that each run has set aside ({told}; --hold-out)")
     if found.scored:
         console.say(f"note: test {words}: {found.scored}, for all trees")
     for entry in found.entries:
