@@ -3,6 +3,8 @@
 import difflib
 from collections.abc import Iterable, Sequence
 
+WARNING = "WARNING: "  # how a message begins that a reader or a caller must not miss
+
 
 def show_number(value: float) -> str:
     """The shortest text that reads back as the same double: 3 rather than 3.0."""

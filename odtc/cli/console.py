@@ -6,10 +6,17 @@ import time
 from contextlib import ExitStack, contextmanager, nullcontext
 
 from odtc.base import interrupts, phases
+from odtc.base.text import WARNING
 
 
 def say(text: str) -> None:
     print(text, file=sys.stderr)
+
+
+def remark(text: str) -> None:
+    """Says a remark on a line of its own: a warning if its text begins with WARNING, else a note."""
+    words = " ".join(text.split())
+    say(f"warning: {words.removeprefix(WARNING)}" if words.startswith(WARNING) else f"note: {words}")
 
 
 def print_json(facts: dict) -> None:
@@ -133,7 +140,7 @@ def _say_of_majority(done, test) -> None:
 
 def _say_no_better(label: str, share: float) -> None:
     say(
-        f"note: WARNING: the tree is right on no more of these rows than its most frequent class {label!r} is "
+        f"warning: the tree is right on no more of these rows than its most frequent class {label!r} is "
         f"({100 * share:.2f} %): it may have learnt chance alone; `odtc tune` tells which depth holds for other rows, "
         "if any"
     )
@@ -204,7 +211,7 @@ def _print_all_rows(done) -> None:
 def say_note(solution) -> None:
     """What is to be known of a solution besides its numbers."""
     if solution.message:
-        say(f"note: {' '.join(solution.message.split())}")
+        remark(solution.message)
 
 
 def refuse_failed(decoded) -> None:

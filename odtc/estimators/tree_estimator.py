@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from odtc.base.memory import require_memory
-from odtc.base.text import some
+from odtc.base.text import WARNING, some
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.task import expect_addable, lost_weights
 from odtc.errors import ChoiceError, DataError, DataWarning, NoSolutionError, SolverError
@@ -26,8 +26,6 @@ from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.tree import Leaf
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
-
-WARNING = "WARNING: "  # how a message begins that a caller must not miss
 
 
 def _dense(X):

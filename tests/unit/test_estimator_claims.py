@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import odtc
+from odtc.cli.console import say_note
 from odtc.estimators.least_weight import _cart, best_fitting, fits, least_rows
 from odtc.model.solution import Solution, Termination
 from odtc.workflow import pipeline
@@ -102,6 +103,12 @@ def test_what_a_caller_must_not_miss_is_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model._ended(model.tree_, replace(ended, message="it is noise"))
+
+
+def test_a_reader_is_warned_of_it_and_told_the_rest(capsys):
+    for message, said in (("WARNING: it is\n noise", "warning: it is noise\n"), ("it is noise", "note: it is noise\n")):
+        say_note(Solution(None, Termination.UNKNOWN, 3.0, 1.0, 0.0, "odtc", message=message))
+        assert capsys.readouterr().err == said
 
 
 def test_numbers_keep_their_unit_if_a_price_is_given_in_units_of_cost():

@@ -264,7 +264,7 @@ def _say_of_majority(majority, result) -> None:
         ahead, error = majority.lead(result)
         place = "behind" if ahead < 0 else "ahead of"
         console.say(
-            f"note: WARNING: no setting surely beats the most frequent class {majority.label!r}: the best is {place} "
+            f"warning: no setting surely beats the most frequent class {majority.label!r}: the best is {place} "
             f"it by {_shown(abs(ahead))} of the held-out rows, with a standard error of {_shown(error)}; the tree may "
             "have learnt chance alone"
         )
