@@ -17,6 +17,7 @@ from odtc.data.task import expect_addable
 from odtc.errors import DataError
 
 MISSING_CELLS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+MISSING = frozenset(MISSING_CELLS)
 
 # A number that is written as a code is, such as 00123: as a level it is not the number 123.
 PADDED = re.compile(r"[+-]?0[0-9]")
@@ -29,6 +30,12 @@ TOLD_DIGITS = 15  # of decimals, which doubles tell apart
 MOSTLY = 20  # times as many numbers as words in a column, and words are remarked on
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+(e[-+]?\d+)?\s*", re.IGNORECASE)
 
+
+# What polars' strip_chars takes for blanks: those of Unicode, of which Python knows some more.
+BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+BLANKS += "\u2028\u2029\u202f\u205f\u3000"
+MANY = 2**11  # cells from which on polars is faster than a loop: a call of it takes 0.1 ms, whatever it does
+LONG = re.compile("[eE]-[0-9]{3}")
 
 FEW, REMEMBERED = 16, 4096  # cells of a column, and columns, of which is remembered what was found
 
@@ -52,10 +59,12 @@ def of_few_cells(function: Callable[..., Any]) -> Callable[..., Any]:
     return remembered
 
 
-@of_few_cells
 def words_of(cells: pl.Series, place: str) -> list:
     """The different cells of a column as of `column_cells`, in a list that is not to be changed."""
-    return column_cells(cells, place).to_list()
+    if cells.dtype != pl.String:
+        return column_cells(cells, place).to_list()
+    stripped = [None if cell is None else cell.strip(BLANKS) for cell in cells.to_list()]
+    return [None if cell in MISSING else cell for cell in stripped]
 
 
 def column_cells(series: pl.Series, place: str) -> pl.Series:
@@ -109,12 +118,12 @@ def kind_of(dtype: pl.DataType, column: pl.Series, categorical: bool, numeric: b
 
 @of_few_cells
 def _kind(column: pl.Series, declared: bool, decimal: str | None) -> str:
-    known = column.drop_nulls()
     if column.dtype != pl.String:
         return BOOLEAN if column.dtype == pl.Boolean else NUMERIC
-    if len(known) and known.str.to_lowercase().is_in(["false", "true"]).all():
-        return BOOLEAN
-    return CATEGORICAL if declared or _as_numbers(known, decimal).has_nulls() else NUMERIC
+    if _as_numbers(column, decimal).null_count() == column.null_count():
+        return CATEGORICAL if declared else NUMERIC
+    flags = all(cell is None or cell.lower() in ("false", "true") for cell in column.to_list())
+    return BOOLEAN if flags else CATEGORICAL
 
 
 def numbers(
@@ -150,6 +159,8 @@ def finite_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
     before the decimals where people wrote them (odtc.data.file_text.written_numbers), None for numbers as
     programs write them."""
     values = _as_numbers(column, decimal)
+    if np.isfinite(values.to_numpy()).sum() == len(values) - values.null_count():
+        return values
     return values.set(~values.is_finite().fill_null(True), None)
 
 
@@ -164,6 +175,8 @@ def padded_cell(cells: pl.Series) -> str | None:
     """The first cell that is written as a code is, with zeros before its number (PADDED); None if there is none."""
     if cells.dtype != pl.String:
         return None
+    if len(cells) < MANY:
+        return next((cell for cell in cells.to_list() if cell is not None and PADDED.match(cell)), None)
     found = cells.filter(cells.str.contains(f"^(?:{PADDED.pattern})"))
     return found[0] if len(found) else None
 
@@ -173,8 +186,14 @@ def merged_cells(cells: pl.Series) -> tuple[str, str] | None:
     there are none. Whole numbers from 2^53 on are the concern of `expect_apart`."""
     if cells.dtype != pl.String:
         return None
-    long = cells.str.len_bytes() > TOLD_DIGITS
-    if not (long | cells.str.contains("[eE]-[0-9]{3}")).any():
+    if len(cells) < MANY:
+        words = [cell for cell in cells.to_list() if cell is not None]
+        together = "\0".join(words)
+        sizes = map(len, words if together.isascii() else map(str.encode, words))
+        is_long = max(sizes, default=0) > TOLD_DIGITS or LONG.search(together)
+    else:
+        is_long = ((cells.str.len_bytes() > TOLD_DIGITS) | cells.str.contains(LONG.pattern)).any()
+    if not is_long:
         return None
     values = finite_numbers(cells)
     twice = cells.filter(values.is_duplicated() & values.is_not_null() & (values.abs() < EXACT))
@@ -252,7 +271,7 @@ def expect_weight_left(values: np.ndarray, name: str, place: str) -> None:
 
 def levels_of(text: pl.Series) -> tuple[str, ...]:
     """The level names of a text column, sorted: as numbers if all are numbers, else as text."""
-    words = text.drop_nulls().unique().to_list()
+    words = _different(text)
     values = numbers_of(words)
     if values is None:
         return tuple(sorted(words))
@@ -268,15 +287,17 @@ def level_codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarr
     """
     if kind == BOOLEAN:
         text = text.str.to_lowercase()
-    place = {level: float(code) for code, level in enumerate(levels)}
-    words = text.drop_nulls().unique().to_list()
+    place: dict[str | None, float] = {level: float(code) for code, level in enumerate(levels)}
+    words = _different(text)
     found = {word: place[word] for word in words if word in place}
-    values = numbers_of(levels)
+    values = numbers_of(levels) if len(found) < len(words) else None
     written = values and max(map(abs, values)) < EXACT and not any(map(PADDED.match, levels))
     if len(found) < len(words) and written:
         for word, value in zip(words, pl.Series(words).cast(pl.Float64, strict=False)):
             if value is not None and math.isfinite(value) and show_number(value) in place and not PADDED.match(word):
                 found[word] = place[show_number(value)]
+    if len(text) < MANY:
+        return np.array([np.nan if word is None else found.get(word, -1.0) for word in text.to_list()], dtype=float)
     if not found:
         coded = np.full(len(text), -1.0)
     else:
@@ -285,10 +306,20 @@ def level_codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarr
     return coded
 
 
+def _different(text: pl.Series) -> list[str]:
+    """The different words of a column."""
+    return [word for word in dict.fromkeys((text if len(text) < MANY else text.unique()).to_list()) if word is not None]
+
+
 def numbers_of(words) -> list[float] | None:
     """The words as finite numbers, or None if one of them is not."""
     values = pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False)
-    return values.to_list() if values.is_finite().fill_null(False).all() else None
+    return values.to_list() if np.isfinite(values.to_numpy()).all() else None
+
+
+def values_of(words: Sequence[str]) -> list[float | None]:
+    """The words as finite numbers, None for one that is none."""
+    return finite_numbers(pl.Series(words, dtype=pl.String)).to_list()
 
 
 def are_numbers(words: Sequence[str], decimal: str | None = None) -> bool:

@@ -28,6 +28,37 @@ def test_what_is_remembered_is_what_is_found(columns):
             assert column_types.kind_of(dtype, cells, False, False) == alone
 
 
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.text(st.sampled_from("0 1e-9.NA?\x85\xa0\x1c\u2003\u3000\ufeff\u200b\u180eé\n"), max_size=6), max_size=8
+    )
+)
+def test_words_are_cleaned_as_polars_cleans_them(words):
+    cells = pl.Series("c", [*words, None], dtype=pl.String)
+    assert column_types.words_of(cells, "t") == column_types.column_cells(cells, "t").to_list()
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.sampled_from([*WORDS, None, "007", "-01", "0.12345678901234567", "0.12345678901234568", "é" * 8, "1e-300"])
+    )
+)
+def test_few_cells_and_many_are_looked_at_alike(words):
+    """A loop is quicker on few cells, polars on many: both say the same."""
+    cells = pl.Series("c", words, dtype=pl.String)
+    levels = column_types.levels_of(cells)
+    few = [f(cells) for f in (column_types.padded_cell, column_types.merged_cells)]
+    few_codes = [column_types.level_codes(cells, of, "categorical") for of in (levels, ("0", "1"), ("x",))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(column_types, "MANY", 0)
+        assert [f(cells) for f in (column_types.padded_cell, column_types.merged_cells)] == few
+        assert column_types.levels_of(cells) == levels
+        for of, codes in zip((levels, ("0", "1"), ("x",)), few_codes):
+            assert np.array_equal(column_types.level_codes(cells, of, "categorical"), codes, equal_nan=True)
+
+
 def test_what_is_given_beside_the_cells_is_no_cell():
     """No cell and the decimal sign None was remembered as one missing cell, "," before "1" as two cells."""
     assert column_types.all_finite(pl.Series("c", [], dtype=pl.String), None).shape == (0,)
