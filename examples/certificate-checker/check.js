@@ -64,9 +64,9 @@ function expectTerms(facts, data, nTests, allTests, constraints) {
     rows_of_class: data.classes.map((_, k) => data.y.filter((c) => c === k).length),
     depth: facts.depth, n_tests: nTests, all_tests: allTests, constraints,
   };
-  for (const key of ["categorical", "numeric", "ignore"]) {
+  for (const key of ["categorical", "numeric", "ignore", "missing_mark"]) {
     const told = facts.data[key] || [];
-    if (told.length) found[key] = told; else expect(!(key in facts.of), `it states columns as ${key}, but none were told to be so`);
+    if (told.length) found[key] = told; else expect(!(key in facts.of), `it states ${key}, but none was told`);
   }
   if (facts.data.decimal) found.decimal = facts.data.decimal; else expect(!("decimal" in facts.of), "it states a sign before decimals, but none was told");
   const ofRows = { hold_out: facts.data.hold_out, n_set_aside: data.nSetAside };
@@ -430,6 +430,7 @@ function termsOf(facts, data) {
     ...read("categorical", "a category"), ...read("numeric", "numbers"),
     ...((facts.data.ignore || []).length ? [`not read are ${facts.data.ignore.map((name) => name || "column 1 (no name)").join(", ")}`] : []),
     ...(facts.data.decimal ? [`numbers are as people write them, with '${facts.data.decimal}' before decimals`] : []),
+    ...((facts.data.missing_mark || []).length ? [`missing is also what is written ${facts.data.missing_mark.join(", ")}`] : []),
     ...(data.aside.length ? [`no test asks ${data.aside.join(", ")}`] : []),
     `rows left out: ${left.filter(([n]) => n).map(([n, why]) => `${n} ${why}`).join(", ") || "none"}`,
     ...(data.missing === "separate" ? ["missing cells are tested for"] : []),

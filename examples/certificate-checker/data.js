@@ -2,7 +2,7 @@
 "use strict";
 const fs = require("fs");
 const zlib = require("zlib");
-const { expect, NUMBER, levels, trim, trimName } = require("./values.js");
+const { expect, NUMBER, PADDED, isNumber, levels, trim, trimName } = require("./values.js");
 const taskOf = require("./targets.js");
 const { heldOut } = require("./held-out.js");
 const { plainBy } = require("./written-numbers.js");
@@ -38,23 +38,40 @@ function readTable(file) {
   const text = new TextDecoder(coding, { fatal: true }).decode(bytes).replace(/^[\r\n]+/, "");
   const header = text.replace(/"[^"]*"/g, "").split(/[\r\n]/, 1)[0];
   const signs = /\.txt(\.gz)?$/i.test(file) ? ["\t", ",", ";"] : [",", ";", "\t"];
-  const sign = /\.(tsv|tab)(\.gz)?$/i.test(file) ? "\t" : signs.find((s) => header.includes(s)) || ",";
+  const often = (s) => header.split(s).length, found = signs.reduce((a, s) => (often(s) > often(a) ? s : a));
+  const sign = /\.(tsv|tab)(\.gz)?$/i.test(file) ? "\t" : !header.includes(found) && header.includes("|") ? "|" : found;
   const [first, ...rows] = records(text, sign);
-  const names = first.map(trimName);
-  expect(new Set(names).size === names.length && names.slice(1).every(Boolean), "the data has blank or repeated columns");
-  rows.forEach((row, i) => expect(row.length === names.length, `row ${i + 1} of the data has ${row.length} cells`));
+  const all = first.map(trimName), places = all.map((_, j) => j).filter((j) => !j || all[j]), names = places.map((j) => all[j]);
+  expect(new Set(names).size === names.length, "the data has repeated columns");
+  rows.forEach((row, i) => expect(row.length === all.length, `row ${i + 1} of the data has ${row.length} cells`));
   const cells = rows.map((row) => row.map((cell) => (MISSING.has(trim(cell)) ? null : trim(cell))));
-  return { names, cells };
+  expect(cells.every((row) => row.every((cell, j) => cell === null || !j || all[j])), "the data has cells in a column without a name");
+  return { names, cells: cells.map((row) => places.map((j) => row[j])) };
+}
+
+function withoutMarks(cells, names, source, plain) {
+  // Cells that are written as a mark of their column, or are the same number, are missing. A code such as 099 is no number.
+  const number = (text) => (isNumber(plain(text)) && !PADDED.test(text) ? Number(plain(text)) : NaN);
+  const marks = names.map(() => []);
+  for (const text of source.missing_mark || []) {
+    const cuts = text.split("").map((_, i) => i).filter((i) => text[i] === "=");
+    const cut = cuts.find((i) => names.includes(text.slice(0, i)) && !(source.ignore || []).includes(text.slice(0, i)));
+    expect(cut !== undefined || !text.includes("="), `a mark of missing cells names no column: ${text}`);
+    names.forEach((name, j) => { if (cut === undefined || name === text.slice(0, cut)) marks[j].push(trim(cut === undefined ? text : text.slice(cut + 1))); });
+  }
+  const isMark = (cell, j) => marks[j].some((mark) => cell === mark || number(cell) === number(mark));
+  return cells.map((row) => row.map((cell, j) => (cell !== null && marks[j].length && isMark(cell, j) ? null : cell)));
 }
 
 function readData(file, source) {
-  const { names, cells: every } = readTable(file), share = source.hold_out || 0;
+  const { names, cells: written } = readTable(file), share = source.hold_out || 0;
   expect(typeof share === "number" && share >= 0 && share < 1, "the share of rows that it sets aside is none");
-  const out = share ? heldOut(every.length, share) : [], cells = every.filter((_, i) => !out[i]);
   const at = (name) => { const i = names.indexOf(name); expect(i >= 0, `the data has no column ${name}`); return i; };
   const task = taskOf(source), targets = task.columns(source, names).map(at), weights = source.weights == null ? -1 : at(source.weights);
   expect([undefined, null, ".", ","].includes(source.decimal), "its sign before decimals is neither a point nor a comma");
   const plain = source.decimal ? plainBy(source.decimal) : (cell) => cell, numberOf = (cell) => Number(plain(cell) || NaN);
+  const every = withoutMarks(written, names, source, plain);
+  const out = share ? heldOut(every.length, share) : [], cells = every.filter((_, i) => !out[i]);
   const ofNumbers = source.decimal && !["classification", "policy"].includes(source.task || "classification");
   const aside = new Set((source.aside || []).map(at));
   const ignored = new Set((source.ignore || []).map(at));

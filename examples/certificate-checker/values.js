@@ -56,4 +56,4 @@ function levels(words) {
   return { key, keys: [...new Set(sorted.map(key))] };
 }
 
-module.exports = { Refused, refuse, expect, EXACT, NUMBER, whole, alike, isNumber, levels, nearest, decimal, largest, showNumber, trim, trimName };
+module.exports = { Refused, refuse, expect, EXACT, NUMBER, PADDED, whole, alike, isNumber, levels, nearest, decimal, largest, showNumber, trim, trimName };

@@ -17,6 +17,7 @@ from odtc.data import column_types
 from odtc.data.coded_columns import CodedColumn, narrowed, occurring
 from odtc.data.dataset import NUMERIC
 from odtc.data.file_text import written_numbers
+from odtc.data.file_text.missing_marks import Marks, without_marks
 from odtc.errors import DataError, OdtcError, TimeLimitReached
 
 PATIENCE = 5.0  # seconds that reading has also after a limit, as without it there is no tree
@@ -304,9 +305,22 @@ def exact_numbers(cells: pl.Series, name: str, decimal: str | None = None) -> np
     return numbers.to_numpy() + 0.0
 
 
-def named_columns(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """The columns of exactly these names: `select` takes `*` for all columns, and `^b.*$` for a pattern."""
-    return pl.DataFrame([frame.get_column(name) for name in names])
+def named_columns(
+    frame: pl.DataFrame,
+    names: Sequence[str],
+    marks: Marks | None = None,
+    decimal: str | None = None,
+    met: dict[str, set[str]] | None = None,
+) -> pl.DataFrame:
+    """The columns of exactly these names: `select` takes `*` for all columns, and `^b.*$` for a pattern. Cells that are
+    `marks` (odtc.data.file_text.missing_marks) of their column are missing; `met` takes what they were, by column."""
+    columns = [frame.get_column(name) for name in names]
+    for at, column in enumerate(columns if marks else ()):
+        columns[at] = without_marks(column, (marks or {}).get(column.name, ()), decimal)
+        if met is not None and columns[at] is not column:
+            gone = column.filter(columns[at].is_null() & column.is_not_null()).cast(pl.String)
+            met.setdefault(column.name, set()).update(gone.unique())
+    return pl.DataFrame(columns)
 
 
 def code_columns(

@@ -21,7 +21,8 @@ class Feature:
     `kind` is "numeric", "categorical" or "boolean"; `levels` are the category names, in code
     order (empty for a numeric column). `ordered` says that this order means something, so that tests part it in two;
     a tree is the same without it. `decimal` is the sign before decimals, if numbers of the file are as people write
-    them (odtc.data.file_text.written_numbers), so that other files are read alike.
+    them (odtc.data.file_text.written_numbers), and `missing_marks` are the texts that mean a missing cell of this
+    column, so that other files are read alike.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Feature:
     levels: tuple[str, ...] = ()
     ordered: bool = field(default=False, compare=False)
     decimal: str | None = field(default=None, compare=False)
+    missing_marks: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def has_order(self) -> bool:
@@ -51,13 +53,15 @@ class Feature:
         facts = {"name": self.name, "kind": self.kind}
         if self.kind != NUMERIC:
             facts |= {"levels": list(self.levels)} | ({"ordered": True} if self.ordered else {})
+        facts |= {"missing_marks": list(self.missing_marks)} if self.missing_marks else {}
         return facts | ({} if self.decimal is None else {"decimal": self.decimal})
 
     @classmethod
     def from_json(cls, facts: dict) -> "Feature":
         """The feature of its JSON form."""
         levels = tuple(facts.get("levels", ()))
-        return cls(facts["name"], facts["kind"], levels, facts.get("ordered", False), facts.get("decimal"))
+        marks = tuple(facts.get("missing_marks", ()))
+        return cls(facts["name"], facts["kind"], levels, facts.get("ordered", False), facts.get("decimal"), marks)
 
 
 def decimal_of(features: Sequence[Feature]) -> str | None:
@@ -68,7 +72,8 @@ def decimal_of(features: Sequence[Feature]) -> str | None:
 def feature_shape(value, place: str) -> dict:
     """The shape of a feature in JSON (odtc.base.json_schema)."""
     levels = "levels?" if isinstance(value, dict) and value.get("kind") == NUMERIC else "levels"
-    return {"name": TEXT, "kind": (NUMERIC, CATEGORICAL, BOOLEAN), levels: [TEXT], "ordered?": FLAG, "decimal?": SIGNS}
+    kinds, marks = (NUMERIC, CATEGORICAL, BOOLEAN), "missing_marks?"
+    return {"name": TEXT, "kind": kinds, levels: [TEXT], "ordered?": FLAG, "decimal?": SIGNS, marks: [TEXT]}
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,8 @@ class Dataset:
     padded: tuple[tuple[str, str], ...] = ()
     merged: tuple[tuple[str, str, str], ...] = ()  # (column, cell, cell) whose numbers differ and are one double
     told: tuple[tuple[str, str], ...] = ()  # (column, sentence): what only the reading of the target can remark
+    # (column, kind, sentence): the same of columns that were left out, and of marks of missing cells.
+    left_out: tuple[tuple[str, str, str], ...] = ()
 
     def __post_init__(self):
         if self.aside_X is None:

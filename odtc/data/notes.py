@@ -16,7 +16,7 @@ import numpy as np
 from odtc.base import deadline, phases
 from odtc.base.text import show_number
 from odtc.data.coded_columns import distinct
-from odtc.data.column_types import MISSING_CELLS, are_numbers, numbers_of, words_among_numbers
+from odtc.data.column_types import MISSING_CELLS, are_numbers, numbers_of, values_of, words_among_numbers
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.file_text import written_numbers
 from odtc.data.level_orders import order_text
@@ -137,7 +137,8 @@ def notes_on_words(X: np.ndarray, features: tuple[Feature, ...]) -> list[Note]:
 
 def _header(dataset: Dataset) -> Iterator[Note]:
     names = [feature.name for feature in dataset.features] + [dataset.target]
-    numbers = [name for name in names if numbers_of([name]) is not None or name in MISSING_CELLS]
+    found = values_of(names)
+    numbers = [name for name, value in zip(names, found) if value is not None or name in MISSING_CELLS]
     columns = [(name, at.kind == NUMERIC, at.levels) for name, at in zip(names, dataset.features)]
     columns += [(dataset.target, False, dataset.classes)] if dataset.classes else []
     among = [name in numbers if numeric else name in levels for name, numeric, levels in columns]
@@ -250,7 +251,7 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 feature.name,
                 "number",
                 f"column {feature.name!r} would be numbers but for {', '.join(map(repr, marks[:3]))}, so that each "
-                "number is a category of its own; write a missing cell as an empty one",
+                f"number is a category of its own; {_marked(marks, feature.name)} takes {_them(marks)} for missing",
             )
             continue
         elif (words := words_among_numbers(levels, feature.decimal)) and order_of_words(others) is None:
@@ -260,7 +261,8 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 feature.name,
                 "number",
                 f"column {feature.name!r} would be numbers but for {rows:,} of {dataset.n_rows:,} cells ({listed}), "
-                "so that each number is a category of its own; write numbers there, or empty cells",
+                "so that each number is a category of its own; write numbers there, or "
+                f"{_marked(words, feature.name)} takes {_them(words)} for missing",
             )
             continue
         elif _left_numbers(dataset, feature):
@@ -286,9 +288,10 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 "missing mark",
                 f"column {feature.name!r} holds {', '.join(map(repr, marks[:3]))}{also}, "
                 + (
-                    "which is taken as a level; if it means a missing cell, write it as an empty one",
-                    "which are taken as levels; if they mean missing cells, write them as empty ones",
-                )[len(marks) > 1],
+                    "which is taken as a level; if it means a missing cell, name it",
+                    "which are taken as levels; if they mean missing cells, name them",
+                )[len(marks) > 1]
+                + f" with {_marked(marks, feature.name)}",
             )
         folded: dict[str, str] = {}
         for level in levels:
@@ -391,9 +394,9 @@ def _numbers_for_missing(dataset: Dataset) -> Iterator[Note]:
                     "missing mark",
                     f"column {feature.name!r} is {mark:.0f} in {rows:,} of {dataset.n_rows:,} rows, and "
                     f"{show_number(low)} to {show_number(high)} in the others; if {mark:.0f} means a missing cell, "
-                    "write it as an empty one",
-                    of_many=f"hold {mark:.0f}, far from their other numbers; if it means a missing cell, write it as "
-                    "an empty one",
+                    f"name it with {_marked([f'{feature.name}={mark:.0f}'])}",
+                    of_many=f"hold {mark:.0f}, far from their other numbers; if it means a missing cell, name it with "
+                    f"--missing-mark {mark:.0f}, or COLUMN={mark:.0f} for one of them",
                 )
 
 
@@ -444,6 +447,12 @@ def _told(dataset: Dataset) -> Iterator[Note]:
         yield Note(name, "target", text)
 
 
+def _left_out(dataset: Dataset) -> Iterator[Note]:
+    """Columns without a cell, and marks of missing cells that no cell is."""
+    for name, kind, text in dataset.left_out:
+        yield Note(name, kind, text, of_many="have no cell, and are left out" if name and kind == "empty" else "")
+
+
 def _left_numbers(dataset: Dataset, feature: Feature) -> bool:
     """Whether the rows that were kept have nothing but numbers in a column that nobody called one of categories."""
     left_out = dataset.n_dropped or dataset.n_unlabelled
@@ -457,6 +466,16 @@ def _are_measures(levels) -> bool:
     if not _most(levels, lambda level: MEASURE.fullmatch(level)):
         return False
     return MEASURES * sum(map(_is_measure, levels)) >= len(levels)
+
+
+def _marked(marks: list[str], column: str = "") -> str:
+    """The options that name marks of missing cells, three at most; one that holds = in its column alone."""
+    named = [f"{column}={mark}" if column and "=" in mark else mark for mark in marks[:3]]
+    return " ".join(f"--missing-mark {shlex.quote(mark)}" for mark in named) + (" …" if len(marks) > 3 else "")
+
+
+def _them(marks: list[str]) -> str:
+    return "it" if len(marks) == 1 else "them"
 
 
 def _most(levels, looks) -> bool:
@@ -550,7 +569,7 @@ def _rare_classes(dataset: Dataset) -> Iterator[Note]:
             dataset.target,
             "missing mark",
             f"the target {dataset.target!r} holds {marks[0]!r}, which is taken as a class; if it means a missing "
-            "label, write it as an empty cell",
+            f"label, name it with {_marked([f'{dataset.target}={marks[0]}'])}",
         )
 
 
@@ -590,6 +609,7 @@ def _columns(dataset: Dataset) -> Iterator[tuple[Feature, np.ndarray]]:
 REMARKS = (
     _header,
     _index,
+    _left_out,
     _many_numbers,
     _identifiers,
     _counts,

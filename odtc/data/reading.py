@@ -30,6 +30,7 @@ from odtc.data import column_types
 from odtc.data.coded_columns import table_of_columns
 from odtc.data.column_coding import Column, WordsNeeded, code_columns, named_columns
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature, decimal_of
+from odtc.data.file_text.missing_marks import marks_of_texts, unmet
 from odtc.data.file_text.text_pieces import encoding_of, not_text
 from odtc.data.frames import orders_of, table_of, table_of_arrays
 from odtc.data.level_orders import in_order, order_text, orders_of_texts
@@ -68,6 +69,10 @@ class Reader(Protocol):
         """The frames of one of `parts`; what it raises is not told: the file is read whole instead."""
         yield self.read(path)
 
+    def nameless(self, path) -> list[int]:
+        """The numbers, from 1, of columns that `read` leaves out since they have neither a name nor a cell."""
+        return []
+
     def sample(self, table: pl.DataFrame) -> bytes | None:
         """A file that holds a table of numbers (Float64), words (String) and missing cells, for the laws; None: they
         try damaged files only."""
@@ -92,6 +97,7 @@ def read(
     ignore=(),
     ordered=(),
     decimal=None,
+    missing_mark=(),
     **task,
 ) -> Dataset:
     """Reads a data set.
@@ -124,6 +130,8 @@ def read(
     decimal : {".", ","} or None
         The sign before decimals if numbers in text are as people write them: "," reads "1.234,50 €" and "5 %" (as 5),
         "." reads "$1,234.50". None for numbers as programs write them.
+    missing_mark : sequence of str
+        Texts that mean a missing cell, as "-999" or "unknown"; "COL=99" means it in that column alone.
     **task
         `task` and the options of that task, as fields of odtc.data.reading_spec.ReadingSpec.
 
@@ -152,6 +160,7 @@ def read(
         ignore=tuple(_listed(ignore)),
         ordered=tuple(_listed(ordered)),
         decimal=decimal,
+        missing_mark=tuple(_listed(missing_mark)),
         **_task_options(task),
     )
     if hasattr(path, "columns") and hasattr(path, "shape"):
@@ -162,31 +171,56 @@ def read(
         raise DataError(f"expected the path of a data file or a data frame, got {type(path).__name__}") from None
     if how.hold_out:  # the rows that are set aside are kept as they stand in the file
         frame = _load(path, in_time=True)
-        return from_frame(frame, name or _stem(path), how, {"path": str(path), "sha256": fingerprint(path)})
-    columns, how = _columns_of(path, repr(str(path)), how)
+        held = from_frame(frame, name or _stem(path), how, {"path": str(path), "sha256": fingerprint(path)})
+        return replace(held, left_out=(*_of_nameless(path), *held.left_out))
+    columns, how, remarks = _columns_of(path, repr(str(path)), how)
     source = {"path": str(path), "sha256": fingerprint(path)}
-    return _dataset_of(columns, name or _stem(path), how, source)
+    return _dataset_of(columns, name or _stem(path), how, source, [*_of_nameless(path), *remarks])
 
 
-def _columns_of(path: Path, place: str, how: ReadingSpec) -> tuple[list[Column], ReadingSpec]:
-    """The columns of a file, read frame by frame (by the workers of a cluster, if the run has one), and how."""
+def _of_nameless(path: Path) -> list[tuple[str, str, str]]:
+    """What is remarked on columns of a file that have neither a name nor a cell."""
+    numbers = _reader_of(path).nameless(path)
+    if not numbers:
+        return []
+    many = "s" if len(numbers) > 1 else ""
+    told = ", ".join(map(str, numbers[:5])) + (", …" if len(numbers) > 5 else "")
+    have, are = ("have", "are") if many else ("has", "is")
+    return [("", "empty", f"column{many} {told} {have} neither a name nor a cell, and {are} left out")]
+
+
+def _of_marks(how: ReadingSpec, names: Sequence[str], met: dict[str, set[str]]) -> list[tuple[str, str, str]]:
+    """What is remarked on marks of missing cells that no cell is."""
+    return [
+        ("", "missing mark", f"no cell of the file is {text!r}, which --missing-mark names")
+        for text in unmet(how.missing_mark, names, met, how.decimal)
+    ]
+
+
+def _columns_of(
+    path: Path, place: str, how: ReadingSpec
+) -> tuple[list[Column], ReadingSpec, list[tuple[str, str, str]]]:
+    """The columns of a file, read frame by frame (by the workers of a cluster, if the run has one), how, remarks."""
     frames = _in_time(frames_of(path, BATCH), place)
     first = next(frames)
     how = _without_index(first.columns, place, how)
     read_ones = _read_ones(first.columns, place, how)
     words = {*_checked_columns(read_ones, place, how), *_listed(how.categorical), *_ordered(how, read_ones, place)}
+    marks, met = marks_of_texts(how.missing_mark, read_ones, place), dict[str, set[str]]()
     cluster = clusters.present()
     while True:
         try:
             if cluster is not None:
                 try:
-                    return partitions.columns_of(
-                        cluster, path, _reader_of(path), words, BATCH, read_ones, how.decimal
-                    ), how
+                    columns = partitions.columns_of(
+                        cluster, path, _reader_of(path), words, BATCH, read_ones, how.decimal, marks
+                    )
+                    return columns, how, []
                 except partitions.Unread:
                     cluster = None
-            read_frames = (named_columns(frame, read_ones) for frame in chain([first], frames))
-            return code_columns(read_frames, place, words, how.decimal), how
+            read_frames = (named_columns(frame, read_ones, marks, how.decimal, met) for frame in chain([first], frames))
+            columns = code_columns(read_frames, place, words, how.decimal)
+            return columns, how, _of_marks(how, read_ones, met)
         except WordsNeeded as needed:  # once a column at most
             words.add(needed.name)
             frames = _in_time(frames_of(path, BATCH), place)
@@ -249,8 +283,10 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     how = _without_index(frame.columns, place, how)
     read_ones = _read_ones(frame.columns, place, how)
     _checked_columns(read_ones, place, how)
-    columns = code_columns([named_columns(frame, read_ones)], place, read_ones, how.decimal)
-    return _dataset_of(columns, name, how, source)
+    marks, met = marks_of_texts(how.missing_mark, read_ones, place), dict[str, set[str]]()
+    marked = named_columns(frame, read_ones, marks, how.decimal, met)
+    columns = code_columns([marked], place, read_ones, how.decimal)
+    return _dataset_of(columns, name, how, source, _of_marks(how, read_ones, met))
 
 
 def _with_declared(X, how: ReadingSpec) -> ReadingSpec:
@@ -285,8 +321,7 @@ def _read_ones(names: Sequence[str], place: str, how: ReadingSpec) -> list[str]:
                 raise ChoiceError(f"expected another column for --ignore, got {name!r}, which --{role} names, too")
     for name in how.ignore:
         if name not in names:
-            hint = did_you_mean(str(name), names) or f"; it has {some(names)}"
-            raise ChoiceError(f"expected --ignore to name a column of {place}, got {name!r}{hint}")
+            raise ChoiceError(f"expected --ignore to name a column of {place}, got {name!r}{_meant(name, names)}")
     return [name for name in names if name not in how.ignore]
 
 
@@ -299,20 +334,25 @@ def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> tupl
     if not set(names) - {*targets, how.weights, *aside}:
         advice = "set fewer columns aside" if aside or how.ignore else "add one"
         if len(names) == 1:
-            advice = "add one, or separate the columns by commas, semicolons or tabs"
+            advice = "add one, or separate the columns by commas, semicolons, tabs or |"
         raise DataError(
             f"expected at least one feature column beside the target {some(targets)} in {place}, got none; {advice}"
         )
     return targets
 
 
-def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) -> Dataset:
-    """The Dataset of columns; `table` is emptied, so that each column is in memory once."""
+def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, remarks: list) -> Dataset:
+    """The Dataset of columns; `table` is emptied, so that each column is in memory once. `remarks` are those of
+    `Dataset.left_out` before it."""
     missing, weights, place = how.missing, how.weights, repr(source["path"] or name)
     categorical, numeric, aside = _listed(how.categorical), _listed(how.numeric), _listed(how.aside)
     targets = _checked_columns([column.name for column in table], place, how)
     columns = {column.name: column for column in table}
     table.clear()
+    how, empty = _without_empty(columns, targets, how, place)
+    marks = marks_of_texts(how.missing_mark, list(columns), place)
+    for n in empty:
+        columns.pop(n)
     names = [n for n in columns if n not in (*targets, weights)]
     phases.begin("types of the columns")
     n_rows = len(columns[targets[0]].missing)
@@ -342,7 +382,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) 
     for n, kind in zip(names, kinds):
         column = columns.pop(n)
         if kind == NUMERIC:
-            features.append(Feature(n, NUMERIC, decimal=how.decimal))
+            features.append(Feature(n, NUMERIC, decimal=how.decimal, missing_marks=marks.get(n, ())))
             cells = numbers.pop(n)
             coded.append(cells if all_kept else cells.kept(keep))
             continue
@@ -351,7 +391,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) 
         levels = ("false", "true") if kind == BOOLEAN else column_types.levels_of(column.words)
         order = orders.get(n)
         levels = levels if order is None else in_order(levels, order, n, place)
-        features.append(Feature(n, kind, levels, n in orders, how.decimal))
+        features.append(Feature(n, kind, levels, n in orders, how.decimal, marks.get(n, ())))
         coded.append(column.level_codes(levels, kind))
     if not any(column.has_number for column in coded):
         raise DataError(f"expected a known cell in some feature column of {place}, got only missing ones")
@@ -374,8 +414,25 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) 
         task=how.task,
         padded=tuple(padded),
         merged=tuple(merged),
+        left_out=(*remarks, *((n, "empty", f"column {n!r} has no cell, and is left out") for n in empty)),
     )
     return task.labelled(rows, asked, how, place)
+
+
+def _without_empty(
+    columns: dict[str, Column], targets: Sequence[str], how: ReadingSpec, place: str
+) -> tuple[ReadingSpec, list[str]]:
+    """(how columns are read, the columns without a cell, which would leave out all rows): these are not read, unless an
+    option names them or there are no others."""
+    if how.missing != "drop":
+        return how, []
+    named = {*targets, how.weights, *_listed(how.categorical), *_listed(how.numeric), *_listed(how.aside)}
+    named |= set(_ordered(how, list(columns), place))
+    features = [name for name in columns if name not in named]
+    empty = [name for name in features if columns[name].missing.all()]
+    if len(empty) == len(features):
+        return how, []
+    return replace(how, ignore=(*how.ignore, *empty)), empty
 
 
 def _without_some(frame: pl.DataFrame, name, how: ReadingSpec, source) -> Dataset:
@@ -394,7 +451,9 @@ def _without_some(frame: pl.DataFrame, name, how: ReadingSpec, source) -> Datase
     target = whole.target if how.task == CLASSIFICATION else how.target
     left = from_frame(kept, name, replace(how, hold_out=0.0, categorical=listed, target=target), source)
     told = {"categorical": _listed(how.categorical), "numeric": _listed(how.numeric), "hold_out": how.hold_out}
-    return replace(left, source=left.source | told, held_out=held_out)
+    also = [one for one in left.left_out if one[1] == "empty"]  # but in rows that are set aside
+    left_out = tuple(dict.fromkeys([*whole.left_out, *also]))
+    return replace(left, source=left.source | told, held_out=held_out, left_out=left_out)
 
 
 def set_aside(frame: pl.DataFrame, share: float) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -476,7 +535,8 @@ def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
         raise DataError(str(problem)) from None
     needed = [*targets, *([how.weights] if how.weights else [])]
     expect_columns(frame.columns, place, {"feature": [one.name for one in features], "weight": needed[len(targets) :]})
-    coded = code_columns([named_columns(frame, needed)], place, needed, how.decimal)
+    marks = marks_of_texts(how.missing_mark, [*(one.name for one in features), *needed], place)
+    coded = code_columns([named_columns(frame, needed, marks, how.decimal)], place, needed, how.decimal)
     columns = {column.name: column for column in coded}
     keep = ~_incomplete(columns, needed)
     if not keep.any():
@@ -667,6 +727,14 @@ def _listed(names) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
+def _meant(name, names: Sequence[str]) -> str:
+    """What is said behind a name that is none of these: the columns of a text that lists them, or the one meant."""
+    parts = [part.strip() for part in str(name).split(",")]
+    if len(parts) > 1 and set(parts) <= set(names):
+        return f" as one name; in Python they are a list, {parts}"
+    return did_you_mean(str(name), names) or f"; it has {some(names)}"
+
+
 def _task_options(given: dict) -> dict:
     """The options of a task, where names of columns are tuples; raises ChoiceError for an unknown one."""
     plain, known = ReadingSpec(), ("task", *TASK_FIELDS)
@@ -692,8 +760,7 @@ def _check_columns(names, place: str, targets, how: ReadingSpec, aside) -> None:
     ):
         for name in named:
             if name not in names:
-                hint = did_you_mean(str(name), names) or f"; it has {some(names)}"
-                raise ChoiceError(f"expected --{role} to name a column of {place}, got {name!r}{hint}")
+                raise ChoiceError(f"expected --{role} to name a column of {place}, got {name!r}{_meant(name, names)}")
             if name in targets:
                 raise ChoiceError(f"expected another column for --{role}, got {name!r}, which is the target of {place}")
             if role in ("categorical", "numeric", "aside", "ordered") and name == weights:

@@ -10,6 +10,7 @@ from odtc.base.registry import did_you_mean
 from odtc.base.text import some
 from odtc.data import column_types
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
+from odtc.data.file_text.missing_marks import without_marks
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, DataError
 
@@ -83,7 +84,8 @@ def code_cells(
     X, unknown = np.full((frame.height, len(features)), np.nan), 0
     for j in used:
         feature = features[j]
-        cells = column_types.column_cells(frame[feature.name], place)
+        known = without_marks(frame[feature.name], feature.missing_marks, feature.decimal)
+        cells = column_types.column_cells(known, place)
         if feature.kind != NUMERIC:
             X[:, j] = column_types.level_codes(cells.cast(pl.String), feature.levels, feature.kind)
             continue

@@ -42,6 +42,12 @@ class ReadingSpec:
         fits=lambda sign: sign in (None, *SIGNS),
         completes=SIGNS,
     )
+    missing_mark: tuple[str, ...] = spec_field(
+        (),
+        "A text that means a missing cell, as -999 or unknown; with COL= in that column alone.",
+        metavar="[COL=]TEXT",
+        form=REPEATED,
+    )
     hold_out: float = spec_field(
         0.0,
         "Share of the rows to set aside before all else, by chance, and to test the tree on.",
@@ -90,7 +96,7 @@ class ReadingSpec:
         """How the data of a manifest was read; `facts` is its object "data". Raises KeyError, TypeError for one that
         does not say."""
         listed = {key: tuple(facts[key]) for key in ("categorical", "numeric")} | {
-            key: tuple(facts.get(key, ())) for key in ("aside", "ignore", "ordered")
+            key: tuple(facts.get(key, ())) for key in ("aside", "ignore", "ordered", "missing_mark")
         }
         asked = {key: value for key, value in facts.items() if key in ("task", *TASK_FIELDS)}
         told = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
@@ -106,7 +112,7 @@ class ReadingSpec:
         changed = {key: value for key, value in changes_of(self).items() if key in ("task", *TASK_FIELDS)}
         told = {key: list(value) if isinstance(value, tuple) else value for key, value in changed.items()}
         more = {"aside": self.aside, "hold_out": self.hold_out, "decimal": self.decimal} | {
-            key: list(getattr(self, key)) for key in ("ignore", "ordered")
+            key: list(getattr(self, key)) for key in ("ignore", "ordered", "missing_mark")
         }
         return source | {key: value for key, value in more.items() if value} | told
 

@@ -6,6 +6,7 @@ from odtc.base.text import did_you_mean
 
 _WEIGHTS = "weights of rows are given to fit(…, sample_weight=…)"
 _COLUMNS = "columns are given to fit(X, y) as arrays; leave out of X what the tree may not ask"
+_MARKS = "replace them by NaN or None in X"
 # What people write by the command line, by scikit-learn or by other packages, and what they find it under.
 MEANT = {
     "missing": "cells of X that are NaN, None or pandas.NA stay, and the tree may test whether one is missing, as by "
@@ -30,6 +31,8 @@ MEANT = {
     "numeric": "turn a column of text into numbers in X",
     "ordered": "make the column of X an ordered Categorical of pandas",
     "decimal": "turn a column of text into numbers in X",
+    "missing_mark": _MARKS,
+    "na_values": _MARKS,
     "weights": _WEIGHTS,
     "sample_weight": _WEIGHTS,
     "target": _COLUMNS,

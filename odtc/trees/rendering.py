@@ -132,6 +132,9 @@ def suffix(to: str, templates: str | Path | None = None) -> str:
     return text_drawing.SUFFIX if path is None else path.name.split(".", 1)[1].removesuffix(".jinja")
 
 
+PLAIN_MARK = re.compile(r"[A-Za-z0-9+.-]+( [A-Za-z0-9+.-]+)*")  # one that ends no comment of any language
+
+
 def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = None) -> str:
     """The tree as text.
 
@@ -201,12 +204,19 @@ def _fresh(tree: Tree) -> Callable[[str], str]:
 
 
 def _plainly(parts: "list[Question]") -> str:
-    """What a reader is told of numbers that the data file has as people write them; "" if there are none."""
-    decimal = decimal_of([part.feature for part in parts if part.feature.kind == NUMERIC])
-    if decimal is None:
-        return ""
-    written = {",": "1.234,5 or 5 %", ".": "1,234.5 or 5%"}[decimal]
-    return f"Numbers are plain here (1234.5 and 5), also if the file that the tree was trained on has {written}."
+    """What a reader is told of numbers that the data file has as people write them, and of its marks of missing cells;
+    "" if there are none."""
+    said, decimal = [], decimal_of([part.feature for part in parts if part.feature.kind == NUMERIC])
+    if decimal is not None:
+        written = {",": "1.234,5 or 5 %", ".": "1,234.5 or 5%"}[decimal]
+        said.append(
+            f"Numbers are plain here (1234.5 and 5), also if the file that the tree was trained on has {written}."
+        )
+    if marks := dict.fromkeys(mark for part in parts for mark in part.feature.missing_marks):
+        known = [mark for mark in marks if PLAIN_MARK.fullmatch(mark)][:5]
+        listed = f" ({', '.join(known)}{', …' if len(known) < len(marks) else ''})" if known else ""
+        said.append(f"What the training file marks as missing{listed} is to be missing here, as no mark is known.")
+    return " ".join(said)
 
 
 def no_numbers(to: str) -> ChoiceError:

@@ -141,6 +141,7 @@ SOURCE = {
         "aside?": [TEXT],
         "ignore?": [TEXT],
         "ordered?": [TEXT],
+        "missing_mark?": [TEXT],
         "decimal?": SIGNS,
         "sha256?": (TEXT, None),
     }

@@ -33,6 +33,7 @@ SHAPE = {
     "numeric?": [TEXT],
     "ignore?": [TEXT],
     "ordered?": [TEXT],
+    "missing_mark?": [TEXT],
     "decimal?": SIGNS,
     "hold_out?": NUMBER,
     "n_set_aside?": WHOLE,
@@ -40,7 +41,7 @@ SHAPE = {
     "asked?": {},
 }
 READ_AS = {"categorical": "a category", "numeric": "numbers"}  # what columns were told to be, whatever is in the file
-TOLD = (*READ_AS, "ignore", "ordered", "decimal")  # what is stated of the reading if it was told
+TOLD = (*READ_AS, "ignore", "ordered", "decimal", "missing_mark")  # what is stated of the reading if it was told
 OF_ROWS = ("hold_out", "n_set_aside")  # and of a part of the rows alone
 # The shapes of what its tree and a leaf of that say beside splits and labels.
 OF_TREE = {
@@ -80,6 +81,7 @@ NAMES = {
     "ignore": "the columns that are not read",
     "ordered": "the columns whose levels have an order",
     "decimal": "the sign before decimals",
+    "missing_mark": "the texts that mean a missing cell",
     "hold_out": "the share of the rows that is set aside",
     "n_set_aside": "the number of rows that are set aside",
     "all_tests": "whether its tests are all",
@@ -238,6 +240,8 @@ def words(terms: dict) -> str:
         said.append(f"not read are {', '.join(name or 'column 1 (no name)' for name in terms['ignore'])}")
     if terms.get("decimal"):
         said.append(f"numbers are as people write them, with {terms['decimal']!r} before decimals")
+    if terms.get("missing_mark"):
+        said.append(f"missing is also what is written {', '.join(terms['missing_mark'])}")
     said += [f"the levels of a column have an order, {text}" for text in terms.get("ordered", ())]
     if terms["aside"]:
         said.append(f"no test asks {', '.join(terms['aside'])}")

@@ -84,6 +84,7 @@ SHAPE = {
         "numeric?": [TEXT],
         "ignore?": [TEXT],
         "ordered?": [TEXT],
+        "missing_mark?": [TEXT],
         "decimal?": SIGNS,
         "weights?": (TEXT, None),
         "hold_out?": NUMBER,

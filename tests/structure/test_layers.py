@@ -110,6 +110,7 @@ ONLY_IN = {
         "data/column_types",
         "data/reading",
         "data/file_text/written_numbers",
+        "data/file_text/missing_marks",
         "data/readers",
         "data/frames",
         "testing/laws/readers",

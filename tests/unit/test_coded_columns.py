@@ -131,7 +131,7 @@ def test_many_numbers_are_held_as_numbers_until_a_word_comes(tmp_path, monkeypat
     pieces = reading.frames_of
     read_again = []
     monkeypatch.setattr(reading, "frames_of", lambda path, most: read_again.append(path) or pieces(path, 500))
-    table, _ = reading._columns_of(path, "t", reading.ReadingSpec())
+    table, *_ = reading._columns_of(path, "t", reading.ReadingSpec())
     assert [column.values is not None for column in table] == [True, False, False] and len(read_again) == 1
     path.write_text("x,z,y\n" + rows + "many,001,a\n")
     data = read(path)

@@ -227,7 +227,7 @@ def test_inspect_tells_what_weighs_the_rows(tmp_path):
 def test_several_marks_of_missing_cells_are_told_as_several(tmp_path):
     odd = [["red", "blue", "n.a.", "-"][at % 4] for at in range(N)]
     (note,) = notes_on(from_frame(pl.DataFrame(table(odd=odd)), "t"))
-    assert "holds '-', 'n.a.', which are taken as levels; if they mean missing cells, write them as" in note.text
+    assert "holds '-', 'n.a.', which are taken as levels; if they mean missing cells, name them with" in note.text
 
 
 def test_one_row_is_told_as_one(tmp_path):

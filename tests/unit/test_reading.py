@@ -15,8 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odtc.base.text import show_number
+from odtc.data import reading
 from odtc.data.cost_matrix import cost_matrix
+from odtc.data.notes import notes_on
 from odtc.data.reading import READERS, frames_of, from_frame, read, read_rows
+from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError
 
 PLAIN = "a,b,flag,y\n1,x,true,no\n2.5,z,False,yes\n3,x,TRUE,no\n"
@@ -63,6 +66,10 @@ VARIANTS = {
     "data.tab": PLAIN.replace(",", "\t"),
     "data.tsv.gz": gzip.compress(PLAIN.replace(",", "\t").encode()),
     "semicolon.csv": PLAIN.replace(",", ";"),
+    "bars.csv": PLAIN.replace(",", "|"),
+    "bars.txt.gz": gzip.compress(PLAIN.replace(",", "|").encode()),
+    "trailing.csv": PLAIN.replace("\n", ",,\n"),
+    "trailing_quoted.csv": PLAIN.replace("\n", ', ,"", NA\n').replace('"", NA', '" ",', 1),
     "bom.csv": b"\xef\xbb\xbf" + PLAIN.encode(),
     "crlf.csv": PLAIN.replace("\n", "\r\n"),
     "cr.csv": PLAIN.replace("\n", "\r"),
@@ -138,9 +145,9 @@ def test_damaged_utf_16_is_refused_in_a_sentence(tmp_path, damage):
     whole = "\ufeffa\ty\n1\tp\n2\tq\n".encode("utf-16-le")
     path = tmp_path / "d.txt"
     path.write_bytes(whole + (b"3" if damage == "half a sign" else b"\x00\xd8\x41\x00"))
-    for reading in (read, lambda path: list(frames_of(path, 4))):
+    for read_whole in (read, lambda path: list(frames_of(path, 4))):
         with pytest.raises(DataError, match=f"expected whole UTF-16 text .*got .* behind byte {len(whole)} .*save it"):
-            reading(path)
+            read_whole(path)
 
 
 @pytest.mark.skipif(shutil.which("iconv") is None, reason="iconv is not on this machine")
@@ -387,6 +394,44 @@ def test_only_the_columns_that_are_used_need_be_there(tmp_path):
     is_one_sentence(caught.value, ["feature columns 'a', 'c' in", "test.csv"])
 
 
+def test_the_sign_that_a_header_has_most_often_parts_its_cells(tmp_path):
+    text = "sales, net;size;y\n1,5;2;p\n2,5;3;q\n"
+    data = read(written(tmp_path, text), decimal=",")
+    assert [feature.name for feature in data.features] == ["sales, net", "size"] and data.X[0].tolist() == [1.5, 2]
+    assert [one.name for one in read(written(tmp_path, "a|b,c,y\n1,2,p\n1,3,q\n")).features] == ["a|b", "c"]
+    assert [one.name for one in read(written(tmp_path, "a;b,y\n1,p\n2,q\n")).features] == ["a;b"]
+
+
+def test_columns_without_a_cell_are_left_out_with_a_remark(tmp_path, monkeypatch):
+    text = "a,,void,b,y,,\n" + "".join(f"{i},,{'' if i % 2 else 'NA'},{i % 3},{'pq'[i % 2]},,\n" for i in range(24))
+    path = written(tmp_path, text)
+    data = read(path)
+    assert [feature.name for feature in data.features] == ["a", "b"] and data.n_rows == 24 and data.target == "y"
+    assert data.source["ignore"] == ["void"]
+    texts = [note.text for note in notes_on(data)]
+    assert "columns 2, 6, 7 have neither a name nor a cell, and are left out" in texts
+    assert "column 'void' has no cell, and is left out" in texts
+    again = read(path, **ReadingSpec.from_manifest({"target": "y", "missing": "drop"} | data.source).keywords)
+    assert again.features == data.features
+    assert [feature.name for feature in read(path, missing="separate").features] == ["a", "void", "b"]
+    assert [feature.name for feature in read(path, hold_out=0.5).features] == ["a", "b"]
+    monkeypatch.setattr(reading, "BATCH", 50)
+    assert np.array_equal(read(path).X, data.X)
+    with pytest.raises(DataError, match="column 'void' lacks 24"):
+        read(path, numeric=["void"])
+    with pytest.raises(DataError, match="no missing cell"):
+        read(path, missing="error")
+
+
+def test_a_column_without_a_name_has_a_cell_beyond_the_first_frame(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "BATCH", 30)
+    for quote in ("", '"'):
+        lines = [f"{i},{'late' if i == 17 else ''},{quote}{'pq'[i % 2]}{quote}" for i in range(1, 25)]
+        path = written(tmp_path, "a,,y\n" + "\n".join(lines) + "\n")
+        with pytest.raises(DataError, match=r"a blank one for column 2, which has 'late' in row 17;"):
+            read(path)
+
+
 @pytest.mark.parametrize("case", ROWS_ERRORS)
 def test_rows_errors(case, tmp_path):
     text, options, words = ROWS_ERRORS[case]
@@ -428,7 +473,10 @@ ERRORS = {
     "latin-1": ("d.csv", "a,y\n1,café\n".encode("latin-1"), {}, DataError, ["UTF-8", "0xe9", "line 2", "byte 10"]),
     "repeated name": ("d.csv", "a,b,a,y\n1,2,3,p\n", {}, DataError, ["'a'", "column 1", "column 3"]),
     "repeated quoted": ("d.csv", '"a", a,y\n1,2,p\n', {}, DataError, ["'a'", "column 1", "column 2"]),
-    "blank name": ("d.csv", "a, ,y\n1,2,p\n", {}, DataError, ["blank", "column 2"]),
+    "blank name": ("d.csv", "a, ,y\n1, ,q\n1,2,p\n", {}, DataError, ["blank", "column 2", "'2' in row 2"]),
+    "blank name quoted": ("d.csv", 'a,"",y\n"1",,q\n1,2,p\n', {}, DataError, ["blank", "column 2", "'2' in row 2"]),
+    "a list as text": ("d.csv", PLAIN, {"ignore": "a,b"}, ChoiceError, ["'a,b' as one name", "['a', 'b']"]),
+    "a list aside as text": ("d.csv", PLAIN, {"aside": "a, b"}, ChoiceError, ["'a, b' as one name", "['a', 'b']"]),
     "gzip cut": ("d.csv.gz", gzip.compress(PLAIN.encode())[:-9], {}, DataError, ["gzip"]),
     "gzip none": ("d.csv.gz", PLAIN, {}, DataError, ["gzip"]),
     "gzip spoilt": ("d.csv.gz", gzip.compress(PLAIN.encode())[:12] + b"\xff" * 30, {}, DataError, ["gzip"]),
@@ -450,7 +498,7 @@ ERRORS = {
     "infinite": ("d.csv", "a,y\n1,p\n1e999,q\n", {}, DataError, ["finite", "'a'", "'1e999'", "row 2"]),
     "policy": ("d.csv", PLAIN, {"missing": "dropp"}, ChoiceError, ["did you mean 'drop'", "separate"]),
     "missing": ("d.csv", "a,y\n1,p\n?,q\n?,?\n", {"missing": "error"}, DataError, ["3 in 2 rows", "row 2", "'a'"]),
-    "nothing left": ("d.csv", "a,b,y\n1,,p\n2,?,q\n", {}, DataError, ["2 rows", "'b'"]),
+    "nothing left": ("d.csv", "a,b,c,y\n1,,2,p\n2,?,,q\n3,4,,q\n", {}, DataError, ["3 rows", "'b'", "lacks 2"]),
     "no label": ("d.csv", "a,y\n1,\n2,\n", {"missing": "separate"}, DataError, ["2 rows", "'y'"]),
     "all missing": ("d.csv", "a,y\n,p\n?,q\n", {"missing": "separate"}, DataError, ["known cell"]),
     "one class": ("d.csv", "a,y\n1,p\n2,p\n", {}, DataError, ["two classes", "'p'", "2 rows"]),

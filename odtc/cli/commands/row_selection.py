@@ -106,6 +106,8 @@ def select(
     )
     if spec.reading.decimal is not None:
         console.say("note: its numbers are plain ones, so that it is read without --decimal")
+    if spec.reading.missing_mark:
+        console.say("note: its missing cells are empty ones, so that it is read without --missing-mark")
 
 
 def expect_rounds(several: bool, spec, test: Path | None) -> None:

@@ -1,1 +1,1 @@
-"""The text of data files: whole signs of it in pieces, and numbers as people write them."""
+"""The text of data files: whole signs of it in pieces, numbers as people write them, and marks of missing cells."""

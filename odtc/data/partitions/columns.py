@@ -21,6 +21,7 @@ from odtc.base import deadline
 from odtc.base.cluster import Cluster, lost
 from odtc.data.coded_columns import kind_for
 from odtc.data.column_coding import MOST_WORDS, Column, WordsNeeded, code_columns, exact_numbers, named_columns
+from odtc.data.file_text.missing_marks import Marks
 from odtc.errors import OdtcError, TimeLimitReached
 
 RETRIES = 3  # of a part whose worker was lost
@@ -41,6 +42,7 @@ def columns_of(
     size: int,
     names: Sequence[str] | None = None,
     decimal: str | None = None,
+    marks: Marks | None = None,
 ) -> list[Column]:
     """The columns of a file.
 
@@ -53,6 +55,7 @@ def columns_of(
     size : int, bytes of a part
     names : sequence of str, the columns that are read; None for all
     decimal : str or None, as of odtc.data.column_types.finite_numbers
+    marks : dict of str to sequence of str, or None, the marks of missing cells by column
 
     Raises
     ------
@@ -71,7 +74,7 @@ def columns_of(
         with cluster.client() as client:
             once = {"pure": False, "retries": RETRIES}
             read = [
-                client.submit(coded, reader.NAME, full, some, place, words, names, decimal, **once)
+                client.submit(coded, reader.NAME, full, some, place, words, names, decimal, marks, **once)
                 for some in runs(parts, EACH * sum(client.nthreads().values()))
             ]
             known = [client.submit(cells_of, one, **once) for one in read]
@@ -158,15 +161,17 @@ def coded(
     words: Collection[str],
     names: Sequence[str] | None = None,
     decimal: str | None = None,
+    marks: Marks | None = None,
 ) -> "list[Column] | str | None":
     """The columns of parts that follow one another, one part in memory at a time; the name of a column that needs its
-    words; None if a part cannot be read here. `words`, `names` and `decimal` as of `columns_of`."""
+    words; None if a part cannot be read here. `words`, `names`, `decimal` and `marks` as of
+    `columns_of`."""
     from odtc.data.reading import READERS  # it uses this module
 
     try:
         read = READERS.get(reader).part
         frames = chain.from_iterable(read(path, part) for part in parts)
-        taken = (frame if names is None else named_columns(frame, names) for frame in frames)
+        taken = (frame if names is None else named_columns(frame, names, marks, decimal) for frame in frames)
         return code_columns(taken, place, words, decimal)
     except WordsNeeded as needed:
         return needed.name

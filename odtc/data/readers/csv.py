@@ -1,4 +1,7 @@
-"""Reads comma, semicolon and tab separated text, plain or gzipped, every cell as text."""
+"""Reads text separated by commas, semicolons, tabs or |, plain or gzipped, every cell as text.
+
+A column without a name whose cells are all missing, as spreadsheets write them beside the table, is left out.
+"""
 
 import codecs
 import csv
@@ -12,22 +15,24 @@ import numpy as np
 import polars as pl
 
 from odtc.base.system import STDERR
+from odtc.data.column_types import MISSING_CELLS
 from odtc.data.file_text.text_pieces import UTF_16, encoding_of, save_as_utf8, text_pieces
 from odtc.data.reading import check_names, read_text
 from odtc.errors import DataError
 
 HEADER = 1 << 16  # bytes in which the header of a file ends that is read in parts
 MOST_SIGNS = 2**31 - 1  # of a quoted cell: Python's own limit is 131,072
+NAMELESS = "\0"  # before the number of a column without a name; no name has it
 NAME = "csv"
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".tab.gz", ".txt", ".txt.gz")
-SUMMARY = "comma, semicolon (.csv, .txt) or tab (.tsv, .tab, .txt) separated text with a header, also .gz"
+SUMMARY = "text with a header, separated by commas, semicolons or | (.csv, .txt) or tabs (.tsv, .tab, .txt), also .gz"
 
 
 def read(path) -> pl.DataFrame:
     """All columns as pl.String, an empty cell as null; blank lines are skipped.
 
-    Raises DataError for text that is neither UTF-8 nor UTF-16 with a mark, a blank or repeated column name, a row of
-    another width than the header, and quotes that do not close.
+    Raises DataError for text that is neither UTF-8 nor UTF-16 with a mark, a repeated column name, cells of a column
+    without a name, a row of another width than the header, and quotes that do not close.
     """
     text = read_text(path).lstrip("\r\n")
     delimiter = _delimiter(path, text)
@@ -65,7 +70,8 @@ def batches(path, size: int) -> Iterator[pl.DataFrame]:
         records = _records(path, _lines(text, pieces), delimiter, header, above)
         names = _names(path, next(records))
         while rows := list(islice(records, max(1, size // (16 * len(names))))):
-            yield _frame(names, rows)
+            yield _frame(path, names, rows, above)
+            above += len(rows)
     elif text.strip(b"\r\n"):
         text = _plain_ends(text)
         if header is None:
@@ -93,6 +99,13 @@ def parts(path, size: int) -> list[tuple[int, int, str]]:
             found.append((begin, stream.tell(), header.removesuffix(b"\r").decode()))
             begin = stream.tell()
     return found
+
+
+def nameless(path) -> list[int]:
+    """The numbers of the columns without a name, from the second on, counted from 1."""
+    text = next(text_pieces(path, HEADER), b"").lstrip(b"\r\n").decode(errors="ignore")
+    names = next(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(path, text)), [])
+    return [at for at, name in enumerate(names, 1) if at > 1 and not name.strip()]
 
 
 def part(path, part: tuple[int, int, str]) -> Iterator[pl.DataFrame]:
@@ -130,12 +143,14 @@ def _lines(text: bytes, pieces: Iterator[bytes]) -> Iterator[str]:
 
 
 def _delimiter(path, text: str) -> str:
-    """A tab by suffix; in .csv a semicolon or a tab if the header has one and no comma; in .txt a tab if it has one."""
+    """A tab by suffix; else of comma, semicolon and tab the one that the header has most often, of as many the comma in
+    .csv and the tab in .txt; | if it has none of them."""
     ending = re.search(r"\.(tsv|tab|txt)(\.gz)?$", str(path).lower())
     if ending and ending[1] != "txt":
         return "\t"
     header = re.split("[\r\n]", re.sub(r'"[^"]*"', "", text[: 1 << 16]), maxsplit=1)[0]
-    return next((sign for sign in ("\t,;" if ending else ",;\t") if sign in header), ",")
+    found = max("\t,;" if ending else ",;\t", key=header.count)
+    return found if found in header or "|" not in header else "|"
 
 
 def _read_plain(path, names: list[str], text: bytes, delimiter: str, above: int = 0) -> pl.DataFrame:
@@ -145,7 +160,7 @@ def _read_plain(path, names: list[str], text: bytes, delimiter: str, above: int 
         text = re.sub(b"\n\n+", b"\n", text)
     text = text.removeprefix(b"\n")
     if not text:
-        return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+        return _with_names(path, pl.DataFrame(schema=dict.fromkeys(names, pl.String)), above)
     data = text if text.endswith(b"\n") else text + b"\n"
     try:
         with STDERR.away():
@@ -167,7 +182,7 @@ def _read_plain(path, names: list[str], text: bytes, delimiter: str, above: int 
     # polars refuses a long row, but fills a short one with nulls without a word.
     if frame[names[-1]].has_nulls():
         _expect_widths(path, data, delimiter, len(names), above)
-    return frame
+    return _with_names(path, frame, above)
 
 
 def _expect_widths(path, data: bytes, delimiter: str, width: int, above: int) -> None:
@@ -184,7 +199,7 @@ def _expect_widths(path, data: bytes, delimiter: str, width: int, above: int) ->
 def _read_quoted(path, text: str, delimiter: str) -> pl.DataFrame:
     """Text with quotes, where a cell may hold delimiters and line ends: a record is a row."""
     header, *rows = _records(path, io.StringIO(text, newline=""), delimiter)
-    return _frame(_names(path, header), rows)
+    return _frame(path, _names(path, header), rows)
 
 
 def _records(path, lines, delimiter: str, header: str | None = None, above: int = 0) -> Iterator[list[str]]:
@@ -213,13 +228,30 @@ def _records(path, lines, delimiter: str, header: str | None = None, above: int 
         csv.field_size_limit(before)
 
 
-def _frame(names: list[str], rows: list[list[str]]) -> pl.DataFrame:
+def _frame(path, names: list[str], rows: list[list[str]], above: int = 0) -> pl.DataFrame:
     columns = list(zip(*rows)) or [()] * len(names)
     frame = pl.DataFrame({n: pl.Series(c, dtype=pl.String) for n, c in zip(names, columns)})  # a name may be blank
-    return frame.with_columns(pl.when(pl.all() != "").then(pl.all()).name.keep())
+    return _with_names(path, frame.with_columns(pl.when(pl.all() != "").then(pl.all()).name.keep()), above)
+
+
+def _with_names(path, frame: pl.DataFrame, above: int) -> pl.DataFrame:
+    """The columns of a frame that have a name. Raises DataError for a cell that is not missing in one of the others."""
+    nameless = [column for column in frame.get_columns() if column.name.startswith(NAMELESS)]
+    for column in nameless:
+        cells = column.str.strip_chars()
+        held = ~cells.is_in(MISSING_CELLS).fill_null(True)
+        if held.any():
+            row = held.arg_max()
+            raise DataError(
+                f"expected a name for every column with cells in {str(path)!r}, got a blank one for column "
+                f"{column.name.removeprefix(NAMELESS)}, which has {cells[row]!r} in row {above + row + 1}; name it, or "
+                "remove the column"
+            )
+    return frame.drop([column.name for column in nameless]) if nameless else frame
 
 
 def _names(path, header: list[str]) -> list[str]:
+    """The names of the columns; of those without one from the second on, NAMELESS and their number."""
     if any("\0" in name for name in header):
         raise DataError(
             f"expected UTF-8 text in {str(path)!r}, got bytes of zero in its header, as UTF-16 has; "
@@ -231,6 +263,7 @@ def _names(path, header: list[str]) -> list[str]:
             f"expected the names of the {len(names)} columns in the first line of {str(path)!r}, got {names[0]!r} "
             "alone, as in a title; if it is one, remove the lines above the names"
         )
+    names = [name if name or not at else f"{NAMELESS}{at + 1}" for at, name in enumerate(names)]
     check_names(names, repr(str(path)))
     return names
 
