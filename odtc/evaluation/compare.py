@@ -32,8 +32,8 @@ class Comparison:
     that answer numbers, the mean of |difference| of two answers; `differing` the rows (counted from 1) that not all
     predict alike, each with its label and the predictions: numbers that are furthest apart first. `label` is what the
     label of a row is called, `scored` by what the test figures of all trees are counted, `training_scored` by what the
-    training figure of each is, "" where there is but one way; `trained_on` how many rows each was trained on, and
-    the SHA-256 of their file, 0 and "" where that is not known."""
+    training figure of each is, "" if there is but one way; `trained_on` how many rows each was trained on, and
+    the SHA-256 of their file, 0 and "" if that is not known."""
 
     entries: tuple[Entry, ...]
     agreement: np.ndarray | None = None
@@ -106,7 +106,7 @@ def compare(given, data=None) -> Comparison:
 
 
 def _trained_on(run: Run) -> tuple[int, str]:
-    """How many rows a run was trained on, and the SHA-256 of their file; 0 and "" where that is not known."""
+    """How many rows a run was trained on, and the SHA-256 of their file; 0 and "" if that is not known."""
     if run.fit is None or run.fit.dataset is None:
         return sum(sum(leaf.rows) for leaf in run.tree.leaves()), ""
     return len(run.fit.dataset.y), run.fit.dataset.source.get("sha256") or ""

@@ -173,6 +173,18 @@ def score_of(name: str, score: str, params: dict[str, list[str]]) -> str:
     return OF_TASK
 
 
+def expect_score(score: str) -> None:
+    """Raises ChoiceError for an unknown score."""
+    if score not in (*SCORES, OF_TASK):
+        raise ChoiceError(f"unknown score {score!r}; known: {', '.join(SCORES)}")
+
+
+def expect_rule(rule: str) -> None:
+    """Raises ChoiceError for an unknown rule."""
+    if rule not in RULES:
+        raise ChoiceError(f"unknown rule {rule!r}; known: {', '.join(RULES)}")
+
+
 def limited(spec: RunSpec, params: dict[str, list[str]], say: Callable[[str], object]) -> RunSpec:
     """A run whose fits end.
 
@@ -382,8 +394,7 @@ def run_nested(
 
 def summarise(settings, folds: list[list[Fold]], score: str = "accuracy") -> list[Result]:
     """One Result per setting; raises ChoiceError for an unknown score."""
-    if score not in (*SCORES, OF_TASK):
-        raise ChoiceError(f"unknown score {score!r}; known: {', '.join(SCORES)}")
+    expect_score(score)
     results = []
     for setting, mine in zip(settings, folds):
         values = [getattr(fold, score) for fold in mine]
@@ -407,8 +418,7 @@ def best_setting(results: list[Result], rule: str = "best") -> int:
     """The place of the best setting: the highest score, or by "1se" the smallest tree whose score is within
     one standard error of it; then the smaller tree, then the first. Raises ChoiceError, also if no
     setting has a tree in every fold."""
-    if rule not in RULES:
-        raise ChoiceError(f"unknown rule {rule!r}; known: {', '.join(RULES)}")
+    expect_rule(rule)
     whole = [place for place, result in enumerate(results) if result.score is not None]
     if not whole:
         why = next((fold.error for result in results for fold in result.folds if fold.error), None)

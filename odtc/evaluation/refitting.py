@@ -209,7 +209,7 @@ def refit(
 
 def reading_of(old: Tree, given: ReadingSpec, path) -> ReadingSpec:
     """How new rows are read for an old tree: its task and its target, and what the run beside its file says of the
-    columns that hold the target, where `given` does not say it.
+    columns that hold the target, if `given` does not say it.
 
     Raises
     ------

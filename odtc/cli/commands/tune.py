@@ -106,25 +106,14 @@ def tune(
 ) -> None:
     """Try a grid of depths and parameters by cross-validation, and fit the best on all rows: STEM.tree.json,
     STEM.tune.json."""
-    import contextlib
-    import json
-    import shlex
-    from dataclasses import replace
-
-    from odtc.base.atomic_write import write_text
-    from odtc.data.encoding import encode
     from odtc.data.reading import read
     from odtc.data.task import TASKS
     from odtc.evaluation import cross_validation
-    from odtc.evaluation.majority import Majority
-    from odtc.evaluation.studies.cluster import expect_jobs, pool_of
-    from odtc.evaluation.studies.engine import Store, run_tasks
-    from odtc.evaluation.studies.engine import part as part_of_tasks
-    from odtc.evaluation.studies.job_array import expect_kind, part_of, write_script
-    from odtc.problem.constraints import constraint
+    from odtc.evaluation.studies.cluster import expect_jobs
+    from odtc.evaluation.studies.engine import Store
+    from odtc.evaluation.studies.job_array import expect_kind, part_of
+    from odtc.evaluation.studies.tuning import Tuning
     from odtc.workflow.messages import read_notes
-    from odtc.workflow.run import run
-    from odtc.workflow.sinks import FileSink
 
     expect_jobs(jobs)
     which = part_of(part)
@@ -139,128 +128,134 @@ def tune(
         tuple(encoding) if len(encoding) > 1 else (None,),
         ((), *((text,) for text in try_constraint)),
     )
-    spec, seed = spec.with_model(encoding=encoding[0]).with_solving(threads=1), spec.solving.seed
-    for key, able in cross_validation.takers(models, params).items():
-        if others := [name for name in models if name not in able]:
-            console.say(
-                f"-p {key}: of {', '.join(able)}; {', '.join(others)} {'has' if len(others) == 1 else 'have'} none"
-            )
+    spec = spec.with_model(encoding=encoding[0]).with_solving(threads=1)
+    _say_of_parameters(models, params)
     with console.live("reading"):
         dataset = read(data, **spec.reading.keywords)
     for note in read_notes(dataset):
         console.say(note)
     stem = stem_named(o, f"{dataset.name}_tuned")
-    task = TASKS.get(dataset.task)
     score = cross_validation.score_of(dataset.task, score, params)
     spec = cross_validation.limited(spec, params, console.say)
     if note := cross_validation.standing_note(params, score):
         console.say(note)
-    every = whole_numbers(seeds, "--seeds") or (seed,)
-    every, seed = tuple(dict.fromkeys(every)), every[0]
-    cross_validation.deal_rows(dataset, folds, seed)  # too many are said before the work
-    outer = cross_validation.outer_folds(dataset, nested, seed) if nested is not None else None
-    (
-        cross_validation.summarise([], [], score),
-        cross_validation.best_setting([_any(settings[0])], rule),
-    )  # a bad word is said before the work
-    if try_constraint:
-        encoded = encode(dataset, encoding[0])
-        for text in try_constraint:
-            constraint.parse(text, encoded)
-    n_fits = len(settings) * folds * len(every) * (1 + (nested or 0))
+    every = tuple(dict.fromkeys(whole_numbers(seeds, "--seeds") or (spec.solving.seed,)))
+    tuning = Tuning(dataset, settings, spec, folds, every, nested, score, rule)
+    tuning.check()
     if script:
-        path, words = Path(f"{stem}.tune.{script}"), words_without("--script", "--jobs", "--part")
-        parts = write_script(script, path, words, jobs, n_fits, spec.solving.time_limit, Path())
-        say_script(script, path, parts, n_fits, f"odtc {shlex.join(words)}", as_json)
+        _write_script(script, Path(f"{stem}.tune.{script}"), jobs, tuning, as_json)
         return
     # Finished fits lie there until all are done, so that the same command goes on if this one is killed.
     folder = Path(f"{stem}.tune.fits")
     store = Store(folder if cluster is None else folder.absolute())  # workers may run in other folders
     store.make()
-    if kept := {path.stem for path in store.folder.glob("*.json")}:
-        fold = cross_validation.deal_rows(dataset, folds, seed)
-        first = cross_validation.fold_tasks(dataset, settings, fold, spec.with_solving(seed=seed))
-        if which[1] == 1 and not any(task.key in kept for task in first):
-            console.say(
-                f"the fits kept in {str(folder)!r} are of another grid, other data or another version of odtc: all are "
-                "run again"
-            )
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(_told_of_interruption(folder))
-        pool = stack.enter_context(pool_of(jobs, cluster, console.say))
-        tasks = []
-        if which[1] > 1:
-            for rows in (dataset, *(dataset.taken(outer != k) for k in range(nested or 0))):
-                for one in every:
-                    fold, own = cross_validation.deal_rows(rows, folds, one), spec.with_solving(seed=one)
-                    tasks += cross_validation.fold_tasks(rows, settings, fold, own)
-            tasks = part_of_tasks(tasks, *which)
-        done = stack.enter_context(console.counted(len(tasks) if which[1] > 1 else n_fits, "fits"))
-        tell = lambda fit: done(f"{settings[fit.setting]}, fold {fit.fold + 1}")
-        if which[1] > 1:
-            run_tasks(tasks, pool, store, lambda place, result, before: tell(cross_validation.Fold(**result)))
-            console.say(f"part {part} is done: {len(tasks):,} fits; the command without --part ends the study")
-            return
-
-        def choose(rows):
-            found = [[] for _ in settings]
-            for one in every:
-                fold, own = cross_validation.deal_rows(rows, folds, one), spec.with_solving(seed=one)
-                for mine, more in zip(found, cross_validation.run(rows, settings, fold, own, pool, tell, store)):
-                    mine += [replace(fit, fold=len(mine) + fit.fold) for fit in more]
-            results = cross_validation.summarise(settings, found, score)
-            return results, cross_validation.best_setting(results, rule)
-
-        results, chosen = choose(dataset)
-        honest = cross_validation.run_nested(dataset, outer, choose, spec, score, store) if nested is not None else None
+    if which[1] == 1 and any(folder.glob("*.json")) and not tuning.goes_on(store):
+        console.say(
+            f"the fits kept in {str(folder)!r} are of another grid, other data or another version of odtc: all are "
+            "run again"
+        )
     with _told_of_interruption(folder):
-        dealt = [cross_validation.deal_rows(dataset, folds, one) for one in every]
-        majority = Majority.of(dataset, dealt, score) if task.CLASSES else None
-        sink = FileSink(lambda problem: stem, log=False)
-        fitted = run(settings[chosen].of(spec), dataset, sink=sink)
+        if which[1] > 1:
+            _run_part(tuning, which, jobs, cluster, store)
+            return
+        tuned = _run_all(tuning, jobs, cluster, store)
+        majority, fitted, sink = _fit_chosen(tuning, tuned, stem)
     with interrupts.held(last=True):  # what is found is written and told
-        facts = {
-            "schema": cross_validation.SCHEMA,
-            "data": dataset.name,
-            "n_rows": dataset.n_rows,
-            "folds": folds,
-            "seed": seed,
-            "seeds": list(every),
-            "score": score if task.CLASSES else task.HEADLINE,
-            "rule": rule,
-            "best": chosen,
-            "results": [result.to_json() for result in results],
-        }
-        facts |= {} if honest is None else {"nested": honest.to_json()}
-        facts |= {} if majority is None else {"majority": majority.to_json()}
-        write_text(f"{stem}.tune.json", json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
-        store.remove()  # no sooner: if the file could not be written, the next run goes on with it
-        written = [*(path for path in sink.files if path != sink.tree), f"{stem}.tune.json", *filter(None, [sink.tree])]
-        files = {"tree": sink.tree, "files": [*map(str, written)]}
+        facts = tuning.to_json(tuned, majority)
+        files = _write(facts, stem, store, sink)
         if as_json:
             console.print_json(facts | {"fit": fitted.to_json()} | files)
             return
+        task = TASKS.get(dataset.task)
         terms = task.terms(asdict(spec.reading))
-        print_results([result.to_json() for result in results], chosen, score, folds * len(every), task, terms)
+        print_results([result.to_json() for result in tuned.results], tuned.chosen, score, tuning.n_folds, task, terms)
         if majority is not None:
             print(f"majority  {_shown(majority.mean)} by the most frequent class of the other folds alone")
-        if honest is not None:
-            print(nested_text(honest, settings, task, terms))
+        if tuned.nested is not None:
+            print(nested_text(tuned.nested, settings, task, terms))
         print()
         console.print_tree_result(fitted, fitted.to_json() | files, False)
-        own = spec.model
-        if (
-            majority is not None
-            and own.class_weight is None
-            and own.cost is None
-            and not settings[chosen].of(spec).model.constraints
-        ):
-            _say_of_majority(majority, results[chosen])
+        _say_of_majority(tuning, tuned, majority)
 
 
-def _say_of_majority(majority, result) -> None:
-    """A warning if the chosen setting does not surely beat the most frequent class."""
-    if not majority.is_surely_beaten(result):
+def _say_of_parameters(models: list[str], params: dict[str, list[str]]) -> None:
+    """A line for each parameter that some of the models have not."""
+    from odtc.evaluation import cross_validation
+
+    for key, able in cross_validation.takers(models, params).items():
+        if others := [name for name in models if name not in able]:
+            console.say(
+                f"-p {key}: of {', '.join(able)}; {', '.join(others)} {'has' if len(others) == 1 else 'have'} none"
+            )
+
+
+def _write_script(kind: str, path: Path, jobs: int, tuning, as_json: bool) -> None:
+    """A job array in the place of the study."""
+    import shlex
+
+    from odtc.evaluation.studies.job_array import write_script
+
+    words = words_without("--script", "--jobs", "--part")
+    parts = write_script(kind, path, words, jobs, tuning.n_fits, tuning.spec.solving.time_limit, Path())
+    say_script(kind, path, parts, tuning.n_fits, f"odtc {shlex.join(words)}", as_json)
+
+
+def _run_part(tuning, which: tuple[int, int], jobs: int, cluster: str | None, store) -> None:
+    """The fits of one job of an array: `which` is its place, and how many there are."""
+    from odtc.evaluation.cross_validation import Fold
+    from odtc.evaluation.studies.cluster import pool_of
+    from odtc.evaluation.studies.engine import part, run_tasks
+
+    with pool_of(jobs, cluster, console.say) as pool:
+        tasks = part(tuning.tasks, *which)
+        with console.counted(len(tasks), "fits") as done:
+            run_tasks(tasks, pool, store, lambda place, result, before: done(_fit_text(tuning, Fold(**result))))
+        console.say(
+            f"part {which[0]}/{which[1]} is done: {len(tasks):,} fits; the command without --part ends the study"
+        )
+
+
+def _run_all(tuning, jobs: int, cluster: str | None, store):
+    from odtc.evaluation.studies.cluster import pool_of
+
+    with pool_of(jobs, cluster, console.say) as pool, console.counted(tuning.n_fits, "fits") as done:
+        return tuning.run(pool, lambda fit: done(_fit_text(tuning, fit)), store)
+
+
+def _fit_text(tuning, fit) -> str:
+    return f"{tuning.settings[fit.setting]}, fold {fit.fold + 1}"
+
+
+def _fit_chosen(tuning, tuned, stem: str):
+    """(what the most frequent class is right on, the chosen setting on all rows, the sink of its files)."""
+    from odtc.workflow.run import run
+    from odtc.workflow.sinks import FileSink
+
+    majority = tuning.majority()
+    sink = FileSink(lambda problem: stem, log=False)
+    return majority, run(tuning.settings[tuned.chosen].of(tuning.spec), tuning.dataset, sink=sink), sink
+
+
+def _write(facts: dict, stem: str, store, sink) -> dict:
+    """Writes STEM.tune.json, removes the fits that were kept, and hands back the names of all files."""
+    import json
+
+    from odtc.base.atomic_write import write_text
+
+    write_text(f"{stem}.tune.json", json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    store.remove()  # no sooner: if the file could not be written, the next run goes on with it
+    written = [*(path for path in sink.files if path != sink.tree), f"{stem}.tune.json", *filter(None, [sink.tree])]
+    return {"tree": sink.tree, "files": [*map(str, written)]}
+
+
+def _say_of_majority(tuning, tuned, majority) -> None:
+    """A warning if the chosen setting does not surely beat the most frequent class. With costs, weights or constraints
+    a tree may be worse on purpose."""
+    own = tuning.spec.model
+    if majority is None or own.class_weight is not None or own.cost is not None:
+        return
+    result = tuned.results[tuned.chosen]
+    if not result.setting.of(tuning.spec).model.constraints and not majority.is_surely_beaten(result):
         ahead, error = majority.lead(result)
         place = "behind" if ahead < 0 else "ahead of"
         console.say(
@@ -373,9 +368,3 @@ def whole_numbers(text: str | None, option: str) -> tuple[int, ...]:
         return tuple(int(word) for word in text.split(",")) if text is not None else ()
     except ValueError:
         raise ChoiceError(f"{option}: expected whole numbers between commas, as in 1,2,3, got {text!r}") from None
-
-
-def _any(setting):
-    from odtc.evaluation.cross_validation import Result
-
-    return Result(setting, 1.0, 0.0, 1.0, 0, 0.0, (None,))

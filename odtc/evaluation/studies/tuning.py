@@ -1,0 +1,184 @@
+"""`odtc tune`: a grid on one data set by cross-validation, the choice of a setting, and what that choice costs.
+
+The fits are those of odtc.evaluation.cross_validation, as tasks of odtc.evaluation.studies.engine.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from odtc.data.dataset import Dataset
+from odtc.data.encoding import encode
+from odtc.data.task import TASKS
+from odtc.evaluation.cross_validation import (
+    SCHEMA,
+    Fold,
+    FoldTask,
+    Nested,
+    Result,
+    Setting,
+    best_setting,
+    deal_rows,
+    expect_rule,
+    expect_score,
+    fold_tasks,
+    outer_folds,
+    run,
+    run_nested,
+    summarise,
+)
+from odtc.evaluation.majority import Majority
+from odtc.evaluation.studies.engine import Pool, Store
+from odtc.problem.constraints import constraint
+from odtc.workflow.specification import RunSpec
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a grid came to: the results of its settings, the place of the chosen one, and what the same choice comes to
+    on rows that took no part in it, None if that was not asked."""
+
+    results: list[Result]
+    chosen: int
+    nested: Nested | None
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A grid on a data set, and how one setting of it is chosen.
+
+    Attributes
+    ----------
+    dataset : Dataset
+    settings : list of Setting
+    spec : RunSpec
+        What all fits have in common.
+    folds : int
+        Parts of the rows, each left out once.
+    seeds : tuple of int
+        Cross-validation is repeated for each, by folds of its own.
+    nested : int or None
+        Parts of the rows without each of which the choice is made again, to be scored on it.
+    score, rule : str
+        How settings are compared, and which of the best is taken, as of odtc.evaluation.cross_validation.
+    """
+
+    dataset: Dataset
+    settings: list[Setting]
+    spec: RunSpec
+    folds: int
+    seeds: tuple[int, ...]
+    nested: int | None
+    score: str
+    rule: str
+
+    def check(self) -> None:
+        """Raises before the work, as ChoiceError, what would else be raised after it: too many folds, an unknown score
+        or rule, a constraint that is none."""
+        deal_rows(self.dataset, self.folds, self.seeds[0])
+        _ = self.outer
+        expect_score(self.score)
+        expect_rule(self.rule)
+        if tried := dict.fromkeys(text for setting in self.settings for text in setting.constraints):
+            encoded = encode(self.dataset, self.spec.model.encoding)
+            for text in tried:
+                constraint.parse(text, encoded)
+
+    @cached_property
+    def outer(self) -> np.ndarray | None:
+        """int64 (rows,): the part of each row that the choice is made without."""
+        return None if self.nested is None else outer_folds(self.dataset, self.nested, self.seeds[0])
+
+    @property
+    def n_fits(self) -> int:
+        """The fits of cross-validation, those of the nested choices among them."""
+        return len(self.settings) * self.n_folds * (1 + (self.nested or 0))
+
+    @property
+    def n_folds(self) -> int:
+        """The fits of each setting on all rows."""
+        return self.folds * len(self.seeds)
+
+    @property
+    def tasks(self) -> list[FoldTask]:
+        """All fits: those on all rows, then those without each part of `outer`."""
+        parts = (self.dataset.taken(self.outer != k) for k in range(self.nested or 0))
+        return [
+            task
+            for rows in (self.dataset, *parts)
+            for fold, spec in self._dealt(rows)
+            for task in fold_tasks(rows, self.settings, fold, spec)
+        ]
+
+    def goes_on(self, store: Store) -> bool:
+        """Whether one of the first fits, those of the first seed on all rows, is in a store."""
+        fold, spec = next(self._dealt(self.dataset))
+        kept = {path.stem for path in store.folder.glob("*.json")}
+        return any(task.key in kept for task in fold_tasks(self.dataset, self.settings, fold, spec))
+
+    def run(self, pool: Pool, tell: Callable[[Fold], None], store: Store) -> Tuned:
+        """All fits of the grid, and the choice.
+
+        Parameters
+        ----------
+        pool : Pool
+            Runs the fits.
+        tell : callable
+            Hears of each as it ends.
+        store : Store
+            Fits that are in it are not run again.
+
+        Returns
+        -------
+        Tuned
+
+        Raises
+        ------
+        ChoiceError
+            If no setting has a tree in every fold.
+        """
+
+        def choose(rows: Dataset) -> tuple[list[Result], int]:
+            found: list[list[Fold]] = [[] for _ in self.settings]
+            for fold, spec in self._dealt(rows):
+                for mine, more in zip(found, run(rows, self.settings, fold, spec, pool, tell, store)):
+                    mine += [replace(fit, fold=len(mine) + fit.fold) for fit in more]
+            results = summarise(self.settings, found, self.score)
+            return results, best_setting(results, self.rule)
+
+        results, chosen = choose(self.dataset)
+        nested = None
+        if self.outer is not None:
+            nested = run_nested(self.dataset, self.outer, choose, self.spec, self.score, store)
+        return Tuned(results, chosen, nested)
+
+    def majority(self) -> Majority | None:
+        """What the most frequent class is right on, in the same folds; None if the task has no classes."""
+        if not TASKS.get(self.dataset.task).CLASSES:
+            return None
+        return Majority.of(self.dataset, [fold for fold, _ in self._dealt(self.dataset)], self.score)
+
+    def to_json(self, tuned: Tuned, majority: Majority | None) -> dict:
+        """The facts of STEM.tune.json."""
+        task = TASKS.get(self.dataset.task)
+        facts = {
+            "schema": SCHEMA,
+            "data": self.dataset.name,
+            "n_rows": self.dataset.n_rows,
+            "folds": self.folds,
+            "seed": self.seeds[0],
+            "seeds": list(self.seeds),
+            "score": self.score if task.CLASSES else task.HEADLINE,
+            "rule": self.rule,
+            "best": tuned.chosen,
+            "results": [result.to_json() for result in tuned.results],
+        }
+        facts |= {} if tuned.nested is None else {"nested": tuned.nested.to_json()}
+        return facts | ({} if majority is None else {"majority": majority.to_json()})
+
+    def _dealt(self, rows: Dataset) -> Iterator[tuple[np.ndarray, RunSpec]]:
+        """For each seed the fold of each row, int64 (rows,), and the run of a fit."""
+        for seed in self.seeds:
+            yield deal_rows(rows, self.folds, seed), self.spec.with_solving(seed=seed)
