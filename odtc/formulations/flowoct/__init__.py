@@ -32,7 +32,7 @@ import numpy as np
 from odtc.algorithms.tree_min_cut import walk_sets
 from odtc.formulations.shared.feature_sums import BY, BranchSums, StumpSums
 from odtc.formulations.shared.node_choices import choice_rows, fit_to_depth, point_of, tree_of
-from odtc.model.blocks import Axis
+from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem import branch_penalty
@@ -172,135 +172,184 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 def build(problem: Problem) -> Model:
     if problem.params.robust:
         return _robust().build(problem)
-    encoded, tree, params = problem.encoded, problem.topology, problem.params
-    y, lam, whole = encoded.y, params.lambda_, params.literal or bool(knows(problem) & {Knows.RIGHT, Knows.CLASS})
-    n, F, K = encoded.n_rows, encoded.n_tests, len(encoded.classes)
-    shape = Shape.of(problem)
-    B, L, bottom = tree.branch_nodes, tree.leaves, tree.bottom
-    forks = tree.inner if shape.stump else B  # branch nodes whose children have flows
-    row, test, klass, side = Axis("row", n), Axis("test", F), Axis("class", K), Axis("side", 2)
-    m = ModelBuilder(f"{NAME}_d{tree.depth}")
+    flow = _Flow(problem)
+    choice_rows(flow.m, problem.topology, flow.b, flow.w, flow.shape.full, flow.shape.stump)  # (1.2), (1.3)
+    flow.conserve()
+    flow.enter_and_leave()
+    flow.turn()
+    flow.predict()
+    if flow.shape.stump or flow.shape.tight:
+        flow.end_at_stumps()
+    return flow.m.finish()
 
-    # min (1-λ) Σ_i w_i (1 - Σ_t z^i_{t,sink}) + λ Σ_tf b_tf,  w_i the price of an error  (1.1)
-    # min (1-λ) Σ_i Σ_t Σ_k loss_ik z^i_{t,k} + λ Σ_tf b_tf                               with all rows
-    gain = 0 if shape.every else -(1 - lam) * price_of_errors(problem)[:, None]
-    b = m.columns("b", node_axis(B), test, role=Role.BRANCH, cost=lam, integer=np.isin(B, shape.whole)[:, None])
-    w = m.columns("w", node_axis(shape.label), klass, role=Role.LABEL, integer=whole) if len(shape.label) else None
-    sends, right = sums(problem)
-    if len(forks):
-        sends.add(m, b, node_axis(forks))
-    if shape.stump or shape.tight:
-        p = m.columns(
-            "p",
-            node_axis(bottom),
-            test,
-            side,
-            klass,
-            role=Role.STUMP if shape.stump else "",
-            integer=whole and shape.stump,
+
+class _Flow:
+    """The model as it is written: its columns, and for each equation a method that adds its rows.
+
+    Attributes
+    ----------
+    m : ModelBuilder
+    shape : Shape
+    b, w : Block
+        Of a test at a branch node, and of a label; w is None if no node has label columns.
+    p : Block
+        Of a bottom node with its two leaves, if the rows of stumps are there.
+    z, zs : Block
+        Of the edge into a node, and of the edge to the sink, by class if all rows flow; if the shape has such edges.
+    """
+
+    def __init__(self, problem: Problem):
+        encoded, tree, params = problem.encoded, problem.topology, problem.params
+        self.problem, self.shape = problem, Shape.of(problem)
+        self.m = ModelBuilder(f"{NAME}_d{tree.depth}")
+        # Branch nodes whose children have flows.
+        self.forks = tree.inner if self.shape.stump else tree.branch_nodes
+        self.row, self.test = Axis("row", encoded.n_rows), Axis("test", encoded.n_tests)
+        self.klass, self.side = Axis("class", len(encoded.classes)), Axis("side", 2)
+        self.i, self.k = np.arange(encoded.n_rows)[:, None], np.arange(len(encoded.classes))
+        self.y, self.sums = encoded.y, sums(problem)
+        self._choices(params.lambda_, params.literal or bool(knows(problem) & {Knows.RIGHT, Knows.CLASS}))
+        self._edges(params.lambda_)
+
+    def _choices(self, lam: float, whole: bool) -> None:
+        """The columns of tests and labels; labels are integer if they must be `whole`."""
+        m, shape, tree = self.m, self.shape, self.problem.topology
+        B, (sends, right) = tree.branch_nodes, self.sums
+        self.b = m.columns(
+            "b", node_axis(B), self.test, role=Role.BRANCH, cost=lam, integer=np.isin(B, shape.whole)[:, None]
         )
-        right.add(m, p, node_axis(bottom))
-    if len(shape.flow):
-        pays = np.isin(shape.flow, shape.paid)
-        z = m.columns("z", row, node_axis(shape.flow), role="" if shape.every else Role.FLOW, cost=lambda: gain * pays)
-    if shape.every:
-        zs = m.columns(
-            "zs", row, node_axis(shape.sink), klass, role=Role.PREDICTED, cost=lambda: (1 - lam) * encoded.loss[:, None]
-        )
-    elif len(shape.sink):
-        zs = m.columns("zs", row, node_axis(shape.sink), role=Role.SINK, cost=gain)
-    if not shape.every:
-        m.constant((1 - lam) * float(price_of_errors(problem).sum()))
+        self.w = None
+        if len(shape.label):
+            self.w = m.columns("w", node_axis(shape.label), self.klass, role=Role.LABEL, integer=whole)
+        if len(self.forks):
+            sends.add(m, self.b, node_axis(self.forks))
+        if shape.stump or shape.tight:
+            axes = node_axis(tree.bottom), self.test, self.side, self.klass
+            role = Role.STUMP if shape.stump else ""
+            self.p = m.columns("p", *axes, role=role, integer=whole and shape.stump)
+            right.add(m, self.p, node_axis(tree.bottom))
 
-    i, k, f = np.arange(n)[:, None], np.arange(K), np.arange(F)
+    def _edges(self, lam: float) -> None:
+        """The columns of flows, with the objective:
 
-    choice_rows(m, tree, b, w, shape.full, shape.stump)  # (1.2), (1.3)
-
-    def ends(rows, at, t, coef=1.0):
-        """coef · z_{t,sink} in rows[i, at], over the sinks of all classes if there are such."""
+        min (1-λ) Σ_i w_i (1 - Σ_t z^i_{t,sink}) + λ Σ_tf b_tf,  w_i the price of an error  (1.1)
+        min (1-λ) Σ_i Σ_t Σ_k loss_ik z^i_{t,k} + λ Σ_tf b_tf                               with all rows
+        """
+        m, shape, encoded = self.m, self.shape, self.problem.encoded
+        gain = 0 if shape.every else -(1 - lam) * price_of_errors(self.problem)[:, None]
+        if len(shape.flow):
+            pays, role = np.isin(shape.flow, shape.paid), "" if shape.every else Role.FLOW
+            self.z = m.columns("z", self.row, node_axis(shape.flow), role=role, cost=lambda: gain * pays)
         if shape.every:
-            m.add(rows[i[:, None], at[:, None]], zs[i[:, None], t[:, None], k], coef)
-        else:
-            m.add(rows[i, at], zs[i, t], coef)
+            axes, cost = (self.row, node_axis(shape.sink), self.klass), lambda: (1 - lam) * encoded.loss[:, None]
+            self.zs = m.columns("zs", *axes, role=Role.PREDICTED, cost=cost)
+        elif len(shape.sink):
+            self.zs = m.columns("zs", self.row, node_axis(shape.sink), role=Role.SINK, cost=gain)
+        if not shape.every:
+            m.constant((1 - lam) * float(price_of_errors(self.problem).sum()))
 
-    def into(rows, at, t, coef=1.0):
-        """coef · z_{a(t),t} in rows[i, at]; without such columns into leaves it is what ends there."""
-        there = np.isin(t, shape.flow)
-        if there.any():
-            m.add(rows[i, at[there]], z[i, t[there]], coef)
-        if not there.all():
-            ends(rows, at[~there], t[~there], coef)
+    def conserve(self) -> None:
+        """z_{a(t),t} = z_{t,2t} + z_{t,2t+1} + z_{t,sink}  t ∈ B, i                         (1.4)
 
-    # z_{a(t),t} = z_{t,2t} + z_{t,2t+1} + z_{t,sink}  t ∈ B, i                         (1.4)
-    # Without the flow into the root, (1.2), (1.7)-(1.9) already bound the sum there by 1.
-    t = forks[np.isin(forks, shape.flow)]
-    if len(t):
-        keep = m.rows("keep", row, node_axis(t), lower=0, upper=0)
-        m.add(keep[i, t], z[i, t])
-        into(keep, t, 2 * t, -1)
-        into(keep, t, 2 * t + 1, -1)
-        if not shape.full:
-            ends(keep, t, t, -1)
+        Without the flow into the root, (1.2), (1.7)-(1.9) already bound the sum there by 1.
+        """
+        t = self.forks[np.isin(self.forks, self.shape.flow)]
+        if not len(t):
+            return
+        keep = self.m.rows("keep", self.row, node_axis(t), lower=0, upper=0)
+        self.m.add(keep[self.i, t], self.z[self.i, t])
+        self._into(keep, t, 2 * t, -1)
+        self._into(keep, t, 2 * t + 1, -1)
+        if not self.shape.full:
+            self._ends(keep, t, t, -1)
 
-    # z_{a(t),t} = z_{t,sink}                          t ∈ L, i                         (1.5)
-    # z_{s,1} ≤ 1                                      i   (= 1 with all rows)          (1.6)
-    if params.literal:
-        arrive = m.rows("arrive", row, node_axis(L), lower=0, upper=0)
-        m.add(arrive[i, L], z[i, L])
-        ends(arrive, L, L, -1)
-        source = m.rows("source", row, lower=1 if shape.every else -np.inf, upper=1)
-        m.add(source[i], z[i, 1])
-    elif shape.every:
-        source, root = m.rows("source", row, node_axis(B[:1]), lower=1, upper=1), B[:1]
-        into(source, root, 2 * root)
-        into(source, root, 2 * root + 1)
-        if not shape.full:
-            ends(source, root, root)
+    def enter_and_leave(self) -> None:
+        """z_{a(t),t} = z_{t,sink}                          t ∈ L, i                         (1.5)
+        z_{s,1} ≤ 1                                         i   (= 1 with all rows)          (1.6)
+        """
+        m, i, L, root = self.m, self.i, self.problem.topology.leaves, self.problem.topology.branch_nodes[:1]
+        if self.problem.params.literal:
+            arrive = m.rows("arrive", self.row, node_axis(L), lower=0, upper=0)
+            m.add(arrive[i, L], self.z[i, L])
+            self._ends(arrive, L, L, -1)
+            source = m.rows("source", self.row, lower=1 if self.shape.every else -np.inf, upper=1)
+            m.add(source[i], self.z[i, 1])
+        elif self.shape.every:
+            source = m.rows("source", self.row, node_axis(root), lower=1, upper=1)
+            self._into(source, root, 2 * root)
+            self._into(source, root, 2 * root + 1)
+            if not self.shape.full:
+                self._ends(source, root, root)
 
-    # z_{t,2t}   ≤ Σ_{f: x_if = 0} b_tf                t ∈ B, i                         (1.7)
-    # z_{t,2t+1} ≤ Σ_{f: x_if = 1} b_tf                t ∈ B, i                         (1.8)
-    for value, name in enumerate(("left", "right") if len(forks) else ()):
-        turn = m.rows(name, row, node_axis(forks), upper=0)
-        into(turn, forks, 2 * forks + value)
-        for at, cells, coef in sends.entries(value, forks):
-            m.add(turn[at, forks], cells, -coef)
+    def turn(self) -> None:
+        """z_{t,2t}   ≤ Σ_{f: x_if = 0} b_tf                t ∈ B, i                         (1.7)
+        z_{t,2t+1} ≤ Σ_{f: x_if = 1} b_tf                   t ∈ B, i                         (1.8)
+        """
+        forks, (sends, _) = self.forks, self.sums
+        for value, name in enumerate(("left", "right") if len(forks) else ()):
+            turn = self.m.rows(name, self.row, node_axis(forks), upper=0)
+            self._into(turn, forks, 2 * forks + value)
+            for at, cells, coef in sends.entries(value, forks):
+                self.m.add(turn[at, forks], cells, -coef)
 
-    # z_{t,sink} ≤ w_{t,y_i}                           t ∈ B ∪ L, i                     (1.9)
-    # z_{t,k}    ≤ w_tk                                t ∈ B ∪ L, i, k                  with all rows
-    if shape.every:
-        t = shape.sink[:, None]
-        hit = m.rows("sink", row, node_axis(shape.sink), klass, upper=0)
-        m.add(hit[i[:, None], t, k], zs[i[:, None], t, k])
-        m.add(hit[i[:, None], t, k], w[t, k], -1)
-    for name, t, flow in (
-        ("sink", () if shape.every else shape.sink, "zs"),
-        ("hit", () if shape.stump else shape.paid, "z"),
-    ):
-        if len(t):
-            hit = m.rows(name, row, node_axis(t), upper=0)
-            m.add(hit[i, t], (zs if flow == "zs" else z)[i, t])
-            m.add(hit[i, t], w[t, y[:, None]], -1)
+    def predict(self) -> None:
+        """z_{t,sink} ≤ w_{t,y_i}                           t ∈ B ∪ L, i                     (1.9)
+        z_{t,k}    ≤ w_tk                                   t ∈ B ∪ L, i, k                  with all rows
+        """
+        m, shape, i, k = self.m, self.shape, self.i, self.k
+        if shape.every:
+            t = shape.sink[:, None]
+            hit = m.rows("sink", self.row, node_axis(shape.sink), self.klass, upper=0)
+            m.add(hit[i[:, None], t, k], self.zs[i[:, None], t, k])
+            m.add(hit[i[:, None], t, k], self.w[t, k], -1)
+        elif len(shape.sink):
+            self._predict_own("sink", shape.sink, self.zs)
+        if len(shape.paid) and not shape.stump:
+            self._predict_own("hit", shape.paid, self.z)
 
-    # Σ_k p_tfsk = b_tf                                t bottom, f, s
-    # z_{a(t),t} ≤ Σ_f p_{t,f,x_if,y_i} + w_{t,y_i}    t bottom, i      instead of (1.7)-(1.9) there
-    # z_{2t,y_i} + z_{2t+1,y_i} ≤ Σ_f p_{t,f,x_if,y_i}                  beside them, with all rows
-    if shape.stump or shape.tight:
+    def _predict_own(self, name: str, t: np.ndarray, edge: Block) -> None:
+        """A row that is right at a node t needs the label of its class there."""
+        hit = self.m.rows(name, self.row, node_axis(t), upper=0)
+        self.m.add(hit[self.i, t], edge[self.i, t])
+        self.m.add(hit[self.i, t], self.w[t, self.y[:, None]], -1)
+
+    def end_at_stumps(self) -> None:
+        """Σ_k p_tfsk = b_tf                                t bottom, f, s
+        z_{a(t),t} ≤ Σ_f p_{t,f,x_if,y_i} + w_{t,y_i}       t bottom, i      instead of (1.7)-(1.9) there
+        z_{2t,y_i} + z_{2t+1,y_i} ≤ Σ_f p_{t,f,x_if,y_i}                     beside them, with all rows
+        """
+        m, i, y, bottom, (_, right) = self.m, self.i, self.y, self.problem.topology.bottom, self.sums
         t, s = bottom[:, None, None, None], np.arange(2)[:, None]
-        pick = m.rows("pick", node_axis(bottom), test, side, lower=0, upper=0)
-        m.add(pick[t, f[:, None, None], s], b[t, f[:, None, None]], -1)
-        m.add(pick[t, f[:, None, None], s], p[t, f[:, None, None], s, k])
-        stump = m.rows("stump", row, node_axis(bottom), upper=0)
-        if shape.stump:
-            m.add(stump[i, bottom], z[i, bottom])
+        f = np.arange(self.problem.encoded.n_tests)[:, None, None]
+        pick = m.rows("pick", node_axis(bottom), self.test, self.side, lower=0, upper=0)
+        m.add(pick[t, f, s], self.b[t, f], -1)
+        m.add(pick[t, f, s], self.p[t, f, s, self.k])
+        stump = m.rows("stump", self.row, node_axis(bottom), upper=0)
+        if self.shape.stump:
+            m.add(stump[i, bottom], self.z[i, bottom])
         else:
-            m.add(
-                stump[i[:, None], bottom[:, None]], zs[i[:, None], 2 * bottom[:, None] + np.arange(2), y[:, None, None]]
-            )
-        if shape.stump and not shape.full:
-            m.add(stump[i, bottom], w[bottom, y[:, None]], -1)
+            leaves = 2 * bottom[:, None] + np.arange(2)
+            m.add(stump[i[:, None], bottom[:, None]], self.zs[i[:, None], leaves, y[:, None, None]])
+        if self.shape.stump and not self.shape.full:
+            m.add(stump[i, bottom], self.w[bottom, y[:, None]], -1)
         for at, cells, coef in right.entries(bottom):
             m.add(stump[at, bottom], cells, -coef)
-    return m.finish()
+
+    def _ends(self, rows: Block, at: np.ndarray, t: np.ndarray, coef: float = 1.0) -> None:
+        """coef · z_{t,sink} in rows[i, at], over the sinks of all classes if there are such."""
+        i = self.i
+        if self.shape.every:
+            self.m.add(rows[i[:, None], at[:, None]], self.zs[i[:, None], t[:, None], self.k], coef)
+        else:
+            self.m.add(rows[i, at], self.zs[i, t], coef)
+
+    def _into(self, rows: Block, at: np.ndarray, t: np.ndarray, coef: float = 1.0) -> None:
+        """coef · z_{a(t),t} in rows[i, at]; without such columns into leaves it is what ends there."""
+        there = np.isin(t, self.shape.flow)
+        if there.any():
+            self.m.add(rows[self.i, at[there]], self.z[self.i, t[there]], coef)
+        if not there.all():
+            self._ends(rows, at[~there], t[~there], coef)
 
 
 def sums(problem: Problem) -> tuple[BranchSums, StumpSums]:
