@@ -116,110 +116,143 @@ def frontier(
         Told if an interruption has ended the search.
     """
     until = None if time_limit is None else time.monotonic() + time_limit
-    task = problem.encoded.task
+    sums_cost = bool(TASKS.get(problem.encoded.task).MOMENTS)  # a search for all numbers takes prices of rows
     given = [parse(text, problem.encoded) for text in texts]
     loose_first = given if given[0].op == ">=" else given[::-1]
-    points: dict[int, Point] = {}
-    stopped: list[int] = []  # where Ctrl-C has come
-
-    def left() -> float | None:
-        return None if until is None else max(deadline.MOMENT, until - time.monotonic())
-
-    def is_over() -> bool:
-        return until is not None and time.monotonic() > until
-
     starts: list[HeapTree | None] = [None] * len(given)
-    if until is not None and not TASKS.get(task).MOMENTS:
-        with deadline.within(STARTS * left()):
+    if until is not None and not sums_cost:
+        with deadline.within(STARTS * _left(until)):
             starts = problem.module.frontier_starts(problem, loose_first)
     free = _Without.of(problem, until)
-
-    with deadline.within(left()):
-        # The search of one for all takes prices of rows, which leaves that cost sums have not.
-        together = None if TASKS.get(task).MOMENTS else problem.module.frontier(problem, loose_first)
+    with deadline.within(_left(until)):
+        together = None if sums_cost else problem.module.frontier(problem, loose_first)
     if together is not None:
-        told = [_with(problem, point, heap) for point, heap in zip(_told(problem, loose_first, together), starts)]
-        told = _shared(free.better(told))
+        told = _told(problem, loose_first, together)
         if any(found.interrupted for found in together):
             say("interrupted: each number has the tree and the bound that were known by then")
-        return [told[loose_first.index(one)] for one in given]
+    else:
+        halving = _Halving(problem, loose_first, starts, free, until)
+        told = _by_trees_met(problem, halving.points_of_all())
+        if halving.is_stopped:
+            say("interrupted: the numbers that were not searched have what their neighbours tell")
+    known = _shared(free.better([_with(problem, point, heap) for point, heap in zip(told, starts)]))
+    return [known[loose_first.index(one)] for one in given]
 
-    searched: dict[int, Problem] = {}
 
-    def cheaper(one: HeapTree | None, other: HeapTree | None) -> HeapTree | None:
-        paid = [inf if heap is None else problem.module.objective(problem, heap) for heap in (one, other)]
-        return one if paid[0] <= paid[1] else other
+def _left(until: float | None) -> float | None:
+    """Seconds until time.monotonic() is `until`; None without a limit."""
+    return None if until is None else max(deadline.MOMENT, until - time.monotonic())
 
-    def search(place: int, floor: float, start: HeapTree | None) -> Point:
-        settled = free.point(loose_first[place])
+
+class _Halving:
+    """The searches of single numbers: the two at the ends, and between two that do not tell it the one in the middle.
+
+    Parameters
+    ----------
+    problem : Problem
+        Without the constraint that is varied.
+    loose_first : list of Constraint
+        Places, here and below, are places of this list.
+    starts : list of HeapTree or None
+        A tree that keeps each number, if one is known.
+    free : _Without
+    until : float or None
+        No number is begun after time.monotonic() has come to it, unless no tree is known that keeps it.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        loose_first: list[Constraint],
+        starts: list[HeapTree | None],
+        free: "_Without",
+        until: float | None,
+    ):
+        self.problem, self.loose_first, self.starts, self.free, self.until = problem, loose_first, starts, free, until
+        self.points: dict[int, Point] = {}
+        self.searched: dict[int, Problem] = {}
+        self.is_stopped = False  # by Ctrl-C or SIGTERM, all of it and not only the search of one number
+
+    def points_of_all(self) -> list[Point]:
+        """The points of all numbers; of one that was not searched, what its neighbours tell."""
+        last = len(self.loose_first) - 1
+        if self.until is None and last:  # bounds of the cases of the loosest number serve all
+            self._search(0, 0.0, None)
+            if not self.is_stopped:
+                self._tighten(last, self.points[0], None)
+        else:
+            for place in (last, 0) if last else (0,):
+                start = self.points[last].heap if last in self.points else None
+                if not self.is_stopped and not (self._is_over and self._has_tree(place, start)):
+                    self._search(place, 0.0, start)
+        if not self.is_stopped and 0 in self.points and last in self.points:
+            self._fill(0, last)
+        return [_known(self.loose_first, self.points, place) for place in range(last + 1)]
+
+    @property
+    def _is_over(self) -> bool:
+        return self.until is not None and time.monotonic() > self.until
+
+    def _has_tree(self, place: int, start: HeapTree | None) -> bool:
+        known = start is not None or self.starts[place] is not None
+        return known or self.free.point(self.loose_first[place]) is not None
+
+    def _search(self, place: int, floor: float, start: HeapTree | None) -> None:
+        """The point of a number by a search of its own, unless the best of all trees keeps it; no tree costs less than
+        `floor`."""
+        problem, given = self.problem, self.loose_first[place]
+        settled = self.free.point(given)
         if settled is not None and settled.ended == "optimal":
-            points[place] = settled
-            return settled
-        posed = searched[place] = replace(problem, constraints=(*problem.constraints, loose_first[place]))
+            self.points[place] = settled
+            return
+        posed = self.searched[place] = replace(problem, constraints=(*problem.constraints, given))
         if not posed.module.searches(posed):
             raise ChoiceError(
                 f"a frontier needs the compiler's own search, which does not take this: {posed.module.refusal(posed)}"
             )
-        looser = max((at for at in searched if at < place), default=None)
+        looser = max((at for at in self.searched if at < place), default=None)
         if looser is not None:
-            posed.module.inherit(posed, searched[looser])
-        start = cheaper(cheaper(start, starts[place]), None if settled is None else settled.heap)
-        more = len(points) + 1 < len(given)  # numbers whose search may come after this one
-        with deadline.within(left()), deadline.within(deadline.time_share(inf, SHARE if more else 1.0)):
-            found = posed.module.search(posed, start, lambda *told: None, max(floor, free.bound))
-        if found.interrupted:  # of all points, not of this one
-            stopped.append(place)
+            posed.module.inherit(posed, self.searched[looser])
+        start = self._cheaper(self._cheaper(start, self.starts[place]), None if settled is None else settled.heap)
+        more = len(self.points) + 1 < len(self.loose_first)  # numbers whose search may come after this one
+        with deadline.within(_left(self.until)), deadline.within(deadline.time_share(inf, SHARE if more else 1.0)):
+            found = posed.module.search(posed, start, lambda *told: None, max(floor, self.free.bound))
+        self.is_stopped |= found.interrupted
         paid = None if found.heap is None else problem.module.objective(problem, found.heap)
         off = found.off if found.off > ROUGHLY * abs(paid or 0.0) else 0.0  # of rounded sums
         lower = None if found.infeasible else found.bound - off
-        points[place] = Point(loose_first[place], found.heap, paid, lower, True, unit_of_costs(problem))
-        return points[place]
+        self.points[place] = Point(given, found.heap, paid, lower, True, unit_of_costs(problem))
 
-    def tighter(place: int, loose: Point, start: HeapTree | None) -> None:
+    def _cheaper(self, one: HeapTree | None, other: HeapTree | None) -> HeapTree | None:
+        paid = [inf if heap is None else self.problem.module.objective(self.problem, heap) for heap in (one, other)]
+        return one if paid[0] <= paid[1] else other
+
+    def _tighten(self, place: int, loose: Point, start: HeapTree | None) -> None:
         """A tighter number than that of a point, which may tell it."""
-        given = loose_first[place]
-        kept = loose.ended == "optimal" and given.holds(given.module.value(problem.encoded, given, loose.heap))
+        given = self.loose_first[place]
+        kept = loose.ended == "optimal" and given.holds(given.module.value(self.problem.encoded, given, loose.heap))
         if kept or loose.ended == "infeasible":
-            points[place] = replace(loose, constraint=given, searched=False)
+            self.points[place] = replace(loose, constraint=given, searched=False)
         else:
-            search(place, loose.bound, start)
+            self._search(place, loose.bound, start)
 
-    def between(low: int, high: int) -> None:
-        """Fills the places between two that are known, the looser first."""
-        if high - low < 2 or stopped or is_over():
+    def _fill(self, low: int, high: int) -> None:
+        """The places between two that are known, the looser first."""
+        if high - low < 2 or self.is_stopped or self._is_over:
             return
-        loose, tight = points[low], points[high]
+        loose, tight = self.points[low], self.points[high]
         same = loose.ended == tight.ended == "infeasible"
         same = same or (
             loose.ended == tight.ended == "optimal" and is_proved(tight.objective, loose.objective, loose.unit)
         )
         if same:
             for place in range(low + 1, high):
-                points[place] = replace(tight, constraint=loose_first[place], searched=False)
+                self.points[place] = replace(tight, constraint=self.loose_first[place], searched=False)
             return
         middle = (low + high) // 2
-        tighter(middle, loose, tight.heap)
-        between(low, middle)
-        between(middle, high)
-
-    last = len(given) - 1
-    if until is None and last:  # bounds of the cases of the loosest number serve all
-        search(0, 0.0, None)
-        if not stopped:
-            tighter(last, points[0], None)
-    else:
-        for place in (last, 0) if last else (0,):
-            start = points[last].heap if last in points else None
-            known = start is not None or starts[place] is not None or free.point(loose_first[place]) is not None
-            if not stopped and not (known and is_over()):
-                search(place, 0.0, start)
-    if not stopped and 0 in points and last in points:
-        between(0, last)
-    if stopped:
-        say("interrupted: the numbers that were not searched have what their neighbours tell")
-    told = _by_trees_met(problem, [_known(loose_first, points, place) for place in range(len(given))])
-    known = _shared(free.better([_with(problem, point, heap) for point, heap in zip(told, starts)]))
-    return [known[loose_first.index(one)] for one in given]
+        self._tighten(middle, loose, tight.heap)
+        self._fill(low, middle)
+        self._fill(middle, high)
 
 
 class _Without:
@@ -255,7 +288,7 @@ class _Without:
         return Point(given, self.heap, self.paid, min(self.paid, self.bound), False, unit_of_costs(self.problem))
 
     def better(self, points: list[Point]) -> list[Point]:
-        """The points with the tree where it is better than theirs, and with the bound where that is higher."""
+        """The points with the tree if it is better than theirs, and with the bound if that is higher."""
         found = []
         for point in points:
             own = None if point.bound is None else self.point(point.constraint)
