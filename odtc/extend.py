@@ -51,7 +51,8 @@ _HOMES = {
     ),
     # data
     **dict.fromkeys(("BOOLEAN", "CATEGORICAL", "NUMERIC", "Dataset", "Feature"), "odtc.data.dataset"),
-    **dict.fromkeys(("BINS", "Encoded", "encode", "level_tests"), "odtc.data.encoding"),
+    **dict.fromkeys(("Encoded", "encode"), "odtc.data.encoding"),
+    **dict.fromkeys(("BINS", "level_tests"), "odtc.data.binary_tests.column_tests"),
     **dict.fromkeys(("Missing", "Oblique", "Split", "Subset", "Term", "Threshold"), "odtc.data.splits"),
     **dict.fromkeys(("Cluster", "KeptRows"), "odtc.workflow.row_selection.selection"),
     # trees

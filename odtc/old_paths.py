@@ -15,7 +15,7 @@ MOVED = {
     "cut": ("problem.cuts.cut",),
     "dataset": ("data.dataset",),
     "dialect": ("solvers.capabilities",),
-    "encoding": ("data.encoding",),
+    "encoding": ("data.encoding", "data.binary_tests.column_tests"),
     "explain": ("trees.explanation",),
     "exporter": ("trees.exporting",),
     "format": ("fileformats.model_files", "fileformats.text_buffer"),

@@ -14,8 +14,9 @@ import numpy as np
 
 from odtc.algorithms.robust_lp import solve_lp
 from odtc.base import deadline
+from odtc.data.binary_tests.column_tests import midpoints
 from odtc.data.dataset import NUMERIC, Feature
-from odtc.data.encoding import Encoded, midpoints
+from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Split, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
 

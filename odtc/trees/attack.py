@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.data.binary_tests.column_tests import box_ends
 from odtc.data.dataset import NUMERIC
-from odtc.data.encoding import box_ends
 from odtc.data.splits import Missing, Split, Subset, Threshold
 from odtc.trees.boxes import Boxes
 from odtc.trees.tree import Leaf, Tree

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.base.registry import did_you_mean
+from odtc.data.binary_tests.column_tests import box_ends
 from odtc.data.dataset import NUMERIC, Feature
-from odtc.data.encoding import box_ends
 from odtc.data.splits import Missing, Split, Subset, Threshold
 from odtc.errors import ChoiceError
 

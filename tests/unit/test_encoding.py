@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from odtc.base import memory
 from odtc.data import encoding
+from odtc.data.binary_tests.column_tests import _rounded, midpoints
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
-from odtc.data.encoding import ENCODINGS, _rounded, encode, midpoints
+from odtc.data.encoding import ENCODINGS, encode
 from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.reading import from_frame, read
 from odtc.data.reading_spec import ReadingSpec

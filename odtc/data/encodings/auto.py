@@ -1,7 +1,7 @@
 """Thresholds for numeric columns, one column per level for the others, per cut of the order of levels that have one."""
 
+from odtc.data.binary_tests.column_tests import BINS, level_tests, order_tests, threshold_tests
 from odtc.data.dataset import NUMERIC
-from odtc.data.encoding import BINS, level_tests, order_tests, threshold_tests
 from odtc.data.splits import TestList
 
 NAME = "auto"

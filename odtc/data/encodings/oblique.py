@@ -13,8 +13,8 @@ import numpy as np
 from odtc.algorithms.hyperplanes.loss_unit import unit_of
 from odtc.algorithms.hyperplanes.tree_alternating import search_hyperplanes
 from odtc.base import deadline
+from odtc.data.binary_tests.column_tests import BINS, level_tests, threshold_tests
 from odtc.data.dataset import NUMERIC
-from odtc.data.encoding import BINS, level_tests, threshold_tests
 from odtc.data.linear_terms import LinearTerms
 from odtc.errors import ChoiceError
 

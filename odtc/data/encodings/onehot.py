@@ -1,6 +1,6 @@
 """One column per level of every feature, whatever its type: x = a."""
 
-from odtc.data.encoding import level_tests
+from odtc.data.binary_tests.column_tests import level_tests
 
 NAME = "onehot"
 SUMMARY = "one column per level of every column, numbers too; one for two levels, none for a constant"

@@ -7,8 +7,8 @@ splits are among them.
 
 import numpy as np
 
+from odtc.data.binary_tests.column_tests import level_tests, midpoints
 from odtc.data.dataset import NUMERIC
-from odtc.data.encoding import level_tests, midpoints
 from odtc.data.splits import Missing, Threshold
 
 NAME = "sampled"

@@ -1,7 +1,7 @@
 """One column per threshold of every feature, all of them numeric: x > t."""
 
+from odtc.data.binary_tests.column_tests import BINS, threshold_tests
 from odtc.data.dataset import NUMERIC
-from odtc.data.encoding import BINS, threshold_tests
 from odtc.data.splits import TestList
 from odtc.errors import DataError
 

@@ -1,0 +1,1 @@
+"""The tests that columns of data have, and which of them answer all rows alike."""

@@ -1,0 +1,174 @@
+"""The tests of one column: its levels, its levels in their order, thresholds between its numbers."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from odtc.data.coded_columns import distinct
+from odtc.data.dataset import Dataset
+from odtc.data.splits import Missing, Split, Subset, TestList
+from odtc.errors import ChoiceError
+
+BINS = (int, "at most this many intervals per numeric column, cut at quantiles (2 or more)")
+_POWERS = np.array([float(10**k) for k in range(23)])  # all exact as doubles
+
+
+def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
+    """One test for each level, or distinct number, of a feature; one for two levels, none for a constant.
+
+    A missing cell counts as one level more, with the test `Missing`.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    feature : int
+        Its place in `dataset.features`.
+
+    Returns
+    -------
+    list of (Split, bool)
+        As of `Encoding.tests`.
+    """
+    values, absent = _known(distinct(dataset.X, feature)[0])
+    found = [Subset(feature, (float(value),)) for value in values]
+    found += [Missing(feature)] if absent else []
+    if len(found) <= 2:
+        found = found[1:]
+    return [(split, True) for split in found]
+
+
+def order_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
+    """One test for each cut of the levels of a feature in their order: whether a level is one of the first ones.
+
+    A level that no row has is in no test; `Missing` is one more if cells are missing. Two levels have the test of
+    `level_tests`: their order tells nothing.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    feature : int
+        Its place in `dataset.features`.
+
+    Returns
+    -------
+    list of (Split, bool)
+        As of `Encoding.tests`.
+    """
+    values, absent = _known(distinct(dataset.X, feature)[0])
+    if len(values) == 2 and not absent:
+        return level_tests(dataset, feature)
+    found: list[Split] = [Subset(feature, tuple(values[:many].tolist())) for many in range(1, len(values))]
+    found += [Missing(feature)] if absent and len(values) else []
+    return [(split, True) for split in found]
+
+
+def threshold_tests(
+    dataset: Dataset, feature: int, bins: int | None = None, radius: float = 0.0
+) -> Sequence[tuple[Split, bool]]:
+    """The thresholds between neighbouring distinct numbers of a feature, and `Missing` if needed.
+
+    With `bins`, of all thresholds the nearest to each of the bins - 1 quantiles of the rows.
+
+    With a `radius` r, by which numbers may be moved either way, thresholds lie between the ends of the intervals
+    [x - r, x + r]: above one that ends and below the next one that begins. An interval with the threshold in it has
+    points on both sides. Where another end comes between, a threshold beyond it has fewer such intervals, and no
+    others, so no tree needs that one.
+    Raises ChoiceError for bins below 2.
+    """
+    if bins is not None and bins < 2:
+        raise ChoiceError(f"expected bins of 2 or more, got bins={bins}")
+    found, code = distinct(dataset.X, feature)
+    values, absent = _known(found)
+    cuts = _between(*box_ends(values, radius)) if radius else _midpoints(values)
+    if bins is not None and len(cuts) >= bins:
+        counts = np.cumsum(np.bincount(code, minlength=len(found))[: len(values)])  # rows of a number or a lower one
+        wanted = np.arange(1, bins) * (counts[-1] / bins)
+        below = np.append(0, counts)[np.searchsorted(values, cuts, side="right")]
+        after = np.searchsorted(below, wanted).clip(1, len(below) - 1)
+        nearer = wanted - below[after - 1] <= below[after] - wanted
+        is_kept = np.zeros(len(cuts), bool)
+        is_kept[after - nearer] = True
+        cuts = cuts[is_kept]
+    found = TestList.thresholds(feature, cuts)
+    return TestList.joined([found, [(Missing(feature), True)]]) if absent else found
+
+
+def box_ends(values: np.ndarray, radius) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of the intervals [x - r, x + r], not less than doubles tell, and to 12 digits: 1.4 + 0.2 is
+    1.5999999999999999 in doubles, and 1.6 to a reader.
+
+    Parameters
+    ----------
+    values : float64 (…,), NaN if missing
+    radius : float64, one or as many; 0 for a number that stays, infinite for any
+
+    Returns
+    -------
+    low, high : float64 (…,)
+    """
+    low, high = values - radius, values + radius
+    told = np.isfinite(low) & (radius > 0)
+    for end, wider in ((low, np.minimum), (high, np.maximum)):
+        at = told & (end != 0)
+        end[at] = wider(end[at], _rounded(end[at]))
+    return low, high
+
+
+def _between(begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """A double of each gap between neighbours of these numbers, sorted, of which the lower one is an end and the upper
+    one a beginning."""
+    every = np.unique(np.concatenate([begins, ends]))
+    return midpoints(every)[np.isin(every[:-1], ends) & np.isin(every[1:], begins)]
+
+
+def _midpoints(values: np.ndarray) -> np.ndarray:
+    """`midpoints`; of two numbers, as columns of 0/1 have, it is remembered."""
+    return np.array([_midpoint(*values.tolist())]) if len(values) == 2 else midpoints(values)
+
+
+@lru_cache(maxsize=1 << 10)
+def _midpoint(low: float, high: float) -> float:
+    return float(midpoints(np.array([low, high]))[0])
+
+
+def midpoints(values: np.ndarray) -> np.ndarray:
+    """A double t with a <= t < b between each two neighbours a < b of sorted numbers: their mean, of 12 digits if
+    that is still between them."""
+    low, high = values[:-1], values[1:]
+    with np.errstate(over="ignore"):
+        middle = (low + high) / 2
+    # The sum of two large numbers can overflow; the sum of their halves cannot.
+    middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
+    middle = np.where((low <= middle) & (middle < high), middle, low)
+    # Halfway between 2.8 and 2.9 lies 2.8499999999999996 in doubles, and 2.85 to a reader.
+    near = _rounded(middle)
+    return np.where((low <= near) & (near < high), near, middle)
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """float(f"{value:.12g}") of each number.
+
+    Let v be scaled by 10^k to 12 digits before the point and d be the whole number next to it. d and 10^k are exact as
+    doubles for k from 0 to 22, so d / 10^k is the double nearest to the decimal number. The product v · 10^k is wrong
+    by less than 1e-3, so d is the right one unless the product is that near to a half: such numbers, and those of other
+    sizes, are written and read.
+    """
+    with np.errstate(all="ignore"):
+        digits = 11 - np.floor(np.log10(np.abs(values)))
+        simple = (digits >= 0) & (digits <= 22)
+        power = _POWERS[np.where(simple, digits, 0).astype(int)]
+        scaled = values * power
+        whole = np.rint(scaled)
+        # A logarithm that is off by one leaves 11 or 13 digits.
+        simple &= (np.abs(whole) >= 1e11) & (np.abs(whole) < 1e12) & (np.abs(np.abs(scaled - whole) - 0.5) > 1e-2)
+        near = whole / power
+    for place in np.flatnonzero(~simple).tolist():
+        near[place] = float(f"{values[place]:.12g}")
+    return near
+
+
+def _known(values: np.ndarray) -> tuple[np.ndarray, bool]:
+    """(distinct numbers, whether a cell is missing) of sorted distinct cells."""
+    absent = len(values) > 0 and bool(np.isnan(values[-1]))
+    return (values[:-1] if absent else values), absent

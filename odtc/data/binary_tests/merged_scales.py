@@ -1,0 +1,186 @@
+"""The same merging by the ranks of rows on scales of nested tests, such as thresholds, without a table of answers."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from odtc.algorithms.equal_rows import equal_rows
+from odtc.base import phases
+from odtc.data.binary_tests.merged_tests import Look, Sums, merged_equals
+from odtc.data.coded_columns import distinct, narrowed
+from odtc.data.dataset import Dataset
+from odtc.data.ranked_answers import RankedAnswers
+from odtc.data.splits import TestList, Threshold
+
+BLOCK = 1 << 12  # rows whose ranks are laid out together
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The ranks of rows on a scale, by the different values of its column: row i has the rank table[code[i]]."""
+
+    table: np.ndarray  # uint32 (values,)
+    code: np.ndarray  # integers (rows,), one array for all scales of a column
+
+
+def ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[Hashable] | None, look: Look):
+    """(X, row_of, first, kept, stands_for), as of the dense table, by the ranks of rows on scales."""
+    by_scale = tests_by_scale(scales)
+    lines, place = scales_of(dataset, asked, by_scale, look)
+    parts = [(dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1)]
+    for mine in _by_code(lines):
+        look()
+        # Values of equal ranks on all scales are one kind.
+        kind, kinds = equal_rows((lines[k].table, int(lines[k].table.max(initial=0)) + 1) for k in mine)
+        parts.append((narrowed(kind, max(1, len(kinds)))[lines[mine[0]].code], len(kinds)))
+    row_of, first = equal_rows(parts)
+    look()
+    for mine in _by_code(lines):
+        code = lines[mine[0]].code[first]
+        for k in mine:
+            lines[k] = Scale(lines[k].table, code)
+    phases.begin("comparing the tests")
+    kept, stands_for = _merged_nested(asked, lines, (scales, by_scale, place), of)
+    # Without the tests that went, a row lies above fewer of its scale.
+    used: list[Scale] = []
+    number = np.full(len(lines), -1)
+    new_place = np.zeros(len(asked), np.int32)
+    is_kept = np.zeros(len(asked), bool)
+    is_kept[kept] = True
+    for scale, mine in enumerate(by_scale):
+        if not is_kept[mine].any():
+            continue
+        by_cut = mine[np.argsort(place[mine], kind="stable")]
+        below = np.append(0, np.cumsum(is_kept[by_cut]))
+        new_place[by_cut] = below[:-1]
+        number[scale] = len(used)
+        used.append(Scale(below[lines[scale].table].astype(np.uint32), lines[scale].code))
+    if not len(kept):
+        return None, row_of, first, kept, stands_for
+    X = RankedAnswers((len(first), partial(ranks_on, used)), number[scales[kept]], new_place[kept])
+    return X, row_of, first, kept, stands_for
+
+
+def tests_by_scale(scales: np.ndarray) -> list[np.ndarray]:
+    """The tests of each scale, int32 or int64, in their order."""
+    if (scales[1:] >= scales[:-1]).all():
+        order = np.arange(len(scales), dtype=np.int32)
+    else:
+        order = np.argsort(scales, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(scales))[:-1])
+
+
+def _by_code(lines: list[Scale]) -> list[list[int]]:
+    """The scales of each column."""
+    found: dict[int, list[int]] = {}
+    for k, line in enumerate(lines):
+        found.setdefault(id(line.code), []).append(k)
+    return list(found.values())
+
+
+def scales_of(
+    dataset: Dataset, asked: TestList, by_scale: list[np.ndarray], look: Look = lambda: None
+) -> tuple[list[Scale], np.ndarray]:
+    """(scales, place int32 (tests,)), as of RankedAnswers, of all rows of a data set.
+
+    A column has fewer different values than there are rows, so tests are asked of these (see `answers_by_feature`).
+    """
+    lines, place, seen = [], np.zeros(len(asked), np.int32), {}
+    for mine in phases.over(by_scale, "encoding columns"):
+        look()
+        split, ones_left = asked[int(mine[0])]
+        mine_alone = split.features if len(split.features) == 1 else ()
+        if mine_alone not in seen:
+            if mine_alone:
+                values, code = distinct(dataset.X, mine_alone[0])
+                seen[mine_alone] = np.broadcast_to(values[:, None], (len(values), dataset.X.shape[1])), code
+            else:
+                seen[()] = dataset.X, np.arange(dataset.n_rows)
+        X, code = seen[mine_alone]
+        if isinstance(split, Threshold) and not ones_left:
+            cuts = asked.splits.cut[mine]
+            by_cut = np.argsort(cuts, kind="stable")
+            place[mine[by_cut]] = np.arange(len(cuts))
+            # A missing number sorts behind all others: it goes right at every threshold.
+            table = np.searchsorted(cuts[by_cut], X[:, split.feature], side="left")
+        else:
+            table = split.left(X) == ones_left
+        lines.append(Scale(table.astype(np.uint32), code))
+    return lines, place
+
+
+def ranks_on(lines: list[Scale]) -> np.ndarray:
+    """uint32 (rows, scales): the ranks of all rows, laid out some rows at a time, which fit into a cache."""
+    n_rows = len(lines[0].code)
+    ranks = np.empty((n_rows, len(lines)), np.uint32)
+    for begin in range(0, n_rows, BLOCK):
+        for k, line in enumerate(lines):
+            ranks[begin : begin + BLOCK, k] = line.table[line.code[begin : begin + BLOCK]]
+    return ranks
+
+
+def _merged_nested(asked, lines: list[Scale], tests_of: tuple, of: Sequence[Hashable] | None):
+    """(places of the kept tests, what each stands for), as `merged_columns` of the dense table; `tests_of` are the
+    scale of each test, the tests of each scale, and the place of each test."""
+    scales, by_scale, place = tests_of
+    n, T = len(lines[0].code), len(asked)
+    found = Sums.of_rows(T, n)
+    total = found.mixed.sum(dtype=np.uint64)
+    for mine in _by_code(lines):
+        code = lines[mine[0]].code
+        of_value, rows = found.of_values(code, len(lines[mine[0]].table))
+        for scale in mine:
+            # Σ over the rows of each rank, and of less: those of rank <= place answer 0.
+            tests, table = by_scale[scale], lines[scale].table
+            at, size = place[tests], 1 + int(max(table.max(initial=0), place[tests].max(initial=0)))
+            of_rank = np.zeros(size, np.uint64)
+            np.add.at(of_rank, table, of_value)
+            below = np.zeros(size, np.int64)
+            np.add.at(below, table, rows)
+            found.ones[tests] = n - below.cumsum()[at]
+            found.sums[tests] = total - of_rank.cumsum(dtype=np.uint64)[at]
+            found.flipped[tests] = table[code[0]] > at
+
+    pairs: dict[tuple[int, int], _TwoScales] = {}
+
+    def alike(j: int, k: int) -> bool:
+        both = int(scales[j]), int(scales[k])
+        if both not in pairs:
+            pairs[both] = _TwoScales(lines[both[0]], lines[both[1]])
+        return pairs[both].alike(int(place[j]), int(place[k]), bool(found.flipped[j] != found.flipped[k]))
+
+    return merged_equals(asked, found, alike, of)
+
+
+class _TwoScales:
+    """Which tests of one scale part the rows as a test of another one does, each in one look.
+
+    With r and s the ranks of a row, all rows with r > p and no others have s > q if and only if
+    max {s : r <= p} <= q < min {s : r > p}; they are the rows with s <= q if max {s : r > p} <= q < min {s : r <= p}.
+    """
+
+    def __init__(self, one: Scale, other: Scale):
+        ranks = one.table[one.code].astype(np.int64)
+        others = other.table[other.code].astype(np.int64)
+        many, above = int(ranks.max(initial=0)) + 2, int(others.max(initial=0)) + 1
+        self.many = many
+        least, most = np.full(many, above), np.full(many, -1)
+        np.minimum.at(least, ranks, others)
+        np.maximum.at(most, ranks, others)
+        self.below = np.minimum.accumulate(least), np.maximum.accumulate(most)
+        self.above = (
+            np.append(np.minimum.accumulate(least[::-1])[::-1][1:], above),
+            np.append(np.maximum.accumulate(most[::-1])[::-1][1:], -1),
+        )
+
+    def alike(self, place: int, other: int, opposite: bool) -> bool:
+        """Whether the tests at these places answer alike, or `opposite`, on every row."""
+        at = min(place, self.many - 1)
+        (left_least, left_most), (right_least, right_most) = (
+            (side[0][at], side[1][at]) for side in (self.below, self.above)
+        )
+        if opposite:
+            return bool(right_most <= other < left_least)
+        return bool(left_most <= other < right_least)

@@ -1,0 +1,180 @@
+"""Merges rows that answer all tests alike, and tests that all rows answer alike, by a table of the answers.
+
+The table has a line for each test of a feature, and a column for each of its different values.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.algorithms.equal_rows import equal_rows, hashes
+from odtc.data.coded_columns import distinct, narrowed
+from odtc.data.dataset import Dataset
+from odtc.data.ranked_answers import MOST_CELLS
+from odtc.errors import DataError
+
+TOGETHER = 1 << 20  # answers that are laid out together
+BLOCK = 1 << 12  # keys that are compared together
+LOOKED = 64  # tests that are asked between two looks at the clock
+Look = Callable[[], None]  # raises TimeLimitReached
+
+
+def answers_by_feature(dataset: Dataset, asked, look: Look) -> list[tuple[list[int], np.ndarray, np.ndarray]]:
+    """(places in `asked`, table, code) per feature: test k of the feature answers table[k, code[row]].
+
+    A feature has fewer distinct values than there are rows, so its tests are asked of these; tests that
+    weigh several features are asked of all rows.
+    """
+    places = {}
+    for place, (split, _) in enumerate(asked):
+        places.setdefault(split.features if len(split.features) == 1 else (), []).append(place)
+    grouped = []
+    for features, mine in places.items():
+        look()
+        if features:
+            values, code = distinct(dataset.X, features[0])
+            if len(values) * len(mine) > MOST_CELLS:  # known before the first of them is asked
+                raise DataError(
+                    f"expected fewer levels, got {len(mine):,} tests on {len(values):,} different values of the column "
+                    f"{dataset.features[features[0]].name!r}; leave it out "
+                    "if it is an identifier (--ignore)"
+                )
+            # Every column is a view of the same values: a split looks only at its own feature.
+            X = np.broadcast_to(values[:, None], (len(values), dataset.X.shape[1]))
+        else:
+            X, code = dataset.X, np.arange(dataset.n_rows)
+        table = np.empty((len(mine), len(X)), dtype=bool)
+        for line, place in enumerate(mine):
+            if not line % LOOKED:
+                look()
+            split, ones_left = asked[place]
+            table[line] = split.left(X) == ones_left
+        grouped.append((mine, table, code))
+    return grouped
+
+
+def merged_rows(dataset: Dataset, by_feature, look: Look) -> tuple[np.ndarray, np.ndarray]:
+    """(row_of, first): the merged row of each data row, and the first data row of each."""
+    parts = [(dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1)]
+    for _, table, code in by_feature:
+        look()
+        # Values that answer all tests of the feature alike are one kind.
+        lines = np.ascontiguousarray(np.packbits(table, axis=0).T)
+        kinds, kind = np.unique(lines.view(f"V{lines.shape[1]}")[:, 0], return_inverse=True)
+        parts.append((narrowed(kind, max(1, len(kinds)))[code], len(kinds)))
+    return equal_rows(parts)
+
+
+@dataclass(frozen=True)
+class Line:
+    """The tests of a feature on merged rows: row i answers table[k, code[i]] to the test at places[k]."""
+
+    places: list[int]
+    table: np.ndarray  # bool (tests, values)
+    code: np.ndarray  # integers (rows,)
+
+
+def table_of(lines: list[Line], kept: np.ndarray, look: Look) -> np.ndarray:
+    """bool (rows, kept tests), laid out some rows at a time, which fit into a cache."""
+    n = len(lines[0].code) if lines else 0
+    X, pieces = np.empty((n, len(kept)), bool), []
+    for line in lines:
+        places = np.array(line.places)
+        mine = np.flatnonzero(np.isin(places, kept))
+        if not len(mine):
+            continue
+        at = np.searchsorted(kept, places[mine])
+        where = slice(at[0], at[-1] + 1) if at[-1] - at[0] + 1 == len(at) else at
+        # The answers of one value stand together, unless each row has a value of its own.
+        table = np.ascontiguousarray(line.table[mine].T) if line.table.shape[1] < n else line.table[mine]
+        pieces.append((where, table, int(line.table.shape[1] >= n), line.code))
+    step = max(1, TOGETHER // max(1, len(kept)))
+    for begin in range(0, n, step):
+        look()
+        block = X[begin : begin + step]
+        for where, table, axis, code in pieces:
+            found = np.take(table, code[begin : begin + step], axis=axis, mode="clip")
+            block[:, where] = found.T if axis else found
+    return X
+
+
+def merged_columns(asked, lines: list[Line], of: Sequence[Hashable] | None):
+    """(places of the kept tests, what each stands for), the first of equals kept, constants left out; tests `of`
+    different columns are never equal (None: all are of one)."""
+    T, n = len(asked), len(lines[0].code) if lines else 0
+    found = Sums.of_rows(T, n)
+    by_place: list[tuple[Line, int]] = [(None, 0)] * T  # type: ignore[list-item]
+    for line in lines:
+        of_value, rows = found.of_values(line.code, line.table.shape[1])
+        for k, place in enumerate(line.places):
+            ones = line.table[k]
+            by_place[place] = line, k
+            found.ones[place] = rows[ones].sum()
+            found.sums[place] = of_value[ones].sum(dtype=np.uint64)
+            found.flipped[place] = n > 0 and ones[line.code[0]]
+
+    def answers(j: int) -> np.ndarray:
+        line, k = by_place[j]
+        return np.take(line.table[k] ^ found.flipped[j], line.code, mode="clip")
+
+    return merged_equals(asked, found, lambda j, k: np.array_equal(answers(j), answers(k)), of)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What tests add up over n rows: how many rows answer 1, mixed numbers of these rows, and whether the first row
+    answers 1."""
+
+    mixed: np.ndarray  # uint64 (rows,)
+    ones: np.ndarray  # int64 (tests,)
+    sums: np.ndarray  # uint64 (tests,)
+    flipped: np.ndarray  # bool (tests,)
+
+    @classmethod
+    def of_rows(cls, tests: int, n: int) -> "Sums":
+        return cls(
+            hashes([np.arange(1, n + 1)]), np.zeros(tests, np.int64), np.zeros(tests, np.uint64), np.zeros(tests, bool)
+        )
+
+    def of_values(self, code: np.ndarray, n_values: int) -> tuple[np.ndarray, np.ndarray]:
+        """(sums uint64, rows int64) of each value, by the code of each row."""
+        sums = np.zeros(n_values, np.uint64)
+        np.add.at(sums, code, self.mixed)
+        return sums, np.bincount(code, minlength=n_values)
+
+
+def merged_equals(asked, found: Sums, alike: Callable[[int, int], bool], of: Sequence[Hashable] | None):
+    """As `merged_columns`: `alike` tells of two tests whether they part the rows alike.
+
+    Columns are compared by a sum of mixed numbers over the rows with a 1, and those of equal sums themselves.
+    """
+    key, flipped, n = found.sums, found.flipped, len(found.mixed)
+    np.subtract(found.mixed.sum(dtype=np.uint64), key, out=key, where=flipped)
+    usable = (found.ones > 0) & (found.ones < n)
+    ordered = key[usable]
+    ordered.sort()
+    twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    del ordered
+    groups, stands = {}, {}
+    for j in _among(key, twice, usable):
+        same = groups.setdefault((() if of is None else of[j], int(key[j])), [])
+        keeper = next((k for k in same if alike(j, k)), None)
+        if keeper is None:
+            same.append(j)
+        else:
+            stands.setdefault(keeper, []).append((asked[j][0], bool(flipped[keeper] == flipped[j])))
+            usable[j] = False
+    kept = np.flatnonzero(usable)
+    stands_for: list[tuple] = [()] * len(kept)
+    for j, others in stands.items():
+        stands_for[int(np.searchsorted(kept, j))] = tuple(others)
+    return kept, tuple(stands_for)
+
+
+def _among(keys: np.ndarray, some: np.ndarray, asked: np.ndarray) -> Iterator[int]:
+    """The places of the `asked` keys, bool (keys,), that are among some, sorted: in rising order, a piece at a time."""
+    for begin in range(0, len(keys) if len(some) else 0, BLOCK):
+        piece = keys[begin : begin + BLOCK]
+        found = some[np.searchsorted(some, piece).clip(max=len(some) - 1)] == piece
+        yield from (begin + np.flatnonzero(found & asked[begin : begin + BLOCK])).tolist()
