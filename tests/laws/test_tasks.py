@@ -518,9 +518,10 @@ def test_what_roots_of_two_levels_cost_is_the_same_in_numpy_and_in_loops(law, li
     from fractions import Fraction
     from types import SimpleNamespace
 
-    from odtc.verification import leaf_sums
-    from odtc.verification.leaf_sums import LeafSumsBound, Limit, two_levels
+    from odtc.verification.leaf_sums import bound, two_levels
+    from odtc.verification.leaf_sums.bound import LeafSumsBound
     from odtc.verification.leaf_sums.likelihood import Likelihood
+    from odtc.verification.leaf_sums.limits import Limit
     from odtc.verification.leaf_sums.squares import Squares
 
     rng = np.random.default_rng(law)
@@ -531,21 +532,21 @@ def test_what_roots_of_two_levels_cost_is_the_same_in_numpy_and_in_loops(law, li
     measure = SimpleNamespace(moments=moments, near=1e-9, LAW=law, root_unit=8.0, bits=3, low=lambda sums: Fraction(0))
     measure.rounded, measure.TOLD = moments.astype(float), 2 - law
     measure.costs = lambda *sums: costs(measure, *sums)
-    bound = LeafSumsBound(rank, measure, Fraction(1, 4), False)
+    state = LeafSumsBound(rank, measure, Fraction(1, 4), False)
     found = two_levels.root_costs(
         rank, moments, np.arange(2, 18), float(moments[2 - law, 2:18].sum()), (law, 8.0), 0.25, *limit
     )
     monkeypatch.setattr(two_levels.COMPILED, "loops", lambda ahead: None)
-    for cells in (leaf_sums.CELLS, 5):
-        monkeypatch.setattr(leaf_sums, "CELLS", cells)
-        plain = bound._roots(np.arange(2, 18), 2, Limit(*limit))
+    for cells in (bound.CELLS, 5):
+        monkeypatch.setattr(bound, "CELLS", cells)
+        plain = state._roots(np.arange(2, 18), 2, Limit(*limit))
         assert all(ours.tolist() == theirs.tolist() for ours, theirs in zip(plain[:2], found[:2]))
         assert plain[2] == pytest.approx(found[2], rel=1e-12)
     least = Limit(limit[0])
-    stumps = bound._roots(np.arange(2, 18), 1, least)
-    monkeypatch.setattr(leaf_sums, "SMALL", 0)
-    bound.widest = 10**6
-    plain = bound._roots(np.arange(2, 18), 1, least)
+    stumps = state._roots(np.arange(2, 18), 1, least)
+    monkeypatch.setattr(bound, "SMALL", 0)
+    state.widest = 10**6
+    plain = state._roots(np.arange(2, 18), 1, least)
     assert all(ours.tolist() == theirs.tolist() for ours, theirs in zip(plain[:2], stumps[:2]))
     assert plain[2] == pytest.approx(stumps[2], rel=1e-12)
 

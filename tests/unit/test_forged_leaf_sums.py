@@ -13,12 +13,16 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.data.tasks import regression, survival
 from odtc.errors import CertificateError
 from odtc.verification.certificate import left_of
-from odtc.verification.leaf_sums import LeafSumsBound, check_leaf_sums, likelihood, squares
+from odtc.verification.leaf_sums import check_leaf_sums, likelihood, squares
+from odtc.verification.leaf_sums.bound import LeafSumsBound
 from odtc.workflow import pipeline
 from tests.refusal_sites import expect_refused_alone, sites, switched_off
 from tests.unit.test_forged_certificates import CELLS, patched
 
-MODULES = ("leaf_sums", *(f"leaf_sums.{name}" for name in ("squares", "likelihood", "tried_cuts", "two_levels")))
+MODULES = (
+    "leaf_sums",
+    *(f"leaf_sums.{name}" for name in ("bound", "squares", "likelihood", "tried_cuts", "two_levels")),
+)
 RULES = {
     key: site
     for name in (*MODULES, "leaf_sums.every_tree", "leaf_sums.whole_trees")
@@ -26,7 +30,7 @@ RULES = {
 }
 # Rules that say in words what a later one would stop at: nothing is taken without them, and why.
 WORDED = {
-    "leaf_sums._stands_for: it tries a cut that separates": "a state without rows is refused, too",
+    "bound._stands_for: it tries a cut that separates": "a state without rows is refused, too",
     "likelihood.__init__: its scale is no whole number": "the weights would be no whole numbers above 0",
     "likelihood._cost: the hazard of a leaf with": "it is divided by",
     "whole_trees.of: its trees have": "no set has so few tests",
@@ -212,14 +216,12 @@ FORGERIES = {
     "leaf_sums._tree_cost: a leaf of the tree of": lambda: with_leaf(curve=[[0.5, 1.0]]),
     "leaf_sums._tree_cost: a leaf of the tree of (again)": lambda: with_leaf(sums=lambda sums: [*sums[:-1], 0]),
     "leaf_sums._tree_cost: the tree of the certificate is": lambda: forged(with_terms(true(), depth=1), depth=1),
-    "leaf_sums.least: it bounds a state without rows": lambda: without_rows,
-    "leaf_sums.least: it tries a cut twice": lambda: tried([0, 0, 0, 0], [0, 0, 0, 0]),
-    "leaf_sums.least: it tries cuts of columns that": lambda: tried([0, 0, 7, 0, 0], texts=("leaves <= 5",)),
-    "leaf_sums._all_cuts: it tries all cuts of trees": lambda: forged(
-        with_terms(true(), depth=5), depth=5, tried="all"
-    ),
-    "leaf_sums._cut: a cut that it tries has": lambda: tried([0, 0, 0, 0, 0]),
-    "leaf_sums._stands_for: it tries a cut that separates": lambda: tried([0, 99, 0, 0]),
+    "bound.least: it bounds a state without rows": lambda: without_rows,
+    "bound.least: it tries a cut twice": lambda: tried([0, 0, 0, 0], [0, 0, 0, 0]),
+    "bound.least: it tries cuts of columns that": lambda: tried([0, 0, 7, 0, 0], texts=("leaves <= 5",)),
+    "bound._all_cuts: it tries all cuts of trees": lambda: forged(with_terms(true(), depth=5), depth=5, tried="all"),
+    "bound._cut: a cut that it tries has": lambda: tried([0, 0, 0, 0, 0]),
+    "bound._stands_for: it tries a cut that separates": lambda: tried([0, 99, 0, 0]),
     "whole_trees.of: its trees have": lambda: forged(with_terms(true(), constraints=["tests <= -1"]), tests=-1),
     "whole_trees.of: its trees test fewer than two": lambda: forged(
         with_terms(true(), constraints=["together[a]"]), together=[["a"]]

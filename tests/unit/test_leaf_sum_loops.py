@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from odtc.base.compiled_loops import VARIABLE
-from odtc.verification.leaf_sums import ALL, LeafSumsBound, Limit, check_leaf_sums, tried_cuts, tried_stumps, two_levels
+from odtc.verification.leaf_sums import ALL, check_leaf_sums, tried_cuts, tried_stumps, two_levels
+from odtc.verification.leaf_sums.bound import LeafSumsBound
 from odtc.verification.leaf_sums.likelihood import Likelihood
+from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.squares import Squares
 from tests.unit.test_forged_leaf_sums import CELLS, numbers, times, true
 

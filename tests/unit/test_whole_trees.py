@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from odtc.verification.leaf_sums import LeafSumsBound, Limit
+from odtc.verification.leaf_sums.bound import LeafSumsBound
 from odtc.verification.leaf_sums.likelihood import Likelihood
+from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.sets_of_tests import SetsOfTests
 from odtc.verification.leaf_sums.squares import Squares
 from odtc.verification.leaf_sums.whole_trees import MOST_NEEDED, MOST_TESTS, WholeTrees

@@ -22,7 +22,7 @@ class AllOrNone:
 
     Parameters
     ----------
-    bound : odtc.verification.leaf_sums.LeafSumsBound
+    bound : odtc.verification.leaf_sums.bound.LeafSumsBound
     columns : list of str, the column of the data that each column of tests is of
     least : int, rows of a leaf
     """

@@ -22,8 +22,8 @@ class SetsOfTests:
 
     Parameters
     ----------
-    bound : odtc.verification.leaf_sums.LeafSumsBound
-    limit : odtc.verification.leaf_sums.Limit
+    bound : odtc.verification.leaf_sums.bound.LeafSumsBound
+    limit : odtc.verification.leaf_sums.limits.Limit
     """
 
     def __init__(self, bound, limit):

@@ -84,10 +84,10 @@ class WholeTrees(NamedTuple):
 
         Parameters
         ----------
-        bound : odtc.verification.leaf_sums.LeafSumsBound
+        bound : odtc.verification.leaf_sums.bound.LeafSumsBound
         columns : list of dict, of the certificate
         depth : int
-        limit : odtc.verification.leaf_sums.Limit
+        limit : odtc.verification.leaf_sums.limits.Limit
         need : Fraction, what the bound should reach
         """
         if refused := self.why_not(depth, limit.leaves, int(bound.cuts.sum())):

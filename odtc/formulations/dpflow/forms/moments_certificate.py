@@ -23,7 +23,8 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.certificate import left_of
 from odtc.verification.claim import claim_of
-from odtc.verification.leaf_sums import ALL, Limit, measure_of, measured_tasks
+from odtc.verification.leaf_sums import ALL, measure_of, measured_tasks
+from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.squares import MOST_BITS
 from odtc.verification.leaf_sums.whole_trees import WholeTrees
 from odtc.verification.threshold_columns import count_left_out, rank_columns

@@ -1,0 +1,507 @@
+"""Bounds of all trees on some rows, by the tried cuts of a certificate; of trees of two levels or less by all cuts.
+
+Between two tried cuts a < b a cut costs at least what the left side of a and the right side of b do.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+
+from odtc.base import deadline
+from odtc.verification.leaf_sums import every_tree, tried_cuts, tried_stumps, two_levels
+from odtc.verification.leaf_sums.limits import NO_LIMIT, Limit
+from odtc.verification.leaf_sums.tried_cuts import Sides, TriedCuts
+from odtc.verification.threshold_columns import cut_groups
+
+ALL = "all"  # of a state of which all cuts are tried
+SMALL = 10_000  # sums of ranks that are told in one table, at any number of rows
+CELLS = 1 << 16  # pairs of cuts that are looked at together: their arrays stay near the processor
+COLUMNS, PAIR = 2e-4, 5e-8  # CPU seconds of a pair of columns in numpy, and of a pair of cuts, about
+WHOLE_SUMS = 1e-12  # of the events: what costs by sums of whole numbers are off by, and more
+
+
+class LeafSumsBound:
+    """Bounds of all trees on some rows.
+
+    Most are rounded numbers less what rounding may add; the few that decide are counted again in whole numbers.
+
+    Parameters
+    ----------
+    rank : int64 (rows, columns)
+    measure : what leaves cost
+    price : Fraction, of a branch node
+    single : whether rows that no other is like cost something alone
+    """
+
+    def __init__(self, rank: np.ndarray, measure, price: Fraction, single: bool):
+        self.rank, self.measure, self.moments, self.price, self.n_states = rank, measure, measure.moments, price, 1
+        self.widest = int(rank.max()) + 1
+        self.near = 2 * measure.near  # of rounded numbers: what they and a few sums of them are off by, and more
+        self.slack = 64 * self.near  # no bound of rounded numbers misses the exact one by more
+        self._single = single
+        dense = np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in rank.T], axis=1)
+        self.cuts = dense.max(axis=0)  # of each column
+        groups = cut_groups(dense, np.argsort(dense, axis=0, kind="stable").T)
+        twice = np.bincount(np.abs(np.concatenate(groups))) > 1
+        # By column the cuts that separate the rows as one of another column does: {rank: number of the group}, less
+        # than 0 if the left side of the one is the right side of the other.
+        self.alike: list[dict[int, int]] = []
+        self._at_once: TriedCuts | None = None
+        self._known: dict[tuple[int, Limit, bytes], float] = {}  # what `best` found in rounded numbers
+        for column, group in zip(rank.T, groups):
+            own, values = np.abs(group), np.unique(column)
+            # The first row tells on which side of the one the left side of the other lies.
+            signed = np.where(column[0] <= values, own, -own)
+            self.alike.append({int(values[at]): int(signed[at]) for at in np.flatnonzero(twice[own] & (own > 0))})
+
+    @cached_property
+    def some_floor(self) -> bool:
+        """Whether there are rows that no column tells apart and that cost something."""
+        return bool(self.floors.any())
+
+    @cached_property
+    def floors(self) -> np.ndarray:
+        """int64 (rows,): what rows that no column tells apart cost at least, on the first of each, in units of
+        1/`parts`: no tree avoids them. Some are less than 0. All are whole numbers of parts; if they are too large for
+        that, they are rounded down to parts of a power of two."""
+        _, first, kind = np.unique(self.rank, axis=0, return_index=True, return_inverse=True)
+        kind = kind.reshape(-1)
+        sums = np.zeros((len(self.moments), len(first)), np.int64)
+        for own, told in zip(sums, self.moments):
+            np.add.at(own, kind, told)
+        told = np.flatnonzero(np.bincount(kind) > (0 if self._single else 1))
+        exact = {k: self.measure.low(sums[:, k]) for k in told.tolist()}
+        most = sum(map(abs, exact.values()), Fraction(0))
+        largest = Fraction(2) ** (61 - int(most).bit_length())
+        self.parts = Fraction(1)
+        for cost in exact.values():
+            self.parts = min(largest, Fraction(math.lcm(self.parts.numerator, cost.denominator)))
+            if self.parts == largest:
+                break
+        found = np.zeros(len(self.rank), np.int64)
+        for k, cost in exact.items():
+            found[first[k]] = math.floor(cost * self.parts)
+        return found
+
+    def floor(self, rows: np.ndarray, exact: bool = True) -> Fraction | float:
+        """What rows that no test tells apart cost at least."""
+        units = int(self.floors[rows].sum()) if self.some_floor else 0
+        return units / self.parts if exact else units / float(self.parts)
+
+    def least(
+        self, rows: np.ndarray, depth: int, tried, need: Fraction, limit: Limit = NO_LIMIT, exact: bool = True
+    ) -> Fraction | float:
+        """No tree of this depth on these rows within a limit costs less than this, and what they cost at least
+        (`floor`).
+
+        Parameters
+        ----------
+        rows : int64 (rows,)
+        depth : int
+        tried : list or 0, as the certificate has it
+        need : Fraction, what the bound should reach
+        limit : Limit
+        exact : whether a bound that misses it by no more than rounding is counted in whole numbers
+        """
+        deadline.check()
+        limit, depth = limit.at(depth)
+        self.n_states += not exact
+        if not len(rows):
+            raise ValueError("it bounds a state without rows")
+        if tried == 0 or not depth:
+            if depth > 2:
+                return 0.0
+            floor = self.floor(rows, exact)
+            if exact:
+                return self.best(rows, depth, need + floor, limit) - floor
+            return self._rounded(rows, depth, limit) - floor
+        if tried == ALL:
+            tried = self._all_cuts(rows, depth, limit)
+            sides = self._all_sides(rows, tried, depth - 1)
+        else:
+            sides = self._sides(rows, depth, tried, limit, exact)
+        if sides is not None and not exact:
+            self.n_states += sides.bounded
+            leaf = self._leaf(rows, False) - self.floor(rows, False)
+            return min(leaf, float(self.price) + sides.least)
+        by_column: dict[tuple[int, int], dict[int, _Cut]] = {}
+        for number, (column, cut, *below) in enumerate(tried):
+            share, *below = below if limit.leaves else (0, *below)
+            cut = self._stands_for(rows, column, cut)
+            cuts = by_column.setdefault((column, share), {})
+            if cut in cuts:
+                raise ValueError("it tries a cut twice")
+            known = (None, None) if sides is None else sides.found[number]
+            cuts[cut] = self._cut(rows, column, cut, below, depth - 1, limit.of_sides(share), known)
+        found = self._leaf(rows, exact) - self.floor(rows, exact)
+        alike: dict[tuple[int, int], Fraction | float] = {}
+        price = self.price if exact else float(self.price)
+        for column in range(self.rank.shape[1]):
+            ranks, count = np.unique(self.rank[rows, column], return_counts=True)
+            below = np.cumsum(count)[:-1]
+            fits = (below >= limit.rows) & (len(rows) - below >= limit.rows)
+            for share in limit.shares(depth):
+                cuts = by_column.pop((column, share), {})
+                if fits.any():
+                    wanted = need - self.price if exact else None
+                    bound = self._column(column, ranks, fits, cuts, wanted, (alike, share, limit.leaves))
+                    found = found if bound is None else min(found, price + bound)
+        if by_column:
+            raise ValueError("it tries cuts of columns that it has not")
+        return min([found, *(price + cost for cost in alike.values())])
+
+    def _all_cuts(self, rows: np.ndarray, depth: int, limit: Limit) -> list:
+        """All cuts of a state, as a certificate has them."""
+        if depth not in (3, 4) or limit != NO_LIMIT:
+            raise ValueError(f"it tries all cuts of trees of {depth} levels under a limit, not of three or four levels")
+        below = [ALL, ALL] if depth == 4 else [0, 0]
+        own = (np.unique(self.rank[rows, column])[:-1].tolist() for column in range(self.rank.shape[1]))
+        return [[column, cut, *below] for column, cuts in enumerate(own) for cut in cuts]
+
+    def by_loops(self, rows: np.ndarray, depth: int, limit: Limit) -> Fraction | float:
+        """No tree of this depth on these rows costs less, of all cuts and of sums of whole numbers, which compiled
+        loops add exactly: only what a leaf costs is rounded. -inf if there are no such loops."""
+        tried = self._all_cuts(rows, depth, limit)
+        gains = self._side_gains(rows, tried, depth - 1)
+        if gains is None:
+            return -np.inf
+        self.n_states += gains[1].size
+        told = float(self.moments[self.measure.TOLD, rows].sum())
+        split = told - float(gains[1].sum(axis=1).max()) + float(self.price)
+        return Fraction(min(split, self._leaf(rows, False)) - WHOLE_SUMS * (told + float(self.price)))
+
+    def _side_gains(self, rows: np.ndarray, tried: list, levels: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """(bool (cuts, rows), the left side of each cut; float64 (cuts, 2), what the best tree of two or three levels
+        gains on its left and its right side); None if there are no compiled loops for all cuts at once."""
+        ahead = len(tried) ** (levels - 1) * 2 * self._seconds(len(rows))
+        if not tried or every_tree.COMPILED.loops(ahead) is None:
+            every_tree.COMPILED.spend(ahead)
+            return None
+        left = np.stack([self.rank[rows, column] <= cut for column, cut, *_ in tried])
+        alike = left != left[:, :1]  # which side is the left one tells no tests apart
+        first, kind = np.unique(np.packbits(alike, axis=1), axis=0, return_index=True, return_inverse=True)[1:]
+        laws = self.measure.LAW, self.measure.root_unit
+        gains = every_tree.side_gains(alike[first], self.moments[:2, rows], laws, float(self.price), levels)
+        if gains is None:
+            return None
+        gains = gains[kind.reshape(-1)]
+        return left, np.where(left[:, :1], gains, gains[:, ::-1])
+
+    def _all_sides(self, rows: np.ndarray, tried: list, levels: int) -> Sides | None:
+        """The sides of two or three levels of all cuts at once, None if they are found one by one."""
+        gained = self._side_gains(rows, tried, levels)
+        if gained is None:
+            return None
+        left, gains = gained
+        told = self.measure.rounded[self.measure.TOLD, rows]
+        floors = self.floors[rows].astype(float) / float(self.parts)
+        found = np.zeros((len(tried), 2))
+        for side, own in enumerate((left, ~left)):
+            found[:, side] = np.maximum(0.0, own @ told - gains[:, side] - self.near - own @ floors)
+        return Sides(found.tolist(), float(found.sum(axis=1).min()), found.size)
+
+    def _sides(self, rows: np.ndarray, depth: int, tried: list, limit: Limit, exact: bool) -> Sides | None:
+        """The sides of one or two levels of all tried cuts at once, None if they are found one by one."""
+        if depth not in (2, 3) or limit != NO_LIMIT or type(tried) is not list:
+            return None
+        if depth == 2:
+            ahead, kernel = len(tried) * tried_stumps.EACH * len(rows) * len(self.cuts), tried_stumps.COMPILED
+        else:
+            ahead, kernel = len(tried) * 2 * self._seconds(len(rows) / 2), tried_cuts.COMPILED
+        if kernel.loops(ahead) is None:
+            kernel.spend(ahead)
+            return None
+        if self._at_once is None:
+            marks = [(column, cut, abs(group)) for column, own in enumerate(self.alike) for cut, group in own.items()]
+            shared, floors = np.array(marks, np.int64).reshape(-1, 3).T, (self.floors, 1 / float(self.parts))
+            price = float(self.price)
+            self._at_once = TriedCuts(self.rank, self.measure, floors, price, self.near, np.ascontiguousarray(shared))
+        return self._at_once.bound(rows, tried, depth - 1, not exact)
+
+    def _seconds(self, n_rows: float) -> float:
+        """CPU seconds, about, of the trees of two levels on so many rows in numpy."""
+        cuts = np.minimum(self.cuts, n_rows)
+        return COLUMNS * (float((cuts > 1).sum()) ** 2 + len(cuts)) + PAIR * float(cuts.sum()) ** 2
+
+    def _cut(self, rows: np.ndarray, column: int, cut: int, below: list, depth: int, limits, known) -> "_Cut":
+        """What the sides of a tried cut cost at least, of which rounded numbers may be known."""
+        left = self.rank[rows, column] <= cut
+        parts, free = (rows[left], rows[~left]), limits[0].rows > 1
+        if len(below) != (4 if free else 2):
+            raise ValueError("a cut that it tries has not two sides")
+        own = tuple(map(_Side, (self, self), parts, below[:2], (depth, depth), limits, known))
+        if not free:
+            return _Cut(own, own)
+        return _Cut(
+            own, tuple(map(_Side, (self, self), parts, below[2:], (depth, depth), map(_any_rows, limits), known))
+        )
+
+    def _stands_for(self, rows: np.ndarray, column: int, cut: int) -> int:
+        """The rank of these rows whose cut separates them as `cut` does; raises ValueError if it leaves one side
+        without rows."""
+        rank = self.rank[rows, column]
+        left = rank[rank <= cut]
+        if not 0 < len(left) < len(rank):
+            raise ValueError("it tries a cut that separates no rows")
+        return int(left.max())
+
+    def _column(self, column: int, ranks: np.ndarray, fits: np.ndarray, cuts: dict, need: Fraction | None, others):
+        """The least that a cut of a column costs, without its branch node: a tried cut by its sides, those between two
+        tried ones by the left side of the lower and the right side of the upper one. Cuts that separate all rows as one
+        of another column does have the best bound of all these, in `alike`, by the leaves of the left side. None if all
+        cuts are such.
+
+        Parameters
+        ----------
+        column : int
+        ranks : int64 (cuts + 1,), of these rows
+        fits : bool (cuts,), the cuts whose sides have enough rows
+        cuts : dict, the tried ones
+        need : Fraction or None, what the bound should reach if it is counted in whole numbers
+        others : (alike, leaves of the left side, leaves), 0 of any number
+        """
+        (alike, share, leaves), places = others, sorted(cuts)
+        ranks, last = ranks[:-1], int(ranks[-1])
+        above = np.searchsorted(places, ranks)  # the first tried cut that is not below
+        tried = np.append(places, -1)[above] == ranks
+        sides, zero = [cuts[place] for place in places], 0.0
+        # Of the left sides of the first tried cuts, and of the right sides of the last ones.
+        one = [zero, *accumulate((side.near[0].found for side in sides), max)]
+        two = [*accumulate((side.near[1].found for side in reversed(sides)), max)][::-1] + [zero]
+
+        def of(low: int, high: int) -> Fraction | float:
+            """The left side of tried cut `low` and the right side of tried cut `high`; of one cut its own sides."""
+            left, right = one[low + 1], two[high]
+            mine = sides[low].own if low == high and sides[low].own is not sides[low].near else ()
+            if mine:
+                left, right = max(left, mine[0].found), max(right, mine[1].found)
+            if need is not None and need - self.slack <= left + right < need:
+                left, right = Fraction(left), Fraction(right)
+                lefts = *mine[:1], *(side.near[0] for side in reversed(sides[: low + 1]))
+                rights = *mine[1:], *(side.near[1] for side in sides[high:])
+                for side in lefts:
+                    if left + right < need and side.found >= left - self.slack:
+                        left = max(left, side.again(need - right))
+                for side in rights:
+                    if left + right < need and side.found >= right - self.slack:
+                        right = max(right, side.again(need - left))
+            return left + right
+
+        below = above - ~tried
+        shared = self.alike[column]
+        for cut, group in shared.items():
+            at = int(np.searchsorted(ranks, cut, side="right")) - 1  # the rank that stands for it on these rows
+            if 0 <= at and cut < last and fits[at]:
+                key = abs(group), share if group > 0 else leaves - share
+                alike[key] = max(alike.get(key, zero), of(int(below[at]), int(above[at])))
+        own = fits & ~np.isin(ranks, list(shared)) if shared else fits
+        pairs = sorted(set(zip(below[own].tolist(), above[own].tolist())))
+        return min((of(*pair) for pair in pairs), default=None)
+
+    def _leaf(self, rows: np.ndarray, exact: bool = True) -> Fraction | float:
+        if exact:
+            return self.measure.low(self.moments[:, rows].sum(axis=1))
+        return float(self.measure.costs(*self.measure.rounded[:, rows].sum(axis=1)[:, None])[0]) - self.near
+
+    def best(self, rows: np.ndarray, depth: int, need: Fraction | None = None, limit: Limit = NO_LIMIT) -> Fraction:
+        """No more than what the best tree of two levels or less costs, and just that if it is less than `need`."""
+        leaf = self._leaf(rows)
+        if not depth:
+            return leaf
+        cheap = self._rounded(rows, depth, limit)
+        if need is not None and not need - self.slack <= cheap < need:
+            return min(leaf, Fraction(cheap))
+        columns, cuts, costs = self._roots(rows, depth, limit)
+        found = [leaf]
+        for at in np.flatnonzero(costs <= costs.min(initial=np.inf) + self.near).tolist():
+            left = self.rank[rows, columns[at]] <= cuts[at]
+            for share in limit.shares(depth):
+                sides = zip((rows[left], rows[~left]), limit.of_sides(share))
+                below = [self._best_within(part, depth - 1, own) for part, own in sides]
+                found.append(self.price + sum(below, Fraction(0)))
+        return min(found)
+
+    def _best_within(self, rows: np.ndarray, depth: int, limit: Limit) -> Fraction:
+        limit, depth = limit.at(depth)
+        return self.best(rows, depth, None, limit)
+
+    def _rounded(self, rows: np.ndarray, depth: int, limit: Limit) -> float:
+        """No more than the same, of rounded numbers."""
+        inside = np.zeros(len(self.rank), bool)
+        inside[rows] = True
+        key = depth, limit, np.packbits(inside).tobytes()
+        if key not in self._known:
+            costs = self._roots(rows, depth, limit)[2] if depth else np.zeros(0)
+            self._known[key] = min(self._leaf(rows, False), float(costs.min(initial=np.inf)) - self.near)
+        return self._known[key]
+
+    def _roots(self, rows: np.ndarray, depth: int, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(column, cut, cost as a float) of each cut of these rows, with the best tree of depth - 1 on either side."""
+        measure = self.measure
+        ahead = self._seconds(len(rows)) if depth == 2 else 0.0
+        if depth == 2 and (compiled := two_levels.COMPILED.loops(ahead)) is not None:
+            law, unit = measure.LAW, measure.root_unit
+            told = float(measure.rounded[measure.TOLD, rows].sum())
+            return compiled(self.rank, self.moments, rows, told, (law, unit), float(self.price), *limit)
+        two_levels.COMPILED.spend(ahead)
+        if depth == 1 and self.rank.shape[1] * self.widest <= max(SMALL, self.rank.shape[1] * len(rows)):
+            return self._stump_costs(rows, limit)
+        moments = np.vstack([measure.rounded[:, rows], np.ones(len(rows))])
+        roots = [_Root(measure, moments, ranks, limit.rows) for ranks in self.rank[rows].T]
+        if depth == 2:
+            wide = [root for root in roots if root.n_cuts > 1]
+            for number, root in enumerate(wide):
+                for other in wide[number:]:
+                    self._take_pair(root, other)
+            self._take_narrow(roots, [root for root in roots if root.n_cuts == 1])
+        columns = np.repeat(np.arange(len(roots)), [int(root.fits.sum()) for root in roots])
+        cuts = np.concatenate([root.ranks[:-1][root.fits] for root in roots])
+        return columns, cuts, float(self.price) + np.concatenate([root.least(limit)[root.fits] for root in roots])
+
+    def _stump_costs(self, rows: np.ndarray, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`_roots` of one level, of all columns at once."""
+        deadline.check()
+        size = self.rank.shape[1], self.widest
+        at = (self.rank[rows] + np.arange(size[0]) * size[1]).ravel()
+        moments = np.vstack([self.measure.rounded[:, rows], np.ones(len(rows))])
+        each = np.stack([np.bincount(at, np.repeat(told, size[0]), math.prod(size)) for told in moments])
+        each = each.reshape(4, *size)
+        below = each.cumsum(axis=2)
+        above = below[:, :, -1:] - below
+        columns, cuts = np.nonzero((each[3] > 0) & (np.minimum(below[3], above[3]) >= max(1, limit.rows)))
+        costs = sum(self.measure.costs(*sums[:3, columns, cuts]) for sums in (below, above))
+        return columns, cuts, float(self.price) + costs
+
+    def _take_pair(self, root: "_Root", other: "_Root") -> None:
+        """Takes what trees cost whose tests are of two columns, or of one: the sums of the rows up to each cut of both
+        are those of the trees with either column at the root."""
+        price, costs, moments = float(self.price), root.costs, root.moments
+        wide = len(other.ranks)
+        before, whole = np.zeros((len(moments), wide)), other.below[: len(moments), None]
+        step = max(1, CELLS // wide)
+        for first in range(0, root.n_cuts, step):
+            deadline.check()
+            many = min(step, root.n_cuts - first)
+            some = root.order[slice(*np.searchsorted(root.at, (first, first + many), sorter=root.order))]
+            cell, shape = (root.at[some] - first) * wide + other.at[some], (many, wide)
+            table = np.stack([np.bincount(cell, told, math.prod(shape)) for told in moments[:, some]])
+            table = table.reshape(-1, *shape)
+            table[:, 0] += before
+            before = table.cumsum(axis=1, out=table)[:, -1].copy()
+            table.cumsum(axis=2, out=table)
+            parts = []  # of the rows up to the cut of the root, and of the others: up to that of the other, and above
+            for sums in (table, whole - table):
+                up = sums[:, :, :-1]
+                parts.append((costs(*up), costs(*(sums[:, :, -1:] - up))))
+            for side, (up, above) in zip(root.best, parts):
+                part = side[first : first + many]
+                np.minimum(part, price + (up + above).min(axis=1), out=part)
+            for side, left, right in zip(other.best, *parts) if other is not root else ():
+                np.minimum(side, price + (left + right).min(axis=0), out=side)
+
+    def _take_narrow(self, roots: "list[_Root]", narrow: "list[_Root]") -> None:
+        """The same of each column and all those of one cut, of which the rows of the rarer side are added alone."""
+        if not narrow:
+            return
+        price, costs, moments = float(self.price), narrow[0].costs, narrow[0].moments
+        size, n = len(moments), len(narrow[0].at)
+        first = np.array([2 * int(one.at.sum()) > n for one in narrow])  # whether the rarer side is the left one
+        held = [np.flatnonzero(one.at == (0 if left else 1)) for one, left in zip(narrow, first)]
+        which, begin = np.concatenate(held), np.cumsum([0, *map(len, held)])
+        whose = np.repeat(np.arange(len(narrow)), np.diff(begin))
+        left = np.stack([one.below[:size, 0] for one in narrow], axis=1)
+        for root in roots:
+            m = root.n_cuts
+            step = max(1, CELLS // (m + 1)) if m else len(narrow)
+            for start in range(0, len(narrow) if m else 0, step):
+                deadline.check()
+                some = narrow[start : start + step]
+                entries = slice(begin[start], begin[start + len(some)])
+                rows, shape = which[entries], (m + 1, len(some))
+                cell = root.at[rows] * len(some) + whose[entries] - start
+                part = np.stack([np.bincount(cell, told, math.prod(shape)) for told in moments[:, rows]])
+                part = part.reshape(-1, *shape)[:, :m].cumsum(axis=1)
+                low, own = root.below[:size, :m, None], left[:, None, start : start + len(some)]
+                part = np.where(first[start : start + len(some)], part, low - part)
+                beside, second = low - part, own - part
+                none = root.below[:size, -1:, None] - low - second
+                both, alone, other, rest = (costs(*sums) for sums in (part, beside, second, none))
+                for side, cost in zip(root.best, (both + alone, other + rest)):
+                    np.minimum(side, price + cost.min(axis=1), out=side)
+                if m > 1:
+                    for place, cost in enumerate((both + other, alone + rest)):
+                        for one, least in zip(some, (price + cost.min(axis=0)).tolist()):
+                            one.best[place][0] = min(one.best[place][0], least)
+
+
+class _Root:
+    """The cuts of one column of some rows, as tests of a root, and what the best trees met on their sides cost.
+
+    Parameters
+    ----------
+    measure : what leaves cost
+    moments : float64 (4, rows): what `measure.costs` takes, and 1
+    ranks : int64 (rows,), of the column
+    least : int, rows that each leaf must have
+    """
+
+    def __init__(self, measure, moments: np.ndarray, ranks: np.ndarray, least: int):
+        deadline.check()
+
+        def costs(w, s, q, n):
+            return np.where(n >= least, measure.costs(w, s, q), np.inf)
+
+        self.ranks, self.at = np.unique(ranks, return_inverse=True)
+        self.n_cuts, self.order = len(self.ranks) - 1, np.argsort(self.at, kind="stable")
+        self.below = np.stack([np.bincount(self.at, told, len(self.ranks)).cumsum() for told in moments])
+        sides = self.below[:, :-1], self.below[:, -1:] - self.below[:, :-1]
+        self.fits = np.minimum(sides[0][3], sides[1][3]) >= least  # the cuts whose sides have enough rows
+        self.alone = [costs(*sums) for sums in sides]
+        self.best = [one.copy() for one in self.alone]
+        self.moments, self.costs = moments, costs
+        if least <= 1:  # a test that leaves a side without rows costs more than the leaf that it stands on
+            self.moments, self.costs = moments[:3], measure.costs
+
+    def least(self, limit: Limit) -> np.ndarray:
+        """What the best tree met of each cut costs, without the branch node of the root."""
+        if limit.leaves:
+            return np.minimum(self.best[0] + self.alone[1], self.alone[0] + self.best[1])
+        return self.best[0] + self.best[1]
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """What the left and the right side of a tried cut cost at least: `own` within the limit, and `near` of what bounds
+    the cuts beside it."""
+
+    own: "tuple[_Side, ...]"
+    near: "tuple[_Side, ...]"
+
+
+def _any_rows(limit: Limit) -> Limit:
+    return limit._replace(rows=1)
+
+
+class _Side:
+    """What a side of a tried cut costs at least: rounded at first, and again if that decides."""
+
+    def __init__(self, bound: LeafSumsBound, rows: np.ndarray, below, depth: int, limit: Limit, known: float | None):
+        self.bound, self.rows, self.below, self.depth, self.limit = bound, rows, below, depth, limit
+        self.found = self._least(Fraction(0), False) if known is None else known
+        self.need: Fraction | None = None  # what a bound in whole numbers was asked for
+
+    def _least(self, need: Fraction, exact: bool) -> Fraction | float:
+        if self.below is None:
+            return 0.0
+        return self.bound.least(self.rows, self.depth, self.below, need, self.limit, exact)
+
+    def again(self, need: Fraction) -> Fraction:
+        """The same in whole numbers, if it does not reach what it needs to."""
+        if self.found < need and (self.need is None or self.need < need):
+            self.need = need
+            self.found = max(self.found, self._least(need, True))
+        return Fraction(self.found)

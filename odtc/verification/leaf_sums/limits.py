@@ -1,0 +1,38 @@
+"""What the trees of a certificate must keep: rows of the data in each leaf, and a number of leaves."""
+
+from typing import NamedTuple
+
+
+class Limit(NamedTuple):
+    """What trees must keep: rows of the data in each leaf, and leaves at most, 0 of any number."""
+
+    rows: int = 1
+    leaves: int = 0
+
+    @property
+    def words(self) -> list[str]:
+        """The same as constraints are written."""
+        rows = [f"leaf_rows >= {self.rows}"] if self.rows > 1 else []
+        return rows + ([f"leaves <= {self.leaves}"] if self.leaves else [])
+
+    def at(self, depth: int) -> "tuple[Limit, int]":
+        """The limit and the depth of trees of a depth: no limit on leaves that it tells, no depth that they do not
+        reach."""
+        if not self.leaves:
+            return self, depth
+        depth = min(depth, self.leaves - 1)
+        return (Limit(self.rows) if self.leaves >= 2**depth else self), depth
+
+    def shares(self, depth: int) -> list[int]:
+        """The leaves that the left side of a root may have, [0] of any number."""
+        if not self.leaves:
+            return [0]
+        most = 2 ** (depth - 1)
+        return list(range(max(1, self.leaves - most), min(most, self.leaves - 1) + 1))
+
+    def of_sides(self, share: int) -> "tuple[Limit, Limit]":
+        """The limits of the sides of a root of which the left one has so many leaves."""
+        return Limit(self.rows, share), Limit(self.rows, self.leaves - share if share else 0)
+
+
+NO_LIMIT = Limit()
