@@ -64,6 +64,7 @@ CHECKER = {
         "constrained/listed_cases",
         "constrained/one_column",
         "leaf_sums/__init__",
+        "leaf_sums/bound",
         "leaf_sums/squares",
         "leaf_sums/likelihood",
         "leaf_sums/two_levels",
@@ -139,6 +140,16 @@ KERNELS = (
     "verification/pair_kernel",
 )
 MOST_PARAMETERS = 8  # of a function; the commands and scikit-learn's constructor have an option each
+MOST_LINES = 100  # of a function, its signature and docstring aside
+# Loops over arrays that numba compiles as one function each.
+COMPILED_WHOLE = {
+    "algorithms/thresholds/depth_two.py": "depth_two",
+    "algorithms/near_optimal/pair_counts.py": "pair_counts",
+    "algorithms/constrained/sweeps/threshold_kernel.py": "subtrees",
+    "verification/pair_kernel.py": "least_pair",
+    "verification/constrained/sweep_kernel.py": "two_levels",
+    "verification/leaf_sums/two_levels.py": "root_costs",
+}
 MAY_HAVE_MORE = {
     "testing/exhaustive.py": "cheapest",  # the judge takes plain arrays, none of the records it judges
     "estimators/classifier.py": "__init__",
@@ -286,6 +297,17 @@ def test_no_function_has_more_parameters_than_a_reader_can_hold(path):
             continue
         own = names[1:] if names[:1] in (["self"], ["cls"]) else names
         assert len(own) <= MOST_PARAMETERS, f"{name_of(path)}: {name} has {len(own)} parameters: {', '.join(own)}"
+
+
+@law_of_modules
+def test_no_function_is_longer_than_a_reader_can_follow(path):
+    for node in ast.walk(tree_of(path)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        body = node.body[ast.get_docstring(node) is not None :]
+        lines = node.end_lineno - body[0].lineno + 1 if body else 0
+        may = COMPILED_WHOLE.get(name_of(path)) == node.name
+        assert may or lines <= MOST_LINES, f"{name_of(path)}: {node.name} has {lines} lines behind its docstring"
 
 
 REGISTRIES = {kind: registry for kind, registry in catalogue.REGISTRIES.items() if isinstance(registry, Registry)}
