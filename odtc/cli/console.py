@@ -341,7 +341,7 @@ def hear_racer(name: str, text: str) -> None:
 def live(solver: str):
     """A function that takes Progress: a live line on stderr if it is a terminal, which tells the phases of the work
     (odtc.base.phases) until there is one. The rounds of a loop are lines that stay, on any stderr; so are phases that
-    take seconds of any data, where there is no live line."""
+    take seconds of any data, if there is no live line."""
     if not sys.stderr.isatty():
         with phases.heard(lambda one: say(str(one)) if one.stays else None, beside=True):
             yield lambda progress: say(str(progress.round)) if progress.round else None

@@ -34,7 +34,7 @@ class Child:
     output, at most HELD at once, and None when the output ends. Raises OSError if it cannot be
     started. `input` is the path of the file that it reads; if None, `process.stdin` is ours to write. If this process
     is killed, a watcher ends the group, and removes the `folder` that it ran in: the command waits for its watcher.
-    What it starts in a group or session of its own is ended with it where the system tells the environment of a process
+    What it starts in a group or session of its own is ended with it if the system tells the environment of a process
     (Linux)."""
 
     def __init__(

@@ -43,7 +43,7 @@ def drawn(
     answer : str
         What numbers the leaves answer, in words; empty if they answer classes.
     remarks : sequence of str
-        What the task tells of each leaf, "" where it tells of rows alone.
+        What the task tells of each leaf, "" if it tells of rows alone.
     counted : bool
         Whether the training rows are known in every leaf.
     weighted : bool

@@ -147,6 +147,6 @@ def _objective(written: Written, values: np.ndarray, counted: float) -> Check:
 
 
 def _words(value: Fraction) -> str:
-    """A rational as a number, with its fraction where that is short."""
+    """A rational as a number, with its fraction if that is short."""
     text = str(value)
     return text if len(text) <= 16 else f"{float(value):.17g}"

@@ -37,7 +37,7 @@ def check_encoding(
     encoded : Encoded
         What the model was built from, as its manifest holds it.
     dataset : Dataset
-        The data file, read anew; where rows were selected, these rows.
+        The data file, read anew; if rows were selected, these rows.
     prepared : callable
         What the formulation makes of an encoding before it builds its model.
 

@@ -121,7 +121,7 @@ def sql_str(text: str) -> str:
 def sql_number(value: float) -> str:
     """An expression of SQL for exactly this double. Not every database reads more than 15 digits to the
     nearest double, so others are whole numbers scaled by powers of two, each step of which is exact. With an exponent
-    they are doubles also where a quotient of decimals has few decimals (MySQL: four more than its first)."""
+    they are doubles also if a quotient of decimals has few decimals (MySQL: four more than its first)."""
     text = repr(float(value))
     digits = text.lstrip("-").partition("e")[0].replace(".", "").strip("0")
     if len(digits) <= 15 and (value == 0 or 1e-7 <= abs(value) < 1e15):

@@ -211,7 +211,7 @@ def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.
 
 
 def _search_constrained(problem: Problem, start: HeapTree | None, progress, floor: float) -> Searched:
-    """Trees first, then a bound without the constraints where the search has it late, then the search; what that leaves
+    """Trees first, then a bound without the constraints if the search has it late, then the search; what that leaves
     of a limit is for the bound."""
     from odtc.formulations.dpflow import constrained
 
@@ -244,7 +244,7 @@ def frontier(problem: Problem, varied) -> list[Searched] | None:
 
 
 def frontier_starts(problem: Problem, varied) -> list[HeapTree | None]:
-    """Trees that keep each of some constraints, the loosest first, where there are too many tests for one search."""
+    """Trees that keep each of some constraints, the loosest first, if there are too many tests for one search."""
     if _each_by_medians(problem, varied):
         return [None] * len(varied)
     from odtc.formulations.dpflow import constrained

@@ -141,7 +141,7 @@ def few_and_deep(problem: Problem) -> bool:
 
 
 def tells_bounds(problem: Problem) -> bool:
-    """Whether the search itself comes to a bound: deeper than DEEP it does not where some tests are searched, or where
+    """Whether the search itself comes to a bound: deeper than DEEP it does not if some tests are searched, or if
     one look at all trees takes longer than there is time."""
     left, engine = deadline.seconds_left(), problem.derived(Posed).search
     if problem.derived(Posed).problem.arrays.depth <= DEEP:
@@ -171,8 +171,8 @@ def _sums(problem: Problem) -> float:
 
 
 def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np.ndarray | None]:
-    """(a tree over a few tests of each column where there are so many that a good one would come late, in a part of the
-    time; `start` if that costs no more, or where there are few; the multipliers of that search, None without one)."""
+    """(a tree over a few tests of each column if there are so many that a good one would come late, in a part of the
+    time; `start` if that costs no more, or if there are few; the multipliers of that search, None without one)."""
     engine, posed = problem.derived(Posed).search, problem.derived(Posed).problem
     depth, some = posed.arrays.depth, isinstance(engine, CoarseSearch)
     if ends_soon(engine) or not depth:
@@ -531,7 +531,7 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
 
 def frontier_starts(problem: Problem, varied: list[Constraint]) -> list[HeapTree | None]:
     """Trees that keep each of some constraints, the loosest first, by one search over a few tests of each column, at
-    depths that rise, until the deadline of this context; None where there is none, or no such search."""
+    depths that rise, until the deadline of this context; None if there is none, or no such search."""
     posed = _each(problem, varied)
     best: list[HeapTree | None] = [None] * len(posed)
     engine = posed[0].derived(Posed).search if searches(posed[0]) else None

@@ -61,7 +61,7 @@ class ConstrainedProof:
     n_rows: int
     n_cases: int
     n_listed: int
-    terms: str  # what is priced other than a unit of weight for each error, in words; "" where nothing is
+    terms: str  # what is priced other than a unit of weight for each error, in words; "" if nothing is
     n_splits: int
     left_out: dict[str, tuple[int, int]]
     of: dict
