@@ -198,6 +198,14 @@ class TestSizes:
 class TestCells:
     """What a cell holds is what the column's levels are called."""
 
+    @pytest.mark.parametrize("word", ["\ufeffred", "\ufeff3"])
+    def test_a_byte_order_mark_is_a_part_of_its_cell_in_each_row(self, tmp_path, word):
+        """As where files are put one behind the other: polars took it away at the first row of what it was given."""
+        (tmp_path / "d.csv").write_text(f"a,y\n{word},0\n{word[1:]},1\n{word},0\n5,1\n", encoding="utf-8")
+        data = read(tmp_path / "d.csv", categorical=("a",))
+        assert set(data.features[0].levels) == {word, word[1:], "5"}
+        assert data.X[0, 0] == data.X[2, 0] != data.X[1, 0]
+
     def test_a_line_end_in_a_quoted_cell_is_its_own(self, tmp_path):
         (tmp_path / "d.csv").write_bytes(b'a,y\r\n"x\ry",0\r\n"x\ny",1\r\n"x\r\ny",0\r\n')
         assert read(tmp_path / "d.csv").features[0].levels == ("x\ny", "x\r\ny", "x\ry")

@@ -162,6 +162,8 @@ def _read_plain(path, names: list[str], text: bytes, delimiter: str, above: int 
     if not text:
         return _with_names(path, pl.DataFrame(schema=dict.fromkeys(names, pl.String)), above)
     data = text if text.endswith(b"\n") else text + b"\n"
+    if data.startswith(codecs.BOM_UTF8):  # polars takes away what is a part of the first cell here
+        data = codecs.BOM_UTF8 + data
     try:
         with STDERR.away():
             frame = pl.read_csv(
