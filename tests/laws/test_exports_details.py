@@ -393,6 +393,98 @@ public class Ask {{
     assert done.stdout.splitlines() == [*OF_BEYOND, "expected a finite number"]
 
 
+# What stands around a text and is no part of it: white space as Unicode has it, and no other sign.
+
+BLANKS = [*range(9, 14), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
+NO_BLANKS = [1, 8, 14, *range(0x1C, 0x20), 0x180E, 0x200B, 0x200D, 0x2060, 0xFEFF]
+BLANK_TREE = Tree(
+    Branch(Subset(0, (0.0,)), Leaf(0), Leaf(1)),
+    (Feature("word", CATEGORICAL, ("red",)),),
+    ("red", "other"),
+    "y",
+    "separate",
+)
+AROUND = [text for sign in map(chr, BLANKS + NO_BLANKS) for text in (f"{sign}red", f"red{sign}{sign}")]
+OF_AROUND = ["red"] * 2 * len(BLANKS) + ["other"] * 2 * len(NO_BLANKS)
+
+
+def test_blanks_around_a_text_are_those_of_predict(tmp_path):
+    import json
+
+    from tests.command_line import odtc
+
+    (tmp_path / "t.tree.json").write_text(json.dumps(BLANK_TREE.to_json()))
+    text = io.StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerows([["word"], *([word] for word in AROUND)])
+    (tmp_path / "r.csv").write_text(text.getvalue(), encoding="utf-8", newline="")
+    said = odtc("predict", "t.tree.json", "r.csv", folder=tmp_path)
+    assert said.out.split("\n")[1:-1] == OF_AROUND, said.err
+
+
+def test_blanks_around_a_text_in_python():
+    names = {"__name__": "exported"}
+    exec(compile(render_tree(BLANK_TREE, "python"), "exported.py", "exec"), names)
+    assert [names["predict"]({"word": word}) for word in AROUND] == OF_AROUND
+    exec(compile(render_tree(WORDS_TREE, "python"), "exported.py", "exec"), names)
+    for word, wanted in zip(AROUND, OF_AROUND):
+        row = {"size": word.replace("red", "3"), "code": "10"}
+        if wanted == "red":
+            assert names["predict"](row) == "level"
+        else:
+            with pytest.raises(ValueError, match="expected a number"):
+                names["predict"](row)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_blanks_around_a_text_in_javascript():
+    import json
+
+    text = json.dumps({"source": render_tree(BLANK_TREE, "javascript"), "rows": [{"word": word} for word in AROUND]})
+    run = subprocess.run(["node", "-e", NODE], input=text, capture_output=True, text=True, encoding="utf-8", check=True)
+    assert [row[1] for row in json.loads(run.stdout)] == OF_AROUND
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_blanks_around_a_text_in_r(tmp_path):
+    (tmp_path / "tree.R").write_text(render_tree(BLANK_TREE, "r"), encoding="utf-8")
+    codes = ", ".join(map(str, BLANKS + NO_BLANKS))
+    (tmp_path / "run.R").write_text(
+        f'source("tree.R", encoding = "UTF-8")\nfor (sign in intToUtf8(c({codes}), multiple = TRUE)) '
+        'for (word in c(paste0(sign, "red"), paste0("red", sign, sign))) '
+        'cat(predict_class(list(word = word)), "\\n", sep = "")\n',
+        encoding="utf-8",
+    )
+    environment = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin:/usr/local/bin"}
+    done = subprocess.run(
+        ["Rscript", "--vanilla", "run.R"], cwd=tmp_path, check=True, env=environment, capture_output=True, text=True
+    )
+    assert done.stdout.split("\n")[:-1] == OF_AROUND
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")
+def test_blanks_around_a_text_in_java(tmp_path):
+    (tmp_path / "DecisionTree.java").write_text(render_tree(BLANK_TREE, "java"), encoding="utf-8")
+    codes = ", ".join(map(str, BLANKS + NO_BLANKS))
+    (tmp_path / "Ask.java").write_text(
+        f"""
+public class Ask {{
+    public static void main(String[] words) {{
+        for (int code : new int[] {{ {codes} }}) {{
+            String sign = String.valueOf((char) code);
+            System.out.println(DecisionTree.predict(java.util.Map.of("word", sign + "red")));
+            System.out.println(DecisionTree.predict(java.util.Map.of("word", "red" + sign + sign)));
+        }}
+    }}
+}}
+"""
+    )
+    subprocess.run(["javac", "-Werror", "Ask.java", "DecisionTree.java"], cwd=tmp_path, check=True)
+    done = subprocess.run(["java", "-cp", ".", "Ask"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines() == OF_AROUND
+
+
 # The spreadsheet, by the package `formulas`, which knows the arithmetic of doubles and not Excel's 15 digits.
 
 COLUMNS = (
