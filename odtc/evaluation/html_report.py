@@ -163,8 +163,9 @@ def _leaves_of(stem: str) -> int:
 
 
 def render_page(run: Run, test: str | Path | None = None, templates=None, groups: tuple[str, ...] = ()) -> str:
-    """The page; `test` is a file with labelled rows, `groups` are compared in it (else in the training rows). Raises
-    DataError for a file that does not fit, ChoiceError for groups that there are not."""
+    """The page; `test` is a file with labelled rows, instead of those that the run has set aside; `groups` are compared
+    in the file (else in the training rows). Raises DataError for a file that does not fit, ChoiceError for groups that
+    there are not."""
     phases.begin("drawing the page")
     tree = run.tree
     rows = (
@@ -174,17 +175,17 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
     tree, _ = with_answers(tree)
     counted = task.CLASSES and all(leaf.rows for leaf in tree.leaves())
     scores = [(rows, training_score(tree))] if counted else []
-    labelled = _test_rows(run, test) if test is not None else None
+    labelled = _test_rows(run, test) if test is not None else rows_set_aside(run)
     if labelled is not None and task.CLASSES:  # first, as it is what can be expected of new rows
-        scores.insert(0, (f"test ({Path(test).name})", run_facts.score(tree, labelled)))
+        whose = "rows set aside" if test is None else Path(test).name
+        scores.insert(0, (f"test ({whose})", run_facts.score(tree, labelled)))
     found = places(tree)
     training = run.fit.dataset if run.fit and not run.selected else None
-    judged_by = labelled if labelled is not None else rows_set_aside(run)
-    satisfied = kept_facts(run.fit.problem, run.fit.decoded.heap, own, judged_by) if run.fit else []
+    satisfied = kept_facts(run.fit.problem, run.fit.decoded.heap, own, labelled) if run.fit else []
     assured = run.assured
     if assured is not None and run.fit:
-        assured = counted_again(assured, run.fit.problem, own, judged_by)
-    compared = training if labelled is None else labelled
+        assured = counted_again(assured, run.fit.problem, own, labelled)
+    compared = training if test is None else labelled
     if compared is None and groups:
         raise ChoiceError("--group: expected rows to compare groups in, got none; name a file of them with --test")
     if groups:
@@ -200,12 +201,12 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "compared": []
         if compared is None or not task.CLASSES
         else board.compared_groups(tree, compared, groups, of_constraints),
-        "compared_in": "training rows" if labelled is None else "test rows",
+        "compared_in": "training rows" if test is None else "test rows",
         "scores": [(name, score, board.interval(score["correct"], score["n_rows"])) for name, score in scores],
         "judged": robust_lines(run, labelled) if task.CLASSES else judged_lines(run, labelled),
         "of_classes": task.CLASSES,
         "pieces": task.PIECES,
-        "warnings": board.warnings(run.claim, run.fit.dataset if run.fit else None, labelled),
+        "warnings": board.warnings(run.claim, run.fit.dataset if run.fit else None, None if test is None else labelled),
         "satisfied": satisfied,
         "assured": assured,
         "cart_constraints": board.constraints_of_cart(run.fit),

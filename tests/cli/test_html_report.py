@@ -10,6 +10,7 @@ import pytest
 
 from odtc.data.dataset import Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
+from odtc.data.task import TASKS
 from odtc.errors import DataError, TreeError
 from odtc.evaluation.html_report import commands, open_run, progress_plot, render_page, training_score
 from odtc.trees.explanation import explain
@@ -67,6 +68,20 @@ def browser():
         pytest.skip("chromium is not installed")
     with Browser() as browser:
         yield browser
+
+
+def test_the_page_tests_the_tree_on_the_rows_that_the_run_set_aside(tmp_path):
+    numbers = "x,z,y\n" + "".join(f"{i * 7 % 13},{i * 5 % 11},{(i * 7 % 13) ** 2 + i % 3}\n" for i in range(60))
+    (tmp_path / "t.csv").write_text(numbers)
+    said = odtc("fit", MONKS / "monks-1.csv", "--depth", 2, "--hold-out", 0.25, "-o", "m", "--json", folder=tmp_path)
+    right = f"{round(31 * said.facts['test_accuracy'])} of 31 right; 95 % interval"
+    words = ("--task", "regression", "--depth", 1, "--hold-out", 0.25, "-o", "r", "--json")
+    judged = odtc("fit", "t.csv", *words, folder=tmp_path).facts["judged"]
+    assert odtc("report", "m", folder=tmp_path).code == odtc("report", "r", folder=tmp_path).code == 0
+    page = html.unescape((tmp_path / "m.html").read_text("utf-8"))
+    assert right in page and "test (rows set aside) accuracy" in page and "no estimate for new rows" not in page
+    page = html.unescape((tmp_path / "r.html").read_text("utf-8"))
+    assert all(line in page for line in TASKS.get("regression").told(judged["test"]))
 
 
 def test_the_page_opens_folds_and_explains_in_a_browser(run, browser):

@@ -18,7 +18,10 @@ def report(
         ),
     ],
     test: Annotated[
-        Path | None, typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.")
+        Path | None,
+        typer.Option(
+            "--test", metavar="FILE", help="Labelled rows to test the tree on; by default those of --hold-out."
+        ),
     ] = None,
     group: Annotated[
         list[str],
