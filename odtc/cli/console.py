@@ -62,6 +62,8 @@ def print_no_solution(problem, files, as_json: bool) -> None:
 def print_tree_result(done, facts: dict, as_json: bool) -> None:
     """The tree of a Fit with its figures; `facts` are these as JSON, with the files. Raises SolutionError if a check
     failed, after all was said."""
+    from odtc.workflow.messages import unmeasured_text
+
     with interrupts.held(last=True):
         if as_json:
             print_json(facts)
@@ -69,6 +71,8 @@ def print_tree_result(done, facts: dict, as_json: bool) -> None:
             _print_tree(done)
             print_race(facts)
             _print_figures(done)
+            if words := unmeasured_text(done):
+                print(f"missing   {words}")
             if done.smallest_words:
                 print(f"smallest  {done.smallest_words}")
             print(f"verified  {sum(c.passed for c in done.decoded.checks)} of {len(done.decoded.checks)} checks passed")

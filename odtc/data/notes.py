@@ -43,6 +43,8 @@ MEASURES = 5  # one of so many numbers, at least, is written with a unit or a ma
 SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
 IDENTIFIER = 20  # rows from which on a column of different values is remarked on
 NAMED_IDENTIFIER = re.compile(r"(?i:(.*[_. -])?(id|ids|uuid|guid))|.*[a-z0-9]I[dD]")
+OF_TIMES = {"time", "times", "days", "months", "weeks", "years", "duration", "futime", "survival_time", "followup", "t"}
+OF_EVENTS = {"event", "events", "status", "cens", "censor", "censored", "death", "dead", "died", "fustat", "observed"}
 OF_COUNTS = {"freq", "frequency", "count", "counts"}  # names of columns that say how many rows are alike
 IMBALANCE = 0.05  # share of the rest of two classes below which a tree may do without it
 MARKS = {"-", "--", ".", "n/a", "n.a.", "n.a", "na", "none", "nil", "missing", "unknown", "nan", "null"}
@@ -208,6 +210,23 @@ def _counts(dataset: Dataset) -> Iterator[Note]:
             f"the target {dataset.target!r} has the name of counts; if each row stands for so many, "
             f"--weights {shlex.quote(dataset.target)} counts them, and --target names the column to predict",
         )
+
+
+def _times(dataset: Dataset) -> Iterator[Note]:
+    """A target of two classes that has the name of an event, beside a column of numbers with the name of a time."""
+    if dataset.target.lower() not in OF_EVENTS or len(dataset.classes) != 2:
+        return
+    for at, feature in enumerate(dataset.features):
+        if feature.kind == NUMERIC and feature.name.lower() in OF_TIMES and not (dataset.X[:, at] < 0).any():
+            value = "" if set(dataset.classes) == {"0", "1"} else f"={dataset.classes[-1]}"
+            time, event = shlex.quote(feature.name), shlex.quote(f"{dataset.target}{value}")
+            yield Note(
+                dataset.target,
+                "survival",
+                f"the target {dataset.target!r} has the name of an event, and {feature.name!r} that of a time; if rows "
+                f"were observed so long, --task survival --time {time} --event {event} predicts their risk, and as a "
+                "feature the time is known only after the event",
+            )
 
 
 def _levels(dataset: Dataset) -> Iterator[Note]:
@@ -613,6 +632,7 @@ REMARKS = (
     _many_numbers,
     _identifiers,
     _counts,
+    _times,
     _codes,
     _merged,
     _told,
@@ -626,4 +646,4 @@ REMARKS = (
     _rare_classes,
     _lost_weights,
 )
-OF_CLASSES = (_many_numbers, _telling, _rare_classes)  # that count the rows of classes
+OF_CLASSES = (_many_numbers, _telling, _rare_classes, _times)  # that count the rows of classes

@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
+import numpy as np
+
 from odtc.base.text import some
 from odtc.data.dataset import Dataset
 from odtc.data.notes import notes_on
@@ -9,6 +11,7 @@ from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
 from odtc.problem.simplifying import simplified
 from odtc.trees.simplifying import simplify_tree
+from odtc.trees.tree import Leaf, Node
 from odtc.workflow.results import Fit
 from odtc.workflow.row_selection.selection import first_tree
 from odtc.workflow.run_facts import AllRowsFacts
@@ -149,6 +152,30 @@ def simplified_text(done: Fit) -> str:
     )
     nodes = "1 branch node that no row needs is" if went == 1 else f"{went} branch nodes that no row needs are"
     return f"{nodes} left out{price}; --no-simplify keeps {'it' if went == 1 else 'them'}"
+
+
+def unmeasured_text(done: Fit) -> str:
+    """How many training rows went right at a threshold as they lack its number, by column; "" if none did. "x > 3"
+    alone does not tell that its rows may be such."""
+    dataset = done.problem.encoded.dataset or done.dataset
+    if done.tree.missing != "separate" or dataset is None:
+        return ""
+    lacking: dict[str, np.ndarray] = {}
+    stack: list[tuple[Node, np.ndarray]] = [(done.tree.root, np.arange(dataset.n_rows))]
+    while stack:
+        node, rows = stack.pop()
+        if isinstance(node, Leaf):
+            continue
+        X = dataset.X[rows]
+        for place in node.split.measured:
+            name = done.tree.features[place].name
+            found = lacking.setdefault(name, np.zeros(dataset.n_rows, bool))
+            found[rows[np.isnan(X[:, place])]] = True
+        left = node.split.left(X)
+        stack += [(node.right, rows[~left]), (node.left, rows[left])]
+    counts = {name: int(dataset.copies[found].sum()) for name, found in lacking.items()}
+    told = ", ".join(f"{name!r} ({rows:,} row{'' if rows == 1 else 's'})" for name, rows in counts.items() if rows)
+    return f"a row that lacks the number goes right at its threshold (>): {told}" if told else ""
 
 
 def data_notes(dataset: Dataset, without: Collection[str] = ()) -> list[str]:

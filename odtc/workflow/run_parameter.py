@@ -1,9 +1,9 @@
-"""A parameter of the run that a tree is of, from the manifest beside it, without what decoding it loads."""
+"""What is told of the run that a tree is of by the files beside it, without what decoding it loads."""
 
 import json
 from pathlib import Path
 
-TREE, MANIFEST = ".tree.json", ".odt.json"
+TREE, MANIFEST, RECORD = ".tree.json", ".odt.json", ".run.json"
 
 
 def run_parameter(tree: str | Path, key: str) -> str | None:
@@ -28,3 +28,23 @@ def run_parameter(tree: str | Path, key: str) -> str | None:
         return str(json.loads(manifest)["model"]["params"].get(key) or "") or None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None  # a tree by itself, or beside a file that is no manifest
+
+
+def training_file(tree: str | Path) -> str | None:
+    """The SHA-256 of the file that a tree was trained on; None of a tree by itself.
+
+    Parameters
+    ----------
+    tree : path
+        STEM.tree.json, or STEM.
+    """
+    stem = str(tree).removesuffix(TREE)
+    for ending, keys in ((RECORD, ("fit", "data")), (MANIFEST, ("data",))):
+        try:
+            facts = json.loads(Path(stem + ending).read_bytes())
+            for key in keys:
+                facts = facts[key]
+            return str(facts["sha256"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return None

@@ -1,8 +1,13 @@
 """Words that a stranger stumbled over: the name of a decoded tree, a proof without targets, intervals of means."""
 
+import re
+
+import numpy as np
 import pytest
 
-from tests.command_line import odtc
+from odtc.data.reading import read
+from odtc.trees.tree import read_tree
+from tests.command_line import MONKS, odtc
 
 
 @pytest.fixture
@@ -45,3 +50,72 @@ def test_figures_of_thousands_have_no_exponent(tmp_path):
     assert said.code == 0
     shown = odtc("show", "n.tree.json", folder=tmp_path).out
     assert "sd 15389.7, mean 27797.4 to 42202.6 (95 %)" in shown and "e+0" not in shown  # 20,000 and 50,000, ten each
+
+
+def test_rows_that_go_right_as_they_lack_a_number_are_told_by_column(tmp_path):
+    """x > 4 holds the rows without x under --missing separate; z, whose rows all have their number, is not told."""
+    rows = [("" if at % 4 == 0 else at % 5, at % 3, "p" if at % 4 == 0 or at % 5 > 2 else "q") for at in range(48)]
+    table = "x,z,y\n" + "".join(f"{x},{z},{y}\n" for x, z, y in rows)
+    (tmp_path / "t.csv").write_text(table)
+    said = odtc("fit", "t.csv", "--missing", "separate", "--depth", 2, "-o", "t", folder=tmp_path)
+    tree = read_tree(tmp_path / "t.tree.json")
+    assert "missing   a row that lacks the number goes right at its threshold (>): 'x' (" in said.out
+    told = int(re.search(r"'x' \((\d+) rows?\)", said.out)[1])
+    data = read(tmp_path / "t.csv", missing="separate")
+
+    def met(node, held):
+        """The rows that meet a threshold on x without it, by their places."""
+        if not hasattr(node, "split"):
+            return set()
+        split = node.split
+        own = {at for at in held if split.kind == "threshold" and np.isnan(data.X[at, split.feature])}
+        left = {at for at in held if split.left(data.X[at : at + 1])[0]}
+        return own | met(node.left, left) | met(node.right, held - left)
+
+    assert told == len(met(tree.root, set(range(48)))) > 0 and "'z'" not in said.out
+    said = odtc("fit", "t.csv", "--depth", 2, "-o", "d", folder=tmp_path)
+    assert "lacks the number" not in said.out
+
+
+def test_a_score_on_the_training_file_says_so(tmp_path):
+    for name, words in (("part", ("--hold-out", 0.25)), ("whole", ()), ("model", ("--model", "flowoct"))):
+        words = (*words, "--encoding", "onehot", "--depth", 1, "-o", name)
+        assert odtc("fit", MONKS / "monks-1.csv", *words, folder=tmp_path).code == 0
+        said = odtc("predict", f"{name}.tree.json", MONKS / "monks-1.csv", "--score", folder=tmp_path)
+        assert (
+            said.code == 0 and "that the tree was trained on, so that its score is no estimate for new rows" in said.err
+        )
+        said = odtc("predict", f"{name}.tree.json", MONKS / "monks-1_test.csv", "--score", folder=tmp_path)
+        assert said.code == 0 and "trained on" not in said.err
+        said = odtc("predict", f"{name}.tree.json", MONKS / "monks-1.csv", folder=tmp_path)
+        assert said.code == 0 and "trained on" not in said.err
+    (tmp_path / "whole.tree.json").rename(tmp_path / "alone.tree.json")
+    said = odtc("predict", "alone.tree.json", MONKS / "monks-1.csv", "--score", folder=tmp_path)
+    assert said.code == 0 and "trained on" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("columns", "advice"),
+    [
+        ({"age": 1, "time": 2, "cens": 0}, "--task survival --time time --event cens"),
+        ({"Days": 2, "age": 1, "status": 0}, "--task survival --time Days --event status"),
+        ({"age": 1, "time": 2, "died": 3}, "--task survival --time time --event died=yes"),
+        ({"age": 1, "time": 2, "sold": 0}, ""),
+        ({"age": 1, "size": 2, "event": 0}, ""),
+    ],
+)
+def test_times_beside_an_event_are_told_of_survival(columns, advice, tmp_path):
+    lines = [",".join(columns)]
+    for at in range(40):
+        lines.append(
+            ",".join(
+                str((at % 2, at % 7 + 30, at * 37 % 401 + 1, ("no", "yes")[at % 2])[kind]) for kind in columns.values()
+            )
+        )
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    notes = [note["text"] for note in odtc("inspect", "t.csv", "--json", folder=tmp_path).facts["notes"]]
+    told = [text for text in notes if "--task survival" in text]
+    assert bool(told) == bool(advice) and advice in "".join(told)
+    if advice:
+        said = odtc("fit", "t.csv", *advice.split(), "--depth", 1, folder=tmp_path)
+        assert said.code == 0 and "--task survival" not in said.err

@@ -150,10 +150,11 @@ def predict(
     import tempfile
 
     from odtc.base.atomic_write import new_file, require_writable
+    from odtc.data.reading import fingerprint
     from odtc.data.task import TASKS
     from odtc.evaluation.predicting import judge_file, predict_file
     from odtc.trees.tree import read_tree
-    from odtc.workflow.run_parameter import run_parameter
+    from odtc.workflow.run_parameter import run_parameter, training_file
 
     o = _file(o)
     if o is not None:
@@ -180,6 +181,11 @@ def predict(
                 shutil.copyfileobj(codecs.getreader("utf-8")(stream), sys.stdout)
     if words := done.skipped_text():
         console.say(f"note: {words}")
+    if (score or judged is not None) and training_file(tree) == fingerprint(data):
+        console.say(
+            "note: this is the file that the tree was trained on, so that its score is no estimate for new rows; score "
+            "other rows, or fit with --hold-out"
+        )
     if o is not None and not as_json:
         console.say(f"wrote {o}: {done.n_rows:,} prediction{'' if done.n_rows == 1 else 's'}")
     if judged is not None:
