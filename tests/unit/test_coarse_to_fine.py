@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import odtc
 from odtc.errors import ChoiceError
 from odtc.workflow.row_selection.rest_bound import asks_all
-from odtc.workflow.row_selection.selection import select_rows
+from odtc.workflow.row_selection.selection import first_tree, select_rows
 from tests.unit.test_row_selection import data
 
 MANY = np.random.default_rng(0).normal(size=(300, 14))  # nearly every point is extreme
@@ -62,6 +62,20 @@ def test_rounds_grow_within_the_share_and_their_weights_are_those_of_all_rows(se
         at = tree.apply(dataset.X) * 2 + dataset.y
         rows, weighs = np.bincount(at), np.bincount(at[part.selected.rows], plain(part), at.max() + 1)
         assert all(w in (0, n) or (w < n and n < 2 / (most / dataset.n_rows)) for w, n in zip(weighs, rows))
+
+
+@given(seed=st.integers(0, 2**32), classes=st.integers(2, 12), share=st.sampled_from((0.01, 0.028, 0.1, 0.37)))
+@settings(max_examples=12, deadline=None, derandomize=True)
+def test_a_hull_keeps_no_more_than_its_share_of_all_rows_however_many_clusters(seed, classes, share):
+    rng = np.random.default_rng(seed)
+    y = np.sort(rng.integers(0, classes, 1300) ** 3 % classes)
+    y[:classes] = np.arange(classes)
+    dataset = data(rng.normal(size=(1300, 3)), y)
+    part = select_rows(dataset, f"convex_hull:share={share},beta1=0.1,beta2=0.1", 3, jobs=1)
+    assert part.n_rows <= max(classes, share * dataset.n_rows) and set(part.y) == set(range(classes))
+    at = first_tree(dataset, 3).apply(dataset.X) * classes + dataset.y
+    rows, kept = np.bincount(at), np.bincount(at[part.selected.rows], minlength=at.max() + 1)
+    assert (kept < share * rows + 1).all()  # in proportion, but for rounding
 
 
 def test_rare_classes_and_few_rows_do_not_exceed_the_share():

@@ -12,7 +12,9 @@ rows are on the side of the kept ones of their cluster wherever these are on one
 In many dimensions nearly every point is extreme, and J is as large: of 16,000 points in 8 columns 4,760 are extreme and
 J has 2,750, where the paper's tables, made by another solver's mixtures, never have more than β2 |N|. So there is a
 `share` that is never exceeded: of what the algorithm keeps, half is then what weighs most in all mixtures together, and
-half what is nearest to a hyperplane.
+half what is nearest to a hyperplane. It is a share of all rows, given to the clusters in proportion to their rows, by
+largest remainder (Hamilton); only the first row of the largest cluster of each class comes before all others. A small
+cluster may so keep none.
 """
 
 import numpy as np
@@ -31,8 +33,8 @@ OPTIONS = {
     ),
     "share": (
         float,
-        "of a cluster that is kept at most; 1: all that the algorithm keeps (default: a tenth, or 100 rows if that is "
-        "more)",
+        "of all rows that is kept at most, of each cluster in proportion, and a row of each class in any case; 1: all "
+        "that the algorithm keeps (default: a tenth of each cluster, or 100 rows if that is more)",
     ),
     "eps": (float, "how far a mixture may be off, in units of a column's range within the cluster (default 1e-9)"),
 }
@@ -58,6 +60,27 @@ def expect(
         )
 
 
+def allowances(
+    rows: np.ndarray,
+    classes: np.ndarray,
+    beta1: float = 1.0,
+    beta2: float = 0.1,
+    share: float | None = None,
+    eps: float = TOLERANCE,
+) -> np.ndarray | None:
+    if share is None:
+        return None
+    due = share * rows
+    most = np.ceil(due).astype(np.int64)
+    cluster = np.repeat(np.arange(len(rows)), most)
+    number = np.arange(len(cluster)) - np.repeat(most.cumsum() - most, most) + 1  # of a row in its cluster
+    beyond = number - due[cluster]
+    largest = [int(np.flatnonzero(classes == k)[rows[classes == k].argmax()]) for k in np.unique(classes)]
+    beyond[(number == 1) & np.isin(cluster, largest)] = -np.inf
+    n = max(len(largest), int(share * rows.sum()))
+    return np.bincount(cluster[np.argsort(beyond, kind="stable")[:n]], minlength=len(rows))
+
+
 def select(
     cluster: Cluster, beta1: float = 1.0, beta2: float = 0.1, share: float | None = None, eps: float = TOLERANCE
 ) -> KeptRows:
@@ -65,6 +88,7 @@ def select(
     n = len(cluster.Z)
     facts = {"n_inside": n - int(found.extreme.sum()), "n_extreme": int(found.extreme.sum())}
     most = max(FEW, int(SHARE * n)) if share is None else max(1, int(share * n))
+    most = most if cluster.allowed is None else cluster.allowed
     kept = held_to(by_algorithm(found, cluster, beta1, beta2), found, cluster.near, most)
     return KeptRows(kept, np.zeros(len(kept), bool), facts)
 

@@ -47,6 +47,11 @@ class Selection(Protocol):
         """The rows of a cluster that are kept; clusters are independent and may be handled side by side."""
         ...
 
+    def allowances(self, rows: np.ndarray, classes: np.ndarray, **options) -> np.ndarray | None:
+        """How many rows each cluster may keep, int64 (clusters,), given the number of rows of each and its class; None
+        for no limit, the default."""
+        return None
+
     def expect(self, dimensions: int, **options) -> None:
         """Raises ChoiceError for options that fit no cluster."""
 
@@ -81,7 +86,8 @@ class Cluster:
     coordinates), numbers and indicators of levels, scaled to [0, 1] over all data; `near` float64 (rows,),
     how far in these units each is from the nearest hyperplane above its leaf. `before` is bool (rows,), the rows that
     the round before selected, or None; `right` whether the leaf predicts their class, None if there is no tree. `round`
-    counts from 1; `n_all` are the rows of all clusters, `n_alike` those of clusters that are right, or wrong, as it."""
+    counts from 1; `n_all` are the rows of all clusters, `n_alike` those of clusters that are right, or wrong, as it.
+    `allowed` is the number of rows that may be kept, None for no limit."""
 
     rows: np.ndarray
     Z: np.ndarray
@@ -91,6 +97,7 @@ class Cluster:
     round: int = 1
     n_all: int = 0
     n_alike: int = 0
+    allowed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +137,11 @@ def select_rows(
     Z = coordinates(dataset)
     module.expect(Z.shape[1], **options)
     clusters = clusters_of(dataset, tree, Z, placed, before, number)
+    sizes = np.array([len(cluster.rows) for cluster in clusters], np.int64)
+    classes = np.array([dataset.y[cluster.rows[0]] for cluster in clusters], np.int64)
+    allowed = module.allowances(sizes, classes, **options)
+    if allowed is not None:
+        clusters = [replace(cluster, allowed=int(most)) for cluster, most in zip(clusters, allowed)]
     # Samples are drawn sooner than processes start.
     several = len(clusters) > 1 and placed.sum() > 2000 and not module.GROWS
     jobs = min(jobs or -1, len(clusters)) if several else 1

@@ -1,0 +1,140 @@
+"""Whether two rules on selected rows should be followed; on made sets.
+
+    python -m benchmarks.selection_rules -o rules.jsonl [--sets 20]
+
+Fixed on 2026-11-27 before the first run; no set was drawn before. Made sets of seeds from 120000: 6,000 rows to train,
+5,000 to test, 5 to 12 columns, 2 to 10 classes (2 to 6 at depth 2), depth 2 and 3 by turns, share 0.01, 0.02 or 0.05.
+A third each are `clusters` (make_classification), `boxes` (a random tree of thresholds of 4 levels, whose labels are
+wrong in a tenth of the rows) and `linear` (labels drawn by a multinomial logistic model).
+
+    hamilton  what convex_hull keeps is a share of all rows, given to the clusters by largest remainder, where each
+              cluster kept a row of its own before (β1 = 0.2, β2 the share; dpflow over all thresholds of these rows).
+              It stays if on average it loses no more than one paired standard error of test accuracy.
+    better    of two trees of the rows that coarse_to_fine keeps, oblique_search with choice=training and dpflow, the
+              one that is right on more of all training rows; no row is held out and no test row is looked at. It is
+              written down as the recipe for few rows if it gains more than two paired standard errors beside either of
+              the two alone. It does not become what oblique_search does by itself, whatever comes out: a run is of one
+              model, and its files and proofs say which.
+
+Limits: 8 s a fit, one thread. Seconds are CPU time.
+"""
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+from sklearn.datasets import make_classification
+
+from benchmarks.constrained import had
+from benchmarks.generalisation import made
+from odtc.workflow import pipeline
+from odtc.workflow.row_selection import convex_hull
+
+FIRST, TRAIN, TEST, SECONDS = 120000, 6000, 5000, 8.0
+KINDS = ("clusters", "boxes", "linear")
+OBLIQUE = {"model": "oblique_search", "params": {"choice": "training", "seconds": SECONDS}}
+DPFLOW = {"model": "dpflow", "time_limit": SECONDS}
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--sets", type=int, default=20)
+    words.add_argument("-o", "--out", type=Path, default=Path("rules.jsonl"))
+    asked = words.parse_args()
+    warnings.simplefilter("ignore")
+    found = had(asked.out)
+    for number in range(len(found), asked.sets):
+        found.append(of_one_set(FIRST + number))
+        with asked.out.open("a") as stream:
+            stream.write(json.dumps(found[-1]) + "\n")
+    print(table(found))
+
+
+def drawn(seed: int) -> tuple[str, int, float, np.ndarray, np.ndarray]:
+    """(kind, depth, share, X, y) of a made set."""
+    rng = np.random.default_rng(seed)
+    kind, depth, share = KINDS[seed % 3], 2 + seed % 2, float(rng.choice([0.01, 0.02, 0.05]))
+    n, d, K = TRAIN + TEST, int(rng.integers(5, 13)), int(rng.integers(2, 7 if depth == 2 else 11))
+    if kind == "clusters":
+        sep = float(rng.choice([0.7, 1.2, 2.0]))
+        X, y = make_classification(
+            n, d, n_informative=5, n_redundant=0, n_classes=K, class_sep=sep, flip_y=0.05, random_state=seed
+        )
+        return kind, depth, share, X, y
+    X = rng.normal(size=(n, d))
+    if kind == "boxes":
+        node = np.ones(n, int)
+        columns, bounds = rng.integers(0, d, 16), 0.7 * rng.normal(size=16)
+        for _ in range(4):
+            node = 2 * node + (X[np.arange(n), columns[node]] > bounds[node])
+        y = rng.permutation(np.arange(16) % K)[node - 16]
+        return kind, depth, share, X, np.where(rng.random(n) < 0.1, rng.integers(0, K, n), y)
+    slope = rng.choice([1.0, 2.0, 4.0]) * rng.normal(size=(d, K)) * (rng.random((d, K)) < 0.6)
+    return kind, depth, share, X, (X @ slope + rng.gumbel(size=(n, K))).argmax(axis=1)
+
+
+def of_one_set(seed: int) -> dict:
+    """Per way the test accuracy, the rows kept, those right of all training rows, and CPU seconds."""
+    kind, depth, share, X, y = drawn(seed)
+    whole = made(kind, X, y)
+    train, test = whole.taken(np.arange(TRAIN)), whole.taken(np.arange(TRAIN, TRAIN + TEST))
+    hull, fine = f"convex_hull:share={share:g},beta1=0.2,beta2={share:g}", f"coarse_to_fine:share={share:g}"
+    found: dict = {
+        "seed": seed,
+        "kind": kind,
+        "depth": depth,
+        "share": share,
+        "classes": len(whole.classes),
+        "ways": {},
+    }
+    for way, select, model in (
+        ("each", hull, DPFLOW),
+        ("hamilton", hull, DPFLOW),
+        ("oblique", fine, OBLIQUE),
+        ("dpflow", fine, DPFLOW),
+    ):
+        began = time.process_time()
+        allowances = (lambda *_, **__: None) if way == "each" else convex_hull.allowances
+        with mock.patch.object(convex_hull, "allowances", allowances):
+            done = pipeline.fit(train, depth=depth, select=select, threads=1, **model)
+        found["ways"][way] = {
+            "test": float((done.tree.predict(test.X) == test.y).mean()),
+            "right": int((done.tree.predict(train.X) == train.y).sum()),
+            "kept": done.dataset.n_rows,
+            "cpu": round(time.process_time() - began, 2),
+        }
+    ways = found["ways"]
+    ways["better"] = max((ways["oblique"], ways["dpflow"]), key=lambda one: one["right"]) | {
+        "cpu": ways["oblique"]["cpu"] + ways["dpflow"]["cpu"]
+    }
+    return found
+
+
+def table(found: list[dict]) -> str:
+    """Test accuracy and rows of each way, all sets and each kind, and what the criteria say."""
+    ways = list(found[0]["ways"])
+    lines = [
+        f"| sets | number | {' | '.join(ways)} | rows above the share, each | hamilton |",
+        "|---" * (len(ways) + 4) + "|",
+    ]
+    for name in ("all", *KINDS):
+        mine = [one for one in found if name in ("all", one["kind"])]
+        if mine:
+            means = [f"{100 * np.mean([one['ways'][way]['test'] for one in mine]):.1f}" for way in ways]
+            over = [
+                sum(one["ways"][way]["kept"] > max(one["classes"], int(one["share"] * TRAIN)) for one in mine)
+                for way in ("each", "hamilton")
+            ]
+            lines.append(f"| {name} | {len(mine)} | {' | '.join(means)} | {over[0]} sets | {over[1]} sets |")
+    for way, other in (("hamilton", "each"), ("better", "oblique"), ("better", "dpflow")):
+        gain = 100 * np.array([one["ways"][way]["test"] - one["ways"][other]["test"] for one in found])
+        lines.append(f"{way} beside {other}: {gain.mean():+.2f} ± {gain.std(ddof=1) / np.sqrt(len(gain)):.2f} points")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
