@@ -77,6 +77,29 @@ def test_another_tree(folder, forge, tmp_path):
     assert "tree file" in said or "the record of another tree" in said
 
 
+@pytest.mark.parametrize("forge", [_swapped, _counted, _more_rows])
+def test_another_tree_of_a_stem(folder, forge, tmp_path):
+    """A stem is all that was written of it, also if its solution file is right."""
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    assert odtc("verify", "m", folder=tmp_path).code == 0
+    tree = json.loads((tmp_path / "m.tree.json").read_text())
+    forge(tree)
+    (tmp_path / "m.tree.json").write_text(json.dumps(tree))
+    said = refused(odtc("verify", "m", folder=tmp_path))
+    assert "tree file (m.tree.json holds another tree" in said or "the record of another tree" in said
+
+
+def test_the_tree_of_a_stem_may_be_simplified_or_not_be_there(tmp_path):
+    words = (MONKS / "monks-1.csv", *SOLVED, "--depth", 1, "-o", "m")
+    assert odtc("fit", *words, folder=tmp_path).code == 0
+    assert odtc("decode", "m.sol", "--simplify", folder=tmp_path).code == 0
+    for expected in (True, False):
+        said = odtc("verify", "m", "--json", folder=tmp_path)
+        assert said.code == 0 and ("tree file" in [one["check"] for one in said.facts["checks"]]) == expected, said.err
+        (tmp_path / "m.tree.json").unlink(missing_ok=True)
+
+
 def test_a_tree_of_another_target_is_none_of_the_solution_beside_it(folder, tmp_path):
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())

@@ -4,6 +4,7 @@ import math
 import os
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -114,7 +115,8 @@ def verify(
         else:
             print(*lines, sep="\n")
         return
-    solution_file, certificate, near_best = _of_stem(solution_file)
+    named = solution_file
+    solution_file, certificate, near_best = _of_stem(named)
     if solution_file.suffix == ".json":
         given = {"--manifest": manifest, "--log": log, "--solver-template": solver_template, "--confirm": confirm}
         if needless := [name for name, value in given.items() if value is not None]:
@@ -126,7 +128,11 @@ def verify(
         solvers = tuple(filter(None, (confirm or "").split(",")))
         with _told_without_solution(as_json), console.at_work("verify", as_json):
             done, again, dropped, *remarks = _rechecked(
-                solution_file, (manifest, log, solver_template), data, (solvers, time_limit)
+                solution_file,
+                (manifest, log, solver_template),
+                data,
+                (solvers, time_limit),
+                None if solution_file == named else solution_file.with_suffix(".tree.json"),
             )
     decoded, proof, lines, derived = done.decoded, {}, [], again.derived(done)
     if certificate is not None:
@@ -204,14 +210,16 @@ def _proves(proof: dict, bound: float | None) -> bool:
     return None not in (proved, bound) and (proved >= bound or math.isclose(proved, bound))
 
 
-def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple) -> tuple:
+def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, tree: Path | None) -> tuple:
     """(the run of a solution file with all checks, what was derived again, rows left out, remark, remark); `beside` are
-    manifest, log and template, `confirmed` are solvers and the seconds of each, and of a search again. Raises
-    NoSolutionError if the file holds no point."""
+    manifest, log and template, `confirmed` are solvers and the seconds of each, and of a search again, `tree` is the
+    file of the tree that was made of it, if that is to be checked, too. Raises NoSolutionError without a point."""
+    from odtc.trees.tree import read_tree
     from odtc.workflow import artifacts
     from odtc.workflow.decoding import finish
     from odtc.workflow.provenance.rechecking import recheck
     from odtc.workflow.provenance.searched_again import search_solved
+    from odtc.workflow.provenance.tree_file import check_of_tree
 
     model, solution, opened = artifacts.open_solution(path, *beside)
     _expect_solution(model, solution)
@@ -219,7 +227,13 @@ def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple) -
     again = search_solved(model, solution, confirmed[1])
     known = [*artifacts.known_trees(model, path, opened), *again.trees]
     done = finish(model, solution, dataset=dataset, known=known)
+    held = []
+    # Without the data file the leaves of selected rows hold these alone.
+    if tree is not None and tree.is_file() and not (dataset is None and "selection" in opened.facts["data"]):
+        simple = (finish(model, solution, dataset=dataset, known=known, simplify=True) for _ in range(1))
+        held = [check_of_tree(read_tree(tree), tree, path, chain([done], simple))[1]]
     done, remark = recheck(done, dataset, opened, path, solution, *confirmed, derived=again.derived(done))
+    done = replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, *held]))
     return done, again, opened.facts["data"]["n_rows_dropped"], note, remark
 
 

@@ -1,6 +1,7 @@
 """`odtc verify TREE.json`: a tree file held against the run that left it, whose figures are computed anew; and the
 certificate beside a run, which is to be one of this run."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,16 +95,38 @@ def _held_against(
     if not solution.has_solution or (encoded.target, encoded.features) != (tree.target, tree.features):
         raise TreeError(f"{str(path)!r} is no tree of {str(solution_path)!r}")
     dataset, note = artifacts.original_data(manifest, data)
-    if dataset is None:  # the manifest holds equal rows together, and a curve needs each row
-        tree = tree.with_curves([()] * tree.n_leaves)
     again = search_solved(model, solution, seconds)
-    for simplify in (False, True):  # as the run left it, or as `--simplify` does
-        done = finish(model, solution, dataset=dataset, known=again.trees, simplify=simplify)
+    runs = (  # as the run left it, or as `--simplify` does
+        finish(model, solution, dataset=dataset, known=again.trees, simplify=simplify) for simplify in (False, True)
+    )
+    done, check = check_of_tree(tree, path, solution_path, runs)
+    return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, check])), again, note
+
+
+def check_of_tree(tree: Tree, path: Path, solution_path: Path, runs: Iterable[Fit]) -> tuple[Fit, Check]:
+    """Whether a tree file holds the tree of a solution, in one of the ways in which it may have been left.
+
+    Parameters
+    ----------
+    tree : Tree
+        That of the file.
+    path, solution_path : Path
+    runs : iterable of Fit
+        The run of the solution in each of these ways, computed anew.
+
+    Returns
+    -------
+    (Fit, Check)
+        The first run whose tree it is, or the last one.
+    """
+    same = False
+    for done in runs:
+        if done.dataset is None:  # the manifest holds equal rows together, and a curve needs each row
+            tree = tree.with_curves([()] * tree.n_leaves)
         if same := done.tree.to_json() == tree.to_json():
             break
     held = "the tree and the counts" if same else "another tree than that, or other counts than those,"
-    check = Check("tree file", same, f"{path.name} holds {held} of the solution {solution_path.name}")
-    return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, check])), again, note
+    return done, Check("tree file", same, f"{path.name} holds {held} of the solution {solution_path.name}")
 
 
 def check_of_certificate(done: Fit, path: Path, proved: dict, data: Path | None = None) -> Check:
