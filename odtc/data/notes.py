@@ -265,6 +265,20 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 of_many="look like numbers with a decimal comma, a unit, a currency or marks of thousands, and each "
                 f"number is a category of its own; {of_many}",
             )
+        elif (
+            feature.decimal is not None
+            and numbers_of(levels)
+            and feature.name not in dataset.source.get("categorical", ())
+        ):
+            yield Note(
+                feature.name,
+                "number",
+                f"column {feature.name!r} holds numbers, of which some are not written with {feature.decimal!r} before "
+                "the decimals, as --decimal says, or stand beside words in rows that are left out, so that each is a "
+                "category of its own; write all numbers of the file in one manner, or leave the column out with "
+                "--ignore",
+            )
+            continue
         elif marks and others and are_numbers(others, feature.decimal):
             yield Note(
                 feature.name,
@@ -532,7 +546,7 @@ def _constants(dataset: Dataset) -> Iterator[Note]:
 def _telling(dataset: Dataset) -> Iterator[Note]:
     """A column that determines the class by one threshold, or by its levels."""
     n, n_classes = dataset.n_rows, len(dataset.classes)
-    if n < IDENTIFIER:
+    if n < IDENTIFIER or _names_rows(dataset):
         return
     for at, feature in enumerate(dataset.features):
         deadline.check()
@@ -555,7 +569,20 @@ def _telling(dataset: Dataset) -> Iterator[Note]:
         )
 
 
+def _names_rows(dataset: Dataset) -> bool:
+    """Whether the target has a class of its own for most rows."""
+    return dataset.n_rows >= IDENTIFIER and 2 * len(dataset.classes) > dataset.n_rows
+
+
 def _rare_classes(dataset: Dataset) -> Iterator[Note]:
+    if _names_rows(dataset) and numbers_of(dataset.classes) is None:
+        yield Note(
+            dataset.target,
+            "rows as classes",
+            f"the target {dataset.target!r} has {len(dataset.classes):,} classes in {dataset.n_rows:,} rows, as names "
+            "of rows have, and no tree learns them; --target names the column to predict, by default the last one",
+        )
+        return
     rows = np.bincount(dataset.y, minlength=len(dataset.classes)).tolist()
     rare = [(name, count) for name, count in zip(dataset.classes, rows) if 0 < count < FEW]
     if len(rare) > 3 and dataset.n_rows >= IDENTIFIER:

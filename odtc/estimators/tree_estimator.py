@@ -146,6 +146,11 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
 
         given, X = self.categorical_features, _as_table(X)
         frames.expect_names(X)
+        if isinstance(given, str) and given != "from_dtype":
+            raise ValueError(
+                f'expected categorical_features as "from_dtype" or a list of names or places, got {given!r}; write '
+                f"{[name.strip() for name in given.split(',')]}"
+            )
         if frames.is_mixed(X) or not isinstance(given, str):
             validate_data(self, X, skip_check_array=True)
             series = frames.series_of(X)
@@ -169,10 +174,6 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
             for note in notes_on_words(coded[:, guessed], tuple(features[j] for j in guessed)):
                 warn_caller(note.text, DataWarning)
             return coded, features
-        if given != "from_dtype":
-            raise ValueError(
-                f'expected categorical_features as "from_dtype" or a list of names or places, got {given!r}'
-            )
         frames.expect_apart(X)
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         return X, tuple(Feature(name, NUMERIC) for name in self._names())

@@ -58,6 +58,23 @@ def parameter_key(field: dataclasses.Field[Any]) -> str:
     return field.name.rstrip("_")
 
 
+# What people know from scikit-learn and other packages, and what it is called here.
+MEANT = {
+    "max_depth": "depth",
+    "min_samples_leaf": "the constraint 'leaf_rows >= N'",
+    "min_leaf_size": "the constraint 'leaf_rows >= N'",
+    "max_leaf_nodes": "the constraint 'leaves <= N'",
+    "max_leaves": "the constraint 'leaves <= N'",
+    "max_features": "the constraint 'features <= N'",
+    "ccp_alpha": "lambda, the price of a branch node",
+    "random_state": "seed",
+    "n_jobs": "threads",
+    "sample_weight": "weights, a column of the data",
+    "na_values": "missing_mark",
+    "timeout": "time_limit",
+}
+
+
 def parse_params(formulation: str, given: dict[str, Any]) -> Any:
     """The Params of a formulation from texts or values; raises ChoiceError for an unknown key,
     or a value of another type or out of range."""
@@ -68,7 +85,7 @@ def parse_params(formulation: str, given: dict[str, Any]) -> Any:
         key = key.rstrip("_")
         if key not in fields:
             known = ", ".join(fields) or "it has none"
-            hint = did_you_mean(key, fields) or _of_others(key)
+            hint = f" (take {MEANT[key]})" if key in MEANT else did_you_mean(key, fields) or _of_others(key)
             raise ChoiceError(f"model {formulation!r} has no parameter {key!r}{hint}; known: {known}")
         values[fields[key].name] = _parse(key, fields[key], value)
     return cls(**values)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import odtc as package
+from odtc.cli.commands.tune import whole_numbers
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import ChoiceError
 from odtc.evaluation import cross_validation
@@ -181,10 +182,21 @@ def test_the_best_is_the_smaller_of_equals_and_one_standard_error_away_by_the_ot
         cross_validation.best_setting(results, "worst")
 
 
+@pytest.mark.parametrize("text", ["1:3", "1,2:3", "1:2,3:3"])
+def test_a_range_of_depths_is_all_its_numbers(text):
+    assert whole_numbers(text, "--depths") == (1, 2, 3)
+
+
+@pytest.mark.parametrize("text", ["3:1", "1:99999999999999", "1:", ":", "", "1-3"])
+def test_a_range_without_numbers_is_refused(text):
+    with pytest.raises(ChoiceError, match="as in 1,2,3 or 1:3, got"):
+        whole_numbers(text, "--depths")
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--depths", "two"), "whole numbers between commas, as in 1,2,3, got 'two'"),
+        (("--depths", "two"), "whole numbers between commas, as in 1,2,3 or 1:3, got 'two'"),
         (("-p", "lambda"), "KEY=VALUE,VALUE"),
         (("--folds", "99"), "expected from 2 to"),
         (("--score", "f1"), "unknown score 'f1'"),

@@ -457,3 +457,10 @@ def test_part_of_a_scale_and_many_columns_of_one():
     several = {f"q{k}": (AGREE * N)[k : k + N] for k in range(4)}
     (note,) = notes_on(from_frame(pl.DataFrame(table(**several)), "t"))
     assert note.text.startswith("4 columns have the levels Strongly disagree<Disagree<") and note.text.endswith("'q3'")
+
+
+def test_a_target_that_names_the_rows_is_told_as_one():
+    names = [f"called {at} times" for at in range(N)]
+    found = notes_on(from_frame(pl.DataFrame({"row": list(range(N)), "y": names}), "t"))
+    told = [note for note in found if note.column in ("y", "row") and note.kind != "identifier"]
+    assert [note.kind for note in told] == ["rows as classes"] and "--target names the column" in told[0].text

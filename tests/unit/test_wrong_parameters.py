@@ -4,10 +4,12 @@ import copy
 import inspect
 import pickle
 
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
 import odtc
+from odtc.errors import ChoiceError
 
 ESTIMATORS = [odtc.OptimalTreeClassifier, odtc.OptimalTreeRegressor, odtc.OptimalPolicyTree, odtc.OptimalSurvivalTree]
 
@@ -56,3 +58,25 @@ def test_what_else_makes_an_estimator_is_as_it_was(cls):
             self.colour = colour
 
     assert Mine("red", max_depth=1).max_depth == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("max_depth", r"\(take depth\)"),
+        ("min_samples_leaf", "leaf_rows >= N"),
+        ("ccp_alpha", "lambda"),
+        ("n_jobs", "threads"),
+    ],
+)
+def test_words_of_scikit_learn_are_answered_by_those_of_fit(name, meant):
+    with pytest.raises(ChoiceError, match=f"has no parameter '{name}' .*{meant}"):
+        odtc.fit([[0.0], [1.0]] * 4, [0, 1] * 4, **{name: 2})
+
+
+@pytest.mark.parametrize("given", ["a", "a, b"])
+def test_a_text_for_a_list_of_columns_is_answered_by_the_list(given):
+    """It was taken for "from_dtype", in silence, beside a column of words."""
+    rows = {"a": [1, 2, 1, 2] * 3, "b": list("pqpq") * 3}
+    with pytest.raises(ValueError, match=r"as \"from_dtype\" or a list .*write \['a'"):
+        odtc.OptimalTreeClassifier(1, categorical_features=given).fit(pd.DataFrame(rows), [0, 1, 0, 1] * 3)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
+from odtc.cli.commands.tune import whole_numbers
 from odtc.cli.help_page import GroupHelp
 from odtc.cli.options import READING, ClusterAddress, Json, Part, names, takes
 from odtc.errors import ChoiceError
@@ -110,7 +111,9 @@ def models(
             "one of the two"
         )
     peers = study.find_peers(peer_files, files) if peer_files else {}
-    cells = study.list_cells(files, _depths(depths), [study.Form.parse(form.strip()) for form in chosen], peers)
+    cells = study.list_cells(
+        files, whole_numbers(depths, "--depths"), [study.Form.parse(form.strip()) for form in chosen], peers
+    )
     try:
         with pool_of(jobs, cluster, console.say) as pool:
             alone = jobs == 1 and cluster is None
@@ -167,10 +170,3 @@ def _print(table: str | bytes, path: Path | None) -> None:
         print(table, end="")
     else:
         write_text(path, table)
-
-
-def _depths(text: str) -> list[int]:
-    try:
-        return [int(depth) for depth in text.split(",")]
-    except ValueError:
-        raise ChoiceError(f"--depths: expected whole numbers between commas, as in 1,2,3, got {text!r}") from None

@@ -33,6 +33,7 @@ from odtc.cli.options import (
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
+MOST_IN_A_RANGE = 1000  # numbers of A:B
 EACH_FIT = "Wall seconds of each fit; by default none."
 LeafRows = Annotated[
     str | None, typer.Option("--min-leaf-rows", metavar="N,M", help="Least numbers of rows in a leaf.")
@@ -363,8 +364,14 @@ def param_values(given: list[str]) -> dict[str, list[str]]:
 
 
 def whole_numbers(text: str | None, option: str) -> tuple[int, ...]:
-    """Whole numbers between commas, none for None; raises ChoiceError that names the option."""
+    """Whole numbers between commas, 1:3 for 1,2,3; none for None; raises ChoiceError that names the option."""
+    if text is None:
+        return ()
     try:
-        return tuple(int(word) for word in text.split(",")) if text is not None else ()
+        ends = [part.partition(":") for part in text.split(",")]
+        parts = [range(int(first), int(last if colon else first) + 1) for first, colon, last in ends]
     except ValueError:
-        raise ChoiceError(f"{option}: expected whole numbers between commas, as in 1,2,3, got {text!r}") from None
+        parts = []
+    if not parts or not all(0 < len(part) <= MOST_IN_A_RANGE for part in parts):
+        raise ChoiceError(f"{option}: expected whole numbers between commas, as in 1,2,3 or 1:3, got {text!r}")
+    return tuple(number for part in parts for number in part)
