@@ -265,19 +265,8 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 of_many="look like numbers with a decimal comma, a unit, a currency or marks of thousands, and each "
                 f"number is a category of its own; {of_many}",
             )
-        elif (
-            feature.decimal is not None
-            and numbers_of(levels)
-            and feature.name not in dataset.source.get("categorical", ())
-        ):
-            yield Note(
-                feature.name,
-                "number",
-                f"column {feature.name!r} holds numbers, of which some are not written with {feature.decimal!r} before "
-                "the decimals, as --decimal says, or stand beside words in rows that are left out, so that each is a "
-                "category of its own; write all numbers of the file in one manner, or leave the column out with "
-                "--ignore",
-            )
+        elif feature.decimal and numbers_of(levels) and feature.name not in dataset.source.get("categorical", ()):
+            yield _of_other_manner(feature)
             continue
         elif marks and others and are_numbers(others, feature.decimal):
             yield Note(
@@ -355,6 +344,17 @@ def _scales(dataset: Dataset) -> Iterator[Note]:
             of_many=f"have the levels {told.removeprefix(f'{feature.name}=')} in this order, and each is a category of "
             "its own; --ordered 'COLUMN=…' has tests part them in two",
         )
+
+
+def _of_other_manner(feature: Feature) -> Note:
+    """The remark on a column of numbers that the decimal sign of the file does not read."""
+    return Note(
+        feature.name,
+        "number",
+        f"column {feature.name!r} holds numbers, of which some are not written with {feature.decimal!r} before the "
+        "decimals, as --decimal says, or stand beside words in rows that are left out, so that each is a category of "
+        "its own; write all numbers of the file in one manner, or leave the column out with --ignore",
+    )
 
 
 def _of_signs(words: list[str], example: str) -> tuple[str, str]:
