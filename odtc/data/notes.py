@@ -21,7 +21,7 @@ from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.file_text import written_numbers
 from odtc.data.level_orders import order_text
 from odtc.data.level_scales import order_of_words
-from odtc.data.reading_spec import CLASSIFICATION
+from odtc.data.reading_spec import CLASSIFICATION, SIGNS
 from odtc.data.task import lost_weights
 from odtc.errors import TimeLimitReached
 
@@ -48,6 +48,7 @@ OF_EVENTS = {"event", "events", "status", "cens", "censor", "censored", "death",
 OF_COUNTS = {"freq", "frequency", "count", "counts"}  # names of columns that say how many rows are alike
 IMBALANCE = 0.05  # share of the rest of two classes below which a tree may do without it
 MARKS = {"-", "--", ".", "n/a", "n.a.", "n.a", "na", "none", "nil", "missing", "unknown", "nan", "null"}
+MARKS |= {"k.a.", "k. a.", "keine angabe", "s/d", "n/d", "n.d.", "nd", "inconnu", "unbekannt"}
 MARKS |= {"not available", "(blank)", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "#null!"}  # of Excel
 DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?([T ]\d{1,2}:\d{2}.*)?"
@@ -362,12 +363,26 @@ def _of_signs(words: list[str], example: str) -> tuple[str, str]:
     what it makes of the example if both signs do and differ."""
     signs = written_numbers.signs_of(words)
     if not signs:
-        return ("write plain numbers",) * 2
+        return _of_marks_among(words)
     if len({tuple(written_numbers.values_of(words, sign)) for sign in signs}) > 1:
         reads = [show_number(written_numbers.values_of([example], sign)[0]) for sign in signs]
         told = " or ".join(f"--decimal {sign} ({number})" for sign, number in zip(signs, reads))
         return f"read the file with {told}", f"read the file with --decimal {' or '.join(signs)}"
     return (f"read the file with --decimal {signs[0]}",) * 2
+
+
+def _of_marks_among(words: list[str]) -> tuple[str, str]:
+    """The same of numbers among which are a few words that may be marks of missing cells."""
+    found = {sign: zip(words, written_numbers.values_of(words, sign)) for sign in SIGNS}
+    others = {sign: [word for word, value in pairs if value is None] for sign, pairs in found.items()}
+    sign = min(others, key=lambda sign: len(others[sign]))
+    few = others[sign]
+    if not 0 < len(few) <= (1 - SHARE) * len(words):
+        return ("write plain numbers",) * 2
+    listed = ", ".join(map(repr, few[:3])) + (", …" if len(few) > 3 else "")
+    means = "means a missing cell" if len(few) == 1 else "mean missing cells"
+    told = f"read the file with --decimal {sign}, and with {_marked(few)} if {listed} {means}"
+    return told, f"read the file with --decimal {sign}, and name what is no number with --missing-mark"
 
 
 def _thousands(dataset: Dataset) -> Iterator[Note]:

@@ -252,6 +252,19 @@ def test_cells_that_are_none_are_named_under_the_option_too():
     assert "would be numbers but for '-'" in notes(",", x=["-", *(f"{at},5 €" for at in range(39))])["x"]
 
 
+def test_a_word_among_numbers_of_people_is_named_as_a_mark():
+    """'write plain numbers' stood there, though two options read the file."""
+    kilos = [*(f"{at},5 kg" for at in range(3)), *(f"{at},5" for at in range(30)), "fehlt"]
+    said = notes(x=[*(f"{at},5" for at in range(30)), *["fehlt"] * 2])["x"]
+    assert said.endswith(
+        "read the file with --decimal ,, and with --missing-mark fehlt if 'fehlt' means a missing cell"
+    )
+    table = pl.DataFrame({"x": [*(f"{at},5" for at in range(30)), *["fehlt"] * 2], "y": ["a", "b"] * 16})
+    how = ReadingSpec(decimal=",", missing_mark=("fehlt",), missing="separate")
+    assert from_frame(table, "t", how).features[0].kind == "numeric"
+    assert "--missing-mark '0,5 kg' --missing-mark '1,5 kg' --missing-mark '2,5 kg' …" in notes(x=kilos)["x"]
+
+
 def test_numbers_of_programs_beside_those_of_people_are_told():
     """63000.0 is no number with a decimal comma: the column became one of categories without a word."""
     euros, plain = [f"{at},5 €" for at in range(40)], [f"{at}000.0" for at in range(40)]
