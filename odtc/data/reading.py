@@ -13,6 +13,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from numbers import Real
 from pathlib import Path
 from typing import Protocol
 
@@ -32,7 +33,7 @@ from odtc.data.column_coding import Column, WordsNeeded, code_columns, named_col
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature, decimal_of
 from odtc.data.file_text.missing_marks import marks_of_texts, unmet
 from odtc.data.file_text.text_pieces import encoding_of, not_text
-from odtc.data.frames import orders_of, table_of, table_of_arrays
+from odtc.data.frames import orders_of, series_of, table_of, table_of_arrays
 from odtc.data.level_orders import in_order, order_text, orders_of_texts
 from odtc.data.partitions import columns as partitions
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label
@@ -160,7 +161,7 @@ def read(
         ignore=tuple(_listed(ignore)),
         ordered=tuple(_listed(ordered)),
         decimal=decimal,
-        missing_mark=tuple(_listed(missing_mark)),
+        missing_mark=tuple(map(str, [missing_mark] if isinstance(missing_mark, (str, Real)) else missing_mark)),
         **_task_options(task),
     )
     if hasattr(path, "columns") and hasattr(path, "shape"):
@@ -500,6 +501,41 @@ def read_rows(
             )
     source = {"path": path, "weights": weights}
     return Dataset(name, X, y, tuple(features), tuple(classes), weight, target, missing="separate", source=source)
+
+
+def rows_of(data, features: Sequence[Feature], used: Sequence[int]) -> np.ndarray:
+    """Rows coded by the features of a tree.
+
+    Parameters
+    ----------
+    data : path, data frame of pandas or polars, or array (rows, columns)
+        Of an array the columns are the features; else they are found by name.
+    features : sequence of Feature
+    used : sequence of int
+        The places of the features that are asked for; the others need not be there.
+
+    Returns
+    -------
+    float64 (rows, features)
+
+    Raises
+    ------
+    DataError
+        For an absent column and a cell that is no number.
+    """
+    if hasattr(data, "columns") and hasattr(data, "shape"):
+        frame, place = table_of(data), "the data frame"
+    elif isinstance(data, (str, Path)):
+        frame, place, *_ = _opened(data)
+    else:
+        cells = np.asarray(data)
+        if cells.ndim != 2 or cells.shape[1] != len(features):
+            raise DataError(f"expected rows of the {len(features)} columns of the tree, got an array of {cells.shape}")
+        names = [feature.name for feature in features]
+        whole = pl.DataFrame(dict(zip(names, series_of(cells))))
+        frame, place = whole, "the array"
+    expect_columns(frame.columns, place, {"feature": [features[j].name for j in sorted(used)]})
+    return code_cells(frame, place, features, sorted(used))[0]
 
 
 def read_numbers(path, column: str, decimal: str | None = None) -> np.ndarray | None:

@@ -180,6 +180,11 @@ class Tree:
         TreeError
             For "majority" if the leaves do not say how many training rows they hold.
         """
+        if hasattr(X, "iloc") or hasattr(X, "get_column"):
+            raise TreeError(
+                "expected rows as numbers, coded as the features of the tree are, got a data frame; Fit.predict, the "
+                "estimators and `odtc predict` take it"
+            )
         if on_missing == "majority" and self.missing != "separate" and not all(leaf.rows for leaf in self.leaves()):
             raise TreeError(
                 "the tree does not say how many training rows took each side, so a missing cell cannot follow the "

@@ -8,6 +8,7 @@ import numpy as np
 
 from odtc.base.text import in_notebook
 from odtc.data.dataset import Dataset
+from odtc.data.reading import rows_of
 from odtc.data.task import TASKS
 from odtc.errors import TreeError
 from odtc.heuristics.heuristic import HEURISTICS
@@ -129,6 +130,29 @@ class Fit:
     @property
     def tree(self) -> Tree:
         return self.decoded.tree
+
+    def predict(self, data) -> np.ndarray:
+        """What the tree answers for other rows, as `odtc predict` does.
+
+        Parameters
+        ----------
+        data : path, data frame of pandas or polars, or array (rows, columns)
+            Columns are found by name; of an array they are those of the training rows. Those that no test asks need not
+            be there.
+
+        Returns
+        -------
+        array (rows,)
+            Names of classes or actions, or numbers.
+
+        Raises
+        ------
+        DataError
+            For an absent column, a cell that is no number, and a missing number that the tree cannot compare.
+        """
+        answers = self.tree.answers(rows_of(data, self.tree.features, sorted(self.tree.used)))
+        numbers = TASKS.get(self.tree.task).NUMBERS
+        return answers if numbers else np.array(self.tree.classes, dtype=object)[answers]
 
     @property
     def uncertified(self) -> str:

@@ -1,16 +1,19 @@
 """What `odtc.fit` and `odtc.build` take in Python: labels, the column that holds them, and how data are to be read."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import odtc
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, DataError, TreeError
 from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parameter_key
 from odtc.workflow.specification import ModelSpec, ReadingSpec, SolvingSpec
+from tests.command_line import odtc as command
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0, np.nan], "kind": ["x", "x", "y", "y"], "n": [1, 2, 3, 4]})
 
@@ -83,3 +86,40 @@ def test_notebooks_show_trees_and_results_as_they_are_printed():
         page = shown._repr_html_()
         assert page.startswith("<pre") and "&lt;b&gt;x &amp; y&lt;/b&gt;" in page and "<b>" not in page
         assert "├── " in page or "└── " in page
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_result_predicts_other_rows_as_the_command_does(tmp_path, task):
+    """Files, frames of both kinds, in any order and without the columns that no test asks; and arrays."""
+    rng = np.random.default_rng(2)
+    rows = pd.DataFrame({"a": rng.integers(0, 9, 60), "kind": rng.choice(["x", "y", "z"], 60), "idle": 1.5})
+    label = np.where((rows.a > 4) ^ (rows.kind == "x"), "yes", "no") if task == "classification" else rows.a * 2.5
+    table = rows.assign(told=label)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    fitted = odtc.fit(tmp_path / "t.csv", depth=2, task=task)
+    (tmp_path / "t.tree.json").write_text(json.dumps(fitted.tree.to_json()), encoding="utf-8")
+    said = command("predict", "t.tree.json", "t.csv", folder=tmp_path).out.split()[1:]
+    of_polars = pl.DataFrame({name: table[name].to_list() for name in ("kind", "idle", "a")})
+    for data in (tmp_path / "t.csv", str(tmp_path / "t.csv"), table, table[["kind", "a"]], of_polars):
+        found = fitted.predict(data)
+        assert [str(one) if task == "classification" else repr(float(one)) for one in found] == said
+    with pytest.raises(DataError, match="expected the feature column 'a' in the data frame, got no such"):
+        fitted.predict(table[["kind"]])
+    with pytest.raises(TreeError, match="got a data frame; Fit.predict"):
+        fitted.tree.predict(table)
+
+
+def test_a_result_predicts_arrays_and_refuses_others():
+    X, y = np.arange(12.0).reshape(6, 2), [0, 0, 1, 1, 0, 1]
+    fitted = odtc.fit(X, y, depth=2)
+    assert fitted.predict(X).tolist() == [fitted.tree.classes[k] for k in fitted.tree.predict(X)]
+    assert fitted.predict(X.tolist()).tolist() == fitted.predict(X).tolist()
+    for other in (X[:, :1], X[0]):
+        with pytest.raises(DataError, match="expected rows of the 2 columns of the tree"):
+            fitted.predict(other)
+
+
+@pytest.mark.parametrize("mark", [-999, -999.0, "-999", ["-999"], [-999], ("n=-999",)])
+def test_a_mark_may_be_a_number(mark):
+    table = FRAME.assign(n=[1, -999, 3, 4])
+    assert np.isnan(odtc.read(table, "kind", missing="separate", missing_mark=mark).X[1, 1])
