@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from odtc.data.reading import read
+from odtc.data.tasks import survival
 from odtc.trees.tree import read_tree
 from tests.command_line import MONKS, odtc
 
@@ -119,3 +120,9 @@ def test_times_beside_an_event_are_told_of_survival(columns, advice, tmp_path):
     if advice:
         said = odtc("fit", "t.csv", *advice.split(), "--depth", 1, folder=tmp_path)
         assert said.code == 0 and "--task survival" not in said.err
+
+
+def test_a_quartile_that_is_not_reached_is_told_by_the_last_time():
+    curve = ((0.0, 1.0), (3.0, 0.7), (5.0, 0.45), (8.0, 0.3))
+    assert survival.leaf_words((10, 10.0, 8.0, 7.0), (), curve).endswith("median 5, quartiles 3 to above 8")
+    assert survival.leaf_words((10, 10.0, 8.0, 7.0), (), (*curve, (9.0, 0.2))).endswith("quartiles 3 to 9")

@@ -220,8 +220,8 @@ def leaf_words(sums, classes, curve=(), goal="") -> str:
     if reached[0.5] is None:
         end, left = curve[-1]
         return f"{told}, median above {end:.6g} ({100 * left:.1f} % survive it)"
-    rest = " to ".join("?" if reached[share] is None else f"{reached[share]:.6g}" for share in (0.75, 0.25))
-    return f"{told}, median {reached[0.5]:.6g}, quartiles {rest}"
+    last = f"above {curve[-1][0]:.6g}" if reached[0.25] is None else f"{reached[0.25]:.6g}"
+    return f"{told}, median {reached[0.5]:.6g}, quartiles {reached[0.75]:.6g} to {last}"
 
 
 def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
