@@ -140,12 +140,14 @@ def _compile_loops(names: Sequence[str], among: dict[str, Any]) -> Any:
     return among[names[-1]]
 
 
-def for_numba(function: types.FunctionType, called: bool) -> Any:
+def for_numba(function: types.FunctionType, called: bool, written_out: bool = False) -> Any:
     """A function that numba compiles when needed; with the way in from Python, which takes a part of that time, only if
-    it is called from there. To be called in a thread apart (`threads.apart`)."""
+    it is called from there. `written_out`: it is compiled as a part of each function that calls it, so that a call with
+    many arrays costs nothing. To be called in a thread apart (`threads.apart`)."""
     import numba
 
     options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": not called}
+    options |= {"inline": "always"} if written_out else {}
     made = numba.njit(**options)(function)
     compile_now = made._compile_for_args  # what numba calls for types that are new to the function
     made._compile_for_args = lambda *given, **named: threads.apart(

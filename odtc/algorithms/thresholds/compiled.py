@@ -169,7 +169,7 @@ def _made() -> dict:
     for name, function in functions.items():
         own = types.FunctionType(function.__code__, among, name, function.__defaults__)
         own.__module__, own.__qualname__, own.__doc__ = function.__module__, function.__qualname__, function.__doc__
-        among[name] = for_numba(own, name in (*NAMES, *BINARY, *TALL, *COUNTING, STATES))
+        among[name] = for_numba(own, name in (*NAMES, *BINARY, *TALL, *COUNTING, STATES), name in depth_two.WRITTEN_OUT)
         keep_on_disk(among[name], functions.values())
     return among
 

@@ -25,6 +25,8 @@ NEAR = 8  # a bound that closes a cut is lowered by at most this part of what it
 RARE = 3  # one in so many entries at most has the rarer answer of a test of two answers, and
 SEVERAL = 16  # so many tests at least are like that, so that their sums are moved together
 FIRST = 10  # columns of the least bounds that are scanned first at a cut, for the left and the right side in turn
+# Parts of `depth_two` that numba writes out there, so that their many arrays are handed over for nothing.
+WRITTEN_OUT = ("kinds_of", "lines_of", "block_sums", "leaf_cost", "least_loss")
 PURE = 8  # least losses that a better tree may cost, so that the cuts of sides without a loss are sought first
 
 
@@ -541,6 +543,85 @@ def cuts_of(line, local, cap, number, entry, starts, cut_weight, cut_rows):
     return b
 
 
+def kinds_of(lab, own, stride):
+    """(int32, gains): the label that each entry gains under, where two signs of a gain are two labels, and how much."""
+    kind, amount = np.empty(len(own), np.int32), np.empty(len(own), own.dtype)
+    for i in range(len(own)):
+        kind[i] = lab[i] if stride > 1 else 1 if own[i] > 0 else 0
+        amount[i] = abs(own[i])
+    return kind, amount
+
+
+def lines_of(order, local, column, kind, amount, by_entry, grouped, lines):
+    """The orders of the columns that are scanned by entry or grouped, numbered within the node, with the kinds and
+    amounts of their places; other lines are not written, and without such a column there are none (`lines` is 0)."""
+    n = order.shape[1]
+    line, line_lab, line_gain = (
+        np.empty((lines, n), np.uint32),
+        np.empty((lines, n), np.int32),
+        np.empty((lines, n), amount.dtype),
+    )
+    for j in range(len(column)):
+        if by_entry[j] or grouped[j]:
+            for i in range(n):
+                e = order[column[j], i]
+                at = local[e >> 1]
+                line[j, i] = np.uint32(at << 1) | (e & np.uint32(1))
+                line_lab[j, i] = kind[at]
+                line_gain[j, i] = amount[at]
+    return line, line_lab, line_gain
+
+
+def block_sums(first, place, lab, own, kind, amount, stride, labels, grouped, rare):
+    """(whole, upto): the sums of gains of each block of each column over all entries, by label if there are more than
+    two or the column is grouped; for two labels also their prefix sums in each column."""
+    columns, n = len(first) - 1, len(own)
+    whole = np.zeros(first[columns], own.dtype)
+    for j in range(columns):
+        at = first[j]
+        if grouped[j]:
+            for i in range(n):
+                whole[at + place[j, i] * labels + kind[i]] += amount[i]
+        elif rare[j]:
+            continue
+        elif stride == 1:
+            for i in range(n):
+                whole[at + place[j, i]] += own[i]
+        else:
+            for i in range(n):
+                whole[at + place[j, i] * stride + lab[i]] += own[i]
+    upto = np.empty(len(whole) if stride == 1 else 1, own.dtype)
+    if stride == 1:
+        for j in range(columns):
+            total = own[0] - own[0]
+            for i in range(first[j], first[j + 1]):
+                total += whole[i]
+                upto[i] = total
+    return whole, upto
+
+
+def leaf_cost(of_whole, weight, stride):
+    """What a node costs as a leaf; `of_whole` is what each label saves on all entries."""
+    if stride == 1:
+        positive = (weight + of_whole[0]) >> 1
+        return min(positive, weight - positive)
+    leaf = weight
+    for k in range(stride):
+        leaf = min(leaf, weight - of_whole[k])
+    return leaf
+
+
+def least_loss(own, cap):
+    """(the least loss of an entry, whether each entry has one label that saves all that it can cost)."""
+    loss, single = NEVER, True
+    for i in range(len(own)):
+        if own[i] != 0:
+            loss = min(loss, abs(own[i]))
+        if abs(own[i]) != cap[i]:
+            single = False
+    return loss, single
+
+
 def depth_two(order, label, gain, most, count, stride, price, least, need, local, told):
     """The best tree of depth 2 on a node, if it costs less than `need`.
 
@@ -565,10 +646,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     m, column, blocks, place = parting_columns(order, local)
     # Columns of many blocks: these are grouped, and have sums of each label that saves something.
     labels = max(2, stride)
-    kind, amount = np.empty(n, np.int32), np.empty(n, gain.dtype)
-    for i in range(n):
-        kind[i] = lab[i] if stride > 1 else 1 if own[i] > 0 else 0
-        amount[i] = abs(own[i])
+    kind, amount = kinds_of(lab, own, stride)
     wide = group_size(n)
     grouped = np.zeros(m + 1, np.bool_)
     n_grouped = 0
@@ -585,21 +663,11 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     groups = n // wide + 2 if n_grouped else 0
     ends, inner = np.zeros((m, groups + 1), np.int32), np.zeros((m, groups), np.bool_)
     lines = m if stride > 1 or n_grouped else 0
-    line, line_lab, line_gain = (
-        np.empty((lines, n), np.uint32),
-        np.empty((lines, n), np.int32),
-        np.empty((lines, n), gain.dtype),
-    )
     by_entry = np.zeros(m + 1, np.bool_)
     for j in range(m):
         by_entry[j] = stride > 1 and not grouped[j] and not rare[j] and (least > 1 or blocks[j] * stride > 2 * n)
-        if by_entry[j] or grouped[j]:
-            for i in range(n):
-                e = order[column[j], i]
-                at = local[e >> 1]
-                line[j, i] = np.uint32(at << 1) | (e & np.uint32(1))
-                line_lab[j, i] = kind[at]
-                line_gain[j, i] = amount[at]
+    line, line_lab, line_gain = lines_of(order, local, column[:m], kind, amount, by_entry, grouped, lines)
+    for j in range(m):
         if grouped[j]:
             sizes[j] = labels * group_blocks(line[j], place[j], ends[j], inner[j], wide)
         else:
@@ -608,27 +676,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     first = np.zeros(m + 2, np.int64)
     for j in range(m + 1):
         first[j + 1] = first[j] + sizes[j]
-    whole, sums = np.zeros(first[m + 1], gain.dtype), np.zeros(first[m + 1], gain.dtype)
-    for j in range(m + 1):
-        at = first[j]
-        if grouped[j]:
-            for i in range(n):
-                whole[at + place[j, i] * labels + kind[i]] += amount[i]
-        elif rare[j]:
-            continue
-        elif stride == 1:
-            for i in range(n):
-                whole[at + place[j, i]] += own[i]
-        else:
-            for i in range(n):
-                whole[at + place[j, i] * stride + lab[i]] += own[i]
-    upto = np.empty(len(whole) if stride == 1 else 1, gain.dtype)
-    if stride == 1:
-        for j in range(m + 1):
-            total = gain[0] - gain[0]
-            for i in range(first[j], first[j + 1]):
-                total += whole[i]
-                upto[i] = total
+    whole, upto = block_sums(first, place, lab, own, kind, amount, stride, labels, grouped, rare)
+    sums = np.zeros(len(whole), gain.dtype)
     weight, rows = np.int64(0), np.int64(0)
     for i in range(n):
         weight += cap[i]
@@ -647,21 +696,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     for i in range(n):
         save_whole[kind[i]] += amount[i]
     # The best stump of every column, which is the bound of either side at both ends of its order.
-    stump, held = np.zeros(m, np.int64), np.full(m, NEVER, np.int64)
-    loss, single = NEVER, True  # the least loss of an entry, and whether each has one label that saves all
-    for i in range(n):
-        if own[i] != 0:
-            loss = min(loss, abs(own[i]))
-        if abs(own[i]) != cap[i]:
-            single = False
-    leaf = 0
-    if stride == 1:
-        positive = (weight + of_whole[0]) >> 1
-        leaf = min(positive, weight - positive)
-    else:
-        leaf = weight
-        for k in range(stride):
-            leaf = min(leaf, weight - of_whole[k])
+    stump = np.zeros(m, np.int64)
+    loss, single = least_loss(own, cap)
+    leaf = leaf_cost(of_whole, weight, stride)
     best, best_column, best_cut, scans = need, -2, 0, 0
     if leaf < best:
         best, best_column = leaf, -1
@@ -686,14 +723,12 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 gone,
                 peak[0],
             )
-            held[j] = stump[j]
         elif rare[j]:
-            stump[j] = held[j] = cost_rare(rare_whole[j], nothing, rare_save, nothing, weight, price)
+            stump[j] = cost_rare(rare_whole[j], nothing, rare_save, nothing, weight, price)
         elif stride == 1:
             stump[j], _ = scan_two(whole[first[j] : first[j + 1]], upto[first[j] : first[j + 1]], weight, weight, price)
-            held[j] = stump[j]
         elif by_entry[j]:
-            stump[j], _, held[j], _ = scan_entries(
+            stump[j], _, _, _ = scan_entries(
                 line[j],
                 line_lab[j],
                 line_gain[j],
@@ -715,7 +750,6 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             stump[j], _ = scan_labels(
                 whole, whole, first[j], blocks[j], stride, save_whole, save_whole, weight, weight, price, room
             )
-            held[j] = stump[j]
     least_stump = NEVER
     for j in range(m):
         least_stump = min(least_stump, stump[j])
