@@ -100,3 +100,57 @@ def test_a_number_that_may_not_be_the_nearest_is_told_as_such():
     told = conflict(problem, lambda: next(looks, True))
     assert told.nearest and not any(one.settled for one in told.nearest)
     assert "(whether a nearer number can was not settled in the time)" in told.text
+
+
+@pytest.mark.parametrize("smallest", [True, False])
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("many", [1, 2, 3])
+def test_what_was_not_proved_to_be_needed_is_not_said_to_be(many, alone, smallest):
+    problem = pipeline.pose(small(1, n=10, values=2), "dpflow", 2, encoding="auto")
+    asked = posed(problem, ["accuracy >= 0.9", "recall[yes] >= 0.9", "leaf_rows >= 2"]).constraints[:many]
+    said = Conflict(asked, smallest, (Nearest(asked[0], 0.5, True),), alone).text
+    assert all(str(given) in said for given in asked)
+    assert ("keeps together: " in said) == (many > 1)
+    assert ("(without any one of them there is a tree)" in said) == (many > 1 and smallest)
+    assert ("accuracy >= 0.5 can be kept, with the others as asked" in said) != alone
+    assert "not settled" not in said
+
+
+def test_a_number_is_the_nearest_if_no_nearer_one_is_left():
+    """All rows right cannot be; the best tree of the depth is by brute force, and its share is told as settled."""
+    problem = posed(pipeline.pose(small(1, n=10, values=2), "dpflow", 2, encoding="auto"), ["accuracy >= 1"])
+    told = conflict(problem, lambda: False)
+    (near,) = told.nearest
+    paid = least_of_every_tree(replace(problem, constraints=()))
+    whole = problem.encoded.weight.sum()
+    assert near.settled and near.value == pytest.approx(1 - paid / whole) and paid > 0
+    assert told.alone and told.smallest
+
+
+@pytest.mark.parametrize(
+    "value", [0.571234567891, 0.00123456789, 1 / 3, 2 / 3, 0.99999, 1e-7, 123.45678901, 0.5, 3.0, 0.0]
+)
+@pytest.mark.parametrize("op", [">=", "<="])
+def test_a_number_that_is_told_to_be_kept_is_no_harder_than_the_one_that_was_reached(op, value):
+    """And as near as four of its digits are."""
+    problem = pipeline.pose(small(1, n=10, values=2), "dpflow", 2, encoding="auto")
+    name = {">=": "recall[yes] >= 0.9", "<=": "false_positive_rate[yes] <= 0.1"}[op]
+    (given,) = posed(problem, [name]).constraints
+    text = Conflict((given,), True, (Nearest(given, value, True),), True).text
+    told = float(text.rpartition("; ")[2].removesuffix(" can be kept").rpartition(f" {op} ")[2])
+    assert (told <= value) if op == ">=" else (told >= value)
+    assert abs(told - value) <= 1e-4 * max(1.0, value) and abs(told - value) <= 1e-3 * value
+
+
+@pytest.mark.parametrize("name", ["recall[yes] >=", "false_positive_rate[yes] <=", "branch_nodes <=", "leaf_rows >="])
+def test_a_number_between_two_is_strictly_between_them(name):
+    problem = pipeline.pose(small(1, n=10, values=2), "dpflow", 2, encoding="auto")
+    whole = name[0] in "bl"
+    for asked, reached in ((0, 4), (1, 2), (3, 1)) if whole else ((0.0, 1.0), (0.5, 0.5000001), (0.9, 0.2)):
+        (given,) = posed(problem, [f"{name} {max(asked, 1) if name[0] == 'l' else asked}"]).constraints
+        found = _between(problem, given, reached)
+        low, high = sorted((given.bound, reached))
+        if found is None:
+            assert high - low <= (1 if whole else FINE)
+        else:
+            assert low < found.bound < high

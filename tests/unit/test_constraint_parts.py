@@ -12,8 +12,19 @@ from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.arguments import MOST_PIECES, readings
-from odtc.problem.constraints.constraint import broken, built, complete, mended, parse
+from odtc.problem.constraints.constraint import (
+    CONSTRAINTS,
+    above_leaves,
+    broken,
+    built,
+    complete,
+    mended,
+    parse,
+    posed,
+    takes,
+)
 from odtc.problem.constraints.groups import MANY, carrying, example_of, groups, members, rarest, regrouped
+from odtc.problem.constraints.on_predictions import Line
 from odtc.problem.constraints.proportions import at_least, at_most, gaps
 from odtc.problem.constraints.rates import fraction_of, lacking, part
 from odtc.problem.constraints.search_terms import subsets_of
@@ -396,3 +407,60 @@ def test_differences_need_two_groups_with_such_rows_and_no_more(sides, n_groups)
             parse(text, encoded)
     else:
         assert parse(text, encoded).bound == 0.5
+
+
+def test_the_nodes_above_leaves_have_no_test_below_them():
+    """Test 0 is a test, on either side."""
+    for side in (2, 3):
+        test, label = np.full(8, -1, np.int32), np.full(8, -1, np.int32)
+        test[1], test[side] = 1, 0
+        label[[5 - side, 2 * side, 2 * side + 1]] = 0
+        assert above_leaves(HeapTree(test, label)) == [side]
+
+
+@pytest.mark.parametrize("model", ["flowoct", "dpflow", "oct", "binoct", "bendersoct"])
+def test_the_models_that_take_a_kind_are_those_that_are_built_with_it(model):
+    problem, told, able = pipeline.pose(people(), model, 1, encoding="auto"), {}, {}
+    for text in ("recall[yes] >= 0.5", "leaf_rows >= 2", "features <= 1", "leaf_precision >= 0.5", "tests <= 1"):
+        kind = CONSTRAINTS.get(text.split("[")[0].split(" ")[0])
+        told[text] = takes(problem, kind)
+        try:
+            built(posed(problem, [text]))
+            able[text] = True
+        except ChoiceError:
+            able[text] = False
+    assert told == able and any(able.values())
+
+
+def test_a_kind_without_texts_is_taken_by_what_it_needs():
+    for model, name, able in (("flowoct", "recall", True), ("bendersoct", "leaf_precision", False)):
+        problem = pipeline.pose(people(), model, 1, encoding="auto")
+        needs = CONSTRAINTS.get(name).NEEDS
+        kind = SimpleNamespace(SUBJECT=None, NEEDS=needs, tries=lambda encoded: [])
+        assert takes(problem, kind) == able
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_line_asks_for_right_rows_alone_just_if_one_more_never_adds_to_it(seed):
+    """By trying every prediction of four rows; where wrong classes count alike the sum is one of the right rows."""
+    rng = np.random.default_rng(seed)
+    K, y = 2 + seed % 2, rng.integers(0, 2 + seed % 2, 4).astype(np.int32)
+    coef = rng.integers(-2, 3, (4, K)).astype(float)
+    if seed % 4 < 2:  # every wrong class alike, and the right one cheaper in some draws
+        wrong = rng.integers(-1, 3, 4).astype(float)
+        coef = np.repeat(wrong[:, None], K, axis=1)
+        coef[np.arange(4), y] = wrong - rng.integers(0 if seed % 3 else -1, 3, 4)
+    line, grows, alike = Line(coef, 0.0, y), False, True
+    sums = {}
+    for said in product(range(K), repeat=4):
+        value = sum(coef[i, k] for i, k in enumerate(said))
+        assert line.value(np.array(said)) == value
+        for i in range(4):
+            right = (*said[:i], int(y[i]), *said[i + 1 :])
+            grows |= sum(coef[j, k] for j, k in enumerate(right)) > value
+        alike &= sums.setdefault(tuple(np.array(said) == y), value) == value
+    assert (line.right is not None) == alike
+    assert line.monotone == (alike and not grows)
+    if line.right is not None:
+        constant, each = line.right
+        assert all(constant + sum(each[list(which)]) == value for which, value in sums.items())
