@@ -81,7 +81,7 @@ class Reader(Protocol):
 
 
 READERS = Registry(
-    "reader", "odtc.data.readers", ("csv", "parquet", "arff"), Contract(always=(Reader,)), "odtc.readers"
+    "reader", "odtc.data.readers", ("csv", "parquet", "arff", "arrow"), Contract(always=(Reader,)), "odtc.readers"
 )
 
 
