@@ -12,7 +12,7 @@ from odtc.data.reading import read
 from odtc.evaluation.plots import pareto, save
 from odtc.evaluation.studies.sweep import kept
 from odtc.trees.drawing import picture
-from odtc.trees.exporting import EXPORTERS
+from odtc.trees.exporting import summaries
 from odtc.trees.tree import read_tree
 from odtc.verification.certificate import check, read_certificate
 from odtc.workflow.manifest import read_manifest
@@ -50,7 +50,7 @@ COMMANDS = [
     ("plot", "tuning", "t", "-o", "k.pdf"),
     ("report", "f"),
     ("report", "r"),
-    *(("export", "f.tree.json", "--to", name, "-o", f"f.{name}") for name in EXPORTERS.names()),
+    *(("export", "f.tree.json", "--to", name, "-o", f"f.{name}") for name in summaries()),
 ]
 RUN = """
 import sys
