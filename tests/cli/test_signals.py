@@ -197,7 +197,7 @@ LATER = {
     "amid a certificate made again": ("odtc.workflow.provenance.certificates:check", ("verify", "m"), ""),
     "rows are counted again": ("odtc.workflow.decoding:verify_tree", ("verify", "m"), None),
     "checks are printed": ("odtc.cli.console:print_checks", ("verify", "m"), None),
-    "the last fit of a grid": ("odtc.evaluation.cross_validation:best_setting", TUNE, None),
+    "the last fit of a grid": ("odtc.evaluation.studies.tuning:best_setting", TUNE, None),
     "the last fit of a grid begins": ("odtc.workflow.sinks:FileSink", TUNE, None),
     "a grid is told": ("odtc.cli.commands.tune:print_results", TUNE, ".tune.json .tree.json .run.json"),
 }
