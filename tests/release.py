@@ -8,6 +8,9 @@ The version stands in odtc/__init__.py alone. The steps, each of which ends the 
    takes the dependencies from the environment that runs it, as these take longer to install than the tests to run.
 4. In another folder, beside copies of tests/ and examples/, the quick tests run against the installed wheel.
 
+With `--lowest` (of a trial) that environment has odtc, `odtc[fast]` and pytest alone, each dependency in the lowest
+version that pyproject.toml allows, and the tests are LOWEST: a bound that nobody has tried is a promise.
+
 With `--resolve` only the wheel is built, and `pip download --only-binary` is asked whether it and all that
 it needs are there as wheels for each Python of PYTHONS on each platform of PLATFORMS; nothing is installed.
 """
@@ -20,6 +23,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 import venv
 from pathlib import Path
 
@@ -35,24 +39,31 @@ PLATFORMS = {
     "macos": ("macosx_14_0_arm64", "macosx_12_0_arm64", "macosx_11_0_arm64"),
     "windows": ("win_amd64",),
 }
-TRIAL = ("tests/structure", "tests/files/test_golden.py", "tests/unit/test_importing.py", "tests/cli/test_output.py")
+TRIAL = (
+    "tests/structure",
+    "tests/files/test_golden.py",
+    "tests/unit/test_importing.py",
+    "tests/cli/test_output.py",
+)
+LOWEST = ("tests/files", "tests/unit/test_known_optima.py", "tests/cli/test_help.py")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--trial", action="store_true", help="no dated section is needed, and fewer tests run")
+    parser.add_argument("--lowest", action="store_true", help="a trial with the oldest dependencies that are allowed")
     parser.add_argument("-n", default="auto", help="how many processes the tests take")
     parser.add_argument("--resolve", action="store_true", help="ask only whether all wheels are there, by pip download")
     parser.add_argument("--platform", choices=PLATFORMS, action="append", help="of --resolve; by default all")
     asked = parser.parse_args()
     if asked.resolve:
         sys.exit(_resolve(asked.platform or list(PLATFORMS)))
-    if not asked.trial:
+    if not (asked.trial or asked.lowest):
         _check_changelog((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
     # A process that compiles loops may write beside the modules of the installed wheel for a while yet.
     with tempfile.TemporaryDirectory(prefix="odtc-release-", ignore_cleanup_errors=True) as folder:
         wheel = _build(Path(folder) / "source")
-        _try(wheel, Path(folder) / "elsewhere", asked.trial, asked.n)
+        _try(wheel, Path(folder) / "elsewhere", asked.trial, asked.lowest, asked.n)
     print(f"odtc {__version__}: {', '.join(sorted(path.name for path in (ROOT / 'dist').iterdir()))}")
 
 
@@ -79,12 +90,22 @@ def _build(folder: Path) -> Path:
     return wheel
 
 
-def _try(wheel: Path, folder: Path, trial: bool, processes: str) -> None:
+def _lowest() -> list[str]:
+    """NAME==VERSION of each dependency of odtc and of its extra `fast`."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = project["dependencies"] + project["optional-dependencies"]["fast"]
+    return [one.replace(">=", "==") for one in asked]
+
+
+def _try(wheel: Path, folder: Path, trial: bool, lowest: bool, processes: str) -> None:
     """The quick tests, of a trial a few, against the wheel, installed in a new environment, from a folder without the
     source."""
     venv.create(folder / "venv", with_pip=True)
     python = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
-    if trial:
+    if lowest:
+        asked = [f"{wheel}[fast]", *_lowest(), "pytest", "pytest-xdist", "hypothesis"]
+        _run(python, "-m", "pip", "install", "-q", "--no-compile", *asked, cwd=folder)
+    elif trial:
         (packages,) = (folder / "venv").glob("**/site-packages")
         found = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
         (packages / "dependencies.pth").write_text("\n".join(found) + "\n")  # they come after its own packages
@@ -98,8 +119,9 @@ def _try(wheel: Path, folder: Path, trial: bool, processes: str) -> None:
     where = subprocess.run(ask, cwd=folder, env=_environment(), capture_output=True, text=True, check=True).stdout
     if not Path(where.strip()).is_relative_to(folder.resolve()):
         sys.exit(f"expected the installed odtc, found {where.strip() or 'none'}")
-    tests = TRIAL if trial else ("tests",)
-    _run(python, "-m", "pytest", "-q", "-m", "not slow", "-n", processes, *tests, cwd=folder)
+    tests = LOWEST if lowest else TRIAL if trial else ("tests",)
+    old = ("-W", "ignore::DeprecationWarning") if lowest else ()  # what old packages use of newer ones
+    _run(python, "-m", "pytest", "-q", "-m", "not slow", "-n", processes, *old, *tests, cwd=folder)
 
 
 def _resolve(platforms: list[str]) -> int:

@@ -25,6 +25,8 @@ def places(page: Path, name: str) -> list[Path]:
 @pytest.mark.parametrize("name", PAGES)
 def test_a_file_that_a_page_names_is_there(name):
     page = ROOT / name
+    if not (ROOT / "odtc").is_dir():
+        pytest.skip("odtc is installed: the checkout is not beside these tests")
     named = [one for one in NAMED.findall(page.read_text(encoding="utf-8")) if "NAME" not in one and one not in MADE]
     assert named
     gone = [one for one in named if not any(place.exists() for place in places(page, one))]
