@@ -238,7 +238,7 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
         shown = f"{levels[0]!r}"
         marks = [level for level in levels if level.lower() in MARKS]
         others = [level for level in levels if level not in marks]
-        if _most(others, DATE.fullmatch):
+        if _most(others, DATE.fullmatch) and not are_numbers(others, feature.decimal):  # 1026.4 is no month
             if not feature.ordered:
                 yield Note(feature.name, "date", _of_dates(feature.name, others, shown))
         elif _most(others, TIME.fullmatch):

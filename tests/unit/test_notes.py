@@ -224,6 +224,14 @@ def test_inspect_tells_what_weighs_the_rows(tmp_path):
     assert "4 rows, weighed by 'Freq' (0 to 670, median 21.5; 713 in all)" in odtc(*weighed, folder=tmp_path).out
 
 
+def test_numbers_with_one_decimal_beside_a_mark_are_no_dates(tmp_path):
+    rows = [f"{1000 + 7 * at + at % 9 / 10},{'ab'[at % 2]}" for at in range(N)] + ["unknown,a"]
+    (tmp_path / "a.csv").write_text("income,y\n" + "\n".join(rows) + "\n")
+    said = odtc("inspect", "a.csv", folder=tmp_path)
+    assert "would be numbers but for 'unknown'" in said.out and "--missing-mark unknown" in said.out
+    assert "dates" not in said.out + said.err
+
+
 def test_several_marks_of_missing_cells_are_told_as_several(tmp_path):
     odd = [["red", "blue", "n.a.", "-"][at % 4] for at in range(N)]
     (note,) = notes_on(from_frame(pl.DataFrame(table(odd=odd)), "t"))
