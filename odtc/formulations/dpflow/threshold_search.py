@@ -1,9 +1,10 @@
 """The search of a problem over all its tests, in phases: at every moment it has the best tree so far and a bound.
 
 First a good tree of the problem's depth is found greedily, then the trees of less depth are proved, as long as that
-takes a small part of the time, and then those of its depth. What ends the search, a time limit or Ctrl-C, leaves the
-best tree of all phases, which is no worse than the one that was known before, and the bound of the open intervals
-(odtc.algorithms.thresholds.rank_search).
+takes a small part of the time, and then those of its depth. In deep trees such proofs seldom end, and better trees are
+sought near the best one first (odtc.algorithms.thresholds.near_trees). What ends the search, a time limit or Ctrl-C,
+leaves the best tree of all phases, which is no worse than the one that was known before, and the bound of the open
+intervals (odtc.algorithms.thresholds.rank_search).
 """
 
 import time
@@ -16,6 +17,7 @@ from odtc.algorithms.bins.binned_tree import BinnedTree
 from odtc.algorithms.near_optimal.fewest_columns import FewestColumns, NoTree, TooMany
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.thresholds import early_bound
+from odtc.algorithms.thresholds.near_trees import NearTrees
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
@@ -34,6 +36,9 @@ ROWS = ("leaf_rows",)  # the constraints that the search keeps
 PART = 0.2  # of the time that is left, for the trees of one depth less than the problem's
 BOUND = 0.2, 0.4  # of the time that is left, for a bound; the second if the trees of one depth less are not proved
 BETTER = 0.8  # of what is then left, for better trees, if those of one depth less are not proved
+DEEP = 5  # from this depth on no proof is begun after one of less depth that did not end
+AROUND = 0.4  # of the time for better trees of such a depth, for those around the best one step by step
+NEAR = 0.2  # of the time that is left, for trees near the best one of such a depth, if all less depths are proved
 RISING = 0.8  # of the time, for bounds of depth 2 below the cost of its best tree on a large table
 COMMON = 0.05, 0.5  # of the time, for a first bound by common rows; the second on a large table that has a tree
 PHASE = 60.0  # seconds for them at most
@@ -300,19 +305,27 @@ class ThresholdSearch:
         ):  # one proof, which tells no bound before its end: first of parts of the cost, which are sooner shown
             self._try(RISING, lambda: early.raise_all(timed))
         self.search.dive(depth)
+        # Over few tests of two answers trees of more depth are soon proved.
+        deep, skipped = timed and depth >= DEEP and not self.ranked.by_tests, 0
         for height in range(min(2, depth), depth):
             self.height = height
-            if self._try(PART, lambda height=height: self.search.solve(height)):
+            if deep and self.search.given_up:  # a proof of more depth takes longer
+                self.search.given_up.add(height)
+                skipped += 1
+            elif self._try(PART, lambda height=height: self.search.solve(height)):
                 self.proved.append(height)
                 self.search.grow(depth)
             else:
                 self.search.given_up.add(height)
         self.height = depth
         if timed and depth > 2:  # what the limit leaves is to have a bound
-            part = BOUND[bool(self.search.given_up)]
+            # The proofs that were not begun leave their time to trees, none to the bound.
+            part = BOUND[bool(self.search.given_up)] * (1 - PART) ** skipped
             self._try(part, lambda: [early.by_common_rows(timed), early.raise_all(timed)])
             if depth > 3 and self.search.given_up:
-                self._try(BETTER, lambda: self.search.improve(depth))
+                self._try(BETTER * (AROUND if deep else 1), lambda: self.search.improve(depth))
+            if deep:
+                self._try(BETTER if self.search.given_up else NEAR, NearTrees(self.search, depth).run)
         elif depth > 3:  # what Ctrl-C leaves too
             early.by_common_rows(timed)
             early.raise_all(timed)

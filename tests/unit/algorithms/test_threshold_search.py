@@ -31,14 +31,17 @@ from odtc.algorithms.thresholds import (
 from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
 from odtc.algorithms.thresholds.common_rows import CommonRows
 from odtc.algorithms.thresholds.early_bound import EarlyBound
+from odtc.algorithms.thresholds.near_trees import NearTrees
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import merge_rows, rank_columns, rank_rows
 from odtc.base import compile_apart, deadline, system, threads
 from odtc.base.compiled_loops import is_on_disk
+from odtc.data.dataset import Dataset, Feature
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
 from odtc.problem.branch_penalty import objective
+from odtc.workflow import pipeline
 from tests.threshold_problems import draw, interrupted, optimum
 
 MODES = ["never", "always"] if compiled.available() else ["never"]
@@ -554,6 +557,41 @@ def test_a_large_table_under_a_limit_begins_with_some_tests_of_each_column(seed,
     assert objective(problem, found.heap) == pytest.approx(optimum(problem)) == found.bound
 
 
+@pytest.mark.parametrize("depth", [4, 5, 6])
+@pytest.mark.parametrize("ends", [2, 3, 4, 9])
+def test_proofs_that_are_not_begun_leave_the_bound_its_seconds(depth, ends, monkeypatch):
+    """And without a limit, or at depth 4, all is tried that was tried before."""
+    X, y = np.random.default_rng(0).normal(size=(40, 3)).round(1), np.arange(40, dtype=np.int32) % 2
+    data = Dataset("drawn", X, y, tuple(Feature(f"x{j}", "numeric") for j in range(3)), ("p", "q"), np.ones(40), "y")
+    problem = pipeline.pose(data, "dpflow", depth)
+
+    def seconds(deep: int, limit: float | None) -> list[float]:
+        monkeypatch.setattr(threshold_search, "DEEP", deep)
+        search, left, spent = threshold_search.ThresholdSearch(problem), 1.0, []
+
+        def tried(part, work):
+            nonlocal left
+            spent.append(part * left)
+            left -= spent[-1]
+            return search.height < min(ends, depth)
+
+        monkeypatch.setattr(search, "_try", tried)
+        monkeypatch.setattr(search.search, "solve", lambda height, need: None)
+        with contextlib.nullcontext() if limit is None else deadline.within(limit):
+            search._phases(depth)
+        return spent
+
+    now, before = seconds(5, 60.0), seconds(99, 60.0)
+    assert seconds(5, None) == seconds(99, None)
+    if depth == 4:
+        assert now == before
+    else:
+        begun, better = min(ends, depth - 1) - 1, ends < depth
+        assert len(before) == depth + better and len(now) == begun + 3 + better
+        assert now[: begun + 1] == before[: begun + 1]
+        assert now[begun + 1] == pytest.approx(before[depth - 1])  # the bound
+
+
 def test_a_table_of_many_labels_is_made_within_the_limit(monkeypatch):
     """30,000 rows of 1,500 classes took minutes of losses and entries after a limit of three seconds."""
     rng, looks = np.random.default_rng(0), []
@@ -758,6 +796,78 @@ def test_trees_around_a_dive_are_no_worse_and_cost_what_is_noted(seed, mode):
         assert ranked.cost(search.lower(height)) <= best + 1e-9
     known = search.solve(height)
     assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", seeds(12, 100))
+def test_trees_near_the_best_one_are_no_worse_and_cost_what_is_noted(seed, mode):
+    """Ended anywhere; never below the optimum, and they have the rows that leaves must have."""
+    rank, loss, count, price, least = instance(seed, binary=seed % 4 == 3)
+    height = 3 + seed % 2 * (len(rank) < 14)
+    ranked, best = rank_rows(rank, loss, count, price, least), cheapest(rank, loss, count, price, least, height)
+    for looks in (10 + 7 * seed, 100):
+        left = iter(range(looks))
+
+        def check(left=left):
+            if next(left, None) is None:
+                raise TimeLimitReached("ended by the test")
+
+        search = RankSearch(ranked, check)
+        with contextlib.suppress(TimeLimitReached):
+            search.dive(height)
+            before = search.known(height).upper
+            NearTrees(search, height).run()
+        for one in filter(None, (search, search.relaxed)):
+            one.check = lambda: None
+        known, few = search.known(height), least * (least > 1)  # a test over two answers may leave a side empty
+        paid = cost_of(search.tree(height), dense(rank, ranked.columns), loss, count, price, few)
+        assert best - 1e-9 <= paid <= ranked.cost(known.upper) + 1e-9
+        assert known.upper <= before and ranked.cost(search.lower(height)) <= best + 1e-9
+    known = search.solve(height)
+    assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_least_cut_of_a_column_is_that_of_all_its_cuts(seed):
+    rank, loss, count, price, least = instance(seed, binary=seed % 4 == 3)
+    ranked = rank_rows(rank, loss, count, price, least)
+    cost = np.random.default_rng(seed).integers(-9, 9, ranked.n)
+    for nodes in (OrderedNodes, BinaryNodes):
+        made = nodes(ranked, compiled.Kernels(nodes is BinaryNodes))
+        root = made.root()
+        told = dict.fromkeys(range(ranked.rank.shape[1]))
+        for paid, column, cut in made.least_cuts(root, cost[root.held]):
+            assert paid == cost[ranked.rank[:, column] <= made.test(root, column, cut)[1]].sum()
+            told[column] = paid
+        for column, line in enumerate(ranked.rank.T):
+            sums = [cost[line <= one].sum() for one in range(int(line.max()))]
+            assert told[column] == (min(sums) if sums else None)
+
+
+def test_a_better_tree_is_found_near_one_that_no_single_change_betters():
+    random = np.random.default_rng(5)
+    rank = random.integers(0, 25, (150, 6))
+    score = rank[:, 0] * rank[:, 1] / 25 + rank[:, 2] + random.normal(size=150) * 6
+    ranked = rank_rows(rank, np.eye(2)[(score > np.median(score)).astype(int)])
+
+    def found():
+        looks = itertools.count()
+
+        def check():
+            if next(looks) >= 600:
+                raise TimeLimitReached("ended by the test")
+
+        search = RankSearch(ranked, check)
+        search.dive(4)
+        search.improve(4)
+        before = search.known(4).upper
+        with contextlib.suppress(TimeLimitReached):
+            NearTrees(search, 4, lambda: next(looks)).run()
+        search.check = lambda: None
+        return before, search.known(4).upper, search.tree(4)
+
+    before, after, tree = found()
+    assert after < before
+    assert found() == (before, after, tree)  # so many looks find the same tree each time
 
 
 def test_a_better_tree_is_found_around_that_of_a_dive():
