@@ -38,6 +38,8 @@ def new_file(path: str | PathLike[str], option: str = "-o") -> Iterator[BinaryIO
             return
         # A link is followed, so that what it points to is replaced and the link stays.
         target = Path(os.path.realpath(path))
+        if target.is_symlink():  # Python 3.13 no longer raises for such a link
+            raise OutputError(f"cannot write {str(path)!r}: it is a link that leads to itself; remove it")
         if staging.open_stage() is None:
             settle(target)
         name = ""

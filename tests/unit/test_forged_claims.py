@@ -25,7 +25,9 @@ from odtc.verification.encoding_again import check_encoding
 from odtc.verification.file_as_written import read_written
 from odtc.verification.verify import verify_filled, verify_tree
 from odtc.workflow import pipeline
+from odtc.workflow.near_optimal import Pool
 from odtc.workflow.provenance.model_file import _confirmed, file_checks
+from odtc.workflow.provenance.near_best import check_near_best
 from odtc.workflow.provenance.rechecking import _check_rows, check_record
 from odtc.workflow.provenance.tree_file import check_of_certificate, recheck_tree
 from odtc.workflow.provenance.without_model import open_record
@@ -281,7 +283,7 @@ def solved(tmp_path_factory):
     return folder
 
 
-@refused_by("tree file", "tree_file._held_against: tree file")
+@refused_by("tree file", "tree_file.check_of_tree: tree file")
 def other_counts_in_the_tree_file_of_a_solution(solved, _, change=one_more_row):
     tree = json.loads((solved / "m.tree.json").read_text())
     change(tree)
@@ -298,6 +300,20 @@ def a_certificate_of_trees_of_another_depth(solved, _):
         assert command("certify", "d.csv", "--depth", 2, "-o", path.name, folder=solved).code == 0
     proved, _ = verify_certificate(path, None)
     return refusing([check_of_certificate(recheck_tree(solved / "m.tree.json")[0], path, proved)])
+
+
+@refused_by("pool", "near_best.check_near_best: name")
+def a_cheaper_tree_in_a_list(solved, _):
+    done = recheck_tree(solved / "m.tree.json")[0]
+    errors = float(sum(sum(leaf.counts) - max(leaf.counts) for leaf in done.decoded.tree.leaves()))
+
+    def checks(cost: float) -> list[str]:
+        listed = Pool((done.decoded.tree,), (cost,), complete=False, at_least=1, stopped="the limit")
+        (solved / "m3.pool.json").write_text(json.dumps(listed.to_json()))
+        return refusing([check_near_best(done, solved / "m3.pool.json", 0)[0]])
+
+    assert checks(errors) == []
+    return checks(errors - 1)
 
 
 @refused_by("objective", "without_model._again: objective")
@@ -490,7 +506,9 @@ def test_each_check_has_a_forgery():
 @pytest.mark.parametrize("site", FORGERIES)
 def test_a_forgery_is_refused_by_one_check_alone(site, rows_of_all_kinds, learned, solved, monkeypatch):  # noqa: F811
     name, forgery = FORGERIES[site]
-    made = {"without_model": learned, "tree_file": solved}.get(site.partition(".")[0], rows_of_all_kinds)
+    made = {"without_model": learned, "tree_file": solved, "near_best": solved}.get(
+        site.partition(".")[0], rows_of_all_kinds
+    )
     assert forgery(made, monkeypatch) == [name]
     with switched_off(CHECKS[site]):
         assert forgery(made, monkeypatch) == []
