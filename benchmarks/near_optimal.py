@@ -92,6 +92,7 @@ def count(cell, limit: float):
 
 def binary_line(cell, limit: float) -> str:
     name, encoding, depth, price, share = cell
+    count(cell, limit)  # loads the kernels that a small table does not ask for
     found, seconds, whole, best, _ = count(cell, limit)
     trees = found.trees
     twins = TreeSet(trees.rows, trees.search, depth, trees.budget, twins=True)
