@@ -9,6 +9,7 @@ import json
 import math
 import sqlite3
 import subprocess
+from contextlib import closing
 
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC
 from odtc.testing.generated_code import cell_of, kind_of_cell
@@ -70,7 +71,7 @@ def run_sql(tree, text: str, X) -> list:
     quoted = ['"' + feature.name.replace('"', '""') + '"' for feature in tree.features]
     types = {NUMERIC: "REAL", BOOLEAN: "INTEGER", CATEGORICAL: "TEXT"}
     kinds = ["REAL" if kind_of_cell(feature) == "numeral" else types[feature.kind] for feature in tree.features]
-    with sqlite3.connect(":memory:") as base:
+    with closing(sqlite3.connect(":memory:")) as base:
         base.execute(f"CREATE TABLE data ({', '.join(f'{name} {kind}' for name, kind in zip(quoted, kinds))})")
         base.executemany(
             f"INSERT INTO data VALUES ({', '.join('?' * len(quoted))})",

@@ -7,6 +7,7 @@ import math
 import shutil
 import sqlite3
 import subprocess
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -74,7 +75,7 @@ def test_sql_tells_leaf_rule_and_shares(data):
     assume(all(feature.name.isascii() or feature.name == feature.name.lower() for feature in tree.features))
     X = data.draw(rows_for(tree))
     quoted = ['"' + feature.name.replace('"', '""') + '"' for feature in tree.features]
-    with sqlite3.connect(":memory:") as base:
+    with closing(sqlite3.connect(":memory:")) as base:
         types = ["TEXT" if exported.kind_of_cell(feature) == "text" else "REAL" for feature in tree.features]
         base.execute(f"CREATE TABLE data ({', '.join(f'{name} {kind}' for name, kind in zip(quoted, types))})")
         rows = [[exported.typed(feature, value) for feature, value in zip(tree.features, row)] for row in X]

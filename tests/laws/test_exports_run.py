@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import xml.etree.ElementTree as ET
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -142,7 +143,7 @@ def test_a_row_that_has_no_own_cell_of_a_name_of_objects_is_missing_there(node):
 @settings(deadline=None, max_examples=300)
 @given(value=st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_in_sql_is_the_double_itself(value):
-    with sqlite3.connect(":memory:") as base:
+    with closing(sqlite3.connect(":memory:")) as base:
         assert base.execute(f"SELECT 1.0 * {sql_number(value)}").fetchone()[0] == value
     base.close()
 
@@ -326,7 +327,7 @@ def test_no_two_columns_of_a_select_have_one_name():
         (Feature("Prediction", "numeric"), Feature("probability a", "numeric"), Feature("reason", "numeric")),
         ("a", "b"),
     )
-    with sqlite3.connect(":memory:") as base:
+    with closing(sqlite3.connect(":memory:")) as base:
         base.execute('CREATE TABLE data ("Prediction" REAL, "probability a" REAL, "reason" REAL)')
         names = [column[0].lower() for column in base.execute(render_tree(tree, "sql")).description]
     base.close()

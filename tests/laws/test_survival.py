@@ -4,6 +4,7 @@ those of scikit-survival."""
 import json
 import re
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -155,12 +156,12 @@ def test_a_survival_tree_from_data_to_risks_in_sql(tmp_path):
     tree = odtc.read_tree(tmp_path / "m.tree.json")
     assert all(leaf.curve and leaf.curve == tuple(sorted(leaf.curve)) for leaf in tree.leaves())
     lines = path.read_text().splitlines()
-    base = sqlite3.connect(":memory:")
-    base.execute("CREATE TABLE data (x0 REAL, x1 REAL, colour TEXT)")
-    base.executemany("INSERT INTO data VALUES (?, ?, ?)", [line.split(",")[:3] for line in lines[1:]])
-    query = base.execute(said(tmp_path, "export", "m.tree.json", "--to", "sql"))
-    at = [column[0] for column in query.description].index("prediction")
-    assert [line[at] for line in query] == pytest.approx(risks, rel=1e-12)
+    with closing(sqlite3.connect(":memory:")) as base:
+        base.execute("CREATE TABLE data (x0 REAL, x1 REAL, colour TEXT)")
+        base.executemany("INSERT INTO data VALUES (?, ?, ?)", [line.split(",")[:3] for line in lines[1:]])
+        query = base.execute(said(tmp_path, "export", "m.tree.json", "--to", "sql"))
+        at = [column[0] for column in query.description].index("prediction")
+        assert [line[at] for line in query] == pytest.approx(risks, rel=1e-12)
     said(tmp_path, "report", "m")
     assert "concordance" in (tmp_path / "m.html").read_text()
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -320,12 +321,12 @@ def test_a_regression_from_data_to_numbers_in_sql_and_python(tmp_path):
     with (tmp_path / "r.csv").open() as stream:
         done = subprocess.run([sys.executable, "m.py"], cwd=tmp_path, stdin=stream, capture_output=True, check=True)
     assert [float(word) for word in done.stdout.split()] == numbers
-    base = sqlite3.connect(":memory:")
-    base.execute("CREATE TABLE data (x0 REAL, x1 REAL, colour TEXT)")
-    base.executemany("INSERT INTO data VALUES (?, ?, ?)", [line[:3] for line in rows])
-    query = base.execute(said(tmp_path, "export", "m.tree.json", "--to", "sql"))
-    at = [column[0] for column in query.description].index("prediction")
-    assert [line[at] for line in query] == pytest.approx(numbers, rel=1e-12)
+    with closing(sqlite3.connect(":memory:")) as base:
+        base.execute("CREATE TABLE data (x0 REAL, x1 REAL, colour TEXT)")
+        base.executemany("INSERT INTO data VALUES (?, ?, ?)", [line[:3] for line in rows])
+        query = base.execute(said(tmp_path, "export", "m.tree.json", "--to", "sql"))
+        at = [column[0] for column in query.description].index("prediction")
+        assert [line[at] for line in query] == pytest.approx(numbers, rel=1e-12)
     assert command("export", "m.tree.json", "--to", "png", "-o", "m.png", folder=tmp_path).code == 0
     assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
 
