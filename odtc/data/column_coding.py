@@ -315,8 +315,10 @@ def named_columns(
     """The columns of exactly these names: `select` takes `*` for all columns, and `^b.*$` for a pattern. Cells that are
     `marks` (odtc.data.file_text.missing_marks) of their column are missing; `met` takes what they were, by column."""
     columns = [frame.get_column(name) for name in names]
-    for at, column in enumerate(columns if marks else ()):
-        columns[at] = without_marks(column, (marks or {}).get(column.name, ()), decimal)
+    if not marks:
+        return pl.DataFrame(columns)
+    for at, column in enumerate(columns):
+        columns[at] = without_marks(column, marks.get(column.name, ()), decimal)
         if met is not None and columns[at] is not column:
             gone = column.filter(columns[at].is_null() & column.is_not_null()).cast(pl.String)
             met.setdefault(column.name, set()).update(gone.unique())

@@ -4,7 +4,6 @@ import math
 import os
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -230,8 +229,11 @@ def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, t
     held = []
     # Without the data file the leaves of selected rows hold these alone.
     if tree is not None and tree.is_file() and not (dataset is None and "selection" in opened.facts["data"]):
-        simple = (finish(model, solution, dataset=dataset, known=known, simplify=True) for _ in range(1))
-        held = [check_of_tree(read_tree(tree), tree, path, chain([done], simple))[1]]
+        runs = (  # as the run left it, or as `--simplify` does
+            finish(model, solution, dataset=dataset, known=known, simplify=True) if simplify else done
+            for simplify in (False, True)
+        )
+        held = [check_of_tree(read_tree(tree), tree, path, runs)[1]]
     done, remark = recheck(done, dataset, opened, path, solution, *confirmed, derived=again.derived(done))
     done = replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, *held]))
     return done, again, opened.facts["data"]["n_rows_dropped"], note, remark

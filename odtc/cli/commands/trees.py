@@ -181,7 +181,8 @@ def predict(
                 shutil.copyfileobj(codecs.getreader("utf-8")(stream), sys.stdout)
     if words := done.skipped_text():
         console.say(f"note: {words}")
-    if (score or judged is not None) and training_file(tree) == fingerprint(data):
+    trained_on = training_file(tree) if score or judged is not None else None
+    if trained_on is not None and trained_on == fingerprint(data):
         console.say(
             "note: this is the file that the tree was trained on, so that its score is no estimate for new rows; score "
             "other rows, or fit with --hold-out"
