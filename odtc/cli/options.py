@@ -259,6 +259,7 @@ def pairs(given: list[str]) -> dict[str, str]:
 
 
 READING, MODEL, SOLVING = Part(ReadingSpec, leave=("hold_out",)), Part(ModelSpec, short=True), Part(SolvingSpec)
+MOST_IN_A_RANGE = 1000  # numbers of A:B
 SPLITTING = Part(ReadingSpec)  # of the commands that may set rows aside
 
 
@@ -268,6 +269,20 @@ def names(text: str | None) -> tuple[str, ...]:
 
     cells = next(csv.reader([text], skipinitialspace=True), []) if text else []
     return tuple(name.strip() for name in cells if name.strip())
+
+
+def whole_numbers(text: str | None, option: str) -> tuple[int, ...]:
+    """Whole numbers between commas, 1:3 for 1,2,3; none for None; raises ChoiceError that names the option."""
+    if text is None:
+        return ()
+    try:
+        ends = [part.partition(":") for part in text.split(",")]
+        parts = [range(int(first), int(last if colon else first) + 1) for first, colon, last in ends]
+    except ValueError:
+        parts = []
+    if not parts or not all(0 < len(part) <= MOST_IN_A_RANGE for part in parts):
+        raise ChoiceError(f"{option}: expected whole numbers between commas, as in 1,2,3 or 1:3, got {text!r}")
+    return tuple(number for part in parts for number in part)
 
 
 def stem_of(problem, o: str | None, suffix: str = "") -> str:

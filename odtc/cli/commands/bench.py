@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.commands.tune import whole_numbers
 from odtc.cli.help_page import GroupHelp
-from odtc.cli.options import READING, ClusterAddress, Json, Part, names, takes
+from odtc.cli.options import READING, ClusterAddress, Json, Part, names, takes, whole_numbers
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 

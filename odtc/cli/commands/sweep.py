@@ -17,7 +17,6 @@ from odtc.cli.commands.tune import (
     param_values,
     print_results,
     say_script,
-    whole_numbers,
 )
 from odtc.cli.options import (
     READING,
@@ -33,6 +32,7 @@ from odtc.cli.options import (
     Score,
     completing,
     takes,
+    whole_numbers,
 )
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec

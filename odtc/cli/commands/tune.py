@@ -28,12 +28,12 @@ from odtc.cli.options import (
     completing,
     stem_named,
     takes,
+    whole_numbers,
     words_without,
 )
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
-MOST_IN_A_RANGE = 1000  # numbers of A:B
 EACH_FIT = "Wall seconds of each fit; by default none."
 LeafRows = Annotated[
     str | None, typer.Option("--min-leaf-rows", metavar="N,M", help="Least numbers of rows in a leaf.")
@@ -361,17 +361,3 @@ def param_values(given: list[str]) -> dict[str, list[str]]:
             raise ChoiceError(f"-p: expected KEY=VALUE,VALUE…, got {pair!r}")
         found.setdefault(key.strip(), []).extend(grid_values(key.strip(), values))
     return {key: list(dict.fromkeys(values)) for key, values in found.items()}
-
-
-def whole_numbers(text: str | None, option: str) -> tuple[int, ...]:
-    """Whole numbers between commas, 1:3 for 1,2,3; none for None; raises ChoiceError that names the option."""
-    if text is None:
-        return ()
-    try:
-        ends = [part.partition(":") for part in text.split(",")]
-        parts = [range(int(first), int(last if colon else first) + 1) for first, colon, last in ends]
-    except ValueError:
-        parts = []
-    if not parts or not all(0 < len(part) <= MOST_IN_A_RANGE for part in parts):
-        raise ChoiceError(f"{option}: expected whole numbers between commas, as in 1,2,3 or 1:3, got {text!r}")
-    return tuple(number for part in parts for number in part)
