@@ -34,6 +34,15 @@ def test_what_is_not_counted_again_is_called_the_word_of_the_run(folder):
     assert said.code == 0 and "how many trees there are is the word of the run" in said.err
 
 
+def _forged(folder, copy, name, forge):
+    """A copy of the folder in which a file is forged."""
+    shutil.copytree(folder, copy, dirs_exist_ok=True)
+    facts = json.loads((copy / name).read_text())
+    forge(facts)
+    (copy / name).write_text(json.dumps(facts))
+    return copy
+
+
 def _leaf(tree):
     node = tree["root"]
     while "left" in node:
@@ -101,13 +110,9 @@ def _none(facts):
     ],
 )
 def test_a_pool_that_is_false_is_refused(folder, forge, tmp_path):
-    shutil.copytree(folder, tmp_path / "m", dirs_exist_ok=True)
-    path = tmp_path / "m" / "m.pool.json"
-    facts = json.loads(path.read_text())
-    forge(facts)
-    path.write_text(json.dumps(facts))
+    forged = _forged(folder, tmp_path / "m", "m.pool.json", forge)
     for name in ("m", "m.pool.json"):
-        assert "pool (m.pool.json: " in refused(odtc("verify", name, folder=tmp_path / "m"))
+        assert "pool (m.pool.json: " in refused(odtc("verify", name, folder=forged))
 
 
 def test_the_pool_of_another_run_is_refused(folder, tmp_path):
@@ -151,10 +156,6 @@ FORGED = [
 
 @pytest.mark.parametrize("forge", FORGED, ids=lambda forge: forge.__name__)
 def test_a_set_that_is_false_is_refused(folder, forge, tmp_path):
-    shutil.copytree(folder, tmp_path / "m", dirs_exist_ok=True)
-    path = tmp_path / "m" / "n.near.json"
-    facts = json.loads(path.read_text())
-    forge(facts)
-    path.write_text(json.dumps(facts))
-    said = odtc("verify", "n", folder=tmp_path / "m")
+    forged = _forged(folder, tmp_path / "m", "n.near.json", forge)
+    said = odtc("verify", "n", folder=forged)
     assert said.code == 1 and ("near (n.near.json: " in said.err or "is not whole" in said.err), said.err
