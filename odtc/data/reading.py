@@ -41,7 +41,7 @@ from odtc.data.reading_spec import CLASSIFICATION, POLICIES, TASK_FIELDS, Readin
 from odtc.data.task import task_of
 from odtc.errors import ChoiceError, DataError, TimeLimitReached
 
-BATCH = 1 << 24  # bytes of text that are read at once
+BATCH = 1 << 23  # bytes of text that are read at once: what is read of 8 MB is looked at while it is in the cache
 LEAST_MEMORY = 1 << 26  # bytes; with less polars ends the process without a word of ours
 SPLIT_SEED = 20  # which rows are set aside is part of what a file says: the same in all versions
 

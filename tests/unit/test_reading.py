@@ -175,16 +175,21 @@ def test_quoted_cells_may_hold_commas_quotes_and_lines(tmp_path):
     assert data.classes == ("one\nline", "two")
 
 
-def test_frames_of_parquet_are_whole_row_groups(tmp_path):
+def test_what_is_decoded_of_parquet_at_once_are_whole_row_groups(tmp_path, monkeypatch):
     """A slice of a row group decodes all of it."""
     rows, path = np.arange(600_000), tmp_path / "d.parquet"
     pl.DataFrame({"a": rows, "y": rows % 2}).write_parquet(path, row_group_size=2**18)
     reader = READERS.get("parquet")
     for size in (16 * 80_000, 16 * 300_000):
         parts = reader.parts(path, size)
-        assert [begin for begin, _ in parts] == [0, 2**18, 2**19]
+        assert [begin for begin, *_ in parts] == [0, 2**18, 2**19]
         frames = [frame for part in parts for frame in reader.part(path, part)]
         assert np.array_equal(pl.concat(frames)["a"].to_numpy(), rows)
+        assert max(frame.height for frame in frames) * 16 <= size
+    monkeypatch.setattr("odtc.data.readers.parquet.MOST", 2**18)  # groups are too large
+    parts = reader.parts(path, 16 * 80_000)
+    assert [begin for begin, *_ in parts] == list(range(0, 600_000, 80_000))
+    assert np.array_equal(pl.concat(reader.batches(path, 16 * 80_000))["a"].to_numpy(), rows)
 
 
 def test_parquet(tmp_path):
@@ -400,6 +405,23 @@ def test_the_sign_that_a_header_has_most_often_parts_its_cells(tmp_path):
     assert [feature.name for feature in data.features] == ["sales, net", "size"] and data.X[0].tolist() == [1.5, 2]
     assert [one.name for one in read(written(tmp_path, "a|b,c,y\n1,2,p\n1,3,q\n")).features] == ["a|b", "c"]
     assert [one.name for one in read(written(tmp_path, "a;b,y\n1,p\n2,q\n")).features] == ["a;b"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_blank_lines_are_skipped_wherever_they_stand(tmp_path, monkeypatch, end):
+    """Around missing last cells, too, which polars shows as it shows a blank line."""
+    lines = ["a,b,y", "1,2,p", "", "2,,q", "", "", "3,4,p", "4,5,", "", "5,6,q", "", ""]
+    path = written(tmp_path, end.join(lines) + end)
+    whole = read(path, missing="separate")
+    assert whole.n_rows == 4 and whole.n_unlabelled == 1
+    for size in range(1, 40):
+        monkeypatch.setattr(reading, "BATCH", size)
+        same(read(path, missing="separate"), whole)
+    lines[6] = "3,4"
+    for size in (1, 12, 1000):
+        monkeypatch.setattr(reading, "BATCH", size)
+        with pytest.raises(DataError, match=r"expected 3 cells in every row of .*, got 2 in row 3 "):
+            read(written(tmp_path, end.join(lines) + end))
 
 
 def test_columns_without_a_cell_are_left_out_with_a_remark(tmp_path, monkeypatch):

@@ -46,14 +46,11 @@ def batches(path, size: int) -> Iterator[pl.DataFrame]:
     """The frames of `read`, for about `size` bytes of text each; from the first quote on, rows are read one by one."""
     pieces, text, header, above = text_pieces(path, size), b"", None, 0
     for piece in pieces:
-        text = text + piece if text else piece
         if header is None:
-            text = text.lstrip(b"\r\n")
-        if b'"' in piece:
-            break
-        cut = _last_line_end(text) + 1
-        if cut and (header is not None or text[:cut].strip()):
-            block, text = _plain_ends(text[:cut]), text[cut:]
+            piece, text = (text + piece).lstrip(b"\r\n"), b""
+        cut = 0 if b'"' in piece else _last_line_end(piece) + 1
+        if cut and (header is not None or piece[:cut].strip()):
+            block, text = _plain_ends(b"".join((text, memoryview(piece)[:cut]))), piece[cut:]
             if header is None:
                 head, _, block = block.partition(b"\n")
                 header = head.decode()
@@ -62,6 +59,10 @@ def batches(path, size: int) -> Iterator[pl.DataFrame]:
             frame = _read_plain(path, names, block, delimiter, above)
             above += frame.height
             yield frame
+            continue
+        text += piece
+        if b'"' in piece:
+            break
     if header is None:
         if not text.strip():
             raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file")
@@ -156,17 +157,31 @@ def _delimiter(path, text: str) -> str:
 def _read_plain(path, names: list[str], text: bytes, delimiter: str, above: int = 0) -> pl.DataFrame:
     """Rows of text without a quote, behind the header: a line is a row, which polars parses. `above` rows stand before
     these in the file."""
-    if b"\n\n" in text:
-        text = re.sub(b"\n\n+", b"\n", text)
-    text = text.removeprefix(b"\n")
+    if text.startswith(b"\n"):
+        text = text.lstrip(b"\n")
     if not text:
         return _with_names(path, pl.DataFrame(schema=dict.fromkeys(names, pl.String)), above)
     data = text if text.endswith(b"\n") else text + b"\n"
+    try:
+        frame = _parsed(path, names, data, delimiter)
+    except pl.exceptions.PolarsError:
+        _expect_widths(path, _without_blank_lines(data), delimiter, len(names), above)
+        raise
+    # polars refuses a long row, but fills a short one, and a blank line, with nulls without a word.
+    if frame[names[-1]].has_nulls():
+        rows = _without_blank_lines(data)
+        _expect_widths(path, rows, delimiter, len(names), above)
+        frame = frame if len(rows) == len(data) else _parsed(path, names, rows, delimiter)
+    return _with_names(path, frame, above)
+
+
+def _parsed(path, names: list[str], data: bytes, delimiter: str) -> pl.DataFrame:
+    """What polars reads in lines of cells, the last of which ends."""
     if data.startswith(codecs.BOM_UTF8):  # polars takes away what is a part of the first cell here
         data = codecs.BOM_UTF8 + data
     try:
         with STDERR.away():
-            frame = pl.read_csv(
+            return pl.read_csv(
                 data,
                 has_header=False,
                 schema=dict.fromkeys(names, pl.String),
@@ -178,13 +193,10 @@ def _read_plain(path, names: list[str], text: bytes, delimiter: str, above: int 
             f"expected that polars could read {str(path)!r}, got {str(problem).partition(chr(10))[0]!r} from it; end "
             "other programs, or allow more file handles (ulimit -n) or memory"
         ) from None
-    except pl.exceptions.PolarsError:
-        _expect_widths(path, data, delimiter, len(names), above)
-        raise
-    # polars refuses a long row, but fills a short one with nulls without a word.
-    if frame[names[-1]].has_nulls():
-        _expect_widths(path, data, delimiter, len(names), above)
-    return _with_names(path, frame, above)
+
+
+def _without_blank_lines(data: bytes) -> bytes:
+    return re.sub(b"\n\n+", b"\n", data) if b"\n\n" in data else data
 
 
 def _expect_widths(path, data: bytes, delimiter: str, width: int, above: int) -> None:
