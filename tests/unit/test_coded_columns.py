@@ -66,6 +66,7 @@ def test_small_frames_and_codes_give_the_data_set_of_the_whole_table(rows, end, 
         patch.setattr(reading, "frames_of", lambda path, most: pieces(path, size))
         patch.setattr(column_coding, "MOST_WORDS", 3)
         patch.setattr(coded_columns, "MOST_DENSE", 0)
+        patch.setattr(coded_columns, "TOGETHER", draw.draw(st.sampled_from([1, 3, 2**16])))
         coded = result(path, missing)
     if isinstance(whole, str):
         assert coded == whole
@@ -141,7 +142,8 @@ def test_many_numbers_are_held_as_numbers_until_a_word_comes(tmp_path, monkeypat
         read(path)
 
 
-def test_parquet_in_row_groups_is_the_same_as_its_table(tmp_path, monkeypatch):
+@pytest.mark.parametrize("least", [0, 2**13])
+def test_parquet_in_row_groups_is_the_same_as_its_table(tmp_path, monkeypatch, least):
     random = np.random.default_rng(0)
     table = pl.DataFrame(
         {
@@ -158,6 +160,7 @@ def test_parquet_in_row_groups_is_the_same_as_its_table(tmp_path, monkeypatch):
     pieces = reading.frames_of
     monkeypatch.setattr(reading, "frames_of", lambda path, most: pieces(path, 1000))
     monkeypatch.setattr(column_coding, "MOST_WORDS", 12)
+    monkeypatch.setattr(column_coding, "LEAST_CELLS", least)
     data = read(tmp_path / "t.parquet", missing="separate")
     assert data.features == whole.features and data.classes == whole.classes
     np.testing.assert_array_equal(data.X, whole.X)
