@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 import polars as pl
 
+from odtc.algorithms.number_places import LEAST_CELLS, NumberPlaces, bits_of
 from odtc.base import deadline, phases
 from odtc.data import column_types
 from odtc.data.coded_columns import CodedColumn, narrowed, occurring
@@ -169,6 +170,7 @@ class Known:
         # Places of words by polars' own type: twice as fast.
         few = cells.dtype == pl.String and 0 < len(cells) <= MOST_WORDS
         self._type = pl.Enum(cells) if few else None
+        self._places = NumberPlaces.of(bits_of(cells.to_numpy())) if _is_number(cells.dtype) else None
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -187,6 +189,8 @@ class Known:
         """
         if not len(self):
             return np.zeros(len(cells), np.uint8), cells.drop_nulls().unique(maintain_order=True)
+        if self._places is not None and len(cells) >= LEAST_CELLS:
+            return self._codes_of_numbers(self._places, cells)
         if self._type is not None:
             place = cells.cast(self._type, strict=False).to_physical()
         else:
@@ -201,6 +205,17 @@ class Known:
             code[place.is_null().to_numpy()] = 0
         return code, fresh
 
+    def _codes_of_numbers(self, places: NumberPlaces, cells: pl.Series) -> tuple[np.ndarray, pl.Series]:
+        """The same as `codes`, by a table."""
+        is_missing = cells.is_null().to_numpy() if cells.null_count() else None
+        code, absent = places.codes(bits_of((cells if is_missing is None else cells.fill_null(0)).to_numpy()))
+        if is_missing is not None:
+            code[is_missing] = 0
+            absent = None if absent is None else absent & ~is_missing
+        if absent is None or not absent.any():
+            return code, cells.head(0)
+        return code, cells.filter(pl.Series(absent)).unique(maintain_order=True)
+
     def numbered(self, code: np.ndarray) -> np.ndarray:
         """The numbers of `codes`, unsigned integers (rows,)."""
         return code if self._in_order else self.number[code]
@@ -214,7 +229,7 @@ class ColumnCoder:
         held as numbers alone; `decimal` as of odtc.data.column_types.finite_numbers. Raises DataError for a type that
         holds no words."""
         self.name, self.dtype, self.place, self.decimal = series.name, series.dtype, place, decimal
-        self._native = series.dtype.is_float() or series.dtype.is_integer() or series.dtype == pl.Boolean
+        self._native = _is_number(series.dtype) or series.dtype == pl.Boolean
         plain = self._native or series.dtype == pl.String
         empty = (series if plain else column_types.column_cells(series.head(1), place)).head(0)
         self._known = Known((series if self._native else empty).head(0), np.zeros(1, np.uint32))
@@ -285,6 +300,10 @@ class ColumnCoder:
         if self._values is not None:
             self._beside = self._beside | beside_cells(cells, self.decimal)
         return exact_numbers(cells, self.name, self.decimal)
+
+
+def _is_number(dtype) -> bool:
+    return dtype.is_float() or dtype.is_integer()
 
 
 def beside_cells(cells: pl.Series, decimal: str | None) -> frozenset[str]:

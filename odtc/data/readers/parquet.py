@@ -12,43 +12,40 @@ NAME = "parquet"
 SUFFIXES = (".parquet", ".pq")
 FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 GROUP = 2**18  # rows of a row group, as polars writes them: a slice of some of them decodes the others, too
+MOST = 2**28  # bytes, of 8 a cell, of row groups that are decoded at once to give several frames
 SUMMARY = "Apache Parquet, with its own column types; category columns are categorical"
 
 
 def batches(path, size: int) -> Iterator[pl.DataFrame]:
-    """The frames of `read`, of so many rows that they take about `size` bytes each if a cell takes 8, or whole row
-    groups."""
-    for begin_and_rows in parts(path, size):
-        yield from part(path, begin_and_rows)
+    """The frames of `read`, of so many rows that they take about `size` bytes each if a cell takes 8."""
+    for one in parts(path, size):
+        yield from part(path, one)
 
 
-def parts(path, size: int) -> list[tuple[int, int]]:
-    """(first row, rows) of each frame of `batches`, one at least."""
+def parts(path, size: int) -> list[tuple[int, int, int]]:
+    """(first row, rows, rows of a frame) of what is decoded at once: whole row groups, or a frame where a group is too
+    large; one at least."""
     try:
         table = pl.scan_parquet(path, glob=False)
         with STDERR.away():
             n_rows = table.select(pl.len()).collect().item()
-            rows = _rows_of_frame(max(1, size // (8 * max(1, len(table.collect_schema())))))
+            cell = 8 * max(1, len(table.collect_schema()))
     except FAULTS as problem:
         raise _broken(path, problem) from None
-    return [(begin, rows) for begin in range(0, max(n_rows, 1), rows)]
+    of_frame = max(1, size // cell)
+    together = max(GROUP, of_frame - of_frame % GROUP) if max(GROUP, of_frame) * cell <= MOST else of_frame
+    return [(begin, together, of_frame) for begin in range(0, max(n_rows, 1), together)]
 
 
-def _rows_of_frame(rows: int) -> int:
-    """About so many rows, that a frame begins and ends with a row group."""
-    if rows >= GROUP:
-        return rows - rows % GROUP
-    return GROUP if 4 * rows >= GROUP else rows
-
-
-def part(path, part: tuple[int, int]) -> Iterator[pl.DataFrame]:
-    """The frame of one of `parts`."""
+def part(path, part: tuple[int, int, int]) -> Iterator[pl.DataFrame]:
+    """The frames of one of `parts`."""
+    begin, rows, of_frame = part
     try:
         with STDERR.away():
-            frame = pl.scan_parquet(path, glob=False).slice(*part).collect()
+            decoded = pl.scan_parquet(path, glob=False).slice(begin, rows).collect()
     except FAULTS as problem:
         raise _broken(path, problem) from None
-    yield frame
+    yield from decoded.iter_slices(of_frame) if decoded.height else [decoded]
 
 
 def read(path) -> pl.DataFrame:

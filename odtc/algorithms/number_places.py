@@ -1,0 +1,64 @@
+"""Which of a few different numbers each cell of a column is, by a table in which no two of them share a slot.
+
+    slot(x) = (m · bits(x) mod 2^64) >> (64 - k)
+
+A multiplier m is drawn until the slots of n numbers differ; with 2^k ≥ n² / 5 about one in twelve will do. (A hash
+function without collisions, by trial: Fredman, Komlós, Szemerédi, Storing a sparse table with O(1) worst case access
+time, 1984.) The table is made anew for each frame of a column: it costs less than to keep one for each of many columns.
+"""
+
+import numpy as np
+
+MOST = 2048  # numbers: the table has then 2^20 slots
+LEAST_CELLS = 2**13  # with fewer to look up, the table is not worth it
+TRIES = 100
+
+
+class NumberPlaces:
+    """The places of cells among different numbers."""
+
+    def __init__(self, numbers: np.ndarray, multiplier: np.uint64, shift: np.uint64):
+        """`numbers` are those of `bits_of`, none equal; multiplier and shift give each a slot of its own."""
+        self._bits, self._multiplier, self._shift = numbers, multiplier, shift
+
+    @classmethod
+    def of(cls, numbers: np.ndarray) -> "NumberPlaces | None":
+        """The table of different numbers, of `bits_of`; None of none, of too many, or if no multiplier was found."""
+        if not 0 < len(numbers) <= MOST:
+            return None
+        n = len(numbers)
+        shift = np.uint64(64 - max(n.bit_length(), (n * n // 5).bit_length()))
+        random = np.random.default_rng(0)  # any multipliers will do: what is looked up does not depend on them
+        for multiplier in random.integers(0, 2**64, TRIES, dtype=np.uint64) | np.uint64(1):
+            if len(np.unique((numbers * multiplier) >> shift)) == n:
+                return cls(numbers, multiplier, shift)
+        return None
+
+    def codes(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """One more than the place of each cell, of `bits_of`.
+
+        Returns
+        -------
+        code : unsigned integers (cells,), as few bytes as hold the places; 0 for a cell that is none of the numbers
+        absent : bool (cells,), which these are; None if there are none
+        """
+        table = np.zeros(2 ** int(64 - self._shift), np.min_scalar_type(len(self._bits)))
+        table[(self._bits * self._multiplier) >> self._shift] = np.arange(1, len(self._bits) + 1)
+        slots = cells * self._multiplier
+        slots >>= self._shift
+        code = table.take(slots.view(np.int64), mode="clip")
+        # An empty slot has the code 0, whose number here is the first one: no cell in an empty slot is that.
+        found = np.append(self._bits[:1], self._bits).take(code, mode="clip")
+        absent = found != cells
+        if not absent.any():
+            return code, None
+        code[absent] = 0
+        return code, absent
+
+
+def bits_of(cells: np.ndarray) -> np.ndarray:
+    """uint64 (cells,): integers and floating-point numbers, none of them NaN, as bits that differ if the numbers do; 0
+    and -0 are one."""
+    if cells.dtype.kind == "f":
+        return (cells.astype(np.float64, copy=False) + 0.0).view(np.uint64)
+    return cells.astype(np.int64 if cells.dtype.kind == "i" else np.uint64).view(np.uint64)
