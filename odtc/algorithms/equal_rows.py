@@ -6,20 +6,34 @@ kind stand together and the first of them before the others. The bits above the 
 apart: every row is compared with the first of its kind, and those that differ are sorted by themselves.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 NO_RADIX = 2**62
+BLOCK = 2**15  # rows that are looked at together while they are in the cache
 ODD = tuple(np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93))  # their products spread all bits
 
 
-def equal_rows(parts: Iterable[tuple[np.ndarray, int]]) -> tuple[np.ndarray, np.ndarray]:
+class Looked:
+    """What a table says of the codes of the rows, looked up for some rows at a time."""
+
+    def __init__(self, table: np.ndarray, code: np.ndarray):
+        self.table, self.code = table, code
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        return self.table.take(self.code[rows], mode="clip")
+
+
+def equal_rows(parts: Iterable[tuple[np.ndarray | Looked, int]]) -> tuple[np.ndarray, np.ndarray]:
     """Rows of equal codes as one kind, in the order in which they first appear.
 
     Parameters
     ----------
-    parts : iterable of (integers (rows,), int)
+    parts : iterable of (integers (rows,) or Looked, int)
         The codes of each column, 0 or more, and a number above them; one column or more. None are asked for once all
         rows are known to differ.
 
@@ -32,8 +46,7 @@ def equal_rows(parts: Iterable[tuple[np.ndarray, int]]) -> tuple[np.ndarray, np.
     below = 1  # a number above those of the last key
     for code, many in parts:
         if keys and below * many < NO_RADIX:
-            keys[-1] *= many
-            keys[-1] += code
+            _append(keys[-1], code, many)
             below *= many
             continue
         if len(keys) == 1 and _all_differ(keys[0]):
@@ -44,18 +57,35 @@ def equal_rows(parts: Iterable[tuple[np.ndarray, int]]) -> tuple[np.ndarray, np.
                 return kind, first
             keys, below = [kind], len(first)
             if below * many < NO_RADIX:
-                keys[0] *= many
-                keys[0] += code
+                _append(keys[0], code, many)
                 below *= many
                 continue
-        keys.append(code.astype(np.int64))
+        keys.append(np.empty(len(code), np.int64))
+        for rows in _blocks(len(code)):
+            keys[-1][rows] = code[rows]
         below = many
     return _kinds(keys)
 
 
+def _append(key: np.ndarray, code: np.ndarray | Looked, many: int) -> None:
+    """Makes the codes, below `many`, the last digit of the numbers of a key."""
+    for rows in _blocks(len(key)):
+        numbers = key[rows]
+        numbers *= many
+        numbers += code[rows]
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    """The places of n rows, some at a time: what is made beside them then stays in the cache."""
+    return (slice(begin, min(n, begin + BLOCK)) for begin in range(0, n, BLOCK))
+
+
 def _all_differ(key: np.ndarray) -> bool:
-    ordered = np.sort(key)
-    return not (ordered[1:] == ordered[:-1]).any()
+    for some in (key[:BLOCK], key):  # most often the first rows have two equal ones
+        ordered = np.sort(some)
+        if (ordered[1:] == ordered[:-1]).any():
+            return False
+    return True
 
 
 def _kinds(keys: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -65,11 +95,15 @@ def _kinds(keys: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     mixed = hashes(keys)
     low = np.uint64(2 ** (n - 1).bit_length() - 1)
-    mixed &= ~low
-    mixed |= np.arange(n, dtype=np.uint64)
+    for rows in _blocks(n):
+        numbers = mixed[rows]
+        numbers &= ~low
+        numbers |= np.arange(rows.start, rows.stop, dtype=np.uint64)
     mixed.sort()
-    row = (mixed & low).astype(np.uint32 if n < 2**32 else np.int64)
-    mixed &= ~low
+    row = np.empty(n, np.uint32 if n < 2**32 else np.int64)
+    for rows in _blocks(n):
+        row[rows] = mixed[rows] & low
+        mixed[rows] &= ~low
     begins = np.empty(n, bool)
     begins[0] = True
     np.not_equal(mixed[1:], mixed[:-1], out=begins[1:])
@@ -78,7 +112,9 @@ def _kinds(keys: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     kind, first = _in_order(leader, row, begins, n)
     other = np.zeros(n, bool)
     for key in keys:
-        other |= key[first][kind] != key
+        of_kind = key[first]
+        for rows in _blocks(n):
+            other[rows] |= of_kind.take(kind[rows], mode="clip") != key[rows]
     if not other.any():
         return kind, first
     found = first[kind]
@@ -99,17 +135,20 @@ def _in_order(leader: np.ndarray, row: np.ndarray, begins: np.ndarray, n: int) -
     place = np.cumsum(begins, dtype=row.dtype)
     place -= row.dtype.type(1)
     kind = np.empty(n, np.int64)
-    kind[row] = number[place]
+    for rows in _blocks(n):
+        kind[row[rows]] = number.take(place[rows], mode="clip")
     return kind, np.flatnonzero(is_first)
 
 
 def hashes(keys: list[np.ndarray]) -> np.ndarray:
     """uint64 (rows,): equal numbers for rows of equal keys, int64 (rows,) each; else mostly different ones."""
-    mixed = keys[0].view(np.uint64) * ODD[0]
-    for key in keys[1:]:
-        mixed ^= key.view(np.uint64)
+    found = np.empty(len(keys[0]), np.uint64)
+    for rows in _blocks(len(found)):
+        mixed = np.multiply(keys[0][rows].view(np.uint64), ODD[0], out=found[rows])
+        for key in keys[1:]:
+            mixed ^= key[rows].view(np.uint64)
+            mixed ^= mixed >> np.uint64(32)
+            mixed *= ODD[0]
         mixed ^= mixed >> np.uint64(32)
-        mixed *= ODD[0]
-    mixed ^= mixed >> np.uint64(32)
-    mixed *= ODD[1]
-    return mixed
+        mixed *= ODD[1]
+    return found

@@ -38,6 +38,15 @@ def occurring(code: np.ndarray, many: int) -> np.ndarray:
     return used
 
 
+def looked_up(table: np.ndarray, code: np.ndarray) -> np.ndarray:
+    """table[code], a few rows at a time, as numpy takes 8 bytes for each."""
+    found = np.empty(len(code), table.dtype)
+    for begin in range(0, len(code), TOGETHER):
+        rows = slice(begin, begin + TOGETHER)
+        table.take(code[rows], mode="clip", out=found[rows])
+    return found
+
+
 class CodedColumn:
     """One column: cell i is `values[code[i]]`, or `values[i]` if `code` is None.
 
@@ -58,7 +67,7 @@ class CodedColumn:
             if len(kept) == len(values) and (place == np.arange(len(place))).all():
                 code = narrowed(code, max(1, len(kept)))
             else:
-                code = narrowed(number, max(1, len(kept)))[code]
+                code = looked_up(narrowed(number, max(1, len(kept))), code)
             values = kept
         self.values, self.code = values, code
         for array in (values, code):

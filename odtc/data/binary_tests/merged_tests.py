@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.algorithms.equal_rows import equal_rows, hashes
+from odtc.algorithms.equal_rows import Looked, equal_rows, hashes
 from odtc.data.coded_columns import distinct, narrowed
 from odtc.data.dataset import Dataset
 from odtc.data.ranked_answers import MOST_CELLS
@@ -56,14 +56,17 @@ def answers_by_feature(dataset: Dataset, asked, look: Look) -> list[tuple[list[i
 
 def merged_rows(dataset: Dataset, by_feature, look: Look) -> tuple[np.ndarray, np.ndarray]:
     """(row_of, first): the merged row of each data row, and the first data row of each."""
-    parts = [(dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1)]
-    for _, table, code in by_feature:
-        look()
-        # Values that answer all tests of the feature alike are one kind.
-        lines = np.ascontiguousarray(np.packbits(table, axis=0).T)
-        kinds, kind = np.unique(lines.view(f"V{lines.shape[1]}")[:, 0], return_inverse=True)
-        parts.append((narrowed(kind, max(1, len(kinds)))[code], len(kinds)))
-    return equal_rows(parts)
+
+    def parts() -> Iterator[tuple[np.ndarray | Looked, int]]:
+        yield dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1
+        for _, table, code in by_feature:
+            look()
+            # Values that answer all tests of the feature alike are one kind.
+            lines = np.ascontiguousarray(np.packbits(table, axis=0).T)
+            kinds, kind = np.unique(lines.view(f"V{lines.shape[1]}")[:, 0], return_inverse=True)
+            yield Looked(narrowed(kind, max(1, len(kinds))), code), len(kinds)
+
+    return equal_rows(parts())
 
 
 @dataclass(frozen=True)
