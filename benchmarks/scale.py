@@ -332,6 +332,8 @@ def main() -> None:
         return
     print(f"{datetime.date.today()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
     print("| what | by | CPU s | peak MiB | result |\n|---|---|---|---|---|")
+    if asked.folder:
+        Path(asked.folder).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         if asked.what != "models":
             rows_table(folder, asked.rows)
