@@ -2,6 +2,7 @@
 
     python -m benchmarks.quick_mutation odtc/verification/against_file.py tests/unit/test_file_rules.py … [--sample 30]
     python -m benchmarks.quick_mutation GROUP [--sample 30]    a group of mutation_groups.toml: its modules and tests
+    python -m benchmarks.quick_mutation GROUP,GROUP --draw 100 [--kept FILE]    drawn of all changes of all modules
 
 pytest collects the tests once. A fixture of a module or a class is made once and stays, as other fixtures are made for
 each test. Each test runs once unchanged, which says what it takes and which lines of the modules it comes to. Then each
@@ -12,13 +13,17 @@ tried once more in a fork where fixtures and caches are made anew under the chan
 in a fork without it. Threads do not survive a fork: a test that waits there says nothing.
 
 Left out are tests that are marked slow, that fail unchanged, or that take longer than `--least`; loops are not
-compiled, so that changes of them are seen; hypothesis draws the same each time and shrinks nothing.
+compiled, so that changes of them are seen; hypothesis draws the same each time and shrinks nothing. With `--draw` each
+change of all modules is equally likely, and they are tried in the order drawn, so that a run that is ended is a smaller
+draw. `--kept` keeps what unchanged tests take and reach, for as long as neither their file nor a module is another.
 """
 
 import argparse
 import gc
+import hashlib
 import importlib
 import os
+import pickle
 import random
 import resource
 import signal
@@ -110,8 +115,12 @@ class Warm:
         self.live = [one for one in found if isinstance(one, FunctionType) and one.__code__.co_filename in self.paths]
         self.caches = [one for one in found if not isinstance(one, FunctionType)]
         self.caches = [one for one in self.caches if str(one.__module__).startswith(("odtc", "tests"))]
-        for module in self.modules:
-            self._changes(module)
+        self.kills: dict[pytest.Item, int] = defaultdict(int)
+        if self.asked.draw:
+            self._drawn()
+        else:
+            for module in self.modules:
+                self._changes(module)
         return True
 
     def passes(self, item, seconds: float) -> bool:
@@ -128,7 +137,16 @@ class Warm:
         return not self.failed
 
     def _unchanged(self) -> None:
+        file, texts = self.asked.kept and Path(self.asked.kept), b"".join(map(_bytes, sorted(self.paths)))
+        old = pickle.loads(file.read_bytes()) if file and file.exists() else {}
+        new: dict[str, tuple] = {}
         for item in self.items:
+            digest = hashlib.sha256(b"%r" % self.asked.least + _bytes(item.path) + texts).hexdigest()
+            if item.nodeid in old and old[item.nodeid][0] == digest:
+                new[item.nodeid] = (_, passed, seconds, lines) = old[item.nodeid]
+                if passed and seconds <= self.asked.least:
+                    self.seconds[item], self.reached[item] = seconds, set(lines)
+                continue
             self.beside, self.lines, began = 0.0, set(), time.process_time()
             self._follow()
             passed = self.passes(item, 2 + 2 * self.asked.least)
@@ -138,9 +156,13 @@ class Warm:
                 self.say(f"  left out, it fails or takes long without a change: {item.nodeid}"[:160])
             elif seconds <= self.asked.least:
                 self.seconds[item], self.reached[item] = seconds, set(self.lines)
+            new[item.nodeid] = (digest, passed, seconds, set())
         for item, lines in self.reached.items():
             for one in _fixtures(item):
                 lines |= self.made.get(one, set())
+            new[item.nodeid] = (*new[item.nodeid][:3], lines)
+        if file:
+            file.write_bytes(pickle.dumps(new))
         self.say(f"  {len(self.seconds)} tests of {sum(self.seconds.values()):.1f} CPU s")
 
     def _follow(self) -> None:
@@ -156,32 +178,53 @@ class Warm:
         sys.settrace(call)
 
     def _changes(self, module: str) -> None:
-        asked, path, known = self.asked, str(ROOT / module), listed()
-        text = Path(path).read_text(encoding="utf-8")
-        only, began = asked.functions and asked.functions.split(","), time.process_time()
-        changes = [
+        asked, began = self.asked, time.process_time()
+        changes = self._of_module(module)
+        if asked.sample and asked.sample < len(changes):
+            changes = sorted(random.Random(asked.seed).sample(changes, asked.sample))
+        self.kills.clear()
+        found = [self._is_seen(number, change) for number, change in changes]
+        self._sum(module, found, began)
+
+    def _drawn(self) -> None:
+        """Changes of all modules together, in the order drawn."""
+        asked, began, found = self.asked, time.process_time(), []
+        every = [one for module in self.modules for one in self._of_module(module)]
+        drawn = random.Random(asked.seed).sample(every, min(asked.draw, len(every)))
+        for at, (number, change) in enumerate(drawn, 1):
+            found.append(self._is_seen(number, change))
+            if at % 10 == 0 or at == len(drawn):
+                self._sum(f"of {len(every)}", found, began)
+
+    def _sum(self, name: str, found: list[bool | None], began: float) -> None:
+        seen, tried = found.count(True), len(found) - found.count(None)
+        share, spent = seen / max(1, tried), time.process_time() - began
+        self.say(f"| {name} | {seen} | {tried} | {share:.1%} | {spent:.0f} CPU s")
+
+    def _of_module(self, module: str) -> list[tuple[int, Change]]:
+        asked, only = self.asked, self.asked.functions and self.asked.functions.split(",")
+        return [
             (number, change)
-            for number, change in enumerate(Source(module, path, text).changes)
+            for number, change in enumerate(self._source(module).changes)
             if change.kind == "body" and not (only and change.function[0] not in only)
             if not asked.lines or asked.lines[0] <= change.line <= asked.lines[1]
         ]
-        if asked.sample and asked.sample < len(changes):
-            changes = sorted(random.Random(asked.seed).sample(changes, asked.sample))
-        self.kills: dict[pytest.Item, int] = defaultdict(int)
-        seen = lived = 0
-        for number, change in changes:
-            places = self._places(change, Source(module, path, text).code(number))
-            if not places:
-                self.say(f"  no place: {row(change)}  :{change.line}")
-                continue
-            if (tests := self._tests_of(change)) and self._seen(places, tests):
-                seen += 1
-                continue
-            lived += 1
-            said = "listed" if row(change).rsplit(" | ", 1)[0] in known else "lives" if tests else "not reached"
-            self.say(f"  {said}: {row(change)}  :{change.line}:{change.column}")
-        spent, share = time.process_time() - began, seen / max(1, seen + lived)
-        self.say(f"| {module} | {seen} | {seen + lived} | {share:.1%} | {spent:.0f} CPU s")
+
+    def _source(self, module: str) -> Source:
+        path = ROOT / module
+        return Source(module, str(path), path.read_text(encoding="utf-8"))
+
+    def _is_seen(self, number: int, change: Change) -> bool | None:
+        """Whether a test sees a change; None if it has no place in a live function."""
+        places = self._places(change, self._source(change.module).code(number))
+        if not places:
+            self.say(f"  no place: {row(change)}  :{change.line}")
+            return None
+        if (tests := self._tests_of(change)) and self._seen(places, tests):
+            return True
+        said = "listed" if row(change).rsplit(" | ", 1)[0] in listed() else "lives" if tests else "not reached"
+        self.say(f"  {said}: {row(change)}  :{change.line}:{change.column}")
+        return False
 
     def _places(self, change: Change, code: CodeType) -> list[tuple[FunctionType, CodeType, CodeType]]:
         """(function, its code, the changed code) of the live functions that a change is in."""
@@ -199,11 +242,14 @@ class Warm:
         return found
 
     def _tests_of(self, change: Change) -> list[pytest.Item]:
-        """The tests that come to a change, likeliest and quickest first, as far as the budget goes."""
+        """The tests that come to a change, likeliest and quickest first, as far as the budget goes: one that comes to
+        little else is likelier to look at it."""
         path, spans = str(ROOT / change.module), (change.reached_by, change.statement)
         lines = {(path, at) for first, last in spans for at in range(first, last + 1)}
         tests = [item for item, reached in self.reached.items() if lines & reached]
-        tests.sort(key=lambda item: (0.01 + self.seconds[item]) / (1 + self.kills[item]))
+        tests.sort(
+            key=lambda item: (0.01 + self.seconds[item]) * (50 + len(self.reached[item])) / (1 + self.kills[item])
+        )
         found, spent = [], 0.0
         for item in tests:
             if (spent := spent + self.seconds[item]) <= self.asked.budget:
@@ -216,8 +262,9 @@ class Warm:
                 self.kills[item] += 1
                 return True
         files = {item.module.__name__ for item in tests}
-        kept = any(one.cache_info().currsize for one in self.caches if one.__module__ in files)
-        if not kept and not any(one in self.wide for item in tests for one in _fixtures(item)):
+        kept = {one.__module__ for one in self.caches if one.__module__ in files and one.cache_info().currsize}
+        tests = [item for item in tests if item.module.__name__ in kept or self.wide & {*_fixtures(item)}]
+        if not tests:
             return False
 
         def work(send):
@@ -265,6 +312,10 @@ class Warm:
             one.cached_result = None
 
 
+def _bytes(path) -> bytes:
+    return Path(path).read_bytes()
+
+
 def _fixtures(item) -> list:
     return [one for found in item._fixtureinfo.name2fixturedefs.values() for one in found]
 
@@ -278,13 +329,15 @@ def _codes(code: CodeType):
 
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    words.add_argument("modules", help="modules or folders, between commas, or a group")
+    words.add_argument("modules", help="modules, folders or groups, between commas")
     words.add_argument("tests", nargs="*", help="test files, in the place of those of the group")
     words.add_argument("--functions", help="only changes in functions of these qualified names, between commas")
     words.add_argument("--lines", type=int, nargs=2, help="only changes in these lines, the first and the last")
     words.add_argument("--least", type=float, default=2.0, help="CPU seconds above which an unchanged test is left out")
     words.add_argument("--budget", type=float, default=10.0, help="CPU seconds of tests for one change, quickest first")
     words.add_argument("--sample", type=int, help="only so many changes of each module, drawn")
+    words.add_argument("--draw", type=int, help="only so many changes of all modules together, drawn")
+    words.add_argument("--kept", help="a file for what unchanged tests take and reach, for the next time")
     words.add_argument("--seed", type=int, default=0, help="of the drawing")
     asked = words.parse_args()
     os.chdir(ROOT)
@@ -294,8 +347,10 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (2 * MEMORY, 2 * MEMORY))
     signal.signal(signal.SIGVTALRM, _ended)
     signal.signal(signal.SIGALRM, _ended)
-    group = tomllib.loads(GROUPS.read_text()).get(asked.modules, {"modules": asked.modules.split(","), "tests": []})
-    modules, tests = modules_of(group["modules"]), asked.tests or group["tests"]
+    known, names = tomllib.loads(GROUPS.read_text()), asked.modules.split(",")
+    groups = [known.get(name, {"modules": [name], "tests": []}) for name in names]
+    modules = modules_of(dict.fromkeys(module for group in groups for module in group["modules"]))
+    tests = asked.tests or [*dict.fromkeys(test for group in groups for test in group["tests"])]
     if not tests:
         raise SystemExit(f"no tests are named for {asked.modules}: give them, or a group of {GROUPS.name}")
     for module in modules:
