@@ -12,11 +12,11 @@ back: what an earlier change left behind (caches, files), or a test that fails i
 tried once more in a fork where fixtures and caches are made anew under the change; a test that fails there has to pass
 in a fork without it. Threads do not survive a fork: a test that waits there says nothing.
 
-Left out are tests that are marked slow themselves (not by their folder, as those of the logs of solvers are), that
-fail unchanged, or that take longer than `--least`; loops are not compiled, so that changes of them are seen; hypothesis
-draws the same each time and shrinks nothing. With `--draw` each change of all modules is equally likely, and they are
-tried in the order drawn, so that a run that is ended is a smaller draw. `--kept` keeps what unchanged tests take and
-reach, for as long as neither their file nor a module is another.
+Left out are tests that are marked slow themselves (not by their folder, as those of the logs of solvers are) unless
+they are named with their file, that fail unchanged, or that take longer than `--least`; loops are not compiled, so that
+changes of them are seen; hypothesis draws the same each time and shrinks nothing. With `--draw` each change of all
+modules is equally likely, and they are tried in the order drawn, so that a run that is ended is a smaller draw.
+`--kept` keeps what unchanged tests take and reach, for as long as neither their file nor a module is another.
 """
 
 import argparse
@@ -106,7 +106,12 @@ class Warm:
         self.between, self.lines = _Between(session), set()
         from tests.conftest import is_slow
 
-        self.items = [item for item in session.items if is_slow(item.path) or not item.get_closest_marker("slow")]
+        named = tuple(test for test in session.config.args if "::" in test)
+        self.items = [
+            item
+            for item in {item.nodeid: item for item in session.items}.values()
+            if is_slow(item.path) or not item.get_closest_marker("slow") or item.nodeid.startswith(named)
+        ]
         every = {one for item in self.items for one in _fixtures(item)}
         self.wide = {one for one in every if one._scope in (Scope.Class, Scope.Module, Scope.Package)}
         for one in self.wide:
