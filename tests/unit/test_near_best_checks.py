@@ -1,0 +1,145 @@
+"""What a check of trees near the best says of each single figure that is false, and of what it cannot derive."""
+
+import copy
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import odtc
+from odtc.errors import TreeError
+from odtc.problem.branch_penalty import unit_of_costs
+from odtc.workflow.near_optimal import near_optimal
+from odtc.workflow.near_optimal_set import near_optimal_set
+from odtc.workflow.provenance.near_best import _heap, _wrong_best, _wrong_pool, _wrong_set, _wrong_sums, check_near_best
+
+OTHERS = "that no other tree is as good as one of these is the word of the run, not derived again"
+
+
+@pytest.fixture(scope="module")
+def done():
+    random = np.random.default_rng(4)
+    X = random.integers(0, 2, (24, 3)).astype(float)
+    y = (X[:, 0] + X[:, 1] == 1) ^ (random.random(24) < 0.25)
+    return odtc.fit(X, y.astype(int), "dpflow", depth=2, encoding="onehot")
+
+
+@pytest.fixture(scope="module")
+def pool(done):
+    return near_optimal(done.problem, 7)
+
+
+def with_trees(pool, at):
+    return replace(pool, trees=tuple(pool.trees[i] for i in at), objectives=tuple(pool.objectives[i] for i in at))
+
+
+def test_a_true_pool_is_true_and_without_a_search_its_word(done, pool):
+    assert len(set(pool.objectives)) > 1 and not pool.complete
+    assert _wrong_pool(done, pool, 5) == ("", "") and _wrong_pool(done, pool, 0) == ("", OTHERS)
+    assert _wrong_pool(done, with_trees(pool, [0]), 5) == ("", "")
+    whole = near_optimal(done.problem, 10**4)
+    assert whole.complete and _wrong_pool(done, whole, 5) == ("", "")
+    near = near_optimal(done.problem, 10**4, pool.objectives[3] - pool.objectives[0])
+    said = _wrong_pool(done, near, 5)  # which bound it was complete within it does not state
+    assert near.complete and said == (
+        "",
+        "that these are all within the bound that was asked for is the word of the run: it states no bound",
+    )
+
+
+def test_a_pool_with_one_false_figure_is_false(done, pool):
+    n, unequal = len(pool.trees), next(at for at in range(1, 6) if pool.objectives[at] != pool.objectives[at + 1])
+    order = [*range(n)]
+    order[unequal], order[unequal + 1] = unequal + 1, unequal
+    told = pool.objectives
+    for forged, words in (
+        (replace(pool, objectives=(told[0] - 1, *told[1:])), "its tree 1 costs"),
+        (replace(pool, objectives=(*told[:-1], told[-1] + 1)), f"its tree {n} costs"),
+        (with_trees(pool, [0, 0, *range(2, n)]), "it holds a tree twice"),
+        (with_trees(pool, order), "its trees do not stand in the order of what they cost"),
+        (with_trees(pool, []), "it holds no tree"),
+        (replace(pool, at_least=n - 1), f"it states {n - 1} trees, complete: False, and holds {n}"),
+        (replace(pool, at_least=n + 1, complete=True), f"it states {n + 1} trees, complete: True, and holds {n}"),
+    ):
+        assert _wrong_pool(done, forged, 0)[0].startswith(words), words
+    assert _wrong_pool(done, replace(pool, at_least=n + 1), 0) == ("", OTHERS)
+    without = [at for at in range(n) if at != unequal]
+    wrong, word = _wrong_pool(done, with_trees(replace(pool, at_least=n), without), 5)
+    assert wrong.startswith("its tree ") and "-th best costs" in wrong and not word
+    whole = near_optimal(done.problem, 10**4)
+    fewer = replace(done.problem, topology=type(done.problem.topology)(1))
+    shallow = near_optimal(fewer, 10**4)
+    beside = SimpleNamespace(problem=fewer, proof=SimpleNamespace(objective=None, bound=None))
+    assert _wrong_pool(beside, whole, 5)[0].startswith("its tree ")  # deeper than those of the run
+    assert _wrong_pool(beside, shallow, 5) == ("", "")
+
+
+def test_a_best_tree_is_held_against_the_run(done):
+    for objective, bound, best, words in (
+        (None, None, 3.0, ""),
+        (5.0, 4.0, 5.0, ""),
+        (5.0, 5.0, 5.0, ""),
+        (5.0, 4.0, 4.0, ""),
+        (5.0, 4.5, 4.0, "its best tree costs 4, and the run says that none costs less than 4.5"),
+        (5.0, None, 6.0, "its best tree costs 6, and that of the run 5"),
+        (None, 4.5, 4.0, "its best tree costs 4, and the run says that none costs less than 4.5"),
+    ):
+        run = SimpleNamespace(problem=done.problem, proof=SimpleNamespace(objective=objective, bound=bound))
+        assert _wrong_best(run, best) == words
+
+
+def test_a_set_with_one_false_sum_is_false(done):
+    near, unit = near_optimal_set(done.problem, 3.0), unit_of_costs(done.problem)
+    assert _wrong_set(done, near, 5) == ("", "") and _wrong_sums(near, unit) == ""
+    assert _wrong_set(done, near, 0)[1] == "how many trees there are is the word of the run, not derived again"
+
+    def forged(**words):
+        facts = copy.deepcopy(near.facts)
+        for key, change in words.items():
+            facts[key] = change(facts[key])
+        return replace(near, facts=facts)
+
+    def more(pairs):
+        return [[pairs[0][0], pairs[0][1] + 1], *pairs[1:]]
+
+    for other, words in (
+        (forged(best=lambda best: best + 1), "it holds a tree of"),
+        (forged(limit=lambda limit: limit - 2), "it holds a tree of"),
+        (forged(count=lambda count: count + 1), "it states"),
+        (forged(leaves=more), "it states"),
+        (forged(objectives=more), "it states"),
+        (forged(objectives=lambda pairs: [[pairs[0][0] + 1, pairs[0][1]], *pairs[1:]]), "it lists a tree of"),
+        (forged(count=lambda n: n + 1, leaves=more, objectives=more), "its graph has"),
+    ):
+        assert _wrong_sums(other, unit).startswith(words), words
+    assert _wrong_sums(forged(graph=lambda graph: None), unit) == ""
+    assert _wrong_set(done, forged(depth=lambda depth: depth + 1), 5)[0].startswith("counted again, depth differ")
+    assert _wrong_set(done, forged(graph=lambda graph: None), 5) == ("", "")  # whether there is one is a matter of time
+    assert _wrong_set(done, forged(complete=lambda told: False), 5)[1].startswith("that there are at least so many")
+
+
+def test_a_tree_of_a_problem_without_its_data_set_is_found_by_its_tests(done, pool):
+    bare = replace(done.problem, encoded=replace(done.problem.encoded, dataset=None))
+    for tree in pool.trees:
+        one, two = _heap(done.problem, tree), _heap(bare, tree)
+        assert np.array_equal(one.test[one.test >= 0], two.test[two.test >= 0])
+        reached = one.reach(done.problem.encoded.X)
+        assert np.array_equal(one.label[reached], two.label[two.reach(bare.encoded.X)])
+    tree = next(tree for tree in pool.trees if tree.depth == 2)
+    features = tuple(replace(one, name=f"other {one.name}") for one in tree.features)
+    shallow = replace(bare, topology=type(bare.topology)(1))
+    for problem, other, words in (
+        (bare, replace(tree, features=features), "other columns or classes, or is deeper"),
+        (bare, replace(tree, classes=("a", "b")), "other columns or classes, or is deeper"),
+        (shallow, tree, "other columns or classes, or is deeper"),
+        (replace(bare, encoded=replace(bare.encoded, tests=bare.encoded.tests[:0])), tree, "which no test of this run"),
+    ):
+        with pytest.raises(TreeError, match=words):
+            _heap(problem, other)
+
+
+def test_a_file_without_trees_is_refused(done, tmp_path):
+    (tmp_path / "m.pool.json").write_text("{}")
+    with pytest.raises(TreeError):
+        check_near_best(done, tmp_path / "m.pool.json", 0)
