@@ -172,11 +172,11 @@ def read(
         raise DataError(f"expected the path of a data file or a data frame, got {type(path).__name__}") from None
     if how.hold_out:  # the rows that are set aside are kept as they stand in the file
         frame = _load(path, in_time=True)
-        held = from_frame(frame, name or _stem(path), how, {"path": str(path), "sha256": fingerprint(path)})
+        held = from_frame(frame, name or data_name(path), how, {"path": str(path), "sha256": fingerprint(path)})
         return replace(held, left_out=(*_of_nameless(path), *held.left_out))
     columns, how, remarks = _columns_of(path, repr(str(path)), how)
     source = {"path": str(path), "sha256": fingerprint(path)}
-    return _dataset_of(columns, name or _stem(path), how, source, [*_of_nameless(path), *remarks])
+    return _dataset_of(columns, name or data_name(path), how, source, [*_of_nameless(path), *remarks])
 
 
 def _of_nameless(path: Path) -> list[tuple[str, str, str]]:
@@ -552,7 +552,7 @@ def _opened(path) -> tuple[pl.DataFrame, str, str, str | None]:
     if isinstance(path, pl.DataFrame):
         return path, "the rows that were set aside", "held out", None
     path = Path(path)
-    return _load(path), repr(str(path)), _stem(path), str(path)
+    return _load(path), repr(str(path)), data_name(path), str(path)
 
 
 def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
@@ -748,8 +748,8 @@ def _match(path: Path):
     return module, suffix
 
 
-def _stem(path: Path) -> str:
-    """monks-1 of monks-1.csv.gz."""
+def data_name(path: Path) -> str:
+    """The name of the data of a file: monks-1 of monks-1.csv.gz."""
     return path.name[: -len(_match(path)[1])] or path.name
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import time
 import polars as pl
 import pytest
 
+from odtc.errors import ChoiceError
 from odtc.evaluation.studies import sweep as sweep_study
 from tests.command_line import MONKS, command, environment, odtc, started
 
@@ -351,6 +353,36 @@ def test_two_files_of_one_name_and_the_folder_of_another_study(quiet, tmp_path):
     assert said.code == 1 and "got 'monks-1' twice" in said.err
     said = odtc("sweep", MONKS / "monks-2.csv", "-o", quiet[0])
     assert said.code == 1 and "got one of other data" in said.err
+
+
+def test_the_best_trees_are_found_side_by_side_where_the_fits_were(quiet, tmp_path, monkeypatch):
+    """By one pool, from what a process is sent: the files are those of one process; a refusal costs that data set
+    alone."""
+    folder = shutil.copytree(quiet[0], tmp_path / "s")
+    before = {path.name: path.read_bytes() for path in (folder / "best").glob("*.tree.json")}
+    shutil.rmtree(folder / "best")
+    study, sent = sweep_study.kept(folder), []
+    results = [json.loads((folder / "tasks" / f"{task.key}.json").read_text("utf-8")) for task in study.tasks]
+
+    def pool(tasks, store):
+        sent.append(len(tasks))
+        yield from ((at, task.run()) for at, task in reversed(list(enumerate(pickle.loads(pickle.dumps(tasks))))))
+
+    facts = sweep_study.conclude(study, results, folder, "accuracy", "best", print, pool)
+    assert sent == [2] and len(before) == 2 and all(one["best"] is not None for one in facts["data"].values())
+    assert {path.name: path.read_bytes() for path in (folder / "best").glob("*.tree.json")} == before
+    assert {os.path.basename(path) for path in facts["files"]} >= set(before)
+
+    def refused(spec, dataset, sink):
+        if dataset.name == "monks-1":
+            raise ChoiceError("not this one")
+        return run(spec, dataset, sink=sink)
+
+    run, said = sweep_study.run, []
+    monkeypatch.setattr(sweep_study, "run", refused)
+    facts = sweep_study.conclude(study, results, folder, "accuracy", "best", said.append, pool)
+    assert said == ["monks-1: not this one"]
+    assert [one["best"] is None for one in facts["data"].values()] == [True, False]
 
 
 @pytest.mark.slow

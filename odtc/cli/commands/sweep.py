@@ -88,6 +88,7 @@ def sweep(
 
     The same command goes on where it was stopped or killed: each finished fit is a file of the folder.
     """
+    from odtc.base.cluster import LOCAL
     from odtc.data.task import TASKS
     from odtc.evaluation import cross_validation
     from odtc.evaluation.studies import sweep as study_module
@@ -146,7 +147,8 @@ def sweep(
     tasks = own + study.inner_tasks if which[1] == 1 else study.part(*which)
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(pool_of(jobs, cluster, console.say))
-        done = stack.enter_context(console.counted(len(tasks), "fits"))
+        counting = stack.enter_context(contextlib.ExitStack())
+        done = counting.enter_context(console.counted(len(tasks), "fits"))
         before = []
 
         def tell(place: int, result: dict, was_there: bool) -> None:
@@ -160,13 +162,15 @@ def sweep(
             if which[1] == 1:
                 again = lambda some: run_tasks(some, pool, Store(o / "tasks"))
                 honest = nested_of(study, results[len(own) :], score, rule, again)
-    if sum(before):
-        console.say(f"{sum(before):,} of {len(tasks):,} fits were finished before")
-    if which[1] > 1:
-        console.say(f"part {part} is done: {len(tasks):,} fits; `odtc sweep -o {o}` makes the table when all are")
-        return
-    with _told_of_interruption(o):
-        facts = study_module.conclude(study, results[: len(own)], o, score, rule, console.say)
+        counting.close()
+        if sum(before):
+            console.say(f"{sum(before):,} of {len(tasks):,} fits were finished before")
+        if which[1] > 1:
+            console.say(f"part {part} is done: {len(tasks):,} fits; `odtc sweep -o {o}` makes the table when all are")
+            return
+        near = pool if cluster in (None, LOCAL) else None  # workers elsewhere need not see the folder
+        with _told_of_interruption(o):
+            facts = study_module.conclude(study, results[: len(own)], o, score, rule, console.say, near)
     settings = [setting for setting, _ in study.settings]
     for path, parts in honest.items():
         facts["data"][path]["nested"] = [one if isinstance(one, str) else one.to_json() for one in parts]

@@ -19,7 +19,7 @@ from odtc.base.text import of_any_bytes
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS, encode
 from odtc.data.frames import write_parquet
-from odtc.data.reading import fingerprint, read
+from odtc.data.reading import data_name, fingerprint, read
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, OdtcError, OutputError
@@ -39,7 +39,7 @@ from odtc.evaluation.cross_validation import (
     score_fold,
     summarise,
 )
-from odtc.evaluation.studies.engine import Step, Store, key_of, part
+from odtc.evaluation.studies.engine import Pool, Step, Store, key_of, local, part, run_tasks
 from odtc.evaluation.studies.price_path import beside_price, price_of, turns
 from odtc.problem.constraints.constraint import parse
 from odtc.problem.parameters import parse_params
@@ -128,6 +128,32 @@ class FitTask:
         scores = {name: value for name, value in asdict(done).items() if name not in ("setting", "fold")}
         cpu = time.process_time() - began
         return {"n_train": train.n_rows, "n_test": test.n_rows} | scores | {"cpu_seconds": cpu, "error": error}
+
+
+@dataclass(frozen=True)
+class BestTask:
+    """The best setting of a data set, fitted on all its rows: its files are written where it runs."""
+
+    data: str
+    sha256: str
+    spec: RunSpec
+    stem: str
+
+    @property
+    def key(self) -> str:
+        return key_of(asdict(self))
+
+    def run(self) -> dict:
+        """The files, by their paths; or `error`, why odtc refuses the fit."""
+        dataset = _read(self.data, self.sha256, json.dumps(asdict(self.spec.reading), default=str))
+        sink = FileSink(lambda problem: self.stem, log=False)
+        try:
+            run(self.spec, dataset, sink=sink)
+        except OutputError:
+            raise
+        except OdtcError as problem:
+            return {"files": [], "error": str(problem)}
+        return {"files": [str(path) for path in sink.files], "error": None}
 
 
 @lru_cache(1)
@@ -365,7 +391,9 @@ def results_of(study: Study, results: Sequence[dict], score: str) -> dict[str, l
     return {path: summarise(settings, parts[at * n : (at + 1) * n], score) for at, path in enumerate(study.data)}
 
 
-def conclude(study: Study, results: Sequence[dict], folder: Path, score: str, rule: str, say) -> dict:
+def conclude(
+    study: Study, results: Sequence[dict], folder: Path, score: str, rule: str, say, pool: Pool | None = None
+) -> dict:
     """The table, the plots, and the best tree of each data set on all its rows.
 
     Parameters
@@ -378,6 +406,8 @@ def conclude(study: Study, results: Sequence[dict], folder: Path, score: str, ru
         As of odtc.evaluation.cross_validation.
     say : function
         Hears what is to be said, such as a data set without a tree.
+    pool : Pool or None
+        Where the best trees are found side by side: processes that write into the folder. None for this process.
 
     Returns
     -------
@@ -393,38 +423,39 @@ def conclude(study: Study, results: Sequence[dict], folder: Path, score: str, ru
     _expect_kept(study, folder)
     with new_file(folder / "results.parquet") as stream:
         write_parquet(rows_of(study, results), COLUMNS, stream)
-    files, data, task = [folder / "results.parquet"], {}, TASKS.get(study.spec.reading.task)
+    files, task = [folder / "results.parquet"], TASKS.get(study.spec.reading.task)
     brings = task.terms(asdict(study.spec.reading)).get("goal") == "max"
     (folder / "best").mkdir(exist_ok=True)
+    of_each = results_of(study, results, score)
+    data: dict[str, dict] = {path: {"best": None, "results": of_each[path]} for path in study.data}
+    chosen: dict[str, tuple[int, BestTask]] = {}
+    names = {path: data_name(Path(path)) for path in study.data}
     for path, sha256 in zip(study.data, study.sha256):
-        found = results_of(study, results, score)[path]
-        dataset = _read(path, sha256, json.dumps(asdict(study.spec.reading), default=str))
-        data[path] = {"best": None, "results": found}
         try:
-            best = best_setting(found, rule)
-            spec = study.spec_of(*study.settings[best], study.seeds[0])
-            stem = str(folder / "best" / dataset.name)
-            sink = FileSink(lambda problem, stem=stem: stem, log=False)
-            run(spec, dataset, sink=sink)
-        except OutputError:
-            raise
+            best = best_setting(of_each[path], rule)
         except OdtcError as problem:
-            say(f"{dataset.name}: {problem}")
+            say(f"{names[path]}: {problem}")
             continue
-        files += [Path(one) for one in sink.files]
+        spec = study.spec_of(*study.settings[best], study.seeds[0])
+        chosen[path] = best, BestTask(path, sha256, spec, str((folder / "best" / names[path]).absolute()))
+    fits = run_tasks([task for _, task in chosen.values()], pool or local(1))
+    for (path, (best, _)), made in zip(chosen.items(), fits, strict=True):
+        name, found = names[path], of_each[path]
+        if made["error"]:
+            say(f"{name}: {made['error']}")
+            continue
+        files += [folder / "best" / Path(one).name for one in made["files"]]
         data[path]["best"] = best
         points = [(str(one.setting), one.n_leaves, one.score) for one in found if one.score is not None]
         try:
             picture = plots.save(
-                lambda ax, points=points, title=dataset.name: plots.pareto(
-                    points, ax, title=title, task=task, brings=brings
-                ),
+                lambda ax, points=points, title=name: plots.pareto(points, ax, title=title, task=task, brings=brings),
                 "svg",
             )
         except ChoiceError as problem:
             say(f"no plot: {problem}")
             continue
-        files.append(folder / f"{dataset.name}.svg")
+        files.append(folder / f"{name}.svg")
         write_bytes(files[-1], picture)
     for one in data.values():
         one["results"] = [result.to_json() for result in one["results"]]
