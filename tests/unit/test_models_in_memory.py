@@ -112,6 +112,7 @@ def solved(model: Model, rowwise=False, change=lambda highs: None):
         lp.integrality_ = [kinds[int(one)] for one in model.integrality]
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("threads", 1)  # HiGHS keeps for a whole process what its first run was given
     highs.passModel(lp)
     change(highs)
     highs.run()
