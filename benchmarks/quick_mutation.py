@@ -16,7 +16,8 @@ Left out are tests that are marked slow themselves (not by their folder, as thos
 they are named with their file, that fail unchanged, or that take longer than `--least`; loops are not compiled, so that
 changes of them are seen; hypothesis draws the same each time and shrinks nothing. With `--draw` each change of all
 modules is equally likely, and they are tried in the order drawn, so that a run that is ended is a smaller draw.
-`--kept` keeps what unchanged tests take and reach, for as long as neither their file nor a module is another.
+`--kept` keeps what unchanged tests take and reach, for as long as neither their file nor a module that they reach is
+another.
 """
 
 import argparse
@@ -145,13 +146,13 @@ class Warm:
         return not self.failed
 
     def _unchanged(self) -> None:
-        file, texts = self.asked.kept and Path(self.asked.kept), b"".join(map(_bytes, sorted(self.paths)))
+        file, now = self.asked.kept and Path(self.asked.kept), {path: _digest(path) for path in self.paths}
         old = pickle.loads(file.read_bytes()) if file and file.exists() else {}
         new: dict[str, tuple] = {}
         for item in self.items:
-            digest = hashlib.sha256(b"%r" % self.asked.least + _bytes(item.path) + texts).hexdigest()
-            if item.nodeid in old and old[item.nodeid][0] == digest:
-                new[item.nodeid] = (_, passed, seconds, lines) = old[item.nodeid]
+            own, known = (self.asked.least, _digest(item.path)), old.get(item.nodeid)
+            if known and known[0] == own and all(now.get(path) == was for path, was in known[4].items()):
+                new[item.nodeid] = (_, passed, seconds, lines, _) = known
                 if passed and seconds <= self.asked.least:
                     self.seconds[item], self.reached[item] = seconds, set(lines)
                 continue
@@ -164,11 +165,11 @@ class Warm:
                 self.say(f"  left out, it fails or takes long without a change: {item.nodeid}"[:160])
             elif seconds <= self.asked.least:
                 self.seconds[item], self.reached[item] = seconds, set(self.lines)
-            new[item.nodeid] = (digest, passed, seconds, set())
+            new[item.nodeid] = (own, passed, seconds, set(), {})
         for item, lines in self.reached.items():
             for one in _fixtures(item):
                 lines |= self.made.get(one, set())
-            new[item.nodeid] = (*new[item.nodeid][:3], lines)
+            new[item.nodeid] = (*new[item.nodeid][:3], lines, {path: now[path] for path, _ in lines})
         if file:
             file.write_bytes(pickle.dumps(new))
         self.say(f"  {len(self.seconds)} tests of {sum(self.seconds.values()):.1f} CPU s")
@@ -320,8 +321,9 @@ class Warm:
             one.cached_result = None
 
 
-def _bytes(path) -> bytes:
-    return Path(path).read_bytes()
+@cache
+def _digest(path) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def _fixtures(item) -> list:

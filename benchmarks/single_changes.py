@@ -57,6 +57,7 @@ def changes(node: ast.AST) -> Iterator[tuple[str, Callable]]:
         yield "no round of the loop", _set("iter", ast.Tuple([], ast.Load()))
     if isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
         other = not node.value if type(node.value) is bool else node.value + 1
+        other = 2 * node.value if other == node.value else other  # of 1e20
         yield f"{node.value!r} to {other!r}", _set("value", other)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.Invert, ast.USub)):
         yield f"without {type(node.op).__name__}", _set("op", None)

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from odtc.workflow.provenance.without_model import data_of_tree, reading_of_tree
+from odtc.workflow.provenance.without_model import data_of_tree, open_record, reading_of_tree
 from tests.command_line import MONKS, odtc, refused
 
 SOLVED = ("--model", "flowoct", "--encoding", "onehot", "--solver", "highs")
@@ -556,3 +556,31 @@ def test_a_record_of_a_schema_that_is_not_known_is_not_read(tmp_path):
     (tmp_path / "m.run.json").write_text(json.dumps(record | {"schema": "odtc.run/9"}))
     said = refused(odtc("verify", "m", folder=tmp_path))
     assert "'odtc.run/1'" in said and "'odtc.run/9'" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "cost"),
+    [
+        ((), None),
+        (("--cost", "0:1=3"), [[0, 3], [1, 0]]),
+        (("--class-weight", "1=2"), [[0, 1], [2, 0]]),
+        (("--cost", "0:1=3", "--class-weight", "1=2"), [[0, 3], [2, 0]]),
+    ],
+    ids=str,
+)
+def test_a_record_without_a_model_holds_what_errors_cost(words, cost, tmp_path):
+    """So that the tree is counted again at the same prices."""
+    assert odtc("fit", MONKS / "monks-1.csv", "--depth", 1, *words, "-o", "m", folder=tmp_path).code == 0
+    told = json.loads((tmp_path / "m.run.json").read_text())["fit"]["model"]
+    assert (told["cost"], told["class_weight"]) == (cost, None)
+    said = odtc("verify", "m.tree.json", "--json", folder=tmp_path)
+    assert said.code == 0 and said.facts["verified"], said.err
+
+
+def test_a_record_without_a_model_says_how_its_run_was_made(tmp_path):
+    words = ("--depth", 1, "--seed", 3, "--threads", 1, "--time-limit", 60, "-o", "m")
+    assert odtc("fit", MONKS / "monks-1.csv", *words, folder=tmp_path).code == 0
+    opened = open_record(str(tmp_path / "m"), tmp_path / "m.tree.json")
+    solving = opened.spec.solving
+    assert (solving.seed, solving.threads, solving.time_limit, solving.solver) == (3, 1, 60, None) and opened.repeats
+    assert opened.spec.model.depth == 1 and not opened.note and opened.fit.verified

@@ -243,5 +243,40 @@ def test_mutations(tmp_path, monkeypatch, format, long_run):
     assert outcomes["read"] > many / 20 and outcomes["refused"] > 0.3 * many and outcomes["caught"] > 0, outcomes
 
 
+def told_right_or_refused(path, data: bytes) -> str:
+    """What becomes of a file that has one line damaged: "refused" in one sentence, "read" as the same point, "none",
+    or "caught", as a check finds it wrong."""
+    path.write_bytes(data)
+    try:
+        raw = read_point(path)
+        x = raw.on(MODEL.columns)
+    except SolutionError as problem:
+        assert re.search(f"{SENTENCE}|is empty", str(problem)) and "\n" not in str(problem), data
+        return "refused"
+    if x is None:
+        return "none"
+    if np.array_equal(x, X):
+        return "read"
+    told = MODEL if raw.objective is not None else TIED
+    checks = check_point(told, x) + check_claim(told, x, raw.objective)
+    assert not all(check.passed for check in checks), data
+    return "caught"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_each_line_left_out_doubled_or_cut_is_refused_or_found_wrong(tmp_path, monkeypatch, format):
+    monkeypatch.setattr(Registry, "_foreign", lambda self: {})  # looking for them takes longer than reading
+    data, path, outcomes = text(MODEL, X, format), tmp_path / "x.sol", Counter()
+    lines = data.splitlines(keepends=True)
+    for at, line in enumerate(lines):
+        before, after, words = b"".join(lines[:at]), b"".join(lines[at + 1 :]), line.split()
+        damaged = [before + after, before + line + line + after, before + line, before, before + line[:-1]]
+        damaged += [before + b" ".join(words[:k] + words[k + 1 :]) + b"\n" + after for k in range(len(words))]
+        damaged += [before + b" ".join(words[:k]) + b"\n" for k in range(1, len(words))]
+        damaged += [before + b" ".join([*words[:k], b"7", *words[k:]]) + b"\n" + after for k in range(len(words) + 1)]
+        outcomes.update(told_right_or_refused(path, other) for other in damaged)
+    assert outcomes["refused"] > sum(outcomes.values()) / 10, outcomes
+
+
 if __name__ == "__main__":
     make()

@@ -288,6 +288,13 @@ def xml(variables: str, status: str = "") -> str:
             {},
         ),
         (
+            SYMPHONY + "Solution Cost: 0.0000000000\n+++++++\nAll columns are zero in the solution!\n+++++++\n"
+            "Solution Cost: -1.00\n++++++\nColumn names and values of nonzeros in the solution\n++++++\nx    1.0\n\n"
+            "* Optimal Solution Found    *\n",
+            "optimal",
+            {"x": 1},
+        ),
+        (
             SYMPHONY
             + "Preprocessing found the optimum:\nSolution Cost: -1.25\n:++++++\nColumn names and values of nonzeros "
             "in the solution\n"
@@ -414,3 +421,39 @@ def test_a_solution_that_does_not_fit_into_memory_is_refused(tmp_path, monkeypat
     (tmp_path / "m.sol").write_text("a_1 1\n" * 1000)
     with pytest.raises(ModelError, match="a solution of 6,000 bytes would take about .* is it of this model"):
         read_point(tmp_path / "m.sol")
+
+
+def test_a_file_of_highs_without_some_of_its_rows_is_cut_off(tmp_path):
+    model = MODELS["blocks"]
+    data = text(model, np.zeros(model.n_cols), "highs")
+    begin = data.index(b"# Rows 4\n") + len(b"# Rows 4\n")
+    ends = [begin, *(begin + at + 1 for at, byte in enumerate(data[begin:]) if byte == ord("\n"))]
+    for n_rows, end in enumerate(ends[:5]):
+        (tmp_path / "m.sol").write_bytes(data[:end])
+        if n_rows < 4:
+            with pytest.raises(SolutionError, match="every row that the file announces"):
+                read_point(tmp_path / "m.sol")
+        else:
+            assert read_point(tmp_path / "m.sol").n_columns == model.n_cols
+    (tmp_path / "m.sol").write_bytes(data[: data.index(b"# Rows 4\n")])
+    with pytest.raises(SolutionError, match="every row that the file announces"):
+        read_point(tmp_path / "m.sol")
+
+
+def test_a_quote_that_moved_to_another_line_damages_a_table_of_xpress(tmp_path):
+    model = MODELS["named"]
+    first, second, *others = text(model, np.ones(5), "xpress-ascii").split(b"\n")
+    for one, two in ((b'"' + first, second.replace(b'"', b"", 1)), (first.replace(b'"', b"", 1), b'"' + second)):
+        (tmp_path / "m.asc").write_bytes(b"\n".join([one, two, *others]))
+        with pytest.raises(SolutionError, match="damaged|cannot tell"):
+            read_point(tmp_path / "m.asc")
+        with pytest.raises(SolutionError, match="damaged"):
+            POINTS.get("xpress-ascii").read(b"\n".join([one, two, *others]))
+
+
+@pytest.mark.parametrize("kept", ["     2", "     2 a_name_of_many_letters", "     2 a_name_of_many_letters\n   NU"])
+def test_a_table_of_glpk_whose_last_column_has_no_value_is_cut_off(tmp_path, kept):
+    whole = lp_table_of_glpk("OPTIMAL", ("B", "NU"))
+    begin, end = whole.index("     2 a_name"), whole.index("\nKarush")
+    with pytest.raises(SolutionError, match="cut off"):
+        read_text(tmp_path, f"{whole[:begin]}{kept}\n{whole[end:]}")

@@ -187,3 +187,11 @@ def test_the_last_words_of_a_driver_are_told_once():
         logs.last_words("odtc driver: x\nerror: GurobiError: no licence\nodtc driver: status=error bound=None\n")
         == "GurobiError: no licence"
     )
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [("1e20", None), ("-1e+20", None), ("inf", None), ("nan", None), ("9.9e19", 9.9e19), ("-3", -3.0), ("x", None)],
+)
+def test_infinity_is_no_number_of_a_log(word, number):
+    assert logs._number(word) == number

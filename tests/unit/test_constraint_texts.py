@@ -1,6 +1,7 @@
 """Texts of constraints at their edges: what is taken and what is refused, examples, groups and limits."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -177,14 +178,17 @@ def test_forms_that_take_a_kind_are_named_with_their_parameters():
 
 def test_a_number_of_columns_that_integers_choose_is_an_equation():
     """CBC 2.10 ends in an error if it turns Σ y ≤ 1 into an equation by itself."""
-    for most in (1, 2, 5):
-        model = built(pipeline.pose(encoded().dataset, "flowoct", 2, constraints=(f"features <= {most}",)))
+    seen = set()
+    for form, most in product(("flowoct", "binoct", "dpflow"), (1, 2, 5)):
+        model = built(pipeline.pose(encoded().dataset, form, 2, constraints=(f"features <= {most}",)))
         (row,) = (block.start for block in model.rows if block.name.startswith("distinct"))
         chosen = [block for block in model.columns if block.name.startswith("held")][0]
         own = slice(chosen.start, chosen.stop)
         whole_y = model.integrality[own].all()
         assert model.row_upper[row] == (min(most, 2) if whole_y else most)
         assert model.row_lower[row] == (min(most, 2) if whole_y else -np.inf)
+        seen.add(bool(whole_y))
+    assert seen == {True, False}
 
 
 def test_a_kind_without_an_example_in_its_summary_is_pointed_to(monkeypatch):

@@ -165,6 +165,7 @@ def test_a_learner_claims_nothing_above_the_floor_and_all_at_it(xor):
     cart = pipeline.pose(MONKS / "monks-2.csv", "cart", 1, encoding="onehot")
     said = learn(cart)
     assert (said.solution.termination, said.solution.bound, said.model) == (Termination.UNKNOWN, None, None)
+    assert said.interrupted is False
     assert said.proof.has_solution and 0 <= said.solution.seconds < 600
     assert said.facts["verified"] and said.facts["objective"] == tree_cost(cart, said.decoded.heap)
     done = without_model(xor.problem, right(xor.problem), Solution(None, Termination.UNKNOWN, 0.0), None)

@@ -1,5 +1,7 @@
 """The parts of the estimators alone, each at its edges: units, rows that count, limits, refusals, figures, checks."""
 
+import inspect
+import re
 import warnings
 from dataclasses import replace
 from itertools import product
@@ -21,6 +23,7 @@ from odtc.estimators.cost_complexity import Corner, envelope, price_of_branch_no
 from odtc.estimators.leaf_alone import checks_alone, labels_that_keep, same
 from odtc.estimators.least_weight import _cut_back
 from odtc.estimators.monotone import directions, keeps_order
+from odtc.estimators.parameters import TEXTS, section
 from odtc.estimators.tree_estimator import _dense
 from odtc.estimators.units import in_unit, unit_of
 from odtc.model.feasibility import Check
@@ -221,6 +224,7 @@ def test_what_a_leaf_alone_says_is_checked_field_by_field():
         assert checks_alone(only, tree(), tree(), (3.0, 3.0, 3.0))[0].text == f"a leaf alone, {words}"
     assert same("a", "a") and not same("a", "b") and same(1.0, 1 + 1e-10) and not same(1.0, 1 + 1e-8)
     assert same(1e12, 1e12 + 100) and not same(1e12, 1e12 + 1e4) and not same(0.0, 1e-8) and not same("1", 1.0)
+    assert not same(1.0, "1")
 
 
 def test_the_labels_of_a_leaf_alone():
@@ -741,3 +745,70 @@ def test_a_tree_is_cut_back_where_a_leaf_has_too_little_weight_and_nowhere_else(
     assert _cut_back(tree, one, cost, 5.5) == Leaf(1, (4.0, 6.0), (4, 6))
     dear = np.array([[0, 9.0], [1, 0]])  # what is of the first class and called the second costs nine times as much
     assert _cut_back(tree, one, dear, 5.5).label == 0
+
+
+@pytest.mark.parametrize("size", [2.0**-40, 2.0**60, 1.0])
+def test_curves_do_not_depend_on_the_unit_of_weights(size):
+    weight = np.array([1.0, 2, 1, 1, 3, 1, 1, 1])
+    plain, other = (odtc.OptimalSurvivalTree(1).fit(X, TOLD, weight * by) for by in (1.0, size))
+    for name in ("predict_survival_function", "predict_cumulative_hazard_function"):
+        assert np.array_equal(getattr(plain, name)(X, True), getattr(other, name)(X, True)), name
+    assert np.array_equal(plain.predict(X), other.predict(X))
+    for one, two in zip(plain.tree_.leaves(), other.tree_.leaves(), strict=True):
+        assert one.curve == two.curve and [count * size for count in one.counts] == list(two.counts)
+
+
+@pytest.mark.parametrize("scores", ["ips", "doubly-robust", "direct"])
+@pytest.mark.parametrize("chance", [None, 0.5])
+def test_too_few_rows_of_a_treatment_are_refused_unless_only_known_chances_count(scores, chance):
+    taken, outcome = np.array([0] * 7 + [1]), np.arange(8.0)
+    known = None if chance is None else np.full(8, chance)
+    model = odtc.OptimalPolicyTree(1, scores=scores)
+    if scores == "ips" and chance:
+        assert model.fit(X, taken, outcome, known).tree_ is not None
+        return
+    with pytest.raises(ValueError, match="expected .* rows"):
+        model.fit(X, taken, outcome, known)
+
+
+@pytest.mark.parametrize("make", [make for make, words, _ in TASK_CASES if not words] + [odtc.OptimalTreeClassifier])
+def test_the_page_of_an_estimator_names_each_parameter_with_its_type_and_default(make):
+    told = section(make)
+    assert told.startswith("Parameters\n----------\nmax_depth : int, default 2\n    ") and told in make.__doc__
+    for name, given in inspect.signature(make).parameters.items():
+        (line,) = [line for line in told.splitlines() if line.startswith(f"{name} : ")]
+        assert line.endswith(f", default {given.default!r}") and " : None" not in line and "|" not in line
+        for kind in (bool, int, float, str):
+            if isinstance(given.default, kind) and not isinstance(given.default, (bool, str)):
+                assert re.match(rf"{name} : (int|float|number)", line)
+    assert all(len(line) <= 112 for line in told.splitlines() if line.startswith(" "))
+    for word in (
+        "constraints : str or sequence of str",
+        "simplify : bool",
+        "time_limit : float or None",
+        "model : str",
+    ):
+        assert word in told
+    assert TEXTS["min_samples_leaf"][:40] in " ".join(told.split())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_curves_are_those_of_kaplan_and_meier_and_of_nelson_and_aalen(seed):
+    """By their definitions, of the rows of each leaf, at all times, those before its first one, too."""
+    random = np.random.default_rng(seed)
+    cells, weight = random.integers(0, 3, (20, 2)).astype(float), random.choice([1.0, 2.0], 20)
+    time = random.integers(1, 9, 20) + 3.0 * cells[:, 0]
+    told = np.array(list(zip(random.random(20) < 0.7, time)), dtype=TOLD.dtype)
+    model = odtc.OptimalSurvivalTree(2).fit(cells, told, weight)
+    left, hazard = model.predict_survival_function(cells, True), model.predict_cumulative_hazard_function(cells, True)
+    end, seen = model.apply(cells), set()
+    for row in range(20):
+        here = end == end[row]
+        alive, lost = 1.0, 0.0
+        for place, at in enumerate(model.unique_times_):
+            there, gone = weight[here & (time >= at)].sum(), weight[here & (time == at) & told["event"]].sum()
+            if there:
+                alive, lost = alive * (1 - gone / there), lost + gone / there
+            assert (left[row, place], hazard[row, place]) == pytest.approx((alive, lost))
+            seen.add(bool(at < time[here].min()))
+    assert seen == {True, False}

@@ -3,6 +3,7 @@ holds is read as it is, and what is claimed is of the model that was solved."""
 
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from odtc.model.blocks import NamedBlock
 from odtc.model.feasibility import check_claim, check_point, is_close
 from odtc.model.milp import Model
 from odtc.model.solution import EDITED, Termination
-from odtc.workflow.provenance.in_memory import Solved, _claimed, _of_highs, _same, in_memory
+from odtc.workflow.provenance.in_memory import Solved, _claimed, _infinite, _of_highs, _same, in_memory
 
 INF = np.inf
 
@@ -161,6 +162,24 @@ def test_what_highs_holds_beside_rows_is_told_and_a_maximisation_is_refused():
     assert found.beyond == "a quadratic objective"
 
 
+def test_a_bound_that_highs_does_not_have_yet_is_none():
+    model = made([[1.0, 1, 1]], [1, 1, 1], [1], [INF])
+    highs, info = solved(model), SimpleNamespace(primal_solution_status=2, objective_function_value=1.0)
+    names = ("getLp", "version", "getModel", "modelStatusToString", "getModelStatus", "getSolution")
+    theirs = SimpleNamespace(getInfo=lambda: info, **{name: getattr(highs, name) for name in names})
+    for told, bound in ((-INF, None), (INF, None), (0.5, 0.5)):
+        info.mip_dual_bound = told
+        assert _of_highs(theirs).bound == bound
+    info.primal_solution_status = 1  # of a point that is not feasible
+    assert _of_highs(theirs).x is None
+
+
+@pytest.mark.parametrize("side", [1e20, 1e21, INF])
+def test_sides_from_1e20_on_are_none(side):
+    for given, none in ((side, INF), (-side, -INF)):
+        assert _infinite(np.array([given, 9e19, -9e19])).tolist() == [none, 9e19, -9e19]
+
+
 X = np.array([1.0, 0, 2])
 
 
@@ -258,6 +277,16 @@ def test_a_point_is_one_of_a_model_exactly_if_each_number_is_within_its_toleranc
         assert told == kept, seed
         seen |= set(told.items())
     assert len(seen) == 6
+
+
+def test_a_model_without_rows_or_columns_is_kept():
+    bare = made(np.zeros((0, 3)), [1, 2, 3], [], [], whole=0)
+    assert [(check.passed, check.text) for check in check_point(bare, X)] == [
+        (True, "3 kept exactly"),
+        (True, "none"),
+        (True, "0 kept exactly"),
+    ]
+    assert [check.passed for check in check_point(bare, X + 1)] == [False, True, True]
 
 
 def test_two_figures_are_close_by_rounding_of_the_larger_one_or_of_a_unit():

@@ -1,0 +1,183 @@
+"""Every kind of constraint at its edges: weights of any unit, one level, and trees that a model fills up."""
+
+from dataclasses import replace
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from odtc.algorithms.constrained.constrained_problem import TooLarge
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.errors import ChoiceError
+from odtc.problem.constraints import search_terms
+from odtc.problem.constraints.by_definition import _groups, group_texts
+from odtc.problem.constraints.constraint import OF_COLUMNS, broken, built, complete, parse, posed
+from odtc.problem.constraints.groups import members
+from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Subject
+from odtc.problem.constraints.on_predictions import _written, lines, predicted
+from odtc.problem.constraints.search_terms import search_problem
+from odtc.problem.constraints.terms import Terms
+from odtc.trees.heap_tree import HeapTree
+from odtc.workflow import pipeline
+from tests.unit.test_each_constraint import KINDS, TABLES, N, allowed, kept_by, table, trees
+
+
+def problems(kind, dataset, formulation="dpflow", depth=2, most=6):
+    """With one constraint of a kind each, of bounds of all sizes."""
+    plain = replace(pipeline.pose(dataset, formulation, depth, constraints=("features <= 3",)), constraints=())
+    texts = CONSTRAINTS.get(kind).tries(plain.encoded)
+    for text in [texts[at] for at in np.unique(np.linspace(0, len(texts) - 1, most).round().astype(int))]:
+        try:
+            yield posed(plain, [text])
+        except ChoiceError:  # what this data has no rows, columns or levels for
+            continue
+
+
+def kept(problem, heap) -> tuple[bool, bool]:
+    """Whether a tree satisfies the constraint by its figure, and by its lines."""
+    (given,), encoded = problem.constraints, problem.encoded
+    said = [line.value(predicted(encoded, heap)) <= line.upper + 1e-9 for line in lines(encoded, given)]
+    return not broken(problem, heap), all(said)
+
+
+def searched(problem):
+    """The problem as a search takes it; None if its numbers have too many digits."""
+    try:
+        return search_problem(problem)
+    except TooLarge:
+        return None
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "cost"])
+@pytest.mark.parametrize("factor", [1 / 64, 64.0])
+def test_what_it_says_does_not_depend_on_the_unit_of_weights(kind, factor):
+    """With sixty-fourths each class and each group weighs less than 1."""
+    dataset = table(*TABLES[2])
+    other = replace(dataset, weight=dataset.weight * factor)
+    for problem, scaled in zip(problems(kind, dataset, most=4), problems(kind, other, most=4), strict=True):
+        assert [str(one) for one in problem.constraints] == [str(one) for one in scaled.constraints]
+        (given,), ways = problem.constraints, (searched(problem), searched(scaled))
+        for heap in trees(problem, 8):
+            values = [one.constraints[0].module.value(one.encoded, given, heap) for one in (problem, scaled)]
+            assert values[0] == pytest.approx(values[1])
+            assert kept(problem, heap) == kept(scaled, heap), str(given)
+            if None not in ways:
+                assert kept_by(ways[0], heap) == kept_by(ways[1], heap), str(given)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if CONSTRAINTS.get(kind).SUBJECT != Subject.SETTLED])
+@pytest.mark.parametrize("formulation", ["flowoct", "binoct"])
+def test_a_model_of_one_level_takes_it_and_keeps_the_trees_that_keep_it(kind, formulation):
+    seen = 0
+    for problem in problems(kind, table(*TABLES[0]), formulation, 1, 4):
+        (given,) = problem.constraints
+        try:
+            model = built(problem)
+        except ChoiceError:  # another formulation, or the search alone, takes it
+            continue
+        plain = {block.name for block in built(replace(problem, constraints=())).rows}
+        own = [slice(block.start, block.stop) for block in model.rows if block.name not in plain]
+        for heap in trees(problem, 8, depth=1):
+            x = complete(problem, model, heap)
+            activity = model.A @ x
+            beyond = np.maximum(model.row_lower - activity, activity - model.row_upper)
+            assert all((beyond[rows] <= 1e-9).all() for rows in own) == allowed(problem, given, heap), str(given)
+            seen += 1
+    assert seen or formulation == "binoct"
+
+
+def filled(problem, heap):
+    """The tree with a test at each branch node, which answers as before, in all ways."""
+    free, answer = [t for t in (1, 2, 3) if heap.test[t] < 0], {}
+    for t in range(4, 8):  # the label of each end is that of the leaf above it
+        above = next(s for s in (t, t // 2, 1) if heap.label[s] >= 0)
+        answer[t] = heap.label[above]
+    for tests in product(range(problem.encoded.n_tests), repeat=len(free)):
+        test, label = heap.test.copy(), np.full(8, -1, np.int32)
+        test[free] = tests
+        label[list(answer)] = list(answer.values())
+        yield HeapTree(test, label)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_if_trees_are_filled_up_none_that_keeps_it_is_lost(kind):
+    """Of a kind, and of its texts, that says that trees may be filled up: some formulations have full trees alone."""
+    for problem in problems(kind, table(*TABLES[0])):
+        (given,) = problem.constraints
+        if given.module.early(given):
+            continue
+        for heap in trees(problem, 12):
+            if not broken(problem, heap):
+                ways = filled(problem, heap)
+                assert any(given.holds(given.module.value(problem.encoded, given, way)) for way in ways), str(given)
+
+
+@pytest.mark.parametrize(
+    "text", ["not_below[f0,f1]", "not_below[f1,f0]", "recall[x] >= 0.5", "features <= 1", "tests <= 1"]
+)
+def test_these_let_trees_be_filled_up(text):
+    """So that their models need no columns for nodes that do not branch."""
+    given = posed(next(problems("features", table(*TABLES[0]))), [text]).constraints[0]
+    assert not given.module.early(given)
+
+
+def test_kinds_of_answers_have_lines():
+    for kind in KINDS:
+        for problem in problems(kind, table(*TABLES[0]), most=2):
+            (given,) = problem.constraints
+            assert bool(lines(problem.encoded, given)) == CONSTRAINTS.get(kind).can(OnPredictions)
+
+
+def test_a_kind_that_the_search_knows_nothing_of_is_asked_of_every_tree(monkeypatch):
+    given = next(problems("recall", table(*TABLES[0]))).constraints[0]
+    encoded = next(problems("recall", table(*TABLES[0]))).encoded
+    bare = SimpleNamespace(module=SimpleNamespace(terms=lambda *_: None, can=lambda ability: False))
+    assert search_terms.terms_of(encoded, bare) == Terms(checked=True)
+    for most, checked in ((1, False), (0, True)):  # recall has one line
+        monkeypatch.setattr(search_terms, "MOST_LINES", most)
+        found = search_terms.terms_of(encoded, given)
+        assert found.checked == checked and len(found.lines) == 1 - checked
+
+
+def test_what_speaks_of_columns_is_refused_beside_tests_of_two():
+    """Kinds on answers, leaves and counts are taken as before."""
+    random = np.random.default_rng(1)
+    features = tuple(Feature(name, "numeric") for name in ("f0", "f1"))
+    X, y = random.integers(0, 9, (N, 2)).astype(float), (np.arange(N) % 2).astype(np.int32)
+    encoded = encode(Dataset("d", X, y, features, ("x", "y"), np.ones(N)), "oblique:pool=5")
+    assert {len(test.features) for test in encoded.tests} == {1, 2}
+    for kind in KINDS:
+        module = CONSTRAINTS.get(kind)
+        for text in module.tries(encoded)[-2:]:
+            if module.SUBJECT in OF_COLUMNS and kind != "tests":
+                with pytest.raises(ChoiceError, match="the encoding 'oblique.*' has tests that weigh several"):
+                    parse(text, encoded)
+            elif kind != "monotone":
+                assert str(parse(text, encoded)) == text
+
+
+@pytest.mark.parametrize("of_table", TABLES, ids=str)
+def test_groups_are_those_of_their_definition(of_table):
+    dataset = table(*of_table)
+    for text in group_texts(pipeline.pose(dataset, "dpflow", 1).encoded):
+        found, _ = members(dataset, text)
+        told = _groups(dataset, text)
+        assert len(set(zip(found.tolist(), told))) == len(set(found.tolist())) == len(set(told)), text
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if CONSTRAINTS.get(kind).can(OnPredictions)])
+def test_lines_in_a_file_are_the_lines_in_smaller_numbers(kind):
+    """Divided by a power of two, if a coefficient is above 1024."""
+    dataset, seen = table(*TABLES[2]), 0
+    for problem in problems(kind, replace(dataset, weight=dataset.weight * 5000.0 + np.arange(N) % 2), most=3):
+        (given,) = problem.constraints
+        for line, written in zip(lines(problem.encoded, given), _written(problem, given), strict=True):
+            most = np.abs(line.coef).max()
+            factor = 2.0 ** max(0, int(np.ceil(np.log2(most / 1024))))
+            assert np.array_equal(written.coef * factor, line.coef) and written.upper * factor == line.upper
+            assert np.abs(written.coef).max() <= 1024 and np.array_equal(written.y, line.y)
+            seen += factor > 1
+    assert seen or kind in ("balanced_accuracy", "monotone")
