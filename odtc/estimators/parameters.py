@@ -110,6 +110,7 @@ TYPES = {
     "random_state": "int, RandomState instance or None",
     "max_leaf_nodes": "int or None",
     "ccp_alpha": "float",
+    "goal": "str or None",
     "robust": "number, mapping {column name: number or str}, str or None",
     "monotonic_cst": "sequence of int, mapping {column name: int} or None",
 }

@@ -2,10 +2,14 @@
 
 import hashlib
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from odtc.data.dataset import Feature
+from odtc.trees.tree import Leaf, Tree
+from odtc.workflow.provenance.tree_file import check_of_tree
 from odtc.workflow.provenance.without_model import data_of_tree, open_record, reading_of_tree
 from tests.command_line import MONKS, odtc, refused
 
@@ -584,3 +588,20 @@ def test_a_record_without_a_model_says_how_its_run_was_made(tmp_path):
     solving = opened.spec.solving
     assert (solving.seed, solving.threads, solving.time_limit, solving.solver) == (3, 1, 60, None) and opened.repeats
     assert opened.spec.model.depth == 1 and not opened.note and opened.fit.verified
+
+
+def test_curves_are_asked_of_a_tree_only_if_the_rows_are_there(tmp_path):
+    """A manifest holds equal rows together; the same counts and another curve are another tree if each row is known."""
+
+    def tree(curve, count=2.0):
+        leaf = Leaf(0, (count,), (2,), (1.0, 2.0, 3.0), curve)
+        return Tree(leaf, (Feature("a", "numeric"),), ("y",), "y", "drop", "regression")
+
+    path, curve, other = tmp_path / "m.tree.json", ((0.5, 1.0), (1.0, 2.0)), ((0.5, 1.0), (1.0, 3.0))
+    for dataset, held, same in ((None, (), True), ("rows", curve, True), ("rows", other, False), ("rows", (), False)):
+        runs = [SimpleNamespace(dataset=dataset, tree=tree(held))]
+        assert check_of_tree(tree(curve), path, path, runs)[1].passed == same
+        runs = [SimpleNamespace(dataset=dataset, tree=tree(held, 3.0)), *runs]
+        done, check = check_of_tree(tree(curve), path, path, runs)
+        assert check.passed == same and done is runs[1]  # the one whose tree it is, or the last
+        assert ("the tree and the counts" in check.text) == same

@@ -457,3 +457,46 @@ def test_a_table_of_glpk_whose_last_column_has_no_value_is_cut_off(tmp_path, kep
     begin, end = whole.index("     2 a_name"), whole.index("\nKarush")
     with pytest.raises(SolutionError, match="cut off"):
         read_text(tmp_path, f"{whole[:begin]}{kept}\n{whole[end:]}")
+
+
+@pytest.mark.parametrize("format", WRITTEN)
+@pytest.mark.parametrize("n_rows", [0, 2])
+def test_a_model_without_rows_or_of_one_column_is_written_and_read_back(tmp_path, format, n_rows):
+    ones = np.ones(1)
+    rows = (NamedBlock(tuple(f"r{i}" for i in range(n_rows))),)
+    matrix, side = sp.csc_array(np.ones((n_rows, 1))), np.zeros(n_rows)
+    model = Model(
+        "m",
+        ones,
+        0.0,
+        side,
+        side + 9,
+        ones * 0,
+        ones * 9,
+        np.ones(1, np.uint8),
+        (NamedBlock(("x",)),),
+        rows,
+        matrix=matrix,
+    )
+    for x in (np.array([2.0]), np.zeros(1)):
+        write_point(model, x, tmp_path / "m.sol", format, Termination.OPTIMAL)
+        assert read_point(tmp_path / "m.sol").on(model.columns).tolist() == x.tolist()
+
+
+def test_a_file_of_cbc_with_rows_has_each_place_where_it_belongs(tmp_path):
+    """Rows 0, 1, 2 and then columns 0, 1, 2, 3: any one place that is another is a damage."""
+
+    def file(places):
+        lines = [f"{place} {'rc'[at > 2]}{at} 1 0\n" for at, place in enumerate(places)]
+        (tmp_path / "m.sol").write_text("Optimal - objective value 4\n" + "".join(lines))
+        return read_point(tmp_path / "m.sol")
+
+    right = [0, 1, 2, 0, 1, 2, 3]
+    assert [*file(right).names] == ["c3", "c4", "c5", "c6"] and file(right).n_columns == 4
+    for at, place in [(at, place) for at in range(1, 7) for place in range(5) if place != right[at]]:
+        if at != 3:  # whose 0 says where the columns begin
+            with pytest.raises(SolutionError, match="in this order|each place once"):
+                file([*right[:at], place, *right[at + 1 :]])
+    with pytest.raises(SolutionError, match="each place once"):
+        file([0, 1, 2, 5, 1, 2, 3])
+    assert file([0, 4, 2]).n_columns is None and [*file([3, 4, 2]).names] == ["r0", "r1", "r2"]

@@ -391,6 +391,8 @@ def test_coefficients_are_rounded_to_what_is_no_more():
     assert scale == 2.0**24 and found.dtype == np.int64
     assert (found <= coef * scale).all() and (found > coef * scale - 1).all() and found[2] == 2**24
     assert rounded_down(np.zeros(2))[0].tolist() == [0, 0]
+    for most in (0.25, 8.0):  # in the finest unit in which the largest is 2^24
+        assert rounded_down(np.array([most, -most / 2]))[0].tolist() == [2**24, -(2**23)]
 
 
 @pytest.mark.parametrize(("sides", "n_groups"), [("aabb", 2), ("aabc", 2), ("aaac", 1)])

@@ -741,6 +741,9 @@ def test_a_tree_is_cut_back_where_a_leaf_has_too_little_weight_and_nowhere_else(
     cost, one = 1 - np.eye(2), np.ones(2)
     cut = _cut_back(tree, one, cost, 2.0)
     assert cut == Branch(split, tree.left, Leaf(0, (4.0, 1.0), (4, 1)))
+    turned = Branch(split, low, tree.left)
+    assert _cut_back(turned, one, cost, 2.0) == Branch(split, Leaf(0, (4.0, 1.0), (4, 1)), tree.left)
+    assert _cut_back(turned, one, cost, 1.0) is turned
     assert _cut_back(tree, one, cost, 1.0) is tree and _cut_back(tree, np.array([1.0, 3.0]), cost, 3.0) is tree
     assert _cut_back(tree, one, cost, 5.5) == Leaf(1, (4.0, 6.0), (4, 6))
     dear = np.array([[0, 9.0], [1, 0]])  # what is of the first class and called the second costs nine times as much

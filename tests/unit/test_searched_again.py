@@ -22,6 +22,7 @@ from odtc.workflow.provenance.searched_again import (
     word_of_run,
     word_of_run_text,
 )
+from tests.command_line import MONKS
 
 FIGURES = ["termination", "bound", "gap", "certified", "fewest_leaves", "fewest_columns"]
 
@@ -165,3 +166,7 @@ def test_a_solved_model_is_searched_if_a_bound_is_claimed_of_it():
     assert not search_solved(model, replace(said, bound=None), 60).trees
     assert not search_solved(model, replace(said, scope="some trees"), 60).trees
     assert not search_solved(replace(model, edited=model), said, 60).trees
+
+
+def test_what_a_learner_counts_has_no_price_of_nodes():
+    assert least_prices(pipeline.pose(MONKS / "monks-1.csv", "cart", 1, encoding="onehot")) == (1, 0)

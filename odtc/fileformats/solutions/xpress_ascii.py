@@ -37,7 +37,7 @@ def read(data: bytes) -> RawPoint:
         raise damaged_file()
     name, name_end, kind, kind_end, _, basis_end = quotes.reshape(-1, 6).T
     which = np.searchsorted(commas, basis_end + 2)
-    if len(which) and which.max() >= len(commas):
+    if which.max() >= len(commas):
         raise damaged_file()
     value_end = commas[which]
     whole = (buffer[name - 1] == ord(",")) & (buffer[basis_end + 1] == ord(","))
