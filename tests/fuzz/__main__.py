@@ -12,14 +12,18 @@ there are any.
 import argparse
 import contextlib
 import csv
+import gc
 import multiprocessing
 import os
 import random
+import shutil
 import sys
 import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
+
+SHORTEST, LONGER = 6000, 2  # of the longest input: bytes at least, for 5,000 digits, and times the longest seed
 
 
 def main() -> None:
@@ -131,6 +135,7 @@ def _one(run: Run, guide) -> None:
                 kinds[kind] = f"{' '.join(str(problem).split())[:300]} ({path})"
         if guide and (count >= run.runs or time.monotonic() - began > run.seconds):
             report()
+            shutil.rmtree(targets.folder(), ignore_errors=True)
             os._exit(bool(kinds))
 
     from tests.fuzz.mutation import mutated
@@ -142,7 +147,7 @@ def _one(run: Run, guide) -> None:
         grown.mkdir(exist_ok=True)
         words = [
             f"-seed={run.seed}",
-            "-max_len=20000",
+            f"-max_len={max(SHORTEST, LONGER * max(map(len, seeds)))}",
             "-timeout=60",
             "-rss_limit_mb=4000",
             "-print_final_stats=0",
@@ -150,12 +155,15 @@ def _one(run: Run, guide) -> None:
             "-reload=0",  # of a folder that nobody else fills: by the clock, so that no run were like another
         ]
 
+        rnd = random.Random(run.seed)  # one for all: a new one takes as long as a change
+
         def mutator(data: bytes, max_size: int, seed: int) -> bytes:
             """Half of the changes know words and numbers: by bits alone few are taken."""
-            rnd = random.Random(seed)
             return mutated(data, seeds, rnd)[:max_size] if rnd.random() < 0.5 else guide.Mutate(data, max_size)
 
         words += ["-verbosity=0", str(grown), str(known)]
+        gc.collect()
+        gc.freeze()  # what was imported is not looked through again and again
         guide.Setup([sys.argv[0], *words], one, custom_mutator=mutator)
         guide.Fuzz()
         return

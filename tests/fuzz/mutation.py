@@ -13,6 +13,7 @@ WORDS = (
 )  # fmt: skip
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 PIECE = re.compile(rb"\w+|[^\w\s]|\s+")
+LONGEST_WORD = 40  # whose beginning is looked for
 
 
 def mutated(data: bytes, others: list[bytes], rnd: random.Random) -> bytes:
@@ -38,22 +39,31 @@ def _word(data, others, rnd):
     return data[:at] + rnd.choice(WORDS) + data[at:]
 
 
+def _drawn(pattern, data, rnd):
+    """A match of a pattern from the word on that is at a place that is drawn, else the first one; None if there is
+    none. Not all matches of a file are made: that takes longer than most readers."""
+    at = rnd.randrange(len(data) + 1)
+    for _ in range(LONGEST_WORD):
+        if not data[at - 1 : at].isalnum():
+            break
+        at -= 1
+    return pattern.search(data, at) or pattern.search(data)
+
+
 def _number(data, others, rnd):
-    found = list(NUMBER.finditer(data))
-    if not found:
+    one = _drawn(NUMBER, data, rnd)
+    if one is None:
         return data
-    one = rnd.choice(found)
-    value = rnd.choice((rnd.choice(WORDS), str(rnd.randrange(-3, 12)).encode(), rnd.choice(found)[0]))
+    value = rnd.choice((rnd.choice(WORDS), str(rnd.randrange(-3, 12)).encode(), _drawn(NUMBER, data, rnd)[0]))
     return data[: one.start()] + value + data[one.end() :]
 
 
 def _piece(data, others, rnd):
     """A piece left out, doubled, or in place of another."""
-    found = list(PIECE.finditer(data))
-    if not found:
+    one = _drawn(PIECE, data, rnd)
+    if one is None:
         return data
-    one, other = rnd.choice(found), rnd.choice(found)
-    value = rnd.choice((b"", one[0] * 2, other[0]))
+    value = rnd.choice((b"", one[0] * 2, _drawn(PIECE, data, rnd)[0]))
     return data[: one.start()] + value + data[one.end() :]
 
 

@@ -8,6 +8,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -40,6 +41,13 @@ def folder() -> Path:
 
 
 @functools.cache
+def kept(name: str, process: int) -> tuple[Path, BinaryIO]:
+    """A file of this name that a process keeps open, to be written again and again."""
+    path = folder() / f"{process}-{name}"
+    return path, path.open("wb", buffering=0)
+
+
+@functools.cache
 def monks() -> Dataset:
     return read(MONKS / "monks-1.csv")
 
@@ -48,8 +56,10 @@ def by_path(read_file: Callable, name: str) -> Callable[[bytes], None]:
     """A target whose reader takes the path of a file of this name."""
 
     def target(data: bytes) -> None:
-        path = folder() / f"{os.getpid()}-{name}"
-        path.write_bytes(data)
+        path, stream = kept(name, os.getpid())
+        stream.seek(0)
+        stream.write(data)
+        stream.truncate()
         read_file(path)
 
     return target
