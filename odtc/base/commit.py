@@ -71,17 +71,21 @@ def settle(path: str | PathLike[str]) -> None:
     Raises OutputError if another process is at it for longer than PATIENCE, or if it cannot be finished.
     """
     path = Path(path)
-    parts = path.name.split(".")
-    for end in range(len(parts), 0, -1):
-        stem = path.with_name(".".join(parts[:end])) if parts[0] else None
-        if stem is not None and os.path.exists(_journal(stem)):  # False also for a name that is too long
-            _finish(stem)
+    parts, folder = path.name.split("."), str(path.parent)
+    for end in range(len(parts), 0, -1) if parts[0] else ():
+        stem = ".".join(parts[:end])
+        if os.path.exists(os.path.join(folder, _journal_name(stem))):  # False also for a name that is too long
+            _finish(path.with_name(stem))
 
 
 def _journal(stem: Path) -> Path:
-    name = os.fsencode(stem.name)
-    word = stem.name if len(name) <= LONGEST else f"{stem.name[:40]}-{hashlib.sha256(name).hexdigest()[:12]}"
-    return stem.with_name(f".{word}{JOURNAL}")
+    return stem.with_name(_journal_name(stem.name))
+
+
+def _journal_name(stem: str) -> str:
+    name = os.fsencode(stem)
+    word = stem if len(name) <= LONGEST else f"{stem[:40]}-{hashlib.sha256(name).hexdigest()[:12]}"
+    return f".{word}{JOURNAL}"
 
 
 def _belongs(path: Path, stem: Path) -> bool:
