@@ -86,6 +86,6 @@ def from_template(path: str | Path) -> SimpleNamespace:
 def _is_pattern(text: Any, groups: Collection[str] = ()) -> bool:
     try:
         compiled = re.compile(text)
-    except (re.error, TypeError):
+    except (re.error, TypeError, RecursionError, OverflowError):
         return False
     return set(groups) <= set(compiled.groupindex) if groups else compiled.groups >= 1

@@ -24,8 +24,8 @@ from odtc.trees.tree import Branch, Leaf, Node, Tree, read_tree
 
 # How a pickle or a compressed one begins (pickle from protocol 2 on, gzip, zlib, bzip2, xz, lzma, lz4).
 PICKLES = (b"\x80", b"\x1f\x8b", b"\x78", b"BZh", b"\xfd7zXZ", b"\x5d\x00\x00", b"\x04\x22\x4d\x18")
-BRANCH_LINE = re.compile(r"(?P<column>.+) (?P<sign><=|>) +(?P<number>-?(?:\d+\.?\d*|inf))$", re.IGNORECASE)
-NUMBER_LINE = re.compile(r"value: \[(?P<number>-?\d+\.?\d*)\]$")
+BRANCH_LINE = re.compile(r"(?P<column>.+) (?P<sign><=|>) +(?P<number>-?(?:\d+(?:\.\d*)?|inf))$", re.IGNORECASE)
+NUMBER_LINE = re.compile(r"value: \[(?P<number>-?\d+(?:\.\d*)?)\]$")
 LEAF_LINE = re.compile(r"(?:weights: \[[^\]]*\] )?class: (?P<label>.*)$")
 TEXT_LINE = re.compile(r"(?P<bars>(?:\|\s+)*)\|-+ (?P<words>.*)$")
 

@@ -13,6 +13,10 @@ NAME = "arff"
 SUFFIXES = (".arff", ".arff.gz")
 SUMMARY = "ARFF (Weka), dense or sparse; nominal attributes are categorical"
 DATE = re.compile(r"""(?im)^[ \t]*@attribute[ \t]+('[^'\n]*'|"[^"\n]*"|\S+)[ \t]+date([ \t].*)?$""")
+# Levels between commas, quoted or without blanks, as liac-arff takes them for a nominal attribute in the end. Its own
+# pattern tries 2^n ways to take n commas apart before it refuses them, or takes a quoted level that holds them.
+_LEVEL = r"""(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|[^,\s"'{}]++)"""
+NOMINAL = re.compile(rf"\{{\s*+(?:{_LEVEL}\s*+)?+(?:,\s*+(?:{_LEVEL}\s*+)?+)*+\}}$")
 LOOK = 1 << 20  # signs between two looks at the time limit
 
 
@@ -47,6 +51,7 @@ def read(path) -> pl.DataFrame:
 def _loads(path, text: str) -> dict:
     import arff
 
+    arff._RE_TYPE_NOMINAL = NOMINAL
     try:
         return arff.load(_lines(path, text))
     except TimeLimitReached:
