@@ -1,7 +1,7 @@
 """The encoding of a manifest against the one that is derived again from the data file, whole: also the tests that the
 tree does not ask, which no other check looks at."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
 from odtc.errors import OdtcError
 from odtc.model.feasibility import Check
+from odtc.problem.constraints.groups import regrouped
 
 # The parts that are compared, each with what it is called.
 PARTS = {
@@ -24,11 +25,18 @@ PARTS = {
     "y": "the classes of the rows",
     "weight": "the weights of the rows",
     "copies": "the numbers of equal rows",
+    "sums": "what the leaves add up of the rows",
+    "groups": "the groups of the rows",
+    "values": "the cells of the rows",
+    "radius": "how far numbers may be moved",
 }
 
 
 def check_encoding(
-    encoded: Encoded, dataset: Dataset, prepared: Callable[[Encoded], Encoded] = lambda again: again
+    encoded: Encoded,
+    dataset: Dataset,
+    prepared: Callable[[Encoded], Encoded] = lambda again: again,
+    radius: Sequence[float] | None = None,
 ) -> Check:
     """The check "encoding" of the rows and tests of a model.
 
@@ -40,16 +48,22 @@ def check_encoding(
         The data file, read anew; if rows were selected, these rows.
     prepared : callable
         What the formulation makes of an encoding before it builds its model.
+    radius : sequence of float or None
+        How far the parameters of the formulation let the numbers of each column be moved; None for what the encoding
+        says.
 
     Returns
     -------
     Check
     """
     try:
-        again = prepared(encode(dataset, encoded.scheme, encoded.by_column, encoded.radius))
+        radius = encoded.radius if radius is None else radius
+        again = prepared(encode(dataset, encoded.scheme, encoded.by_column, radius))
+        again = regrouped(again, [of.text for of in encoded.groups])
     except OdtcError as problem:
         return Check("encoding", False, f"it cannot be derived again from the data file: {problem}")
-    wrong = [words for name, words in PARTS.items() if not _same(getattr(encoded, name), getattr(again, name))]
+    parts = [name for name in PARTS if name != "values" or encoded.values is not None]  # a manifest need not hold them
+    wrong = [PARTS[name] for name in parts if not _same(getattr(encoded, name), getattr(again, name))]
     if wrong:
         return Check(
             "encoding", False, f"of the manifest, other than derived again from the data file: {', '.join(wrong)}"
@@ -60,4 +74,5 @@ def check_encoding(
 def _same(one: Any, other: Any) -> bool:
     if isinstance(other, (tuple, str)):
         return bool(one == other)
-    return bool(np.array_equal(np.asarray(one), np.asarray(other)))
+    one, other = np.asarray(one), np.asarray(other)
+    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f"))

@@ -9,6 +9,7 @@ import pytest
 import odtc
 from odtc.base.compression import packing
 from odtc.data.encoding import encode
+from odtc.data.reading import fingerprint
 from odtc.verification.encoding_again import check_encoding
 from tests.command_line import odtc as command
 
@@ -98,6 +99,74 @@ def test_what_is_altered_is_refused(alter, solved):
     refusing = {check["check"]: check["text"] for check in said.facts["checks"] if not check["passed"]}
     assert ALTERED[alter] in refusing["encoding"]
     assert set(refusing) <= {"encoding", "data", "least rows"}
+
+
+def cells(facts):
+    """A number that stays between the same thresholds: another may be where an adversary moves it."""
+
+    def moved(values):
+        of = values.reshape(facts["rows"]["n"], -1)
+        of[int(np.argmax(of[:, 0])), 0] += 0.125
+
+    facts["rows"]["values"] = other_numbers(facts["rows"]["values"], "<f8", moved)
+
+
+def radius(facts):
+    """Not the one of the parameters."""
+    facts["encoding"]["radius"][1] += 0.0625
+
+
+OTHERS = {
+    cells: ("the cells of the rows", ("--encoding", "auto:bins=2", "-p", "robust=b:0.25")),
+    radius: ("how far numbers may be moved", ("--encoding", "auto:bins=2", "-p", "robust=b:0.25")),
+}
+
+
+@pytest.mark.parametrize("alter", OTHERS, ids=lambda alter: alter.__name__)
+def test_what_some_runs_alone_hold_of_the_rows_is_compared(alter, tmp_path):
+    words, given = OTHERS[alter]
+    (tmp_path / "d.csv").write_text(ROWS)
+    fit = ("fit", "d.csv", "--model", "flowoct", "--depth", 1, "--solver", "highs", *given, "-o", "m")
+    assert command(*fit, folder=tmp_path).code == 0
+    assert command("verify", "m.sol", folder=tmp_path).code == 0
+    facts = json.loads((tmp_path / "m.odt.json").read_text())
+    for key in ("identity", "content"):
+        facts.pop(key, None)
+    alter(facts)
+    (tmp_path / "other.odt.json").write_text(json.dumps(facts))
+    said = command("verify", "m.sol", "--manifest", "other.odt.json", "--json", folder=tmp_path)
+    assert said.code == 1, said.err
+    refusing = {check["check"]: check["text"] for check in said.facts["checks"] if not check["passed"]}
+    assert words in refusing["encoding"], refusing
+
+
+# What a run of other rows is called that have the same features: the words of its fit, and its data file.
+COSTS = "a,b,kind1,kind2\n" + "".join(f"{i % 2},{i % 5},{i % 3},{(i * 7) % 4}\n" for i in range(30))
+OF_OTHERS = {
+    "the groups of the rows": (
+        ("--aside", "kind", "--constraint", "statistical_parity[group=kind,positive=p] <= 1"),
+        "a,b,kind,y\n" + "".join(f"{i % 2},{i % 5},{'uvw'[i * i // 7 % 3]},{'np'[i % 2]}\n" for i in range(30)),
+    ),
+    "what the leaves add up of the rows": (("--task", "policy", "--actions", "kind1,kind2"), COSTS),
+}
+
+
+@pytest.mark.parametrize("words", OF_OTHERS)
+def test_a_run_of_rows_that_differ_beside_the_features_alone_is_refused(words, tmp_path):
+    """The cells of the third column are those of the row before, and the manifest names this file."""
+    given, text = OF_OTHERS[words]
+    (tmp_path / "d.csv").write_text(text)
+    fit = ("fit", "d.csv", "--model", "flowoct", "--depth", 1, "--solver", "highs", *given, "-o", "m")
+    assert command(*fit, folder=tmp_path).code == 0
+    head, *rows = [line.split(",") for line in text.splitlines()]
+    moved = [[*row[:2], before[2], *row[3:]] for row, before in zip(rows, [rows[-1], *rows])]
+    (tmp_path / "d.csv").write_text("\n".join(map(",".join, [head, *moved])) + "\n")
+    facts = json.loads((tmp_path / "m.odt.json").read_text())
+    facts["data"]["sha256"] = fingerprint(tmp_path / "d.csv")
+    (tmp_path / "m.odt.json").write_text(json.dumps(facts))
+    said = command("verify", "m.sol", "--json", folder=tmp_path)
+    refusing = {check["check"]: check["text"] for check in said.facts["checks"] if not check["passed"]}
+    assert said.code == 1 and words in refusing["encoding"], refusing
 
 
 def test_answers_and_sides_are_compared_each_by_itself(solved):

@@ -84,9 +84,9 @@ def _check_encoding(problem: Problem, dataset: Dataset) -> Check:
     def by_cells(again: Encoded) -> Encoded:
         return problem.module.prepared(replace(problem, encoded=replace(again, cost=problem.encoded.cost))).encoded
 
-    if problem.module.boxes(problem) is None:
-        return check_encoding(problem.encoded, dataset)
-    return check_encoding(problem.encoded, dataset, by_cells)
+    if (boxes := problem.module.boxes(problem)) is None:
+        return check_encoding(problem.encoded, dataset, radius=())
+    return check_encoding(problem.encoded, dataset, by_cells, boxes.radius)
 
 
 def _check_rows(manifest: Manifest, dataset: Dataset) -> Check:
