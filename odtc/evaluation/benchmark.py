@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse  # noqa: F401  models assemble their rows with it; its import is no part of a build
 
 from odtc import __version__
+from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE, SchemaError, validate
 from odtc.base.system import children_cpu_seconds
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
@@ -62,6 +63,57 @@ ALIASES = {"monk1": "monks-1", "monk2": "monks-2", "monk3": "monks-3", "car_eval
 FORMS = ("flowoct", "flowoct:literal=true", "bendersoct", "bendersoct:fit", "oct", "binoct", "fair", "dpflow")
 PEER_FILE = re.compile(r"(.+)_d(\d+)\.(?:lp|mps)(?:\.gz)?$", re.IGNORECASE)
 CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+# What a cell has of a model that is not built.
+UNMEASURED = {
+    "columns": None,
+    "rows": None,
+    "nonzeros": None,
+    "build_seconds": None,
+    "lp_bound": None,
+    "lp_termination": None,
+    "lp_seconds": None,
+    "termination": "refused",
+    "objective": None,
+    "bound": None,
+    "gap": None,
+    "nodes": None,
+    "seconds": None,
+    "cpu_seconds": None,
+    "verified": None,
+    "start": None,
+    "message": "",
+}
+MAYBE, COUNT = (NUMBER, None), (WHOLE, None)
+SHAPE = {
+    "schema": SCHEMA,
+    "key": {
+        "data": TEXT,
+        "reading": {},
+        "depth": WHOLE,
+        "form": TEXT,
+        "peer?": TEXT,
+        "encoding?": TEXT,
+        "start?": (TEXT, None),
+        "solver": TEXT,
+        "time_limit": NUMBER,
+        "lp_limit": NUMBER,
+        "threads": COUNT,
+        "seed": WHOLE,
+        "gap": NUMBER,
+        "odtc": TEXT,
+        "constraints?": [TEXT],
+    },
+    **dict.fromkeys(("data", "form", "termination", "message"), TEXT),
+    "depth": WHOLE,
+    "peer": FLAG,
+    "n_rows": WHOLE,
+    **dict.fromkeys(("columns", "rows", "nonzeros", "nodes"), COUNT),
+    **dict.fromkeys(("build_seconds", "lp_bound", "objective", "bound", "gap", "seconds", "cpu_seconds"), MAYBE),
+    "lp_termination": (TEXT, None),
+    "verified": (True, False, None),
+}
 
 
 @dataclass(frozen=True)
@@ -243,10 +295,9 @@ def read_results(path) -> list[dict]:
     for number, line in enumerate(lines, 1):
         try:
             result = json.loads(line)
-            if result["schema"] != SCHEMA:
-                raise KeyError
+            validate(result, SHAPE)
             results.append(result)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, RecursionError, SchemaError):
             if number == len(lines) and not line.endswith("\n"):
                 break
             raise DataError(
@@ -381,23 +432,7 @@ def measure(cell: Cell, settings: Settings) -> dict:
         "n_rows": int(encoded.copies.sum()),
         "n_rows_merged": encoded.n_rows,
         "n_tests": encoded.n_tests,
-        "columns": None,
-        "rows": None,
-        "nonzeros": None,
-        "build_seconds": None,
-        "lp_bound": None,
-        "lp_termination": None,
-        "lp_seconds": None,
-        "termination": "refused",
-        "objective": None,
-        "bound": None,
-        "gap": None,
-        "nodes": None,
-        "seconds": None,
-        "cpu_seconds": None,
-        "verified": None,
-        "start": None,
-        "message": "",
+        **UNMEASURED,
     }
     try:
         if cell.peer:

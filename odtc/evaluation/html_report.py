@@ -274,7 +274,7 @@ def kept_of_run(tree: str | Path, rows: str | Path) -> list[dict]:
         if not record["fit"]["model"]["constraints"]:
             return []
         run = open_run(tree)
-    except (OSError, ValueError, KeyError, TypeError, OdtcError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, OdtcError):
         return []  # a tree by itself is explained, too
     if run.fit is None:
         return []

@@ -26,7 +26,7 @@ def run_parameter(tree: str | Path, key: str) -> str | None:
         if f'"{key}"'.encode() not in manifest:  # it may hold millions of rows
             return None
         return str(json.loads(manifest)["model"]["params"].get(key) or "") or None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # a tree by itself, or beside a file that is no manifest
 
 
@@ -45,6 +45,6 @@ def training_file(tree: str | Path) -> str | None:
             for key in keys:
                 facts = facts[key]
             return str(facts["sha256"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
     return None

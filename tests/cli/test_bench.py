@@ -28,7 +28,7 @@ from tests.command_line import MONKS, environment, odtc, refused
 COMMON = benchmark.Settings().spec
 QUICK = benchmark.Settings(COMMON.with_solving(time_limit=30))
 
-FIGURES = dict.fromkeys(("objective", "bound", "cpu_seconds", "seconds")) | {"termination": "optimal", "message": ""}
+FIGURES = benchmark.UNMEASURED | {"data": "few", "peer": False, "n_rows": 30, "termination": "optimal"}
 
 
 @pytest.fixture(scope="module")
@@ -437,6 +437,26 @@ def test_bad_input_is_one_sentence(small, words, sentence):
     ]
     assert sentence in refused(odtc("bench", "models", *words, folder=small))
     assert not (small / "none.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"verified": ["yes"]},
+        {"objective": "5"},
+        {"depth": None},
+        {"key": {}},
+        {"key": []},
+        {"termination": None},
+        {"nodes": {}},
+        {"data": 7},
+    ],
+)
+def test_a_line_of_another_shape_is_refused_in_a_sentence(change, measured, tmp_path):
+    (one, *_), _ = measured
+    (tmp_path / "r.jsonl").write_text(f"{json.dumps(one)}\n{json.dumps(one | change)}\n")
+    for words in (("bench", "table", "r.jsonl"), ("bench", "table", "r.jsonl", "-o", "t.tex")):
+        assert "line 2 is none" in refused(odtc(*words, folder=tmp_path))
 
 
 def test_no_data_is_one_sentence(tmp_path, monkeypatch):

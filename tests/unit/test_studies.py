@@ -73,6 +73,23 @@ def test_a_second_run_takes_all_from_the_store(tmp_path):
     assert not store.folder.exists()
 
 
+@pytest.mark.parametrize("forge", ["another task's", "another number", "no result", "nested", "a list"])
+def test_a_file_that_is_not_the_result_of_its_task_is_none(forge, tmp_path):
+    """The scores of two fits that were mixed up stood in the table of a study; a file without scores was a fault."""
+    store = Store(tmp_path / "tasks")
+    store.make()
+    tasks = [Square(str(tmp_path), n) for n in range(3)]
+    first = run_tasks(tasks, local(1), store)
+    one, other = (store.folder / f"{task.key}.json" for task in tasks[:2])
+    if forge == "another task's":
+        other.write_bytes(one.read_bytes())
+    elif forge == "another number":
+        other.write_text(json.dumps(json.loads(other.read_text()) | {"square": 7}))
+    else:
+        other.write_text({"no result": "{}", "nested": "[" * 100_000, "a list": "[1]"}[forge])
+    assert run_tasks(tasks, local(1), store) == first and runs(tmp_path) == {0: 1, 1: 2, 2: 1}
+
+
 def test_a_killed_process_costs_only_the_tasks_that_were_running(tmp_path):
     store = Store(tmp_path / "tasks")
     store.make()
@@ -326,10 +343,15 @@ def test_cells_of_a_benchmark_are_neither_lost_nor_run_again_when_a_worker_or_th
         ran.append((cell.depth, cell.form.model))
         if len(ran) == 3:
             raise Killed  # the third cell's process, or this one: nothing after it is heard of
-        return {"termination": "optimal", "objective": 1.0, "bound": 1.0, "cpu_seconds": 0.1, "seconds": 0.1} | {
-            "message": "",
-            "depth": cell.depth,
-        }
+        figures = {"termination": "optimal", "objective": 1.0, "bound": 1.0, "cpu_seconds": 0.1, "seconds": 0.1}
+        return (
+            benchmark.UNMEASURED
+            | figures
+            | {
+                **{"data": "few", "form": str(cell.form), "peer": False, "n_rows": 30},
+                "depth": cell.depth,
+            }
+        )
 
     class Killed(BaseException):
         pass

@@ -1,7 +1,8 @@
 """Runs the tasks of a study, each of which leaves a file of its own: a study that was killed goes on where it was.
 
 A task is finished when its file is there, whole, under its key; the key is made of all that its result depends on. So
-nothing that was finished is lost or done again, whatever is killed: a worker, this process, or the machine.
+nothing that was finished is lost or done again, whatever is killed: a worker, this process, or the machine. A file that
+holds the result of another task, or was changed, is no result: its task is run again.
 """
 
 import hashlib
@@ -52,7 +53,8 @@ class Task(Protocol):
 
 
 class Store:
-    """The folder of the files of finished tasks, KEY.json each; `option` is the one that names its place."""
+    """The folder of the files of finished tasks, KEY.json each; `option` is the one that names its place. A file holds
+    the result, the key of its task, and the SHA-256 of both."""
 
     def __init__(self, folder: Path, option: str = "-o"):
         self.folder, self.option = Path(folder), option
@@ -71,9 +73,15 @@ class Store:
         """The result of a finished task, None if it has not ended."""
         try:
             found = json.loads((self.folder / f"{key}.json").read_text("utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
-        return found if isinstance(found, dict) else None
+        if (
+            not isinstance(found, dict)
+            or found.pop("task", None) != key
+            or found.pop("seal", None) != _seal(key, found)
+        ):
+            return None
+        return found
 
     def put(self, key: str, result: dict) -> None:
         """Keeps the result of a task: whole or not at all. Nothing is kept if the folder is gone.
@@ -81,7 +89,8 @@ class Store:
         Another run of the same study removes the folder when it ends, at any moment, and this one makes it again: so
         what cannot be written in a folder that is there is tried once more. Raises OutputError.
         """
-        text = json.dumps(result, ensure_ascii=False, sort_keys=True) + "\n"
+        told = result | {"task": key, "seal": _seal(key, result)}
+        text = json.dumps(told, ensure_ascii=False, sort_keys=True) + "\n"
         for last in (False, True):
             try:
                 write_text(self.folder / f"{key}.json", text, self.option)
@@ -98,6 +107,11 @@ class Store:
             path.unlink(missing_ok=True)
         with suppress(OSError):  # other files are in it, or another run of the study has just written one
             self.folder.rmdir()
+
+
+def _seal(key: str, result: dict) -> str:
+    """The SHA-256 of a result and the key of its task."""
+    return hashlib.sha256(json.dumps([key, result], sort_keys=True).encode()).hexdigest()
 
 
 def key_of(facts: dict) -> str:

@@ -320,7 +320,7 @@ def kept(folder: Path) -> Study:
     """The study that lies in a folder. Raises ChoiceError if there is none."""
     try:
         return Study.from_json(json.loads((folder / "study.json").read_text("utf-8")), folder)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise ChoiceError(
             f"expected data files, or with -o the folder of a study to go on with, got {str(folder)!r}, which holds "
             "none"
@@ -331,7 +331,7 @@ def version_note(folder: Path) -> str | None:
     """What is to be known if the finished fits of a folder were made by another version of odtc; None if not."""
     try:
         made = json.loads((folder / "study.json").read_text("utf-8")).get("odtc")
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return None
     if made == __version__ or not any((folder / "tasks").glob("*.json")):
         return None
