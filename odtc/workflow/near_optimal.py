@@ -24,14 +24,15 @@ LISTED = 1000  # trees within a bound, where they are listed since they cannot b
 
 @dataclass(frozen=True)
 class Pool:
-    """Trees by ascending objective; `complete` if no further tree lies within the bound. Else there
-    are at least so many, and `stopped` says what came first."""
+    """Trees by ascending objective; `complete` if no further tree costs at most `limit` (None: if there is no further
+    tree). Else there are at least so many, and `stopped` says what came first."""
 
     trees: tuple[Tree, ...]
     objectives: tuple[float, ...]
     complete: bool
     at_least: int
     stopped: str = ""
+    limit: float | None = None
 
     @property
     def words(self) -> str:
@@ -55,6 +56,7 @@ class Pool:
             "complete": self.complete,
             "at_least": self.at_least,
             "stopped": self.stopped,
+            "limit": self.limit,
             "feature_use": self.feature_use(),
             "trees": [{"objective": value, "tree": tree.to_json()} for value, tree in zip(self.objectives, self.trees)],
         }
@@ -136,7 +138,7 @@ def near_optimal(problem: Problem, most: int, within: float | str | None = None,
     expect_pool(problem, most, within)
     from odtc.algorithms.dp.k_best import OutOfMemory  # loaded here, as few runs want a pool
 
-    trees, values, least, stopped, unit = [], [], 0, "", unit_of_costs(problem)
+    trees, values, least, stopped, unit, limit = [], [], 0, "", unit_of_costs(problem), None
     chosen = problem.encoded.dataset.selected if problem.encoded.dataset is not None else None
     try:
         with deadline.within(seconds):
@@ -145,7 +147,8 @@ def near_optimal(problem: Problem, most: int, within: float | str | None = None,
                 value = problem.module.objective(problem, heap)
                 if within is not None and not trees:
                     within = Within.of(within).above(value)
-                if within is not None and trees and value > values[0] + within + 1e-9 * max(unit, abs(values[0])):
+                    limit = value + within
+                if trees and is_beyond(value, limit, values[0], unit):
                     break
                 least = max(least, len(trees) + 1)
                 if not trees:
@@ -164,7 +167,12 @@ def near_optimal(problem: Problem, most: int, within: float | str | None = None,
         stopped = "the size of the dynamic program"
     except KeyboardInterrupt:
         stopped = "an interruption"
-    return Pool(tuple(trees), tuple(values), not stopped, max(least, len(trees)), stopped)
+    return Pool(tuple(trees), tuple(values), not stopped, max(least, len(trees)), stopped, limit)
+
+
+def is_beyond(value: float, limit: float | None, best: float, unit: float) -> bool:
+    """Whether a tree costs more than a limit above the best one, if there is a limit, by more than rounding."""
+    return limit is not None and value > limit + 1e-9 * max(unit, abs(best))
 
 
 def tested_features(tree: Tree) -> list[str]:
@@ -182,7 +190,8 @@ def read_pool(path) -> Pool | None:
     try:
         validate(
             facts,
-            {"trees": [{"tree": ANY, "objective": NUMBER}], "complete": FLAG, "at_least?": WHOLE, "stopped?": TEXT},
+            {"trees": [{"tree": ANY, "objective": NUMBER}], "complete": FLAG, "at_least?": WHOLE, "stopped?": TEXT}
+            | {"limit?": (NUMBER, None)},
         )
         trees = tuple(Tree.from_json(entry["tree"], f"trees[{at}].tree") for at, entry in enumerate(facts["trees"]))
     except (SchemaError, TreeError) as problem:
@@ -193,4 +202,5 @@ def read_pool(path) -> Pool | None:
         facts["complete"],
         facts.get("at_least", len(trees)),
         facts.get("stopped", ""),
+        facts.get("limit"),
     )

@@ -15,16 +15,18 @@ def folder(tmp_path_factory):
     words = ("d.csv", "--depth", 2, "--encoding", "onehot")
     assert odtc("fit", *words, "--pool", 6, "-o", "m", folder=folder).code == 0
     assert odtc("fit", *words, "--within", 4, "-o", "n", folder=folder).code == 0
+    within = odtc("fit", *words, "--pool", 500, "--within", 4, "-o", "all", folder=folder)
+    assert within.code == 0 and json.loads((folder / "all.pool.json").read_text())["complete"]
     assert odtc("fit", *words[:2], 1, *words[3:], "--pool", 6, "-o", "other", folder=folder).code == 0
     return folder
 
 
-@pytest.mark.parametrize("name", ["m", "m.pool.json", "n", "n.near.json"])
+@pytest.mark.parametrize("name", ["m", "m.pool.json", "n", "n.near.json", "all"])
 def test_what_a_run_leaves_is_verified(folder, name):
     said = odtc("verify", name, "--json", folder=folder)
     assert said.code == 0 and said.facts["verified"], said.err
-    assert [one["check"] for one in said.facts["checks"]][-1] == ("pool" if name.startswith("m") else "near")
-    assert "word of the run" not in said.err.replace("it states no bound", "")
+    assert [one["check"] for one in said.facts["checks"]][-1] == ("near" if name.startswith("n") else "pool")
+    assert "word of the run" not in said.err
 
 
 def test_what_is_not_counted_again_is_called_the_word_of_the_run(folder):
@@ -113,6 +115,33 @@ def test_a_pool_that_is_false_is_refused(folder, forge, tmp_path):
     forged = _forged(folder, tmp_path / "m", "m.pool.json", forge)
     for name in ("m", "m.pool.json"):
         assert "pool (m.pool.json: " in refused(odtc("verify", name, folder=forged))
+
+
+def _without_the_last(facts):
+    """The trees that cost most, so that those that are left are the best ones, in order."""
+    most = facts["trees"][-1]["objective"]
+    facts["trees"] = [one for one in facts["trees"] if one["objective"] < most]
+    facts["at_least"] = len(facts["trees"])
+
+
+def _a_higher_limit(facts):
+    facts["limit"] += 2
+
+
+def _a_lower_limit(facts):
+    facts["limit"] -= 1
+
+
+@pytest.mark.parametrize("forge", [_without_the_last, _a_higher_limit, _a_lower_limit])
+def test_a_list_of_all_trees_within_a_limit_is_refused_if_it_is_not(folder, forge, tmp_path):
+    forged = _forged(folder, tmp_path / "m", "all.pool.json", forge)
+    assert "its limit is " in refused(odtc("verify", "all", folder=forged))
+
+
+def test_a_list_without_its_limit_is_all_by_the_word_of_the_run_alone(folder, tmp_path):
+    forged = _forged(folder, tmp_path / "m", "all.pool.json", lambda facts: facts.pop("limit"))
+    said = odtc("verify", "all", folder=forged)
+    assert said.code == 0 and "it states no bound" in said.err
 
 
 def test_the_pool_of_another_run_is_refused(folder, tmp_path):

@@ -21,7 +21,7 @@ from odtc.trees.heap_tree import HeapTree, blank_arrays
 from odtc.trees.tree import Leaf, Node, Tree
 from odtc.verification.known_trees import is_below
 from odtc.workflow.near_optimal import SUFFIX as POOL
-from odtc.workflow.near_optimal import Pool, near_optimal, read_pool
+from odtc.workflow.near_optimal import Pool, is_beyond, near_optimal, read_pool
 from odtc.workflow.near_optimal_set import LISTED, NearOptimalSet, near_optimal_set, read_near_optimal_set
 from odtc.workflow.near_optimal_set import SUFFIX as NEAR
 from odtc.workflow.provenance.searched_again import SECONDS
@@ -84,6 +84,9 @@ def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
         return "its trees do not stand in the order of what they cost", ""
     if pool.at_least < len(told) or (pool.complete and pool.at_least != len(told)):
         return f"it states {pool.at_least} trees, complete: {pool.complete}, and holds {len(told)}", ""
+    unit, best = unit_of_costs(problem), pool.objectives[0]
+    if is_beyond(pool.objectives[-1], pool.limit, best, unit):
+        return f"it holds a tree of {pool.objectives[-1]:.10g}, and its limit is {pool.limit:.10g}", ""
     try:
         again = near_optimal(problem, len(told) + 1, None, seconds) if seconds > 0 else None
     except (ChoiceError, TimeLimitReached):
@@ -95,8 +98,15 @@ def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
     for at, (here, there) in enumerate(zip(pool.objectives, again.objectives), 1):  # again has one more
         if not is_close(here, there, unit=unit_of_costs(problem)):
             return f"its tree {at} costs {here:.10g}, and the {at}-th best costs {there:.10g}", ""
-    if pool.complete and not again.complete:
+    if not pool.complete or again.complete:
+        return "", ""
+    if pool.limit is None:
         return "", "that these are all within the bound that was asked for is the word of the run: it states no bound"
+    if len(again.trees) == len(told):
+        return "", f"that no further tree costs at most {pool.limit:.10g} is the word of the run, not derived again"
+    following = again.objectives[len(told)]
+    if not is_beyond(following, pool.limit, best, unit):
+        return f"a further tree costs {following:.10g}, and its limit is {pool.limit:.10g}", ""
     return "", ""
 
 
