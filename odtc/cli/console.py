@@ -79,7 +79,7 @@ def print_tree_result(done, facts: dict, as_json: bool) -> None:
             if facts["files"]:
                 say(f"wrote {', '.join(facts['files'])}")
         say_note(done.solution)
-    refuse_failed(done.decoded)
+    refuse_failed(done.decoded.checks)
 
 
 def _print_tree(done) -> None:
@@ -218,13 +218,13 @@ def say_note(solution) -> None:
         remark(solution.message)
 
 
-def refuse_failed(decoded) -> None:
+def refuse_failed(checks, of: str = "the solution") -> None:
     from odtc.errors import SolutionError
 
-    failed = [check for check in decoded.checks if not check.passed]
+    failed = [check for check in checks if not check.passed]
     if failed:
         words = "; ".join(f"{check.name} ({check.text})" for check in failed)
-        raise SolutionError(f"{len(failed)} of {len(decoded.checks)} checks of the solution failed: {words}")
+        raise SolutionError(f"{len(failed)} of {len(checks)} checks of {of} failed: {words}")
 
 
 def print_checks(checks) -> None:

@@ -115,6 +115,7 @@ SHAPE = {
 
 # Bytes that a character of packed text can stand for: base64 holds 3/4 of one, and zlib packs to a thousandth at best.
 PACKED_MOST = 1032
+MOST_SUMS = 8  # that a task adds up of a row, and once more for each of its classes
 FIXED_NAME = re.compile(r"C\d{7}$")
 
 
@@ -224,26 +225,14 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
     if (built := model.as_built) is not model:
         own = {"rows": model.row_names[built.n_rows :], "columns": model.column_names[built.n_cols :]}
         return describe(problem, replace(built, content=""), folder) | {"own": own}
-    encoded, dataset = problem.encoded, problem.encoded.dataset
-    source = dict(dataset.source) if dataset is not None else {}
-    if source.get("path") is not None and folder is not None:
-        source["path"] = os.path.relpath(source["path"], folder)
+    encoded = problem.encoded
     return {
         "schema": SCHEMA,
         "odtc": odtc.__version__,
         "identity": model.identity or identity_of(problem, model.cuts),
         "content": model.content or None,
         **_members(problem, model),
-        "data": {
-            "name": encoded.name,
-            **source,
-            **({"task": encoded.task} if encoded.task != CLASSIFICATION else {}),
-            "target": encoded.target,
-            "missing": encoded.missing,
-            "n_rows": int(encoded.copies.sum()),
-            "n_rows_dropped": dataset.n_dropped if dataset is not None else 0,
-            **_selection(dataset),
-        },
+        "data": describe_data(encoded, folder),
         "features": [feature.to_json() for feature in encoded.features],
         "classes": list(encoded.classes),
         "encoding": {
@@ -300,6 +289,25 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "rows": _rows(model),
             **problem.module.notes(problem),
         },
+    }
+
+
+def describe_data(encoded: Encoded, folder: Path | None = None) -> dict:
+    """Which data file rows are of, with its SHA-256, and how it was read, as a JSON object; its path is told relative
+    to `folder`. ReadingSpec.from_manifest takes it."""
+    dataset = encoded.dataset
+    source = dict(dataset.source) if dataset is not None else {}
+    if source.get("path") is not None and folder is not None:
+        source["path"] = os.path.relpath(source["path"], folder)
+    return {
+        "name": encoded.name,
+        **source,
+        **({"task": encoded.task} if encoded.task != CLASSIFICATION else {}),
+        "target": encoded.target,
+        "missing": encoded.missing,
+        "n_rows": int(encoded.copies.sum()),
+        "n_rows_dropped": dataset.n_dropped if dataset is not None else 0,
+        **_selection(dataset),
     }
 
 
@@ -480,9 +488,9 @@ def _problem(facts: dict) -> Problem:
         else None,
         task=facts["data"].get("task", CLASSIFICATION),
         goal=TASKS.get(facts["data"].get("task", CLASSIFICATION)).terms(facts["data"]).get("goal", ""),
-        sums=_unpack(rows["sums"], "<f8").astype(float).reshape(n, -1) if "sums" in rows else None,
+        sums=_unpack_rows(rows["sums"], n, MOST_SUMS + MOST_SUMS * len(classes)) if "sums" in rows else None,
         groups=tuple(
-            Groups(of["text"], tuple(of["names"]), _unpack(of["weight"], "<f8").astype(float).reshape(n, -1))
+            Groups(of["text"], tuple(of["names"]), _unpack_rows(of["weight"], n, len(of["names"])))
             for of in facts.get("groups", ())
         ),
     )
@@ -497,6 +505,17 @@ def _problem(facts: dict) -> Problem:
 
 def _pack(array: np.ndarray) -> str:
     return packing.pack(np.ascontiguousarray(array).tobytes())
+
+
+def _unpack_rows(text: str, n: int, most: int) -> np.ndarray:
+    """The float64 (n, at most `most`) of a packed text, which is unpacked no further than so many."""
+    try:
+        data = packing.unpack(text, 8 * n * most + 1)
+    except (ValueError, zlib.error):
+        raise ValueError(f"expected packed numbers, got the text {show_value(text)}") from None
+    if not n or len(data) > 8 * n * most or len(data) % (8 * n):
+        raise ValueError(f"expected {n} rows of at most {most} packed numbers each, got others")
+    return np.frombuffer(data, "<f8").astype(float).reshape(n, -1)
 
 
 def _unpack(text: str, dtype, count: int | None = None) -> np.ndarray:

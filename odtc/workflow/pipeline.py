@@ -282,7 +282,7 @@ def frontier(
     data, model, depth = labelled(data, y, FORMULATIONS.able(SearchesItself)[0], depth, keywords)
     spec = replace(RunSpec.from_keywords(model, depth, {**keywords, "time_limit": time_limit}), fitting=True)
     problem = pose_run(spec, data, later=texts[:1])
-    return Frontier(problem, vary, points_of(problem, texts, deadline.limit_left(began, time_limit)))
+    return Frontier(problem, vary, points_of(problem, texts, deadline.limit_left(began, time_limit)), spec.model)
 
 
 @in_one_thread()

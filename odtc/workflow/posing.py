@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +17,12 @@ from odtc.data.task import TASKS, expect_classes
 from odtc.errors import ChoiceError, DataError
 from odtc.problem.constraints import constraint
 from odtc.problem.formulation import FORMULATIONS
-from odtc.problem.parameters import able_models, parse_params
+from odtc.problem.parameters import able_models, params_to_json, parse_params
 from odtc.problem.problem import Choice, Problem
 from odtc.trees.boxes import Boxes
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.row_selection.selection import select_rows
-from odtc.workflow.specification import RunSpec
+from odtc.workflow.specification import ModelSpec, RunSpec
 
 SEEN = 1e-8  # ten times what counts as equal where a bound is held against an objective
 
@@ -110,6 +110,33 @@ def pose_run(
         expect_classes(encoded.task, f"--model {problem.formulation} with these parameters")
     with _part_of_limit(spec, began):
         return problem.module.prepared(problem) if prepared else problem
+
+
+def model_to_json(problem: Problem, model: ModelSpec) -> dict:
+    """The specification that poses a problem again, as JSON: its model and parameters by name, its prices as
+    numbers.
+
+    Parameters
+    ----------
+    problem : Problem
+    model : ModelSpec
+        The one that posed it.
+
+    Returns
+    -------
+    dict
+    """
+    priced = model.cost is not None or model.class_weight is not None
+    told = replace(
+        model,
+        model=problem.formulation,
+        params=params_to_json(problem.params),
+        encoding=problem.encoded.scheme,
+        class_weight=None,
+        cost=problem.encoded.cost.tolist() if priced and problem.encoded.cost is not None else None,
+        start=None if model.start is None else str(model.start),
+    )
+    return asdict(told)
 
 
 def encode_run(spec: RunSpec, data: Dataset | str | Path, later: Sequence[str] = ()) -> Encoded:

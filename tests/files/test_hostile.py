@@ -2,7 +2,9 @@
 
 import base64
 import gzip
+import importlib
 import json
+import random
 import subprocess
 import time
 import zlib
@@ -12,6 +14,7 @@ import pytest
 
 from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.data.column_types import level_codes, levels_of
+from odtc.data.readers.arff import NOMINAL
 from odtc.data.reading import read
 from odtc.errors import OdtcError
 from odtc.solvers.toml_solver import from_template
@@ -193,6 +196,98 @@ class TestSizes:
         facts.pop("identity")
         (tmp_path / "m.odt.json").write_text(json.dumps(facts))
         assert "got more" in refused("decode", "m.start.sol", "--manifest", "m.odt.json", folder=tmp_path).err
+
+    @pytest.mark.parametrize("key", ["sums", "groups"])
+    def test_a_manifest_whose_sums_or_groups_are_a_bomb(self, key, tmp_path):
+        assert build(tmp_path).code == 0
+        facts, bomb = json.loads((tmp_path / "m.odt.json").read_text()), zlib.compress(bytes(100 << 20), 9)
+        packed = base64.b64encode(bomb).decode()
+        if key == "sums":
+            facts["rows"]["sums"] = packed
+        else:
+            facts["groups"] = [{"text": "a", "names": ["p", "q"], "weight": packed}]
+        facts.pop("identity")
+        (tmp_path / "m.odt.json").write_text(json.dumps(facts))
+        assert (
+            "packed numbers each" in refused("decode", "m.start.sol", "--manifest", "m.odt.json", folder=tmp_path).err
+        )
+
+
+class TestPatterns:
+    """Texts of which a pattern that goes back tries all ways: reading them took minutes, or for ever."""
+
+    @pytest.mark.parametrize("line", ["value: [{}x", "a <= {}x"])
+    def test_many_digits_in_a_tree_of_scikit_learn(self, line, tmp_path):
+        (tmp_path / "t.txt").write_text(f"|--- {line.format('9' * 200_000)}\n")
+        said = refused("import", "t.txt", "--data", MONKS_1, folder=tmp_path)
+        assert "line 1: expected 'COLUMN <= NUMBER'" in said.err
+
+    @pytest.mark.parametrize(
+        "levels",
+        [
+            "{0,1}" + "," * 200,
+            "{y z," + ",".join(map(str, range(200))) + "}",
+            "{" + "a," * 200,
+            "{'a" + "," * 200 + " b",
+        ],
+    )
+    def test_levels_of_arff_that_are_none(self, levels, tmp_path):
+        (tmp_path / "d.arff").write_text(f"@relation r\n@attribute a {levels}\n@attribute b {{0,1}}\n@data\nx,1\n")
+        assert "Bad @ATTRIBUTE type, at line 2" in refused("inspect", "d.arff", folder=tmp_path).err
+
+    def test_a_level_of_arff_that_holds_many_commas(self, tmp_path):
+        level = f"a{',' * 200} b"
+        rows = f"'{level}',1\nc,0\n" * 2
+        (tmp_path / "d.arff").write_text(
+            f"@relation r\n@attribute a {{c,'{level}'}}\n@attribute b {{0,1}}\n@data\n{rows}"
+        )
+        assert set(read(tmp_path / "d.arff").features[0].levels) == {level, "c"}
+
+    def test_levels_of_arff_are_those_that_its_reader_takes(self, tmp_path):
+        """Its own pattern, of few levels, and what it makes of them after it."""
+        import arff
+
+        rnd, pieces = (
+            random.Random(2),
+            ("'a b'", '"c, d"', "e", "1.5", "", "'it\\'s'", "é", "'{'", "x'y", "a b", "%"),
+        )
+        own = importlib.reload(arff)._RE_TYPE_NOMINAL
+        for _ in range(300):
+            levels = rnd.choice((",", ", ", " ,")).join(rnd.choice(pieces) for _ in range(rnd.randrange(1, 5)))
+            text = f"@relation r\n@attribute a {{{levels}}}\n@attribute b real\n@data\n?,1\n"
+            taken = []
+            for pattern in (own, NOMINAL):
+                arff._RE_TYPE_NOMINAL = pattern
+                try:
+                    taken.append(arff.loads(text)["attributes"])
+                except (arff.ArffException, IndexError) as problem:
+                    taken.append(type(problem))
+            assert taken[0] == taken[1], levels
+
+    def test_a_pattern_of_a_template_that_python_cannot_compile(self, tmp_path):
+        for pattern in ("(" * 20_000, "(a{99999999999999999999})"):
+            (tmp_path / "s.toml").write_text(f"command = ['x']\nbound = '{pattern}'\n")
+            with pytest.raises(OdtcError, match="expected bound = a regular expression"):
+                from_template(tmp_path / "s.toml")
+
+
+class TestNesting:
+    """JSON that is nested deeper than Python reads, beside a tree and as a study."""
+
+    def test_a_record_and_a_manifest_beside_a_tree(self, tmp_path):
+        words = ("fit", MONKS_1, "--depth", 1, "--encoding", "onehot", "-o", "m")
+        assert odtc(*words, folder=tmp_path).code == 0
+        for ending in ("run", "odt"):
+            (tmp_path / f"m.{ending}.json").write_text('{"robust": ' + "[" * 100_000)
+        for command in (("explain", "m.tree.json", MONKS_1), ("predict", "m.tree.json", MONKS_1, "--score")):
+            assert odtc(*command, folder=tmp_path).code == 0
+        assert "m.run.json" in refused("verify", "m.tree.json", folder=tmp_path).err
+
+    def test_a_study_and_results(self, tmp_path):
+        (tmp_path / "study.json").write_text("[" * 100_000)
+        assert "holds none" in refused("sweep", "-o", ".", folder=tmp_path).err
+        (tmp_path / "r.jsonl").write_text("[" * 100_000 + "\n")
+        assert "line 1 is none" in refused("bench", "table", "r.jsonl", folder=tmp_path).err
 
 
 class TestCells:

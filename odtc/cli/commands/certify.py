@@ -88,7 +88,7 @@ def _hand_in(found, path: Path, tree: Path, as_json: bool) -> None:
             f"`odtc verify --certificate {path}`"
         )
         return
-    console.refuse_failed(done.decoded)
+    console.refuse_failed(done.decoded.checks)
     files, refused = {"certificate": str(path), "tree": str(tree), "files": [str(path), str(tree)]}, None
     try:
         found.write_to(path)

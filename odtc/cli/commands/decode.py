@@ -96,7 +96,8 @@ def verify(
     """Compute everything anew: point against model, tree against data and model file. Exit 1 if anything disagrees.
 
     Of a TREE.json: that it is the tree of the run beside it, with the counts of the data. Of a STEM: its solution file
-    or, where no solver wrote one, its tree; and its certificate and its trees near the best, if it has these.
+    or, where no solver wrote one, its tree; and its certificate, its trees near the best and its frontier, if it has
+    these.
     """
     from odtc.workflow.provenance.searched_again import word_of_run, word_of_run_text
     from odtc.workflow.provenance.tree_file import check_of_certificate, recheck_tree
@@ -115,6 +116,13 @@ def verify(
             print(*lines, sep="\n")
         return
     named = solution_file
+    frontier = _frontier_of(named)
+    if frontier is not None and (frontier == named or not _has_more(named)):
+        given = {"--manifest": manifest, "--log": log, "--solver-template": solver_template, "--confirm": confirm}
+        if needless := [name for name, value in given.items() if value is not None]:
+            raise ChoiceError(f"{needless[0]} is of a solution file, and {str(frontier)!r} is a frontier")
+        _verify_frontier(frontier, data, time_limit, as_json)
+        return
     solution_file, certificate, near_best = _of_stem(named)
     if solution_file.suffix == ".json":
         given = {"--manifest": manifest, "--log": log, "--solver-template": solver_template, "--confirm": confirm}
@@ -149,6 +157,13 @@ def verify(
             check, word = check_near_best(done, path, time_limit)
         decoded = replace(decoded, checks=[*decoded.checks, check])
         remarks.append(word)
+    if frontier is not None:
+        from odtc.workflow.provenance.frontier_file import recheck_frontier
+
+        with console.at_work("verify", as_json):
+            found = recheck_frontier(frontier, data, time_limit, done.dataset)
+        decoded = replace(decoded, checks=[*decoded.checks, *found.checks])
+        remarks.append(found.note)
     words = word_of_run(done.facts, derived)
     if not as_json:
         console.print_checks(decoded.checks)
@@ -170,7 +185,50 @@ def verify(
         )
     for words in filter(None, remarks):
         console.say(words)
-    console.refuse_failed(decoded)
+    console.refuse_failed(decoded.checks)
+
+
+def _frontier_of(given: Path) -> Path | None:
+    """The frontier that was named, or that of a stem; None if there is none."""
+    from odtc.base.commit import settle
+    from odtc.workflow.constrained.frontier import SUFFIX
+
+    settle(given)
+    if os.path.exists(given):
+        return given if given.name.endswith(SUFFIX) else None
+    path = Path(f"{given}{SUFFIX}")
+    return path if path.is_file() else None
+
+
+def _has_more(stem: Path) -> bool:
+    """Whether a stem has files beside its frontier that are to be verified."""
+    from odtc.verification.certificate import SUFFIX
+    from odtc.workflow.artifacts import NEAR_BEST
+
+    return any(os.path.isfile(f"{stem}{ending}") for ending in (".sol", ".tree.json", SUFFIX, *NEAR_BEST))
+
+
+def _verify_frontier(path: Path, data: Path | None, time_limit: float | None, as_json: bool) -> None:
+    """Verifies a frontier by itself, and tells of it. Raises SolutionError if a check fails."""
+    from odtc.workflow.provenance.frontier_file import recheck_frontier
+
+    with console.at_work("verify", as_json):
+        found = recheck_frontier(path, data, time_limit)
+    if as_json:
+        console.print_json(
+            {
+                "vary": found.vary,
+                "word_of_run": list(found.word_of_run),
+                "files": [],
+                "checks": [check.to_json() for check in found.checks],
+                "verified": all(check.passed for check in found.checks),
+            }
+        )
+    else:
+        console.print_checks(found.checks)
+    if found.note:
+        console.say(found.note)
+    console.refuse_failed(found.checks, "the frontier")
 
 
 def _of_stem(given: Path) -> tuple[Path, Path | None, list[Path]]:

@@ -65,7 +65,7 @@ def frontier(
     with console.live("odtc"):
         points = points_of(problem, texts, left, console.say)
     with interrupts.held(last=True):  # what is found is written and told
-        _hand_in(Frontier(problem, vary, points), o, spec.model, as_json)
+        _hand_in(Frontier(problem, vary, points, spec.model), o, spec.model, as_json)
 
 
 def _hand_in(curve, o: Path | None, model: ModelSpec, as_json: bool) -> None:

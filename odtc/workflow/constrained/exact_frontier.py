@@ -8,6 +8,9 @@ from odtc.base.atomic_write import require_writable
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Tree
 from odtc.workflow.constrained.frontier import SUFFIX, Point, frontier_facts, loosest_first, write_frontier
+from odtc.workflow.manifest import describe_data
+from odtc.workflow.posing import model_to_json
+from odtc.workflow.specification import ModelSpec
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,12 @@ class Frontier(Sequence):
     vary : str
         The constraint with FIRST:LAST:STEP.
     points : list of Point
+    model : ModelSpec
+        What posed the problem.
     """
 
-    def __init__(self, problem: Problem, vary: str, points: list[Point]):
-        self.problem, self.vary, self.points = problem, vary, points
+    def __init__(self, problem: Problem, vary: str, points: list[Point], model: ModelSpec):
+        self.problem, self.vary, self.points, self.model = problem, vary, points, model
         self.facts = frontier_facts(problem, points)
         self._each = [
             FrontierPoint(tree=None if point.heap is None else point.heap.to_tree(problem.encoded), **facts)
@@ -73,11 +78,17 @@ class Frontier(Sequence):
         return {"data": self.problem.encoded.name, "depth": self.problem.topology.depth}
 
     def write(self, path: str | Path) -> Path:
-        """Writes STEM.frontier.json, with the trees; `path` is the STEM or the file. Raises OutputError."""
+        """Writes STEM.frontier.json, with the trees; `path` is the STEM or the file. Raises OutputError.
+
+        Of a data file it says which one it was, by its SHA-256, and how it was read and posed: `odtc verify` does both
+        again."""
         path = file_of(Path(path))
         require_writable(path)
-        others = [str(given) for given in self.problem.constraints]
-        return write_frontier(self.problem, path, self.head | {"vary": self.vary, "constraints": others}, self.points)
+        head = self.head | {"vary": self.vary, "constraints": [str(given) for given in self.problem.constraints]}
+        source = describe_data(self.problem.encoded, path.resolve().parent)
+        if source.get("sha256") is not None:
+            head |= {"source": source, "model": model_to_json(self.problem, self.model)}
+        return write_frontier(self.problem, path, head, self.points)
 
     def __str__(self) -> str:
         return table(self.facts)

@@ -133,7 +133,7 @@ def search_again(
     seconds = SECONDS if seconds is None else seconds
     posed = _searched_problem(problem) if seconds > 0 else None
     if posed is None:
-        return SearchedAgain(problem, _floor(problem))
+        return SearchedAgain(problem, least_objective(problem))
     phases.begin("searching again")
     try:
         with deadline.within(seconds):
@@ -141,10 +141,10 @@ def search_again(
             found = posed.module.search(posed, start, lambda *_: None)
             _expect_uninterrupted(in_hand)
     except (ChoiceError, TimeLimitReached):
-        return SearchedAgain(problem, _floor(problem))
+        return SearchedAgain(problem, least_objective(problem))
     bound = found.bound - found.off if math.isfinite(found.bound) else 0.0
     again = SearchedAgain(
-        problem, max(_floor(problem), sum(least_prices(problem)) * bound if posed is not problem else bound)
+        problem, max(least_objective(problem), sum(least_prices(problem)) * bound if posed is not problem else bound)
     )
     written = found.heap if found.written is None or posed is not problem else found.written  # with fewer columns
     try:
@@ -199,7 +199,7 @@ def tree_size(problem: Problem, heap: HeapTree) -> tuple[int, int]:
     return tree.n_leaves, len(asked)
 
 
-def _floor(problem: Problem) -> float:
+def least_objective(problem: Problem) -> float:
     """What equivalent points leave to any tree of the run; 0 for hyperplanes, which part what no test does."""
     beyond = problem.module.WEIGHS or problem.module.BEYOND
     return 0.0 if beyond else objective_floor(problem)

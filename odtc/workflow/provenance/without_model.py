@@ -20,7 +20,6 @@ from odtc.model.feasibility import Check, is_close
 from odtc.model.solution import Solution, Termination
 from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints.constraint import broken
-from odtc.problem.parameters import params_to_json
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
@@ -28,7 +27,7 @@ from odtc.trees.tree import Tree, read_tree
 from odtc.verification.known_trees import against_known, is_below
 from odtc.workflow.compiling import greedy, quickly_searched
 from odtc.workflow.decoding import without_model
-from odtc.workflow.posing import pose_run
+from odtc.workflow.posing import model_to_json, pose_run
 from odtc.workflow.provenance.rechecking import check_record
 from odtc.workflow.provenance.searched_again import SearchedAgain, search_again, tree_size
 from odtc.workflow.results import Fit
@@ -38,21 +37,22 @@ from odtc.workflow.run_record import SHAPE as RECORD
 from odtc.workflow.solving import learns
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
+MODEL = {
+    "model": TEXT,
+    "params": {},
+    "encoding": TEXT,
+    "cuts?": (None, [TEXT]),
+    "start?": (TEXT, None),
+    "cost?": (None, [[NUMBER]]),
+    "class_weight?": (None,),
+    "constraints?": [TEXT],
+    "select?": (TEXT, None),
+}
 FIT = {
     "tree": {"file": TEXT, "sha256": TEXT},
     "data": {"name": TEXT, "path": TEXT, "sha256": TEXT},
     "reading": {},
-    "model": {
-        "model": TEXT,
-        "params": {},
-        "encoding": TEXT,
-        "cuts?": (None, [TEXT]),
-        "start?": (TEXT, None),
-        "cost?": (None, [[NUMBER]]),
-        "class_weight?": (None,),
-        "constraints?": [TEXT],
-        "select?": (TEXT, None),
-    },
+    "model": MODEL,
     "certified": (True, False, None),
     "fewest_leaves?": (True, False, None),
     "fewest_columns?": (True, False, None),
@@ -81,16 +81,6 @@ def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, rep
     source = dict(dataset.source) if dataset is not None else {}
     if source.get("path") is None or rounds_of(spec.model.select) > 1:
         return None
-    problem, priced = done.problem, spec.model.cost is not None or spec.model.class_weight is not None
-    model = replace(
-        spec.model,
-        model=problem.formulation,
-        params=params_to_json(problem.params),
-        encoding=problem.encoded.scheme,
-        class_weight=None,
-        cost=problem.encoded.cost.tolist() if priced else None,
-        start=None if spec.model.start is None else str(spec.model.start),
-    )
     more = {
         "objective": done.proof.objective,
         "bound": done.proof.bound,
@@ -104,7 +94,7 @@ def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, rep
                 "sha256": source["sha256"],
             },
             "reading": asdict(spec.reading),
-            "model": asdict(model),
+            "model": model_to_json(done.problem, spec.model),
             "certified": done.certified,
             "fewest_leaves": done.fewest_leaves,
             "fewest_columns": done.fewest_columns,

@@ -1,0 +1,322 @@
+"""`odtc verify STEM.frontier.json`: the points of a frontier held against the data file that it names.
+
+The problem is posed again from what the file says of it, and each tree is counted on the rows again. What a point says
+follows from its tree and its bound; no tree in hand may contradict the bound, or that there is none. A search of some
+seconds derives bounds again; those that it does not reach are the word of the run, and a sentence says so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from odtc.base import deadline, phases
+from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
+from odtc.base.text import some
+from odtc.data.dataset import Dataset
+from odtc.data.reading import fingerprint, read
+from odtc.data.reading_spec import ReadingSpec
+from odtc.errors import ChoiceError, DataError, TimeLimitReached, TreeError
+from odtc.model.feasibility import Check, is_close
+from odtc.problem.branch_penalty import unit_of_costs
+from odtc.problem.constraints.constraint import Constraint, broken, parse
+from odtc.problem.formulation import FORMULATIONS, SearchesItself
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Tree
+from odtc.verification.known_trees import is_below
+from odtc.workflow.compiling import greedy
+from odtc.workflow.constrained.frontier import (
+    SCHEMA,
+    SUFFIX,
+    Point,
+    frontier,
+    frontier_facts,
+    loosest_first,
+    varied,
+)
+from odtc.workflow.manifest import describe_data
+from odtc.workflow.posing import pose_run
+from odtc.workflow.provenance.searched_again import SECONDS, least_objective
+from odtc.workflow.provenance.without_model import MODEL
+from odtc.workflow.specification import ModelSpec, RunSpec
+
+MAYBE = (NUMBER, None)
+SHAPE = {
+    "data": TEXT,
+    "depth": WHOLE,
+    "vary": TEXT,
+    "constraints": [TEXT],
+    "source?": {"path": TEXT, "sha256": TEXT},
+    "model?": MODEL,
+    "points": [
+        {
+            "constraint": TEXT,
+            "asked": NUMBER,
+            "reached": MAYBE,
+            "ended": TEXT,
+            "objective": MAYBE,
+            "bound": MAYBE,
+            "price": MAYBE,
+            "searched": FLAG,
+            "tree": ANY,
+        }
+    ],
+}
+MET = "a tree of a search again"
+OF_DATA = ("path", "name")  # what a copy of the data file may have otherwise
+
+
+@dataclass(frozen=True)
+class RecheckedFrontier:
+    """What verifying a frontier has come to.
+
+    Attributes
+    ----------
+    vary : str
+    checks : tuple of Check
+    word_of_run : tuple of str
+        The numbers, each as its constraint, whose bound nothing derived again.
+    note : str
+        The same in a sentence; "" for nothing.
+    """
+
+    vary: str
+    checks: tuple[Check, ...]
+    word_of_run: tuple[str, ...] = ()
+    note: str = ""
+
+
+def read_frontier(path: str | Path) -> dict:
+    """The JSON object of a STEM.frontier.json; raises TreeError for one that is not whole."""
+    advice = "make it again with `odtc frontier`"
+    facts = read_if_of(path, SCHEMA, SUFFIX, "frontier", advice, TreeError)
+    if facts is None:
+        raise TreeError(f"expected the points of a frontier in {str(path)!r}, found none")
+    try:
+        validate(facts, SHAPE)
+    except SchemaError as problem:
+        raise TreeError(f"the frontier {str(path)!r} is not whole: {problem}; {advice}") from None
+    return facts
+
+
+def recheck_frontier(
+    path: Path, data: Path | None = None, seconds: float | None = None, beside: Dataset | None = None
+) -> RecheckedFrontier:
+    """Whether a STEM.frontier.json is of its data file, and true.
+
+    Parameters
+    ----------
+    path : Path
+    data : Path or None
+        The data file, if it is no longer where the frontier says.
+    seconds : float or None
+        For a search that derives the bounds again; None for those of a search again, and none at all if it is 0.
+    beside : Dataset or None
+        The data of the run of its stem, of which it is to be, too.
+
+    Returns
+    -------
+    RecheckedFrontier
+
+    Raises
+    ------
+    TreeError
+        If the file is not whole, or its data is not there.
+    KeyboardInterrupt
+        If it is interrupted.
+    """
+    facts = read_frontier(path)
+    hashes = facts.get("source", {}).get("sha256"), None if beside is None else beside.source.get("sha256")
+    if None not in hashes and hashes[0] != hashes[1]:
+        told = f"{path.name} is of a data file of the SHA-256 {hashes[0][:12]}…, and this run of {hashes[1][:12]}…"
+        return RecheckedFrontier(facts["vary"], (Check("frontier", False, told),))
+    dataset = _data(facts, path, data)
+    texts, problem = _posed(facts, path, dataset)
+    given = [parse(text, problem.encoded) for text in texts]
+    stated, wrong = facts["points"], _wrong_head(facts, path, problem)
+    if not wrong and [one["constraint"] for one in stated] != [str(one) for one in _loosest(given)]:
+        wrong = f"its points are not those of {facts['vary']!r}, the loosest first"
+    if wrong:
+        return RecheckedFrontier(facts["vary"], (Check("frontier", False, f"{path.name}: {wrong}"),))
+    encoded = problem.encoded
+    checks = [
+        Check(
+            "frontier",
+            True,
+            f"{path.name}: {len(given)} numbers, trees of depth {problem.topology.depth} over the {encoded.n_tests:,} "
+            f"tests of {encoded.scheme} on {int(encoded.copies.sum()):,} rows of {dataset.name}",
+        )
+    ]
+    phases.begin("counting the trees of a frontier again")
+    points, wrong = _points(problem, _loosest(given), stated)
+    held = "each satisfies its number and the other constraints, and has the counts and the cost that are stated"
+    checks.append(Check("trees", not wrong, f"{path.name}: {wrong or held}"))
+    if wrong:
+        return RecheckedFrontier(facts["vary"], tuple(checks))
+    again = _searched_again(problem, texts, SECONDS if seconds is None else seconds)
+    wrong = _contradicted(problem, points, [*greedy(problem), *_trees(points, "the tree of {}"), *_trees(again, MET)])
+    held = "no tree in hand contradicts that none costs less, or that there is none"
+    checks.append(Check("bounds", not wrong, f"{path.name}: {wrong or held}"))
+    open_points = () if wrong else _not_derived(problem, points, again)
+    return RecheckedFrontier(facts["vary"], tuple(checks), open_points, _note(path, open_points))
+
+
+def _note(path: Path, numbers: Sequence[str]) -> str:
+    if not numbers:
+        return ""
+    return (
+        f"{path.name}: that no tree costs less than is stated, or that there is none, is the word of the run, not "
+        f"derived again, for {some(numbers)} (--time-limit has it searched longer)"
+    )
+
+
+def _data(facts: dict, path: Path, data: Path | None) -> Dataset:
+    """The data file of a frontier, read as it was; raises TreeError."""
+    source = facts.get("source")
+    if source is None or "model" not in facts:
+        raise TreeError(
+            f"cannot verify {str(path)!r}: it names no data file by its SHA-256, as one of data in memory or of an "
+            "earlier odtc; make it again from a data file with `odtc frontier`"
+        )
+    where = data if data is not None else path.resolve().parent / source["path"]
+    if not where.is_file():
+        raise TreeError(f"cannot verify {str(path)!r}: the data file {str(where)!r} is not there (--data names it)")
+    if fingerprint(where) != source["sha256"]:
+        raise TreeError(
+            f"cannot verify {str(path)!r}: the data file {str(where)!r} is not the one of the frontier: its SHA-256 is "
+            "another"
+        )
+    try:
+        return read(where, **ReadingSpec.from_manifest(source).keywords)
+    except (DataError, ChoiceError, KeyError, TypeError, ValueError) as problem:
+        raise TreeError(f"cannot verify {str(path)!r}: its data cannot be read as it says: {problem}") from None
+
+
+def _posed(facts: dict, path: Path, dataset: Dataset) -> tuple[list[str], Problem]:
+    """(the constraints of the numbers, the problem without them); raises TreeError."""
+    try:
+        texts, model = varied(facts["vary"]), ModelSpec(**facts["model"])
+        if model.model not in FORMULATIONS.able(SearchesItself):
+            raise ChoiceError(f"{model.model} searches no frontier")
+        problem = pose_run(RunSpec(model=model, fitting=True), dataset, later=texts[:1])
+        for text in texts:
+            parse(text, problem.encoded)
+        return texts, problem
+    except (DataError, ChoiceError, TypeError, ValueError) as other:
+        raise TreeError(f"cannot verify {str(path)!r}: what it is of cannot be posed again: {other}") from None
+
+
+def _loosest(given: list[Constraint]) -> list[Constraint]:
+    return given if given[0].op == ">=" else given[::-1]
+
+
+def _wrong_head(facts: dict, path: Path, problem: Problem) -> str:
+    """What a frontier says of its data or its trees that is not so, in words; "" for nothing."""
+    encoded = problem.encoded
+    there = describe_data(encoded, path.resolve().parent)
+    if other := [key for key in {**there, **facts["source"]} if there.get(key) != facts["source"].get(key)]:
+        if other := [key for key in other if key not in OF_DATA]:
+            return f"of its data it states another {some(other)} than the data file has"
+    here = {
+        "depth": problem.topology.depth,
+        "constraints": [str(given) for given in problem.constraints],
+        "data": facts["source"].get("name"),
+    }
+    if other := [key for key, value in here.items() if facts[key] != value]:
+        return f"it states another {some(other)} than that of which it was made"
+    return ""
+
+
+def _points(problem: Problem, given: list[Constraint], stated: list[dict]) -> tuple[list[Point], str]:
+    """(the points, the loosest first, with their trees counted again; what is false in them, in words)."""
+    encoded, unit, points = problem.encoded, unit_of_costs(problem), []
+    for one, told in zip(given, stated):
+        heap, paid = None, None
+        if told["tree"] is not None:
+            try:
+                tree = Tree.from_json(told["tree"])
+                heap = HeapTree.from_tree(tree, encoded, problem.topology, True, True)
+            except TreeError as other:
+                return [], f"the tree of {one} is none of this frontier: {other}"
+            if against := broken(problem, heap):
+                return [], f"the tree of {one} does not satisfy {against[0][0]}"
+            value = one.module.value(encoded, one, heap)
+            if not one.holds(value):
+                return [], f"the tree of {one} has {value:.10g} of it"
+            if heap.to_tree(encoded).to_json() != tree.to_json():
+                return [], f"the tree of {one} holds other counts than those of the data"
+            paid = problem.module.objective(problem, heap)
+        points.append(Point(one, heap, paid, told["bound"], told["searched"], unit))
+    in_order = points if given[0].op == ">=" else points[::-1]
+    for one, told, here in zip(given, stated, frontier_facts(problem, in_order)):
+        for key, value in here.items():
+            if not _same(value, told[key], unit):
+                return [], f"of {one} it states the {key} {_shown(told[key])}, and it is {_shown(value)}"
+    for loose, tight in zip(points, points[1:]):
+        if tight.heap is not None and loose.heap is None:
+            return [], f"it has no tree for {loose.constraint}, which that of {tight.constraint} satisfies"
+        if tight.heap is not None and is_below(problem, tight.objective, loose.objective):
+            return [], f"the tree of {tight.constraint} costs less than that of {loose.constraint}, and satisfies it"
+    return points, ""
+
+
+def _same(here, told, unit: float) -> bool:
+    numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (here, told))
+    return is_close(here, told, unit=unit) if numbers else here == told
+
+
+def _shown(value) -> str:
+    return "none" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _searched_again(problem: Problem, texts: list[str], seconds: float) -> list[Point]:
+    """The points by a search of some seconds, the loosest first; none if there is none. Raises KeyboardInterrupt."""
+    if not seconds > 0:
+        return []
+    phases.begin("searching again")
+    interrupted: list[str] = []
+    try:
+        with deadline.within(None):
+            found = loosest_first(frontier(problem, texts, seconds, interrupted.append))
+            if interrupted or deadline.is_interrupted():
+                raise KeyboardInterrupt
+    except (ChoiceError, TimeLimitReached):
+        return []
+    return found
+
+
+def _trees(points: list[Point], name: str) -> list[tuple[str, HeapTree]]:
+    return [(name.format(point.constraint), point.heap) for point in points if point.heap is not None]
+
+
+def _contradicted(problem: Problem, points: list[Point], trees: list[tuple[str, HeapTree]]) -> str:
+    """The first bound, or claim that there is no tree, that a tree contradicts, in words; "" for none."""
+    least = problem.module.least_rows(problem)
+    for name, heap in trees:
+        if broken(problem, heap) or heap.fewest_rows(problem.encoded) < least:
+            continue
+        paid, of_one = problem.module.objective(problem, heap), points[0].constraint
+        value = of_one.module.value(problem.encoded, of_one, heap)  # the same of each number
+        for point in points:
+            if not point.constraint.holds(value):
+                continue
+            if point.bound is None:
+                return f"it states that no tree satisfies {point.constraint}, and {name} does"
+            if is_below(problem, paid, point.bound):
+                return (
+                    f"it states that no tree that satisfies {point.constraint} costs less than {point.bound:.10g}, and "
+                    f"{name} costs {paid:.10g}"
+                )
+    return ""
+
+
+def _not_derived(problem: Problem, points: list[Point], again: list[Point]) -> tuple[str, ...]:
+    """The numbers whose bound neither equivalent points nor a search again reaches."""
+    floor, found = least_objective(problem), []
+    for place, point in enumerate(points):
+        own = again[place].bound if again else floor
+        if own is None:  # no tree satisfies it: whatever is stated of one is seen to be false before
+            continue
+        if point.bound is None or is_below(problem, max(own, floor), point.bound):
+            found.append(str(point.constraint))
+    return tuple(found)
