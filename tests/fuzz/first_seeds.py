@@ -1,7 +1,9 @@
 """The first seeds of the corpus: files that odtc writes of tiny problems, and what solvers write."""
 
 import contextlib
+import hashlib
 import io
+import json
 import tempfile
 from pathlib import Path
 
@@ -10,7 +12,9 @@ import numpy as np
 from odtc.fileformats.solution_files import POINTS
 from tests.command_line import CHECKOUT, MONKS, odtc
 from tests.files.test_broken import MODEL
+from tests.fuzz.targets import SOLUTION, TINY
 from tests.point_texts import text
+from tests.solvers.test_logs import TALKS
 
 TABLE = b'colour,size,label\nred,1,yes\nblue,2.5,no\nred,,no\n"a, b",-3e2,yes\n'
 ARFF = b"""% note
@@ -78,13 +82,18 @@ End
 COST = (b"true,0,1\n0,0,5\n1,2.5,0\n", b'"",1,0\n1,,1\n0,3,\n')
 
 
+def _of_any(record: bytes) -> bytes:
+    """A record of the solution file that the target has."""
+    facts = json.loads(record) | {"solution_file": "m.sol", "sha256": hashlib.sha256(SOLUTION).hexdigest()}
+    return json.dumps(facts, indent=1).encode()
+
+
 def made() -> dict[str, list[bytes]]:
     """Seeds by the name of the corpus."""
     found = {"csv": [TABLE], "arff": [ARFF], "mps": [MPS, FIXED], "lp": [LP], "cost": list(COST)}
     with tempfile.TemporaryDirectory() as name:
         here = Path(name)
-        tiny = "a,b,class\nx,1,0\ny,2,1\nx,3,1\ny,1.5,0\n,2,1\n"
-        (here / "d.csv").write_text(tiny)
+        (here / "d.csv").write_text(TINY)
         coded = ("--missing", "separate", "--depth", 2)
         for words in (
             ("build", "d.csv", *coded, "-o", "b"),
@@ -92,6 +101,11 @@ def made() -> dict[str, list[bytes]]:
             ("build", "d.csv", "--depth", 1, "--model", "dpflow", "-o", "p"),
             ("solve", "b.mps"),
             ("fit", "d.csv", "--model", "dpflow", *coded, "--pool", 3, "-o", "m"),
+            ("fit", "d.csv", *coded, "--within", 1, "-o", "n"),
+            ("fit", "d.csv", "--model", "cg", *coded, "-o", "k"),
+            ("frontier", "d.csv", *coded, "--vary", "recall[1] >= 0.4:0.8:0.4", "-o", "f"),
+            ("bench", "models", "--data", "d.csv", "--forms", "flowoct,oct", "--depths", 1, "--results", "r.jsonl"),
+            ("sweep", "d.csv", "--depths", 1, "--folds", 2, "-o", "study"),
             ("certify", MONKS / "monks-1.csv", "--depth", 2, "--encoding", "onehot", "-o", "c.json"),
         ):
             said = odtc(*words, folder=here)
@@ -107,8 +121,15 @@ def made() -> dict[str, list[bytes]]:
         found["lp"] += get("l.lp")
         found["manifest"] = get("b.odt.json", "p.odt.json")
         found["tree"], found["pool"] = get("m.tree.json"), get("m.pool.json")
-        found["certificate"], found["run-record"] = get("c.json"), get("b.run.json")
+        found["certificate"], found["run-record"] = get("c.json"), [_of_any(*get("b.run.json"))]
+        found["near"], found["frontier"], found["columns"] = (
+            get("n.near.json"),
+            get("f.frontier.json"),
+            get("k.columns.json"),
+        )
+        found["results"], found["study"] = get("r.jsonl"), get("study/study.json")
     found["toml-solver"] = [path.read_bytes() for path in sorted((CHECKOUT / "examples" / "my-solver").glob("*.toml"))]
+    found["log"] = [talk.encode() for _, talk, *_ in TALKS.values()]
     found["import"] = [
         b"|--- a <= 1.50\n|   |--- class: 0\n|--- a >  1.50\n|   |--- class: 1\n",
         b'{"feature": "a", "threshold": 1.5, "left": {"class": "0"}, "right": {"class": "1"}}',

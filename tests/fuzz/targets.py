@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import re
+import shutil
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -14,16 +15,26 @@ import numpy as np
 
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Dataset
+from odtc.data.encoding import Encoded, encode
 from odtc.data.reading import read
 from odtc.errors import OdtcError
+from odtc.evaluation.benchmark import expect_results
+from odtc.evaluation.benchmark_formats import profiles
+from odtc.evaluation.studies.sweep import kept as kept_study
+from odtc.evaluation.studies.sweep import version_note
 from odtc.fileformats.model_files import read_model
 from odtc.fileformats.solution_files import POINTS, read_point
+from odtc.formulations.cg.column_pool import read_pool as read_columns
+from odtc.solvers.protocols import SOLVERS
+from odtc.solvers.solve import said_in_log
 from odtc.solvers.toml_solver import from_template
 from odtc.trees.importing import read_foreign
 from odtc.trees.tree import read_tree
 from odtc.verification.certificate import check, read_certificate
 from odtc.workflow.manifest import read_manifest
 from odtc.workflow.near_optimal import read_pool
+from odtc.workflow.near_optimal_set import read_near_optimal_set
+from odtc.workflow.provenance.frontier_file import read_frontier
 from odtc.workflow.run_record import read_run
 from tests.command_line import MONKS
 from tests.fuzz.second_reader import HIGHS, difference
@@ -31,6 +42,8 @@ from tests.fuzz.second_reader import HIGHS, difference
 LONE_RETURN = re.compile(rb"\r(?!\n)")
 SENSE_BESIDE = re.compile(rb"^OBJSENSE[ \t]+\S", re.MULTILINE | re.IGNORECASE)
 FREE_ROW = re.compile(rb"^[ \t]*N[ \t]", re.MULTILINE)
+SOLUTION = b"any"
+TINY = "a,b,class\nx,1,0\ny,2,1\nx,3,1\ny,1.5,0\n,2,1\n"
 CORPUS = Path(__file__).parent / "corpus"
 MEMORY = Path("/dev/shm")  # files that are written a million times, on systems that have it
 
@@ -75,11 +88,41 @@ def _certificate(path) -> None:
 
 
 def _run_record(path) -> None:
-    """A record names its solution by SHA-256, so one that is read speaks of this file."""
+    """A record names its solution by SHA-256: the first seed is one of this file. Another one is no record of it."""
     solution = path.parent / "m.sol"
     if not solution.exists():
-        solution.write_bytes(b"any")
-    read_run(solution)
+        solution.write_bytes(SOLUTION)
+    if read_run(solution) is None:
+        raise OdtcError(f"no record of {solution.name}")
+
+
+def _log(path) -> None:
+    """By the solver that recognises it, and by one of them all, as the log's length says."""
+    said_in_log(path)
+    names = SOLVERS.names()
+    said_in_log(path, SOLVERS.get(names[path.stat().st_size % len(names)]))
+
+
+def _study(path) -> None:
+    """A study lies in a folder of its own."""
+    place = path.parent / "study"
+    place.mkdir(exist_ok=True)
+    shutil.copy(path, place / "study.json")
+    kept_study(place)
+    version_note(place)
+
+
+@functools.cache
+def tiny() -> Encoded:
+    """The rows that the columns of a seed are of."""
+    path = folder() / "tiny.csv"
+    path.write_text(TINY)
+    return encode(read(path, missing="separate"))
+
+
+def _results(path) -> None:
+    """The cells of `odtc bench models`, and the profiles of them."""
+    profiles(expect_results(path))
 
 
 def same_as_highs(path) -> None:
@@ -109,6 +152,12 @@ TARGETS: dict[str, tuple[str, Callable[[bytes], None]]] = {
     "manifest": ("manifest", by_path(read_manifest, "m.odt.json")),
     "tree": ("tree", by_path(read_tree, "m.tree.json")),
     "pool": ("pool", by_path(read_pool, "m.pool.json")),
+    "near": ("near", by_path(read_near_optimal_set, "m.near.json")),
+    "frontier": ("frontier", by_path(read_frontier, "m.frontier.json")),
+    "columns": ("columns", by_path(lambda path: read_columns(path, tiny(), 2, 1), "m.columns.json")),
+    "log": ("log", by_path(_log, "m.log")),
+    "results": ("results", by_path(_results, "results.jsonl")),
+    "study": ("study", by_path(_study, "study.json")),
     "certificate": ("certificate", by_path(_certificate, "c.json")),
     "run-record": ("run-record", by_path(_run_record, "m.run.json")),
     "cost": ("cost", by_path(lambda path: cost_matrix(("0", "1"), np.ones(2), cost=path), "cost.csv")),
