@@ -26,6 +26,7 @@ from odtc.verification.file_as_written import read_written
 from odtc.verification.verify import verify_filled, verify_tree
 from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import Pool
+from odtc.workflow.provenance.frontier_file import recheck_frontier
 from odtc.workflow.provenance.model_file import _confirmed, file_checks
 from odtc.workflow.provenance.near_best import check_near_best
 from odtc.workflow.provenance.rechecking import _check_rows, check_record
@@ -316,6 +317,39 @@ def a_cheaper_tree_in_a_list(solved, _):
     return checks(errors - 1)
 
 
+def frontier(solved, change=lambda facts: None, beside=None):
+    """The checks of a frontier that fail, after a change of its file."""
+    path = solved / "m4.frontier.json"
+    odtc.frontier(solved / "d.csv", "leaves <= 2:3", 1).write(path)
+    facts = json.loads(path.read_text())
+    change(facts)
+    path.write_text(json.dumps(facts))
+    return refusing(recheck_frontier(path, None, 0, beside).checks)
+
+
+@refused_by("frontier", "frontier_file.recheck_frontier: frontier")
+def a_frontier_of_other_data_than_its_run(solved, _):
+    own = odtc.read(solved / "d.csv")
+    assert frontier(solved, beside=own) == []
+    return frontier(solved, beside=replace(own, source=own.source | {"sha256": "0" * 64}))
+
+
+@refused_by("frontier", "frontier_file.recheck_frontier: frontier (again)")
+def a_frontier_of_another_depth(solved, _):
+    return frontier(solved, lambda facts: facts.update(depth=2))
+
+
+@refused_by("trees", "frontier_file.recheck_frontier: trees")
+def a_price_that_no_two_trees_have(solved, _):
+    return frontier(solved, lambda facts: facts["points"][1].update(price=5.0))
+
+
+@refused_by("bounds", "frontier_file.recheck_frontier: bounds")
+def a_number_without_a_tree_that_a_tree_satisfies(solved, _):
+    none = dict.fromkeys(("tree", "reached", "objective", "bound", "price")) | {"ended": "infeasible"}
+    return frontier(solved, lambda facts: [point.update(none) for point in facts["points"]])
+
+
 @refused_by("objective", "without_model._again: objective")
 def another_objective_in_the_record(learned, _):
     facts = json.loads((learned / "m.run.json").read_text())
@@ -506,7 +540,7 @@ def test_each_check_has_a_forgery():
 @pytest.mark.parametrize("site", FORGERIES)
 def test_a_forgery_is_refused_by_one_check_alone(site, rows_of_all_kinds, learned, solved, monkeypatch):  # noqa: F811
     name, forgery = FORGERIES[site]
-    made = {"without_model": learned, "tree_file": solved, "near_best": solved}.get(
+    made = {"without_model": learned, **dict.fromkeys(("tree_file", "near_best", "frontier_file"), solved)}.get(
         site.partition(".")[0], rows_of_all_kinds
     )
     assert forgery(made, monkeypatch) == [name]
