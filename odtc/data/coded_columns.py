@@ -149,7 +149,7 @@ class CodedColumns:
         return self.dense if dtype is None else self.dense.astype(dtype)
 
     def __getattr__(self, name):
-        if name.startswith("_"):
+        if name.startswith("_") or not hasattr(np.ndarray, name):  # who asks whether it is a data frame wants no table
             raise AttributeError(name)
         return getattr(self.dense, name)
 
@@ -157,6 +157,19 @@ class CodedColumns:
         return self.dense == other
 
     __hash__ = None
+
+
+class RowsOf:
+    """Some rows of a table, of which a column is laid out when it is taken: what splits look at (`[:, column]`)."""
+
+    def __init__(self, X: np.ndarray | CodedColumns, rows: np.ndarray):
+        self.X, self.rows = X, rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, key: tuple[slice, int]) -> np.ndarray:
+        return self.X[self.rows, key[1]]
 
 
 def distinct(X: np.ndarray | CodedColumns, column: int) -> tuple[np.ndarray, np.ndarray]:

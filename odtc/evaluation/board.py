@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.base.text import show_figure
+from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import Dataset
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import broken
@@ -208,7 +209,7 @@ def histograms(found: list[Place], training: Dataset | None) -> dict[int, dict]:
         if rows is None or place.is_leaf:
             continue
         split = place.node.split
-        left = split.left(training.X[rows])
+        left = split.left(RowsOf(training.X, rows))
         for child in found:
             if child.parent == place.number:
                 reached[child.number] = rows[left if child.side == "left" else ~left]

@@ -14,6 +14,7 @@ import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.base.text import show_number
+from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import BOOLEAN, NUMERIC, Dataset
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Missing, Split, Subset, Threshold
@@ -295,7 +296,7 @@ def _laid(node, dataset: Dataset, rows: np.ndarray) -> Node:
     if not isinstance(asked, tuple):
         return _laid(asked, dataset, rows)
     split, left, right = asked
-    goes = split.left(dataset.X[rows])
+    goes = split.left(RowsOf(dataset.X, rows))
     return Branch(split, _laid(left, dataset, rows[goes]), _laid(right, dataset, rows[~goes]))
 
 
@@ -406,7 +407,7 @@ def _counted(node: Node, dataset: Dataset, rows: np.ndarray) -> Node:
             sums,
             task.curve(dataset.sums[rows]) if len(rows) else (),
         )
-    left = node.split.left(dataset.X[rows])
+    left = node.split.left(RowsOf(dataset.X, rows))
     return Branch(node.split, _counted(node.left, dataset, rows[left]), _counted(node.right, dataset, rows[~left]))
 
 

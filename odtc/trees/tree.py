@@ -7,6 +7,7 @@ import numpy as np
 
 from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value, validate
 from odtc.base.text import in_notebook
+from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import Feature, feature_shape
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split, split_from_json, split_shape
@@ -199,23 +200,25 @@ class Tree:
                 reached[rows] = number
                 number += 1
                 continue
-            absent = self._unanswered(node.split, X[rows])
+            absent = self._unanswered(node.split, RowsOf(X, rows))
             if absent.any() and on_missing == "refuse":
-                raise self._no_answer(node.split, X[rows], rows + first)
+                raise self._no_answer(node.split, RowsOf(X, rows), rows + first)
             if absent.any() and on_missing == "blank":
                 reached[rows[absent]] = -1
                 rows, absent = rows[~absent], absent[~absent]
-            left = node.split.left(X[rows])
+            left = node.split.left(RowsOf(X, rows))
             left[absent] = sum(node.left.rows) >= sum(node.right.rows)
             stack += [(node.right, rows[~left]), (node.left, rows[left])]
         return reached
 
-    def _unanswered(self, split: Split, X: np.ndarray) -> np.ndarray:
+    def _unanswered(self, split: Split, X: RowsOf) -> np.ndarray:
         """Which rows lack a number that a split measures: bool (rows,)."""
-        measured = list(split.measured) if self.missing != "separate" else []
-        return np.isnan(X[:, measured]).any(axis=1)
+        absent = np.zeros(len(X), bool)
+        for place in split.measured if self.missing != "separate" else ():
+            absent |= np.isnan(X[:, place])
+        return absent
 
-    def _no_answer(self, split: Split, X: np.ndarray, numbers: np.ndarray) -> DataError:
+    def _no_answer(self, split: Split, X: RowsOf, numbers: np.ndarray) -> DataError:
         """The error of the first column that a split measures in which a row lacks a number."""
         feature = next(place for place in split.measured if np.isnan(X[:, place]).any())
         return DataError(

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from odtc.base.text import some
+from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import Dataset
 from odtc.data.notes import notes_on
 from odtc.model.solution import Solution, Termination
@@ -166,7 +167,7 @@ def unmeasured_text(done: Fit) -> str:
         node, rows = stack.pop()
         if isinstance(node, Leaf):
             continue
-        X = dataset.X[rows]
+        X = RowsOf(dataset.X, rows)
         for place in node.split.measured:
             name = done.tree.features[place].name
             found = lacking.setdefault(name, np.zeros(dataset.n_rows, bool))

@@ -199,3 +199,35 @@ def test_two_values_are_told_as_by_a_sort(cells):
     expected, places = np.unique(column, return_inverse=True)
     assert np.array_equal(values, expected, equal_nan=True) and code.tolist() == places.tolist()
     assert (coded_columns.two_values(column) is None) == (len(expected) != 2 or bool(np.isnan(column).any()))
+
+
+def test_a_tree_lays_out_the_columns_that_it_asks(monkeypatch):
+    """A table of bytes may be ten times as large as numbers, and rows of one node were laid out with all columns."""
+    from odtc.data.dataset import NUMERIC, Dataset, Feature
+    from odtc.data.splits import Oblique, Term, Threshold
+    from odtc.trees.tree import Branch, Leaf, Tree
+    from odtc.workflow import messages
+
+    asked = {"a": [1.0, 2.0, np.nan, 4.0], "b": [0.0, 5.0, 1.0, 5.0]}
+    dense = np.column_stack([asked["a"], [9.0] * 4, asked["b"], [8.0] * 4])
+    features = tuple(Feature(name, NUMERIC) for name in ("a", "c", "b", "d"))
+    root = Branch(
+        Threshold(0, 2.5),
+        Branch(Oblique((Term(0, 1.0), Term(2, 1.0)), 3.0), Leaf(0, rows=(1, 0)), Leaf(1, rows=(0, 1))),
+        Leaf(1, rows=(0, 2)),
+    )
+    columns = [CodedColumn(*np.unique(cells, return_inverse=True)) for cells in dense.T]
+    data = Dataset("t", CodedColumns(columns), np.array([0, 1, 1, 1]), features, ("n", "p"), np.ones(4), "y")
+    cells_of = CodedColumn.cells
+
+    def cells(column, rows=slice(None)):
+        assert column not in (columns[1], columns[3]), "a column that no split asks was laid out"
+        return cells_of(column, rows)
+
+    monkeypatch.setattr(CodedColumn, "cells", cells)
+    tree = Tree(root, features, data.classes, "y", "separate")
+    assert tree.apply(data.X).tolist() == tree.apply(dense).tolist() == [0, 1, 2, 2]
+    fit = type("Fit", (), {"problem": type("P", (), {"encoded": type("E", (), {"dataset": data})}), "tree": tree})
+    assert messages.unmeasured_text(fit).endswith(": 'a' (1 row)")
+    with pytest.raises(DataError, match="row 3 has no value for 'a'"):
+        Tree(root, features, data.classes, "y", "drop").apply(data.X)

@@ -20,6 +20,7 @@ from odtc.base import deadline
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.base.text import show_number
+from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import NUMERIC, Dataset, Selected
 from odtc.data.encoding import encode
 from odtc.errors import NoSolutionError, TimeLimitReached
@@ -390,7 +391,7 @@ def nearest_split(dataset: Dataset, tree: Tree) -> np.ndarray:
                     )
                 )
                 near[rows] = np.fmin(near[rows], np.abs(sums - split.bound) / norm)
-            left = split.left(dataset.X[rows])
+            left = split.left(RowsOf(dataset.X, rows))
             stack += [(node.left, rows[left]), (node.right, rows[~left])]
     return near
 
