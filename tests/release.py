@@ -9,7 +9,8 @@ The version stands in odtc/__init__.py alone. The steps, each of which ends the 
 4. In another folder, beside copies of tests/ and examples/, the quick tests run against the installed wheel.
 
 With `--lowest` (of a trial) that environment has odtc, `odtc[fast]` and pytest alone, each dependency in the lowest
-version that pyproject.toml allows, and the tests are LOWEST: a bound that nobody has tried is a promise.
+version that pyproject.toml allows, and the tests are LOWEST: a bound that nobody has tried is a promise. With
+`--trial --lowest` one wheel is tried in both environments.
 
 With `--resolve` only the wheel is built, and `pip download --only-binary` is asked whether it and all that
 it needs are there as wheels for each Python of PYTHONS on each platform of PLATFORMS; nothing is installed.
@@ -63,7 +64,10 @@ def main() -> None:
     # A process that compiles loops may write beside the modules of the installed wheel for a while yet.
     with tempfile.TemporaryDirectory(prefix="odtc-release-", ignore_cleanup_errors=True) as folder:
         wheel = _build(Path(folder) / "source")
-        _try(wheel, Path(folder) / "elsewhere", asked.trial, asked.lowest, asked.n)
+        if asked.trial or not asked.lowest:
+            _try(wheel, Path(folder) / "elsewhere", asked.trial, False, asked.n)
+        if asked.lowest:
+            _try(wheel, Path(folder) / "lowest", True, True, asked.n)
     print(f"odtc {__version__}: {', '.join(sorted(path.name for path in (ROOT / 'dist').iterdir()))}")
 
 

@@ -52,10 +52,13 @@ class Column:
         The same of two cells whose numbers are one double.
     held_beside : set of str
         The same of currencies and signs beside its numbers.
+    met : set of str
+        Of a part that a worker read: the cells that are marks of missing cells (odtc.data.file_text.missing_marks).
     decimal : str or None
         As of odtc.data.column_types.finite_numbers.
     """
 
+    met: frozenset[str] = frozenset()
     held_padded: str | None = None
     held_merged: tuple[str, str] | None = None
     held_beside: frozenset[str] = frozenset()

@@ -216,7 +216,8 @@ def _columns_of(
                     columns = partitions.columns_of(
                         cluster, path, _reader_of(path), words, BATCH, read_ones, how.decimal, marks
                     )
-                    return columns, how, []
+                    met |= {column.name: set(column.met) for column in columns if column.met}
+                    return columns, how, _of_marks(how, read_ones, met)
                 except partitions.Unread:
                     cluster = None
             read_frames = (named_columns(frame, read_ones, marks, how.decimal, met) for frame in chain([first], frames))

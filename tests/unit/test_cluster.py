@@ -45,6 +45,13 @@ def test_its_workers_read_a_file(cluster, tmp_path, monkeypatch):
     for one, other in ((alone, together), (encode(alone, "auto"), encode(together, "auto"))):
         assert np.array_equal(one.X, other.X) and np.array_equal(one.y, other.y)
     assert alone.source == together.source and alone.features == together.features
+    remarks = []
+    for size in (1 << 24, 1500):  # one process, and the workers
+        monkeypatch.setattr(reading, "BATCH", size)
+        marked = read(tmp_path / "t.csv", missing="separate", missing_mark=["p", "b=3", "77", "a=nowhere"])
+        assert np.isnan(marked.X).any(axis=0).all()
+        remarks.append(marked.left_out)
+    assert remarks[0] == remarks[1] and [text.split("'")[1] for *_, text in remarks[0]] == ["77", "a=nowhere"]
 
 
 def test_its_workers_prove_a_tree(cluster, monkeypatch):

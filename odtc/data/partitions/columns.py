@@ -171,8 +171,12 @@ def coded(
     try:
         read = READERS.get(reader).part
         frames = chain.from_iterable(read(path, part) for part in parts)
-        taken = (frame if names is None else named_columns(frame, names, marks, decimal) for frame in frames)
-        return code_columns(taken, place, words, decimal)
+        met: dict[str, set[str]] = {}
+        taken = (frame if names is None else named_columns(frame, names, marks, decimal, met) for frame in frames)
+        columns = code_columns(taken, place, words, decimal)
+        for column in columns:
+            column.met = frozenset(met.get(column.name, ()))
+        return columns
     except WordsNeeded as needed:
         return needed.name
     except (OdtcError, OSError, UnicodeDecodeError):
@@ -235,7 +239,7 @@ def together(found: list[Cells], parts: Iterable[list[Column]], place: str) -> l
     numbers = [{cell: k for k, cell in enumerate(one.cells.to_list(), 1)} for one in found]
     arrays = [np.empty(one.rows, float if one.held else kind_for(len(one.cells) + 1)) for one in found]
     begin, padded, merged = 0, [None] * len(found), [None] * len(found)
-    beside = [frozenset[str]()] * len(found)
+    beside, met = [frozenset[str]()] * len(found), [frozenset[str]()] * len(found)
     for part in filter(None, parts):
         end = begin
         for one, array, number, column in zip(found, arrays, numbers, part, strict=True):
@@ -245,6 +249,7 @@ def together(found: list[Cells], parts: Iterable[list[Column]], place: str) -> l
         padded = [before or column.padded for before, column in zip(padded, part, strict=True)]
         merged = [before or column.merged for before, column in zip(merged, part, strict=True)]
         beside = [before | column.beside for before, column in zip(beside, part, strict=True)]
+        met = [before | column.met for before, column in zip(met, part, strict=True)]
         begin = end
     none = np.zeros(0, np.uint8)
     columns = [
@@ -253,8 +258,8 @@ def together(found: list[Cells], parts: Iterable[list[Column]], place: str) -> l
         )
         for one, array in zip(found, arrays)
     ]
-    for column, cell, cells, words in zip(columns, padded, merged, beside):
-        column.held_padded, column.held_merged, column.held_beside = cell, cells, words
+    for column, cell, cells, words, marks in zip(columns, padded, merged, beside, met):
+        column.held_padded, column.held_merged, column.held_beside, column.met = cell, cells, words, marks
     return columns
 
 
