@@ -7,6 +7,7 @@ import math
 import shutil
 import sqlite3
 import subprocess
+import sys
 from contextlib import closing
 
 import numpy as np
@@ -667,3 +668,21 @@ def test_pieces_hold_each_node_once_and_each_cut_twice(most):
     assert max(len(place.path) for _, piece in cut for place in piece) == min(most, 110)
     inside = [place.number for _, piece in cut for place in piece if place.question or place.is_leaf]
     assert sorted(inside) == list(range(len(found)))
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("above", ["", "\n\r\n"], ids=["", "below blank lines"])
+def test_the_python_program_reads_what_stands_between_these_signs(sign, above, tmp_path):
+    """As `odtc predict` does; it read commas alone, and asked for a column that was there."""
+    features = (Feature("net; in, EUR", NUMERIC), Feature("colour", CATEGORICAL, ("red", "blue")))
+    low = Branch(Subset(1, (0.0,)), Leaf(0), Leaf(1))
+    tree = Tree(Branch(Threshold(0, 2.5), low, Leaf(1)), features, ("no", "yes"), "y")
+    text = io.StringIO(newline="")
+    rows = [["id", "colour", "net; in, EUR"], ["1|,;", "red", "2"], ["2", "blue", "2"], ["3", "red", "3.5"]]
+    csv.writer(text, delimiter=sign).writerows(rows)
+    (tmp_path / "tree.py").write_text(render_tree(tree, "python"), encoding="utf-8")
+    given = (above + text.getvalue()).encode()
+    said = subprocess.run([sys.executable, tmp_path / "tree.py"], input=given, capture_output=True, check=False)
+    assert said.stdout.decode().split() == ["no", "yes", "yes"], said.stderr
+    said = subprocess.run([sys.executable, tmp_path / "tree.py"], input=b"a;b\n1;2\n", capture_output=True, check=False)
+    assert said.returncode == 1 and b"expected a column 'net; in, EUR' in the header, got a" in said.stderr
