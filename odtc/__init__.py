@@ -17,6 +17,7 @@ old_paths.install()
 # Loaded when first used: `import odtc` (and so `odtc --help`) stays fast.
 _HOMES = {
     "read": "odtc.data.reading",
+    "inspect": "odtc.data.inspection",
     "build": "odtc.workflow.pipeline",
     "solve": "odtc.workflow.pipeline",
     "decode": "odtc.workflow.pipeline",

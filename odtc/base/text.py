@@ -27,6 +27,12 @@ def in_notebook(text: str) -> str:
     return f'<pre style="line-height: 1.2">{escape(text, quote=False)}</pre>'
 
 
+def as_remark(text: str) -> str:
+    """A message as a line of its own: a warning if it begins with WARNING, else a note."""
+    words = " ".join(text.split())
+    return f"warning: {words.removeprefix(WARNING)}" if words.startswith(WARNING) else f"note: {words}"
+
+
 def of_any_bytes(name: str) -> str:
     """A name as text that can be written as UTF-8: bytes of a file's name that are no text are told as escapes."""
     return name.encode("utf-8", "backslashreplace").decode()

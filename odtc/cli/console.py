@@ -6,7 +6,7 @@ import time
 from contextlib import ExitStack, contextmanager, nullcontext
 
 from odtc.base import interrupts, phases
-from odtc.base.text import WARNING
+from odtc.base.text import as_remark
 
 
 def say(text: str) -> None:
@@ -15,8 +15,7 @@ def say(text: str) -> None:
 
 def remark(text: str) -> None:
     """Says a remark on a line of its own: a warning if its text begins with WARNING, else a note."""
-    words = " ".join(text.split())
-    say(f"warning: {words.removeprefix(WARNING)}" if words.startswith(WARNING) else f"note: {words}")
+    say(as_remark(text))
 
 
 def print_json(facts: dict) -> None:

@@ -6,17 +6,20 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base.text import show_figure, show_number, some
+from odtc.base.python_words import in_python, told_in_python
+from odtc.base.registry import did_you_mean
+from odtc.base.text import in_notebook, show_figure, show_number, some
 from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.encoding import encode
+from odtc.data.frames import table_of_arrays
 from odtc.data.notes import Note, notes_on
-from odtc.data.reading import read
+from odtc.data.reading import read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.splits import Splits
 from odtc.data.task import TASKS
 from odtc.data.tasks import regression
-from odtc.errors import NotClassesError, OdtcError
+from odtc.errors import ChoiceError, NotClassesError, OdtcError
 
 WIDTH = 44  # letters of a column's values
 
@@ -35,7 +38,7 @@ class Column:
     values: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inspection:
     """What `odtc inspect` shows."""
 
@@ -62,6 +65,15 @@ class Inspection:
             "refusal": self.refusal or None,
             "notes": [note.to_json() for note in self.notes],
         }
+
+    def __repr__(self) -> str:
+        return f"<Inspection of {self.name}: {self.n_rows:,} rows, {len(self.notes)} notes>"
+
+    def __str__(self) -> str:
+        return in_python(self.to_text())
+
+    def _repr_html_(self) -> str:
+        return in_notebook(str(self))
 
     def to_text(self) -> str:
         """The table of columns, then the remarks, one a line."""
@@ -96,6 +108,41 @@ class Inspection:
         )
 
 
+@told_in_python()
+def inspect(data, y=None, *, encoding: str = "auto", **reading) -> Inspection:
+    """The columns of a table as odtc reads them, with remarks on what looks odd: what `odtc inspect` shows.
+
+    Parameters
+    ----------
+    data : path, data frame, or array (rows, columns)
+    y : array (rows,), text or None
+        The labels of `data`; a text is the column of a data frame that holds them. None if `data` holds them.
+    encoding : str
+        The encoding whose tests are counted.
+    **reading
+        Keywords of `odtc.read`: `target`, `ignore`, `missing`, ….
+
+    Returns
+    -------
+    Inspection
+        `print` shows it; `notes`, `columns`, `to_json()`.
+
+    Raises
+    ------
+    DataError, ChoiceError
+        If the data cannot be read, or an option does not fit it.
+    """
+    known = ReadingSpec().keywords
+    for name in reading:
+        if name not in known:
+            raise ChoiceError(f"unknown option {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
+    if isinstance(y, str):
+        reading["target"] = y
+    elif y is not None:
+        data, reading["target"] = table_of_arrays(data, y)
+    return inspect_data(data, ReadingSpec(**reading), encoding)
+
+
 def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding: str = "auto") -> Inspection:
     """Reads a data file and says what is in it.
 
@@ -126,7 +173,7 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
     try:
         lacks_cells = gaps.any() or whole.n_unlabelled or _gaps(whole.aside_X, whole.n_rows).any()
         is_whole = reading.missing == "separate" or not lacks_cells
-        kept = whole if is_whole else read(data, **reading.keywords)
+        kept = whole if is_whole else read_as(data, reading)
         encoded = encode(kept, encoding)
         tests = Splits.of(encoded.tests)
         asked: Counter | None = Counter(test.features[0] for test in tests.others.values() if len(test.features) == 1)
@@ -169,10 +216,10 @@ def _weights(dataset: Dataset, name: str | None) -> dict | None:
 def _whole(data, reading: ReadingSpec) -> tuple[Dataset, ReadingSpec, list[Note]]:
     """(all rows, how they were read, a remark on the target if its numbers are no classes: they are numbers then)."""
     try:
-        return read(data, **replace(reading, missing="separate").keywords), reading, []
+        return read_as(data, replace(reading, missing="separate")), reading, []
     except NotClassesError as problem:
         reading = replace(reading, task=regression.NAME)
-        whole = read(data, **replace(reading, missing="separate").keywords)
+        whole = read_as(data, replace(reading, missing="separate"))
         text = (
             f"the target {whole.target!r} has {problem.numbers:,} different numbers in {problem.rows:,} rows, which "
             "are no classes; predict the number (--task regression), as here, name another column with --target, or "

@@ -27,8 +27,8 @@ from odtc.errors import TimeLimitReached
 
 GRADES, CODES = 10, 20  # classes that are numbers, and whole numbers, up to which there is no remark
 FEW = 3  # rows of a class from which on there is no remark on it
-# What a column of categories is told that should be none, without anything that differs from one part of the rows to
-# the next: Python shows a warning of one text once.
+# What is told of a table in memory, by the kind of the remark, without anything that differs from one part of the rows
+# to the next: Python shows a warning of one text once. Of columns of categories that should be none:
 OF_WORDS = {
     "identifier": "holds a level of its own for nearly each row, and no rule learned from it holds for new rows; leave "
     "it out",
@@ -38,9 +38,17 @@ OF_WORDS = {
     "plain numbers",
     "levels": "has so many levels that few rows speak for each; put them into groups, or leave it out",
 }
+OF_NUMBERS = {
+    "identifier": "holds whole numbers that differ in nearly each row, as identifiers do, and no rule learned from one "
+    "holds for new rows; leave it out if it is one",
+    "missing mark": "holds a number of nines far from all its others, as marks of missing cells are; replace it by NaN "
+    "if it is one",
+}
+LEAK = "alone determines the class; leave it out if it is known only after the class"
 MOST_MARKED = 10**10  # numbers below it may be marks of missing cells: 9, 99, 999, …
 MEASURES = 5  # one of so many numbers, at least, is written with a unit or a mark in a column of such
 SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
+LOOK = 1000  # rows that a column is looked at first
 IDENTIFIER = 20  # rows from which on a column of different values is remarked on
 NAMED_IDENTIFIER = re.compile(r"(?i:(.*[_. -])?(id|ids|uuid|guid))|.*[a-z0-9]I[dD]")
 OF_TIMES = {"time", "times", "days", "months", "weeks", "years", "duration", "futime", "survival_time", "followup", "t"}
@@ -116,8 +124,9 @@ def _folded(notes: list[Note]) -> Iterator[Note]:
             yield Note("", note.kind, f"{len(same)} columns {note.of_many}: {names}")
 
 
-def notes_on_words(X: np.ndarray, features: tuple[Feature, ...]) -> list[Note]:
-    """The remarks on columns of categories that should be none: dates, names of rows, numbers with words among them.
+def notes_on_columns(X: np.ndarray, features: tuple[Feature, ...]) -> list[Note]:
+    """The remarks on columns that no rule should be learnt from as they stand: dates, names of rows, numbers with words
+    or marks of missing cells among them.
 
     Parameters
     ----------
@@ -130,12 +139,38 @@ def notes_on_words(X: np.ndarray, features: tuple[Feature, ...]) -> list[Note]:
     list of Note
         Their texts name no option of a command line, and no value.
     """
-    words = [at for at, feature in enumerate(features) if feature.kind == CATEGORICAL]
-    rows = Dataset(
-        "X", X[:, words], np.zeros(len(X), np.int32), tuple(features[at] for at in words), (), np.ones(len(X))
+    rows = Dataset("X", X, np.zeros(len(X), np.int32), features, (), np.ones(len(X)))
+    texts = {feature.name: OF_WORDS if feature.kind == CATEGORICAL else OF_NUMBERS for feature in features}
+    found = [note for remark in (_identifiers, _levels, _numbers_for_missing) for note in remark(rows)]
+    return [
+        replace(note, text=f"column {note.column!r} {texts[note.column][note.kind]}")
+        for note in found
+        if note.kind in texts[note.column]
+    ]
+
+
+def notes_on_classes(dataset: Dataset) -> list[Note]:
+    """The remarks on columns that determine the class, and on one of two classes that few rows have.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of classes.
+
+    Returns
+    -------
+    list of Note
+        Of the kinds "leak" and "imbalance"; their texts name no option of a command line.
+    """
+    leaks = [replace(note, text=f"column {note.column!r} {LEAK}") for note in _telling(dataset)]
+    if not (rare := [note for note in _rare_classes(dataset) if note.kind == "imbalance"]):
+        return leaks
+    name = dataset.classes[int(np.bincount(dataset.y, minlength=2).argmin())]
+    text = (
+        f"class {name!r} has less than {100 * IMBALANCE:g} % of the rows, so that a tree is right on nearly all "
+        f'without it; class_weight="balanced" or constraints="recall[{name}] >= 0.8" asks for it'
     )
-    found = [note for remark in (_identifiers, _levels) for note in remark(rows) if note.kind in OF_WORDS]
-    return [replace(note, text=f"column {note.column!r} {OF_WORDS[note.kind]}") for note in found]
+    return [*leaks, replace(rare[0], text=text)]
 
 
 def _header(dataset: Dataset) -> Iterator[Note]:
@@ -161,6 +196,8 @@ def _identifiers(dataset: Dataset) -> Iterator[Note]:
         return
     for feature, column in _columns(dataset):
         known = column[~np.isnan(column)]
+        if feature.kind == NUMERIC and (known != np.round(known)).any():
+            continue
         different = len(np.unique(known))
         if (
             feature.kind == CATEGORICAL
@@ -174,7 +211,7 @@ def _identifiers(dataset: Dataset) -> Iterator[Note]:
                 f"column {feature.name!r} has {different:,} levels in {n:,} rows, as names or numbers of rows have; "
                 "leave it out with --ignore, since no rule learned from it holds for new rows",
             )
-        elif feature.kind == NUMERIC and (known == np.round(known)).all():
+        elif feature.kind == NUMERIC:
             if different == n and known.max() - known.min() < 2 * n:
                 yield Note(
                     feature.name,
@@ -431,9 +468,11 @@ def _numbers_for_missing(dataset: Dataset) -> Iterator[Note]:
         known = column[~np.isnan(column)]
         for mark in (known.min(), known.max()) if len(known) else ():
             digits = str(int(abs(mark))) if abs(mark) < MOST_MARKED and mark == int(mark) else ""
+            if set(digits) != {"9"}:
+                continue
             others = known[known != mark]
             rows = len(known) - len(others)
-            if set(digits) != {"9"} or rows < 2 or len(np.unique(others)) < FEW:
+            if rows < 2 or len(np.unique(others)) < FEW:
                 continue
             low, high = others.min(), others.max()
             if (mark < 0 <= low) if mark < 0 else (len(digits) > 1 and mark - high > high - low):
@@ -560,21 +599,15 @@ def _constants(dataset: Dataset) -> Iterator[Note]:
 
 def _telling(dataset: Dataset) -> Iterator[Note]:
     """A column that determines the class by one threshold, or by its levels."""
-    n, n_classes = dataset.n_rows, len(dataset.classes)
+    n = dataset.n_rows
     if n < IDENTIFIER or _names_rows(dataset):
         return
+    few = slice(None, None, n // LOOK) if n > 2 * LOOK else None  # what most columns fail at once
     for at, feature in enumerate(dataset.features):
         deadline.check()
-        values, place = distinct(dataset.X, at)
-        if np.isnan(values[-1]):
+        if few is not None and not _determines(dataset, at, few):
             continue
-        if len(values) < 2 or (feature.kind == CATEGORICAL and len(values) > n / 2):
-            continue
-        label = np.empty(len(values), dataset.y.dtype)
-        label[place] = dataset.y  # of the last row with this value, and of all if the value determines it
-        if (label[place] != dataset.y).any():
-            continue
-        if feature.kind == NUMERIC and np.count_nonzero(np.diff(label)) >= n_classes:
+        if not _determines(dataset, at, slice(None)):
             continue
         yield Note(
             feature.name,
@@ -582,6 +615,19 @@ def _telling(dataset: Dataset) -> Iterator[Note]:
             f"column {feature.name!r} alone determines the class {dataset.target!r}; if it is known only after the "
             "class, leave it out with --ignore",
         )
+
+
+def _determines(dataset: Dataset, at: int, rows: slice) -> bool:
+    """Whether each value of a column has rows of one class alone, among some rows: of a number with few changes between
+    the classes, of a category whose levels are not nearly as many as the rows. What is true of all is true of some."""
+    numeric, y = dataset.features[at].kind == NUMERIC, dataset.y[rows]
+    whole = rows == slice(None)
+    values, place = distinct(dataset.X, at) if whole else np.unique(dataset.X[rows, at], return_inverse=True)
+    if np.isnan(values[-1]) or (whole and (len(values) < 2 or (not numeric and len(values) > len(y) / 2))):
+        return False
+    label = np.empty(len(values), y.dtype)
+    label[place] = y  # of the last row with this value, and of all if the value determines it
+    return not (label[place] != y).any() and (not numeric or np.count_nonzero(np.diff(label)) < len(dataset.classes))
 
 
 def _names_rows(dataset: Dataset) -> bool:

@@ -25,6 +25,7 @@ from odtc.base import deadline, phases
 from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.contract import Contract
 from odtc.base.memory import available
+from odtc.base.python_words import told_in_python
 from odtc.base.registry import Registry, did_you_mean
 from odtc.base.text import some
 from odtc.data import column_types
@@ -85,6 +86,7 @@ READERS = Registry(
 )
 
 
+@told_in_python()
 def read(
     path,
     target=None,
@@ -149,7 +151,6 @@ def read(
     TimeLimitReached
         If the deadline passes (odtc.base.deadline) before a large file is read.
     """
-    _check_policy(missing)
     how = ReadingSpec(
         target,
         categorical,
@@ -158,12 +159,21 @@ def read(
         weights,
         aside,
         hold_out=hold_out,
-        ignore=tuple(_listed(ignore)),
-        ordered=tuple(_listed(ordered)),
+        ignore=ignore,
+        ordered=ordered,
         decimal=decimal,
-        missing_mark=tuple(map(str, [missing_mark] if isinstance(missing_mark, (str, Real)) else missing_mark)),
+        missing_mark=missing_mark,
         **_task_options(task),
     )
+    return read_as(path, how, name)
+
+
+def read_as(path, how: ReadingSpec, name: str | None = None) -> Dataset:
+    """Reads a data set as a specification says; the arguments, and what it raises, are those of `read`."""
+    _check_policy(how.missing)
+    lists = {name: getattr(how, name) for name, default in ReadingSpec().keywords.items() if isinstance(default, tuple)}
+    texts = {name: tuple(map(str, [one] if isinstance(one, (str, Real)) else one)) for name, one in lists.items()}
+    how = replace(how, **texts)
     if hasattr(path, "columns") and hasattr(path, "shape"):
         return from_frame(table_of(path), name or "data", _with_declared(path, how))
     try:
@@ -773,15 +783,12 @@ def _meant(name, names: Sequence[str]) -> str:
 
 
 def _task_options(given: dict) -> dict:
-    """The options of a task, where names of columns are tuples; raises ChoiceError for an unknown one."""
-    plain, known = ReadingSpec(), ("task", *TASK_FIELDS)
+    """The options of a task; raises ChoiceError for an unknown one."""
+    known = ("task", *TASK_FIELDS)
     for name in given:
         if name not in known:
             raise ChoiceError(f"unknown option {name!r}{did_you_mean(name, known)}")
-    return {
-        name: tuple(_listed(value)) if isinstance(getattr(plain, name), tuple) else value
-        for name, value in given.items()
-    }
+    return given
 
 
 def _check_columns(names, place: str, targets, how: ReadingSpec, aside) -> None:

@@ -57,6 +57,9 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         Whether the bound proves that no tree costs less.
     message_ : str
         What is to be known of the tree besides: what a search or held-out rows said; "" if nothing.
+    notes_ : tuple of str
+        Remarks on the training rows: columns that name rows, hold dates or marks of missing cells, or determine the
+        class; a class of few rows.
     fewest_leaves_ : bool
         Whether it is proved that no tree of this objective has fewer leaves.
     fewest_columns_ : bool
@@ -175,6 +178,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         dataset = self._dataset(X, codes, self._weights(X, sample_weight), self._set_aside(X, aside))
         dataset, units = self._in_units(dataset)
         cost = self._cost(dataset)
+        self.notes_ += self._remarks_on_classes(dataset)
         if self._leaf_alone_is_best(dataset):
             problem, (tree, solution), smallest = None, self._alone(dataset), (True, True)
         else:
@@ -410,6 +414,14 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             aside=features,
             aside_X=np.ascontiguousarray(cells[kept]) + 0.0,
         )
+
+    def _remarks_on_classes(self, dataset: Dataset) -> tuple[str, ...]:
+        """Which columns determine the class, and whether a tree can do without a class, unless costs or constraints ask
+        for it."""
+        from odtc.data.notes import notes_on_classes  # it loads polars
+
+        asked = self.constraints or self.cost is not None or self.class_weight is not None
+        return tuple(note.text for note in notes_on_classes(dataset) if not (asked and note.kind == "imbalance"))
 
     def _class_weights(self, dataset: Dataset) -> np.ndarray:
         """float64 (classes,): what a unit of weight of each class counts for."""

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from odtc.base.memory import require_memory
+from odtc.base.python_words import in_python
 from odtc.base.text import WARNING, some
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.task import expect_addable, lost_weights
@@ -20,7 +21,7 @@ from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.cost_complexity import price_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
 from odtc.estimators.least_weight import least_rows
-from odtc.estimators.units import ONE, Units, in_unit, unit_of, units_for
+from odtc.estimators.units import ONE, WORDS, Units, in_unit, unit_of, units_for
 from odtc.estimators.wrong_parameters import expect_known
 from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination, is_proved
@@ -142,7 +143,6 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
     def _learnt(self, X):
         """(X, features) of the training rows, after scikit-learn's own checks of them."""
         from odtc.data import column_types, frames  # they load polars
-        from odtc.data.notes import notes_on_words
 
         given, X = self.categorical_features, _as_table(X)
         frames.expect_names(X)
@@ -171,12 +171,24 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
             # Whoever declares categories is believed.
             declared = {j for j, cells in enumerate(series) if column_types.is_categories(cells.dtype)}
             guessed = sorted(set(range(len(features))) - declared - self._categorical(given))
-            for note in notes_on_words(coded[:, guessed], tuple(features[j] for j in guessed)):
-                warn_caller(note.text, DataWarning)
+            self._remark(coded[:, guessed], tuple(features[j] for j in guessed))
             return coded, features
         frames.expect_apart(X)
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
-        return X, tuple(Feature(name, NUMERIC) for name in self._names())
+        features = tuple(Feature(name, NUMERIC) for name in self._names())
+        self._remark(X, features)
+        return X, features
+
+    def _remark(self, X: np.ndarray, features: tuple[Feature, ...]) -> None:
+        """Keeps the remarks on columns; one on a column of words is a warning, too, as no rule holds of it."""
+        from odtc.data.notes import notes_on_columns  # it loads polars
+
+        found = notes_on_columns(X, features)
+        self.notes_ = tuple(note.text for note in found)
+        numbers = {feature.name for feature in features if feature.kind == NUMERIC}
+        for note in found:
+            if note.column not in numbers:
+                warn_caller(note.text, DataWarning)
 
     def _coded(self, X) -> np.ndarray:
         from odtc.data import frames
@@ -213,7 +225,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
             cost if cost is None else cost * units.cost for cost in (solution.objective, solution.bound)
         )
         self.is_optimal_ = is_proved(solution.objective, solution.bound)
-        self.message_ = solution.message
+        self.message_ = in_python(solution.message, WORDS)
         if self.message_.startswith(WARNING):
             warn_caller(self.message_.removeprefix(WARNING), UserWarning)
 

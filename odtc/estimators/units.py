@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
+from odtc.base.python_words import told_in_python
 from odtc.base.text import show_number
 from odtc.data.tasks import median, regression, survival
 from odtc.errors import DataError
@@ -24,6 +25,8 @@ class Units(NamedTuple):
 
 
 ONE = Units()
+# Words of `fit` that are others than those of `odtc.fit` (odtc.base.python_words)
+WORDS = {"depth": "max_depth", "start": "start", "categorical": "categorical_features", "weights": "sample_weight"}
 
 
 def units_for(unit: float, power: int = 1, price: float = 0.0) -> Units:
@@ -77,9 +80,11 @@ def in_unit(tree: Tree, unit: float) -> Tree:
 
 @contextmanager
 def in_doubles() -> Iterator[None]:
-    """Around a `fit`. Raises DataError for numbers of which a sum, a square or a quotient is none that doubles hold."""
+    """Around a `fit`, whose errors are in its own words. Raises DataError for numbers of which a sum, a square or a
+    quotient is none that doubles hold."""
     try:
-        yield
+        with told_in_python(WORDS):
+            yield
     except OverflowError:
         raise DataError(
             "expected targets, costs and weights whose sums and squares doubles hold, of a size from about 1e-150 to "

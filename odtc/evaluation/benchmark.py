@@ -27,7 +27,7 @@ from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE, SchemaError, valida
 from odtc.base.system import children_cpu_seconds
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
-from odtc.data.reading import fingerprint, read
+from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, OdtcError, OutputError
@@ -463,7 +463,7 @@ def measure(cell: Cell, settings: Settings) -> dict:
 
 @lru_cache(maxsize=16)
 def _dataset(path: Path, reading: ReadingSpec) -> Dataset:
-    return read(path, **reading.keywords)
+    return read_as(path, reading)
 
 
 @lru_cache(maxsize=16)

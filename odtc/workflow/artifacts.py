@@ -15,7 +15,7 @@ from odtc.base.atomic_write import stem_of, write_text
 from odtc.base.commit import together
 from odtc.base.staging import remove, rename
 from odtc.data.dataset import Dataset
-from odtc.data.reading import fingerprint, read
+from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import CLASSIFICATION, ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, ManifestError, ModelError, OdtcError, SolutionError
@@ -375,7 +375,7 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
             "build the model again"
         ) from None
     try:
-        return reselected(manifest.facts, read(path, **how.keywords)), ""
+        return reselected(manifest.facts, read_as(path, how)), ""
     except (KeyError, TypeError, ValueError, IndexError, zlib.error) as problem:
         raise ManifestError(
             f"the manifest {str(manifest.path)!r} does not say which rows were selected ({type(problem).__name__}: "

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odtc.base import deadline
+from odtc.base.python_words import in_python, told_in_python
 from odtc.base.registry import did_you_mean
+from odtc.base.text import as_remark
 from odtc.base.threads.matrix_products import in_one_thread
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read, read_arrays
@@ -29,7 +31,7 @@ from odtc.workflow.constrained.exact_frontier import Frontier
 from odtc.workflow.constrained.frontier import frontier as points_of
 from odtc.workflow.constrained.frontier import varied
 from odtc.workflow.decoding import decode, finish, learn, out_of_time, proved, unfinished
-from odtc.workflow.messages import COMPILER, no_solution_text
+from odtc.workflow.messages import COMPILER, file_notes, no_solution_text, simplified_text
 from odtc.workflow.near_optimal_set import NearOptimalSet, near_optimal_set
 from odtc.workflow.posing import pose, pose_run, test_rows
 from odtc.workflow.reporting import CallbackReporter
@@ -41,6 +43,8 @@ from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, Solving
 
 if TYPE_CHECKING:
     from odtc.workflow.provenance.certifying import Certificate
+
+REMARKING = 1.0  # seconds that remarks on the rows have at least, also after a limit
 
 __all__ = [
     "COMPILER",
@@ -83,6 +87,7 @@ __all__ = [
 ]
 
 
+@told_in_python()
 def build(data=None, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **keywords) -> Model:
     """Data and a formulation to a Model, whose `A` is a scipy.sparse array.
 
@@ -148,6 +153,7 @@ def labelled(data, y, model, depth, keywords: dict) -> tuple:
     return read_arrays(data, y, **how), model, depth
 
 
+@told_in_python()
 def fit(
     data=None,
     y=None,
@@ -199,11 +205,27 @@ def fit(
     data, model, depth = labelled(data, y, model, depth, keywords)
     reporter = CallbackReporter(progress, keywords.pop("log", None))
     spec = RunSpec.from_keywords(model, depth, {**keywords, "start": start_from})
+    began = time.monotonic()
     if confidence is not None:
-        return fit_assured(spec, data, confidence, test, reporter=reporter)
-    return run(spec, data, test, reporter=reporter)
+        done = fit_assured(spec, data, confidence, test, reporter=reporter)
+    else:
+        done = run(spec, data, test, reporter=reporter)
+    return replace(done, notes=_notes(done, spec, isinstance(data, Dataset), reporter.said, began))
 
 
+def _notes(done: Fit, spec: RunSpec, of_rows: bool, said: list[str], began: float) -> tuple[str, ...]:
+    """What the command line says of a run that has begun at this moment, in Python's words; with `of_rows` what is to
+    be known of its rows, too, which a run says of files alone."""
+    found = list(said)
+    if of_rows and done.problem.encoded.dataset is not None:
+        left = deadline.limit_left(began, spec.solving.time_limit)
+        with deadline.within(None if left is None else max(left, REMARKING)):
+            found += file_notes(done.problem, spec)
+    found += [as_remark(text) for text in (simplified_text(done), done.solution.message) if text]
+    return tuple(dict.fromkeys(map(in_python, found)))
+
+
+@told_in_python()
 @in_one_thread()
 def near_optimal(
     data: Dataset | str | Path,
@@ -243,6 +265,7 @@ def near_optimal(
     )
 
 
+@told_in_python()
 @in_one_thread()
 def frontier(
     data: Any,
@@ -285,6 +308,7 @@ def frontier(
     return Frontier(problem, vary, points_of(problem, texts, deadline.limit_left(began, time_limit)), spec.model)
 
 
+@told_in_python()
 @in_one_thread()
 def certify(
     data: Any,

@@ -11,7 +11,7 @@ from odtc.base import deadline
 from odtc.data.cost_matrix import cost_matrix, expect_telling_prices
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
-from odtc.data.reading import read, read_judged_rows, read_rows
+from odtc.data.reading import read_as, read_judged_rows, read_rows
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import TASKS, expect_classes
 from odtc.errors import ChoiceError, DataError
@@ -157,7 +157,7 @@ def read_in_time(spec: RunSpec, path: str | Path) -> Dataset:
     """The data of a file, read as a specification says and within its time limit. Raises DataError, ChoiceError and
     TimeLimitReached."""
     with deadline.within(spec.solving.time_limit):
-        return read(path, **spec.reading.keywords)
+        return read_as(path, spec.reading)
 
 
 def _radius(dataset: Dataset, boxes: str | None) -> tuple[float, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from odtc.model.solution import Progress
 from odtc.workflow.solving import ChosenSolver, Hearing
@@ -27,11 +27,15 @@ class Reporter:
 
 @dataclass(frozen=True)
 class CallbackReporter(Reporter):
-    """Calls `progress` with Progress records, and `log` with pieces of the solver's log and with sentences between the
-    rounds of a selection."""
+    """Calls `progress` with Progress records, and `log` with pieces of the solver's log; keeps the sentences about the
+    run as `said`."""
 
     progress: Callable[[Progress], None] | None = None
     log: Callable[[str], None] | None = None
+    said: list[str] = field(default_factory=list)
+
+    def say(self, sentence: str) -> None:
+        self.said.append(sentence)
 
     @contextmanager
     def solving(self, solver: ChosenSolver):

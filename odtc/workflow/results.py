@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from odtc.base.python_words import in_python
 from odtc.base.text import in_notebook
 from odtc.data.dataset import Dataset
 from odtc.data.reading import rows_of
@@ -107,6 +108,9 @@ class Fit:
         If its rows were selected in rounds, those: accuracy per share of rows.
     interrupted : bool
         Whether Ctrl-C or SIGTERM came, also if the tree was proved by then: what follows has a moment.
+    notes : tuple of str
+        Of `odtc.fit`: what is to be known of the run besides, as the command line says it on stderr: rows that were
+        left out, what looks odd in the data, why this formulation.
 
     The figures are computed when they are first read.
     """
@@ -126,6 +130,7 @@ class Fit:
     bound_of_all: float | None = None
     rounds: tuple[RoundFacts, ...] = ()
     interrupted: bool = False
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def tree(self) -> Tree:
@@ -210,14 +215,18 @@ class Fit:
     def __str__(self) -> str:
         from odtc.workflow.messages import dropped_text  # which speaks of fits
 
-        dropped = dropped_text(self.dataset) if self.dataset is not None else ""
-        return f"{self.tree}\n\n{self.claim}" + (f"\n{dropped}" if dropped else "")
+        notes = self.notes
+        if not notes and self.dataset is not None and (dropped := dropped_text(self.dataset)):
+            notes = (in_python(dropped),)
+        return "\n".join([f"{self.tree}\n\n{self.claim}", *notes])
 
     def _repr_html_(self) -> str:
         return in_notebook(str(self))
 
     def __repr__(self) -> str:
-        return f"<Fit of {self.problem.encoded.name} by {self.problem.formulation}: {self.tree.size}; {self.claim}>"
+        many = f"; {len(self.notes)} note{'s' * (len(self.notes) > 1)}" if self.notes else ""
+        told = f"{self.tree.size}; {self.claim}{many}"
+        return f"<Fit of {self.problem.encoded.name} by {self.problem.formulation}: {told}>"
 
     @property
     def smallest_words(self) -> str:

@@ -1,13 +1,16 @@
 """The compiler from Python, as a data scientist calls it first: data frames, fitted estimators, and what is refused
 in a sentence."""
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
 
 import odtc
-from odtc.errors import ChoiceError, DataError, TreeError
+from odtc.base.python_words import in_python
+from odtc.errors import ChoiceError, DataError, ModelError, TreeError
+from tests.command_line import odtc as command
 
 ROWS = {
     "size": [1.0, 2.0, None, 4.0, 5.0, 6.0],
@@ -80,3 +83,83 @@ def test_actions_in_one_text_are_told_to_be_a_list():
     frame = pl.DataFrame({"x": [0, 1], "a": [1, 2], "b": [2, 1]})
     with pytest.raises(ChoiceError, match=r"got a,b as one name; in Python they are a list, \['a', 'b'\]"):
         odtc.fit(frame, task="policy", actions="a,b", depth=1)
+
+
+def odd_table(n=60) -> pd.DataFrame:
+    """An identifier, three empty cells, five of -999, and labels that a level of `city` nearly tells."""
+    age = [None if at < 3 else -999 if at < 8 else 18 + at % 40 for at in range(n)]
+    city = ["bonn" if at % 2 else "ulm" for at in range(n)]
+    y = ["yes" if at % 2 and at != 9 else "no" for at in range(n)]
+    return pd.DataFrame({"id": range(100, 100 + n), "age": age, "city": city, "y": y})
+
+
+@pytest.mark.parametrize("of", ["file", "frame", "data set", "arrays"])
+def test_a_fit_tells_what_looks_odd_as_the_command_line_does(of, tmp_path):
+    frame = odd_table()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    given = {
+        "file": (tmp_path / "t.csv",),
+        "frame": (frame, "y"),
+        "data set": (odtc.read(frame),),
+        "arrays": (frame[["id", "age", "city"]], frame["y"]),
+    }[of]
+    fitted = odtc.fit(*given, depth=1)
+    dropped, identifier, mark = fitted.notes
+    assert dropped == 'dropped 3 rows of 60: 3 with missing cells (missing="separate" keeps them)'
+    assert identifier.startswith("note: column 'id' counts the rows") and identifier.endswith("out with `ignore`")
+    assert mark.endswith('name it with missing_mark=["age=-999"]')
+    assert str(fitted).endswith("\n".join(fitted.notes)) and repr(fitted).endswith("; 3 notes>")
+    heard = command("fit", tmp_path / "t.csv", "--depth", 1, "-o", "t", folder=tmp_path).err.splitlines()
+    assert list(map(in_python, heard[:3])) == list(fitted.notes)
+    if of in ("file", "frame"):
+        asked = odtc.fit(*given, depth=1, ignore=["id"], missing="separate", missing_mark="age=-999")
+        assert not asked.notes and " note" not in repr(asked) and not str(asked).endswith("\n")
+
+
+def test_a_table_is_inspected_in_python():
+    found = odtc.inspect(odd_table(), "y")
+    assert [note.kind for note in found.notes] == ["identifier", "missing mark"]
+    assert "60 rows, 3 of them with missing cells" in str(found) and "leave it out with `ignore`" in str(found)
+    assert repr(found) == "<Inspection of data: 60 rows, 2 notes>" and "<pre" in found._repr_html_()
+    array = odtc.inspect(odd_table()[["age"]].to_numpy(), odd_table()["y"], encoding="auto:bins=2")
+    assert [(column.name, column.tests) for column in array.columns] == [("x0", 1), ("y", None)]
+    assert not odtc.inspect(odd_table(), ignore=["id"], missing_mark=["-999"]).notes
+    with pytest.raises(ChoiceError, match=r"unknown option 'ignored' \(did you mean 'ignore'\?\)"):
+        odtc.inspect(odd_table(), ignored=["id"])
+
+
+def test_errors_name_keywords_not_options(tmp_path):
+    frame = odd_table()
+    with pytest.raises(ChoiceError, match="^expected `ignore` to name a column of 'data', got 'nr'"):
+        odtc.fit(frame, "y", depth=1, ignore=["nr"])
+    with pytest.raises(ChoiceError, match="^`time_limit`: expected seconds above 0"):
+        odtc.fit(frame, "y", depth=1, time_limit=0)
+    with pytest.raises(DataError, match="or name the column in `categorical`$"):
+        odtc.read(frame, numeric=["city"])
+    with pytest.raises(DataError, match='choose missing="drop" or separate$'):
+        odtc.build(frame, "y", "flowoct", missing="error")
+    with pytest.raises(DataError, match="or name the column in `categorical`$"):
+        odtc.inspect(frame, numeric=["city"])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    said = command("inspect", tmp_path / "t.csv", "--numeric", "city")
+    assert said.err.endswith("or name the column in --categorical\n")
+
+
+def test_an_estimator_keeps_its_remarks_and_has_its_own_words():
+    frame = odd_table().assign(price=lambda table: 1.5 * (table["y"] == "yes"))
+    X, y = frame.drop(columns="y"), frame["y"]
+    learner = odtc.OptimalTreeClassifier(max_depth=1).fit(X, y)
+    assert [note.split()[1] for note in learner.notes_] == ["'id'", "'age'", "'price'"]
+    assert learner.notes_[2].startswith("column 'price' alone determines the class") and not any(
+        "--" in note for note in learner.notes_
+    )
+    few = pd.Series(["rare" if at < 4 else "often" for at in range(100)])
+    arrays = np.arange(100)[:, None] % 7.0, few
+    assert ["recall[rare] >= 0.8" in note for note in odtc.OptimalTreeClassifier().fit(*arrays).notes_] == [True]
+    assert not odtc.OptimalTreeClassifier(class_weight="balanced").fit(*arrays).notes_
+    assert (
+        odtc.OptimalTreeRegressor(max_depth=1).fit(X.drop(columns="city"), frame["price"]).notes_[0].split()[1]
+        == "'id'"
+    )
+    with pytest.raises(ModelError, match="a smaller `max_depth`"):
+        odtc.OptimalTreeClassifier(max_depth=20, model="flowoct", solver="highs").fit(X, y)

@@ -1,5 +1,6 @@
 """`odtc import`: a tree of scikit-learn, or of another run, becomes one of ours over the columns of a data file."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -39,7 +40,7 @@ def import_(
 
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.data.cost_matrix import unit_cost
-    from odtc.data.reading import read
+    from odtc.data.reading import read_as
     from odtc.data.task import TASKS
     from odtc.trees.importing import import_tree, read_foreign, task_of_source
     from odtc.trees.rendering import render_tree
@@ -50,7 +51,7 @@ def import_(
     source = read_foreign(file, trust)
     asked, name = spec.reading.task, task_of_source(source)
     task = TASKS.get(name := name if asked == CLASSIFICATION else asked)
-    dataset = read(data, **(spec.reading.keywords | {"task": name}))
+    dataset = read_as(data, replace(spec.reading, task=name))
     tree = import_tree(source, dataset)
     write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
     facts = {

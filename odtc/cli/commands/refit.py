@@ -71,7 +71,7 @@ def refit(
       odtc refit OLD.tree.json NEW.csv --old-data OLD.csv     with the shift of each column
     """
     from odtc.base.atomic_write import require_writable, write_text
-    from odtc.data.reading import read
+    from odtc.data.reading import read_as
     from odtc.evaluation.drift import drift_facts, render_drift
     from odtc.evaluation.refitting import reading_of, with_start
     from odtc.evaluation.refitting import refit as refitted
@@ -84,10 +84,10 @@ def refit(
     spec = replace(spec, reading=reading_of(old, spec.reading, tree))
     depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)
     spec = with_start(spec.with_model(depth=depth), tree)
-    dataset = read(data, **spec.reading.keywords)
+    dataset = read_as(data, spec.reading)
     if old_data is None and (old_data := data_of_tree(tree)) is not None:
         console.say(f"the shift of columns is measured from {old_data}, which {tree} was trained on (--old-data)")
-    before = read(old_data, **spec.reading.keywords) if old_data is not None else None
+    before = read_as(old_data, spec.reading) if old_data is not None else None
     stem = stem_named(o, f"{dataset.name}_refit")
     target, page = f"{stem}.tree.json", Path(f"{stem}.drift.html")
     for path in (target, page):

@@ -107,7 +107,7 @@ def tune(
 ) -> None:
     """Try a grid of depths and parameters by cross-validation, and fit the best on all rows: STEM.tree.json,
     STEM.tune.json."""
-    from odtc.data.reading import read
+    from odtc.data.reading import read_as
     from odtc.data.task import TASKS
     from odtc.evaluation import cross_validation
     from odtc.evaluation.studies.cluster import expect_jobs
@@ -132,7 +132,7 @@ def tune(
     spec = spec.with_model(encoding=encoding[0]).with_solving(threads=1)
     _say_of_parameters(models, params)
     with console.live("reading"):
-        dataset = read(data, **spec.reading.keywords)
+        dataset = read_as(data, spec.reading)
     for note in read_notes(dataset):
         console.say(note)
     stem = stem_named(o, f"{dataset.name}_tuned")

@@ -19,7 +19,7 @@ from odtc.base.text import of_any_bytes
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS, encode
 from odtc.data.frames import write_parquet
-from odtc.data.reading import data_name, fingerprint, read
+from odtc.data.reading import data_name, fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, OdtcError, OutputError
@@ -159,7 +159,7 @@ class BestTask:
 @lru_cache(1)
 def _read(path: str, sha256: str, reading: str) -> Dataset:
     """The data of a task; a worker reads a file once for all tasks on it that follow one another."""
-    dataset = read(path, **json.loads(reading))
+    dataset = read_as(path, ReadingSpec(**json.loads(reading)))
     if dataset.source["sha256"] != sha256:
         raise DataError(f"expected the data of the study in {path!r}, but the file was changed since it began")
     return dataset
@@ -285,7 +285,7 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict, say: Callable[[str
             )
     names = set()
     for path in study.data:
-        dataset = read(path, **spec.reading.keywords)
+        dataset = read_as(path, spec.reading)
         if dataset.name in names:
             raise ChoiceError(f"expected data files of different names, got {dataset.name!r} twice; rename one")
         names.add(dataset.name)

@@ -11,7 +11,7 @@ from odtc.base import deadline
 from odtc.base.atomic_write import require_beside, require_writable, stem_of
 from odtc.base.commit import together
 from odtc.data.dataset import Dataset
-from odtc.data.reading import read
+from odtc.data.reading import read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import CertificateError, ChoiceError, DataError, TimeLimitReached
 from odtc.model.solution import Termination
@@ -62,7 +62,7 @@ def certified_rows(path: Path, facts: dict, data: Path | None = None) -> tuple[P
     file = data or path.resolve().parent / source["path"]
     try:
         told = {"categorical": (), "numeric": (), "weights": None} | source
-        return file, read(file, **ReadingSpec.from_manifest(told).keywords)
+        return file, read_as(file, ReadingSpec.from_manifest(told))
     except (DataError, ChoiceError) as problem:  # whose hints are of options that a certificate has no need of
         raise CertificateError(
             f"{str(file)!r} is not the data of the certificate {str(path)!r}, which expects the target "

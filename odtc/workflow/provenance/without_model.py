@@ -13,7 +13,7 @@ from pathlib import Path
 from odtc.base.commit import settle
 from odtc.base.json_schema import NUMBER, TEXT, SchemaError, read_object, validate
 from odtc.base.spec_fields import fields_by_name
-from odtc.data.reading import fingerprint, read
+from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import OdtcError, TreeError
 from odtc.model.feasibility import Check, is_close
@@ -195,7 +195,7 @@ def _spec(facts: dict) -> RunSpec:
 def _again(
     facts: dict, spec: RunSpec, where: Path, tree_path: Path, seconds: float | None
 ) -> tuple[Fit, SearchedAgain]:
-    dataset = read(where, **spec.reading.keywords)
+    dataset = read_as(where, spec.reading)
     problem, tree = pose_run(spec.with_solving(time_limit=None), dataset), read_tree(tree_path)
     heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, True, True)
     paid, said = problem.module.objective(problem, heap), facts["objective"]
