@@ -14,13 +14,15 @@ from odtc.errors import OdtcError
 
 # Options whose keyword is another word; all others are spelt alike but for dashes. tests/unit/test_python_words.py
 # compares them with the fields of the specifications.
-OTHERS = {"constraint": "constraints", "start": "start_from", "solver-template": "template"}
+OTHERS = {"constraint": "constraints", "lambda": "lambda_", "start": "start_from", "solver-template": "template"}
 LISTS = {"categorical", "numeric", "aside", "ignore", "actions", "propensity"}  # of names between commas
 TEXTS = {"ordered", "missing-mark"}  # one text of a list
 NUMBER, WORD, SCHEME = r"\d+(\.\d+)?(e-?\d+)?", r"[a-z_0-9]+", r"[a-z_0-9]+(:[a-z_0-9=,:.]+)?"
 # What stands behind an option is its value if it looks so; of a name that is any text, if it is none of FOLLOWS.
 VALUES = {
-    **dict.fromkeys(("time-limit", "depth", "hold-out", "threads", "seed", "gap", "workers", "confidence"), NUMBER),
+    **dict.fromkeys(
+        ("time-limit", "depth", "hold-out", "threads", "seed", "gap", "workers", "confidence", "lambda"), NUMBER
+    ),
     **dict.fromkeys(("encoding", "start", "select", "cuts"), SCHEME),
     **dict.fromkeys(("model", "task", "scores", "goal", "missing"), WORD),
     "decimal": "[.,]",

@@ -403,7 +403,7 @@ def test_weights_and_a_confidence_are_refused_before_the_search(files, monkeypat
         raise AssertionError("it searched")
 
     monkeypatch.setattr(assured_fit, "run", never)
-    with pytest.raises(ChoiceError, match="leave out --confidence, or the weights"):
+    with pytest.raises(ChoiceError, match="leave out `confidence`, or the weights"):
         odtc.fit(files[0], depth=1, weights="x", constraints=("recall[yes] >= 0.6",), confidence=0.9)
 
 

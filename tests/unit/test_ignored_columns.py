@@ -73,9 +73,9 @@ def test_a_model_file_is_decoded_from_data_with_ignored_columns(odd, monkeypatch
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"ignore": ["numb"]}, "expected --ignore to name a column"),
-        ({"ignore": ["y"], "target": "y"}, "which --target names, too"),
-        ({"ignore": ["gap"], "aside": ["gap"]}, "which --aside names, too"),
+        ({"ignore": ["numb"]}, "expected `ignore` to name a column"),
+        ({"ignore": ["y"], "target": "y"}, "which `target` names, too"),
+        ({"ignore": ["gap"], "aside": ["gap"]}, "which `aside` names, too"),
     ],
 )
 def test_what_cannot_be_ignored_is_refused(odd, how, said):

@@ -175,21 +175,21 @@ def test_levels_in_quotes_hold_the_sign_between_them(tmp_path):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("siz=small<large", "expected --ordered to name a column of .*, got 'siz' \\(did you mean 'size'"),
+        ("siz=small<large", "expected `ordered` to name a column of .*, got 'siz' \\(did you mean 'size'"),
         (
             "size=small<medium<lage<huge",
             "every level of column 'size' of .*, got none for 'large' \\(did you mean 'lage'",
         ),
         ("size=small", "two different levels or more, got 'size=small'"),
         ("size=small<small<large", "two different levels or more"),
-        ("y", "expected another column for --ordered, got 'y', which is the target"),
+        ("y", "expected another column for `ordered`, got 'y', which is the target"),
     ],
 )
 def test_an_order_that_does_not_fit_is_refused_in_a_sentence(tmp_path, words, why):
     path, *_ = as_file(tmp_path, 1)
     with pytest.raises(OdtcError, match=why):
         odtc.fit(path, depth=1, task="regression", target="y", ordered=[words])
-    with pytest.raises(OdtcError, match="in --ordered or in --numeric"):
+    with pytest.raises(OdtcError, match="in `ordered` or in `numeric`"):
         odtc.fit(path, depth=1, task="regression", target="y", ordered=[ORDER], numeric=["size"])
 
 

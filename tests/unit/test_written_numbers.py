@@ -290,7 +290,7 @@ def test_inspect_reads_as_fit_does(files):
 
 def test_weights_of_people_are_told_of_the_option(tmp_path):
     (tmp_path / "t.csv").write_text("a;w;y\n" + "1;0,5;p\n2;1,5;q\n" * 5, encoding="utf-8")
-    with pytest.raises(DataError, match="got '0,5' in row 1; read the file with --decimal , or correct it"):
+    with pytest.raises(DataError, match="got '0,5' in row 1; read the file with decimal=\",\" or correct it"):
         read(tmp_path / "t.csv", weights="w", target="y")
     assert read(tmp_path / "t.csv", weights="w", target="y", decimal=",").weight.tolist() == [0.5, 1.5] * 5
 
