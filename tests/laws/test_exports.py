@@ -139,9 +139,9 @@ def test_the_python_program_reads_csv_as_the_readers_do(tmp_path):
 def test_the_python_program_names_a_column_that_is_not_there(tmp_path):
     tree = Tree(Branch(Threshold(0, 1.0), Leaf(0), Leaf(1)), (Feature("x", "numeric"),), ("a", "b"))
     (tmp_path / "tree.py").write_text(render_tree(tree, "python"), encoding="utf-8")
-    run = subprocess.run([sys.executable, tmp_path / "tree.py"], input="y;x\n1;2\n", capture_output=True, text=True)
+    run = subprocess.run([sys.executable, tmp_path / "tree.py"], input="y;z\n1;2\n", capture_output=True, text=True)
     assert run.returncode == 1
-    assert run.stderr == "expected a column 'x' in the header, got y;x\n"
+    assert run.stderr == "expected a column 'x' in the header, got y;z\n"
 
 
 def test_exports_and_readers_take_the_same_words_for_missing():

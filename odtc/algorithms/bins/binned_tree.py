@@ -6,8 +6,9 @@ costs least is found from the joint histograms of two columns f <= g,
     H_k[a, b] = Σ_{e: bin_f(e) = a, bin_g(e) = b, label(e) = k} gain[e]
 
 whose sums over a <= c and b <= d are what the leaves of the tests f <= c, g <= d save, for all c and d at once. It
-takes rows · columns² / 2 steps, the same on each level of a tree, and no compiled kernel. Where that is more than
-STEPS, as of names whose levels are a column each, only the columns whose best test costs least are taken.
+takes (rows + CELL · labels · bins²) · columns² / 2 steps, the same on each level of a tree, and no compiled kernel.
+Where that is more than STEPS, as of names whose levels are a column each, only the columns whose best test costs least
+are taken.
 
 The tree begins with one of depth 2; each node below the root then gets the best tree of depth 2 in its turn, those
 that cost most first. After that, tests are moved above subtrees that stay: with l(e) and r(e) what an entry costs in
@@ -30,7 +31,8 @@ from odtc.algorithms.thresholds.ranks import RankedRows
 NEVER = float(1 << 59)  # more than any cost
 QUICK, LOOKED = 2**13, 2**17  # entries at most that a tree of depth 2 is chosen by, at first and then
 CELLS = 2**21  # entries times columns that are counted at once
-STEPS = 2**26  # entries times pairs of columns for one tree of depth 2, at most: about two CPU seconds
+STEPS = 2**26  # for one tree of depth 2, at most: about two CPU seconds
+CELL = 4  # steps for a cell of two columns' bins and a label
 
 Place = tuple[int, int]  # a column, and the last bin of it that goes left
 Pair = tuple[Place | None, Place | None, Place | None]  # the first test, and those on its sides; None for a leaf
@@ -224,7 +226,8 @@ class BinnedTree:
 
     def _likely(self, entries):
         """The columns whose pairs are counted: all, or those whose best test costs least."""
-        F, most = len(self.code), max(2, math.isqrt(2 * STEPS // max(1, len(entries))))
+        steps = len(entries) + CELL * self.labels * self.bins**2  # of a pair of columns
+        F, most = len(self.code), max(2, math.isqrt(2 * STEPS // steps))
         if F <= most:
             return np.arange(F)
         cost = np.empty(F)

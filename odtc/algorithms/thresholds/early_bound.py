@@ -21,6 +21,7 @@ from odtc.base import deadline
 FIRST = 16  # the first bound that is asked for is this part of the best tree's cost
 DOUBLED = 0.5  # of that cost: up to it bounds are doubled, and then raised by STEP
 STEP = 1.25
+FEW_ASKED = 8  # bounds that the time is for at least, if they are to rise one after the other
 EASY = 8  # this part of the cost is asked for without a limit
 SMALL = 64  # least losses that the best tree costs at least, so that bounds are asked for without a limit
 PATIENCE = 3  # times the trees of depth 2 that one cut of each column takes, without a limit
@@ -133,17 +134,20 @@ def _at_most(search, patience):
 
 
 def _rise(search, height, most, least, part, patience=None):
-    """Asks for rising bounds, up to a part of a cost."""
+    """Asks for rising bounds, up to a part of a cost. If each takes so long that the time is for few of them, the first
+    after it is DOUBLED of the cost: up to that the middle cuts mostly show any bound in as long."""
     asked = max(least, most // FIRST)
     while asked <= (known := search.known(height)).lower and not known.exact:
         asked = _more(asked, most, least, height)
     with suppress(_Enough), _at_most(search, patience):
         while True:
-            asked = min(asked, most // part)
+            asked, began = min(asked, most // part), time.monotonic()
             known = search.bound(height, asked)
             if known.exact or asked >= most // part:
                 break
-            asked = _more(asked, most, least, height)
+            took, left, soon = time.monotonic() - began, deadline.seconds_left(), int(DOUBLED * most)
+            hurried = left is not None and height == 2 and asked < soon and FEW_ASKED * took > left
+            asked = soon if hurried else _more(asked, most, least, height)
 
 
 def _more(asked, most, least, height):

@@ -33,7 +33,7 @@ from odtc.algorithms.thresholds.common_rows import CommonRows
 from odtc.algorithms.thresholds.early_bound import EarlyBound
 from odtc.algorithms.thresholds.near_trees import NearTrees
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
-from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
+from odtc.algorithms.thresholds.rank_search import NONE, Known, RankSearch
 from odtc.algorithms.thresholds.ranks import merge_rows, rank_columns, rank_rows
 from odtc.base import compile_apart, deadline, system, threads
 from odtc.base.compiled_loops import is_on_disk
@@ -908,6 +908,29 @@ def test_a_pass_that_would_not_end_in_time_is_not_begun(left, monkeypatch):
     before = search.evaluated
     early.raise_all(timed=True)
     assert search.evaluated == before
+
+
+@pytest.mark.parametrize(("seconds", "jumps"), [(None, False), (200.0, False), (8.0, True)])
+def test_if_a_bound_takes_long_half_of_the_cost_is_asked_for_next(seconds, jumps, monkeypatch):
+    """Of 2,000 columns each bound took three seconds: doubled from a sixteenth they showed a tenth of the cost, and
+    half of it takes as long."""
+    random = np.random.default_rng(3)
+    search = RankSearch(rank_rows(random.integers(0, 40, (400, 6)), np.eye(2)[random.integers(0, 2, 400)]))
+    known, asked, now = search.solve(2), [], [0.0]
+    search.memo.clear()
+
+    def bound(height, need):
+        asked.append(need)
+        now[0] += 1.0
+        return Known(need, known.upper)
+
+    monkeypatch.setattr(search, "bound", bound)
+    monkeypatch.setattr(early_bound.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(deadline, "seconds_left", lambda: None if seconds is None else seconds - now[0])
+    EarlyBound(search, 2, known.upper).raise_all(timed=True)
+    first, second, *_ = asked
+    assert first == known.upper // 16 and second == (known.upper // 2 if jumps else 2 * first)
+    assert asked == sorted(set(asked)) and asked[-1] == known.upper
 
 
 def test_groups_are_as_large_as_trees_that_fit_any_labels_ask():
