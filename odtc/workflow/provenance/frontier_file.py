@@ -13,7 +13,7 @@ from odtc.base import deadline, phases
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
 from odtc.base.text import some
 from odtc.data.dataset import Dataset
-from odtc.data.reading import fingerprint, read
+from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, DataError, TimeLimitReached, TreeError
 from odtc.model.feasibility import Check, is_close
@@ -187,7 +187,7 @@ def _data(facts: dict, path: Path, data: Path | None) -> Dataset:
             "another"
         )
     try:
-        return read(where, **ReadingSpec.from_manifest(source).keywords)
+        return read_as(where, ReadingSpec.from_manifest(source))
     except (DataError, ChoiceError, KeyError, TypeError, ValueError) as problem:
         raise TreeError(f"cannot verify {str(path)!r}: its data cannot be read as it says: {problem}") from None
 
