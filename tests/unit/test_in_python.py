@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 import odtc
 from odtc.base.python_words import in_python
-from odtc.errors import ChoiceError, DataError, ModelError, TreeError
+from odtc.errors import ChoiceError, DataError, TreeError
 from tests.command_line import odtc as command
 
 ROWS = {
@@ -161,5 +161,5 @@ def test_an_estimator_keeps_its_remarks_and_has_its_own_words():
         odtc.OptimalTreeRegressor(max_depth=1).fit(X.drop(columns="city"), frame["price"]).notes_[0].split()[1]
         == "'id'"
     )
-    with pytest.raises(ModelError, match="a smaller `max_depth`"):
-        odtc.OptimalTreeClassifier(max_depth=20, model="flowoct", solver="highs").fit(X, y)
+    with pytest.raises(DataError, match='use encoding="auto"'):
+        odtc.OptimalTreeClassifier(max_depth=1, encoding="thresholds").fit(X, y)
