@@ -135,6 +135,7 @@ def test_a_file_that_is_renamed_keeps_its_record(tmp_path):
 def test_how_a_run_was_solved_is_read_back(given, told, start, tmp_path):
     write_run(drawn(0), given, None, tmp_path / "m", start)
     assert read_solving(tmp_path / "m") == (told, DEFAULT_START if start is None else str(start))
-    add_to_run(tmp_path / "m", {"seconds": "long"})
-    assert read_solving(tmp_path / "m") == (SolvingSpec(), DEFAULT_START)
+    for damage in ({"seconds": "long"}, {"seconds": None, "history": [1]}, {"history": 1}, {"options": 1}):
+        add_to_run(tmp_path / "m", damage)
+        assert read_solving(tmp_path / "m") == (SolvingSpec(), DEFAULT_START)
     assert read_solving(tmp_path / "absent") == (SolvingSpec(), DEFAULT_START)

@@ -1,6 +1,7 @@
 """Point files: every format reads back what was written, is known by its content, and refuses in one sentence."""
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,13 +12,13 @@ from hypothesis import strategies as st
 from odtc.base import memory
 from odtc.errors import ChoiceError, ModelError, SolutionError
 from odtc.fileformats.model_files import write_model
-from odtc.fileformats.solution_files import HEAD, POINTS, read_point, write_point
+from odtc.fileformats.solution_files import HEAD, POINTS, RawPoint, read_point, write_point
 from odtc.model.blocks import Axis, NamedBlock
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.model.name_spans import Words, split
 from odtc.model.points import align, name_list
-from odtc.model.solution import Termination
+from odtc.model.solution import NO_POINT, Termination
 from odtc.workflow.manifest import Manifest
 from tests.point_texts import text
 
@@ -500,3 +501,105 @@ def test_a_file_of_cbc_with_rows_has_each_place_where_it_belongs(tmp_path):
     with pytest.raises(SolutionError, match="each place once"):
         file([0, 1, 2, 5, 1, 2, 3])
     assert file([0, 4, 2]).n_columns is None and [*file([3, 4, 2]).names] == ["r0", "r1", "r2"]
+
+
+@pytest.mark.parametrize("format", WRITTEN)
+@pytest.mark.parametrize("ended", [end for end in Termination if end not in NO_POINT])
+def test_no_file_calls_a_point_optimal_that_was_not_proved(tmp_path, format, ended):
+    model = MODELS["named"]
+    write_point(model, np.ones(5), tmp_path / "m.sol", format, ended)
+    raw = read_point(tmp_path / "m.sol")
+    assert (raw.termination == Termination.OPTIMAL) <= (ended == Termination.OPTIMAL) and raw.values is not None
+    if ended == Termination.OPTIMAL:
+        assert raw.termination in (Termination.OPTIMAL, None)
+
+
+@pytest.mark.parametrize("format", WRITTEN)
+def test_a_file_names_the_model_that_it_is_of_if_that_is_known(tmp_path, format):
+    model = replace(MODELS["named"], identity="a" * 64, content="b" * 64)
+    for one in (model, MODELS["named"]):
+        write_point(one, np.ones(5), tmp_path / "m.sol", format)
+        data = (tmp_path / "m.sol").read_bytes()
+        raw = read_point(tmp_path / "m.sol")
+        assert (raw.model, raw.content) in ((one.identity, one.content), ("", ""))
+        assert (b"odtc model" in data) == (raw.model != "")
+        if one is not model:  # no comment about nothing
+            assert b"<!--" not in data and b"# \n" not in data and b"* \n" not in data and b"odtc model" not in data
+
+
+@pytest.mark.parametrize(
+    ("words", "end"),
+    [
+        ("\nThis problem is infeasible\n", "infeasible"),
+        ("\nThis problem is unbounded\n", "unbounded"),
+        ("\nset_XXXX: nothing\n\nThis problem is infeasible\n", "infeasible"),
+    ],
+)
+def test_lp_solve_without_a_point_says_why(tmp_path, words, end):
+    raw = read_text(tmp_path, words)
+    assert (raw.format, raw.termination, raw.values, raw.objective) == ("lp-solve", end, None, None)
+
+
+def test_a_table_of_highs_with_more_words_on_each_line_is_refused(tmp_path):
+    model = MODELS["named"]
+    lines = text(model, np.ones(5), "highs-table").decode().split("\n")
+    wider = [f"{line} more" if line[:9].strip().isdigit() else line for line in lines]
+    with pytest.raises(SolutionError, match="expected 6 words on the first line of the columns, got 7"):
+        read_text(tmp_path, "\n".join(wider))
+
+
+def test_a_table_of_xpress_may_begin_without_blanks_and_holds_a_word_for_each_place(tmp_path):
+    model = MODELS["named"]
+    data = text(model, np.arange(5.0), "xpress-ascii").decode()
+    assert read_text(tmp_path, data.lstrip()).on(model.columns).tolist() == [0, 1, 2, 3, 4]
+    assert read_text(tmp_path, data.replace(" ", "")).on(model.columns).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_each_line_of_an_xpress_solution_is_of_a_column(tmp_path):
+    model = MODELS["named"]
+    lines = text(model, np.ones(5), "xpress").decode().split("\n")
+    for at in [at for at, line in enumerate(lines) if line.startswith(" C ")][1:]:  # by the first it is known
+        for letter in ("R", "CC"):
+            other = [*lines[:at], lines[at].replace(" C ", f" {letter} ", 1), *lines[at + 1 :]]
+            with pytest.raises(
+                SolutionError, match=f"expected lines 'C name value', got '{letter}' first in line {at + 1}"
+            ):
+                read_text(tmp_path, "\n".join(other))
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3])
+def test_a_file_whose_last_line_has_no_end_is_cut_off(tmp_path, cut):
+    """Of what may end anywhere a last digit may be missing."""
+    model = MODELS["named"]
+    for format in ("highs", "highs-sparse", "cbc", "scip", "name-value", "xpress-ascii", "highs-table"):
+        data = text(model, np.arange(5) + 10.0, format)
+        end = data.rindex(b"\n# Dual") - 1 if format == "highs" else len(data) - 1
+        (tmp_path / "m.sol").write_bytes(data[: end - cut + 1])
+        with pytest.raises(SolutionError, match="cut off|damaged|expected"):
+            read_point(tmp_path / "m.sol")
+
+
+def test_a_solution_of_scip_has_costs_or_has_none(tmp_path):
+    for words, point in (
+        ("a 1 \t(obj:2)\nb 2 \t(obj:0)\n", {"a": 1, "b": 2}),
+        ("a 1\nb 2\n", {"a": 1, "b": 2}),
+        ("a 1", None),
+        ("", {}),
+    ):
+        given = f"solution status: optimal solution found\nobjective value: 2\n{words}"
+        if point is None:
+            with pytest.raises(SolutionError, match="cut off"):
+                read_text(tmp_path, given)
+        else:
+            raw = read_text(tmp_path, given)
+            assert dict(zip(raw.names, raw.values)) == point
+
+
+@pytest.mark.parametrize("own", [None, *Termination])
+@pytest.mark.parametrize("end", [None, *Termination])
+@pytest.mark.parametrize("has_point", [None, True, False])
+def test_a_point_stands_unless_its_file_or_its_log_says_that_there_is_none(own, end, has_point):
+    raw = RawPoint("x", ["a"], np.ones(1), own, 2.0).under(end, has_point)
+    ended = own or end
+    none = ended in (*NO_POINT, Termination.ERROR) or has_point is False
+    assert raw.termination == ended and (raw.values is None) == (raw.names is None) == (raw.objective is None) == none
