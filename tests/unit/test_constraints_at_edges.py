@@ -1,5 +1,6 @@
 """Every kind of constraint at its edges: weights of any unit, one level, and trees that a model fills up."""
 
+import re
 from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ from odtc.data.encoding import encode
 from odtc.errors import ChoiceError
 from odtc.problem.constraints import search_terms
 from odtc.problem.constraints.by_definition import _groups, group_texts
-from odtc.problem.constraints.constraint import OF_COLUMNS, broken, built, complete, parse, posed
+from odtc.problem.constraints.constraint import OF_COLUMNS, broken, built, complete, example_text, parse, posed
 from odtc.problem.constraints.groups import members
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Subject
 from odtc.problem.constraints.on_predictions import _written, lines, predicted
@@ -181,3 +182,53 @@ def test_lines_in_a_file_are_the_lines_in_smaller_numbers(kind):
             assert np.abs(written.coef).max() <= 1024 and np.array_equal(written.y, line.y)
             seen += factor > 1
     assert seen or kind in ("balanced_accuracy", "monotone")
+
+
+def malformed(module, text: str) -> list[str]:
+    """Texts of a kind that are none, made of one that is: another sign, number, argument or count of arguments."""
+    name, args = text.split("[")[0].split(" ")[0], text.partition("[")[2].rpartition("]")[0]
+    end = text[len(name) + (len(args) + 2 if args else 0) :]
+    given = f"[{args}]" if args else ""
+    found = [f"{name}{given}{end} 5", f"{name} {given} >"]
+    if module.OPS:
+        other = {"<=": ">=", ">=": "<="}[module.OPS[0]]
+        found += [f"{name}{given}", f"{name}{given} {other} 1", f"{name}{given} {module.OPS[0]}"]
+        found += [f"{name}{given} {module.OPS[0]} {number}" for number in ("nan", "inf", "-1", "x", "5%", "1e400")]
+    else:
+        found += [f"{name}{given} <= 1", f"{name}{given} >= 0"]
+    if args:
+        found += [f"{name}[nosuch]{end}"]
+        found += [f"{name}{end}", f"{name}[]{end}"] * (name != "leaf_precision")  # of which no class is every class
+        found += [f"{name}[{args.replace(part, 'nosuch', 1)}]{end}" for part in args.replace("=", ",").split(",")]
+        if module.SUBJECT not in OF_COLUMNS:  # of columns there may be several
+            found += [f"{name}[{args},{args}]{end}", f"{name}[{args},x]{end}"]
+    else:
+        found += [f"{name}[nosuch]{end}"]
+    return found
+
+
+@pytest.mark.parametrize("of_table", [TABLES[0], TABLES[2]], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_constraint_is_refused_and_an_example_that_is_named_is_one(kind, of_table):
+    module = CONSTRAINTS.get(kind)
+    encoded = next(problems("features", table(*of_table))).encoded
+    texts = [text for text in module.tries(encoded) if is_taken(text, encoded)]
+    for text in (texts[0], texts[len(texts) // 2], texts[-1]):
+        assert (
+            str(parse(text, encoded)) == text and parse(f" {text} ".strip().replace(" ", ""), encoded).args is not None
+        )
+        for wrong in malformed(module, text):
+            with pytest.raises(ChoiceError) as said:
+                parse(wrong, encoded)
+            assert "\n" not in str(said.value), wrong
+            for example in re.findall(r"for example '(.*?)'(?:$|;|\))", str(said.value)):
+                assert is_taken(example, encoded), (wrong, str(said.value))
+    assert is_taken(re.findall("'(.*)'", example_text(kind, encoded))[0], encoded)
+
+
+def is_taken(text: str, encoded) -> bool:
+    try:
+        parse(text, encoded)
+    except ChoiceError:
+        return False
+    return True
