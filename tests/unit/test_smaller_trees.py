@@ -1,0 +1,87 @@
+"""Which tree in hand contradicts that a tree is the smallest of its objective: one that costs no more, keeps the
+constraints and has fewer leaves, or as many leaves and fewer columns if that was said, too."""
+
+import numpy as np
+import pytest
+
+from odtc.data.dataset import Dataset, Feature
+from odtc.problem.constraints.constraint import broken
+from odtc.trees.heap_tree import HeapTree, settle
+from odtc.verification.known_trees import is_below
+from odtc.workflow import pipeline
+from odtc.workflow.provenance.searched_again import tree_size
+from odtc.workflow.provenance.without_model import _smaller
+
+# The class is a xor b; where a is 1, c is b. One row more is wrong in any tree without all three.
+A, B = np.repeat([0, 0, 1, 1], 4), np.tile([0, 1], 8)
+C = np.where(A == 1, B, np.tile([0, 0, 1, 1], 4))
+ROWS = np.column_stack([A, B, C]).astype(float)
+
+
+def problem(*constraints):
+    features = tuple(Feature(name, "categorical", ("0", "1")) for name in "abc")
+    dataset = Dataset("d", ROWS, (A ^ B).astype(np.int32), features, ("n", "y"), np.ones(16))
+    return pipeline.pose(dataset, "dpflow", 2, encoding="onehot", constraints=("features <= 3", *constraints))
+
+
+def tree(posed, *names):
+    """A tree that asks these columns at nodes 1, 2 and 3, with the best labels."""
+    of = {posed.encoded.features[split.features[0]].name: at for at, split in enumerate(posed.encoded.tests)}
+    test = np.full(8, -1, np.int32)
+    test[1 : 1 + len(names)] = [of.get(name, -1) for name in names]
+    return settle(test, posed.encoded, None)
+
+
+def test_the_size_of_a_tree_is_its_leaves_and_its_columns():
+    posed = problem()
+    sizes = {("a", "b", "b"): (4, 2), ("a", "b", "c"): (4, 3), ("b", "a", "a"): (4, 2), ("-",): (1, 0)}
+    assert {names: tree_size(posed, tree(posed, *names)) for names in sizes} == sizes
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "columns", "smaller"),
+    [
+        (("a", "b", "c"), ("a", "b", "b"), True, True),  # as many leaves, fewer columns
+        (("a", "b", "c"), ("a", "b", "b"), False, False),  # of which nothing was said
+        (("a", "b", "b"), ("a", "b", "c"), True, False),
+        (("a", "b", "b"), ("b", "a", "a"), True, False),  # as large
+        (("a", "b", "b"), ("a", "b", "-"), True, False),  # smaller, and costs more
+        (("a", "b", "b"), ("-",), True, False),
+        (("a", "c", "c"), ("-",), False, True),  # whose tests save nothing beside what it costs
+    ],
+    ids=str,
+)
+def test_a_smaller_tree_that_costs_no_more_is_named(own, other, columns, smaller):
+    posed = problem()
+    heap, known = tree(posed, *own), tree(posed, *other)
+    paid = posed.module.objective(posed, known if smaller else heap)
+    said = _smaller(posed, heap, paid, [("another", tree(posed, *own)), ("that one", known)], columns)
+    assert (said is not None) == smaller
+    if smaller:
+        leaves, asked = tree_size(posed, known)
+        assert said.startswith(f"that one costs {paid:g}, leaves {leaves}, columns {asked}; of this tree they are ")
+
+
+def test_a_tree_that_breaks_a_constraint_is_no_smaller_one():
+    heap, known = (tree(problem(), *names) for names in (("a", "b", "c"), ("a", "b", "b")))
+    assert _smaller(problem(), heap, 0.0, [("that one", known)], True)
+    posed = problem("never_together[a,b]")
+    assert broken(posed, known) and _smaller(posed, heap, 0.0, [("that one", known)], True) is None
+
+
+def test_needless_tests_of_the_tree_itself_are_found():
+    posed = problem()
+    whole = tree(posed, "a", "b", "b")
+    heap = HeapTree(whole.test, np.where(whole.label >= 0, 1, -1).astype(np.int32))  # the same answer everywhere
+    paid = posed.module.objective(posed, heap)
+    said = _smaller(posed, heap, paid, [], False)
+    assert (
+        said == f"this tree without needless tests costs {paid:g}, leaves 1, columns 0; of this tree they are 4 and 2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("paid", "bound", "below"), [(1.0, 2.0, True), (2.0, 2.0, False), (2 - 1e-9, 2.0, False), (3.0, 2.0, False)]
+)
+def test_a_cost_is_below_a_bound_by_more_than_rounding(paid, bound, below):
+    assert is_below(problem(), paid, bound) == below
