@@ -532,6 +532,7 @@ def test_a_file_names_the_model_that_it_is_of_if_that_is_known(tmp_path, format)
     [
         ("\nThis problem is infeasible\n", "infeasible"),
         ("\nThis problem is unbounded\n", "unbounded"),
+        ("This problem is infeasible\n", "infeasible"),
         ("\nset_XXXX: nothing\n\nThis problem is infeasible\n", "infeasible"),
     ],
 )
@@ -603,3 +604,68 @@ def test_a_point_stands_unless_its_file_or_its_log_says_that_there_is_none(own, 
     ended = own or end
     none = ended in (*NO_POINT, Termination.ERROR) or has_point is False
     assert raw.termination == ended and (raw.values is None) == (raw.names is None) == (raw.objective is None) == none
+
+
+@pytest.mark.parametrize(
+    "order", ["name index value", "name value index", "index name value", "value index name", "name value"]
+)
+def test_a_variable_of_cplex_is_read_in_any_order_of_its_attributes(tmp_path, order):
+    words = {"name": 'name="a"', "index": 'index="7"', "value": 'value="2"'}
+    variable = " ".join(words[word] for word in order.split())
+    raw = read_text(tmp_path, xml(f"<variable {variable}/>"))
+    assert dict(zip(raw.names, raw.values)) == {"a": 2}
+    for lacking in ("name", "value"):
+        if lacking in order:
+            with pytest.raises(SolutionError, match="expected <variable name=... value=...>, got"):
+                other = variable.replace(words[lacking], 'b="1"')
+                read_text(tmp_path, xml(f"<variable {other}/>"))
+
+
+@pytest.mark.parametrize("at", range(5))
+@pytest.mark.parametrize(
+    "change", [('"C"', '"CC"'), ('"C"', '""'), (",3,0,1,0", ""), ('"SB",', '"SB"'), ('  1,"', '"')]
+)
+def test_a_line_of_an_xpress_table_that_is_none_is_a_damage(tmp_path, at, change):
+    model = MODELS["named"]
+    lines = text(model, np.ones(5), "xpress-ascii").decode().splitlines()
+    first = len(lines) - 5 + at
+    old, new = change if change[0] != '  1,"' else (f'{first + 1:6d},"', '"')
+    assert old in lines[first]
+    lines[first] = lines[first].replace(old, new, 1)
+    with pytest.raises(SolutionError, match="the file is damaged"):
+        POINTS.get("xpress-ascii").read(("\n".join(lines) + "\n").encode())
+
+
+def test_devices_and_blank_files_are_no_solutions(tmp_path):
+    with pytest.raises(SolutionError, match="expected a solution in a file, got the device '/dev/null'"):
+        read_point("/dev/null")
+    for blank in ("", " ", "\n \n", "\ufeff\n"):
+        with pytest.raises(SolutionError, match="is empty; the solver wrote no solution"):
+            read_text(tmp_path, blank)
+
+
+def test_files_of_glpk_without_columns_or_rows(tmp_path):
+    raw = read_text(tmp_path, "s mip 1 0 o 0\ni 1 0\ne o f\n")
+    assert raw.values.tolist() == [] and raw.n_columns == 0
+    assert read_text(tmp_path, "s mip 0 1 f 2\nj 1 2\ne o f\n").values.tolist() == [2]
+    for place in ("0", "3", "1.5", "-1", "1"):
+        with pytest.raises(SolutionError, match="expected each place from 1 to 2 once"):
+            read_text(tmp_path, f"s mip 0 2 f 2\nj 1 2\nj {place} 2\ne o f\n")
+
+
+HEADS = {
+    "highs": b"Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective 5\n# Columns 5\n",
+    "highs-sparse": b"Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective 5\n# Columns -5\n",
+    "cplex": b'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<CPLEXSolutions',
+    "scip": b"solution status: optimal solution found\nobjective value: 5\n",
+    "cbc": b"Optimal - objective value 5\n0 ",
+    "glpk": b"s mip 1 5 o 5\ni 1 5 \nj 1 1 \n",
+    "xpress": b"NAME named\n C ",
+    "name-value": b"# Objective value = 5\n",
+}
+
+
+@pytest.mark.parametrize("format", WRITTEN)
+def test_what_stands_first_in_a_file(tmp_path, format):
+    write_point(MODELS["named"], np.ones(5), tmp_path / "m.sol", format, Termination.OPTIMAL)
+    assert (tmp_path / "m.sol").read_bytes().startswith(HEADS[format])

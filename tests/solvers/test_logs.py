@@ -195,3 +195,18 @@ def test_the_last_words_of_a_driver_are_told_once():
 )
 def test_infinity_is_no_number_of_a_log(word, number):
     assert logs._number(word) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("one\nerror: bad model\ntwo\n", "bad model"),
+        ("cannot open it\nfailed twice\nbye\n", "failed twice"),
+        ("one\n\n  two  \n\n", "two"),
+        ("odtc driver: error\n", "it printed nothing"),
+        ("", "it printed nothing"),
+        ("x" * 400, "x" * 300),
+    ],
+)
+def test_the_last_words_are_the_last_complaint_or_the_last_line(text, words):
+    assert logs.last_words(text) == words

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from odtc.data.dataset import Dataset, Feature
+from odtc.problem.constraints import on_features
 from odtc.problem.constraints.by_definition import BOUNDS
 from odtc.problem.constraints.constraint import broken, mended, posed
 from odtc.problem.constraints.kind import CONSTRAINTS
@@ -120,6 +121,20 @@ def test_another_root_is_the_best_of_those_that_may_stand_there(text):
         assert not broken(problem, found)
         assert found.loss(encoded) == min(tree.loss(encoded) for tree in rooted)
     assert seen >= 6
+
+
+def test_of_very_many_roots_some_are_tried(monkeypatch):
+    """Evenly spaced, the first and the last of them."""
+    monkeypatch.setattr(on_features, "MOST_TRIED", 0)
+    monkeypatch.setattr(on_features, "FEWEST_TRIED", 2)
+    encoded = problem_with("require_root[f1]").encoded
+    for allowed in (np.ones(encoded.n_tests, bool), np.arange(encoded.n_tests) % 2 == 1):
+        may = np.flatnonzero(allowed)
+        for heap in trees(encoded, 12):
+            some = [-1, may[0], may[-1]]
+            rooted = [settle(np.append([-1, at], heap.test[2:]).astype(np.int32), encoded, None) for at in some]
+            found = on_features.with_root(encoded, heap, allowed)
+            assert found.loss(encoded) == min(tree.loss(encoded) for tree in rooted)
 
 
 @pytest.mark.parametrize(

@@ -815,3 +815,10 @@ def test_curves_are_those_of_kaplan_and_meier_and_of_nelson_and_aalen(seed):
             assert (left[row, place], hazard[row, place]) == pytest.approx((alive, lost))
             seen.add(bool(at < time[here].min()))
     assert seen == {True, False}
+
+
+def test_a_price_of_leaves_stands_beside_the_other_parameters():
+    for params in (None, {}, {"tail": "0"}):
+        for alpha in (0.0, 0.25):
+            told = odtc.OptimalTreeClassifier(1, params=params, ccp_alpha=alpha)._priced(8.0)
+            assert told == ({**(params or {}), "lambda_": 2 / 3} if alpha else params)

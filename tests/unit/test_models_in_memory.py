@@ -239,6 +239,8 @@ def test_a_point_alone_proves_nothing_and_is_one_of_all_columns():
         ([1.0, np.nan, 0], "finite values in a point"),
         ("x", "expected a Solution, a vector over the columns"),
         (object(), "got object"),
+        (SimpleNamespace(status=1), "got SimpleNamespace"),
+        (SimpleNamespace(x=1), "got SimpleNamespace"),
     ):
         with pytest.raises(SolutionError, match=words):
             in_memory(ours, given)

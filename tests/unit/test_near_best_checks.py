@@ -5,11 +5,13 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import odtc
 from odtc.errors import TreeError
 from odtc.problem.branch_penalty import unit_of_costs
+from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import near_optimal
 from odtc.workflow.near_optimal_set import near_optimal_set
 from odtc.workflow.provenance.near_best import _heap, _wrong_best, _wrong_pool, _wrong_set, _wrong_sums, check_near_best
@@ -137,6 +139,20 @@ def test_a_tree_of_a_problem_without_its_data_set_is_found_by_its_tests(done, po
     ):
         with pytest.raises(TreeError, match=words):
             _heap(problem, other)
+
+
+@pytest.mark.parametrize("scheme", ["onehot", "auto", "thresholds"])
+def test_such_a_tree_is_found_whichever_side_its_tests_call_the_left_one(scheme):
+    random = np.random.default_rng(6)
+    frame = pd.DataFrame({"n": random.integers(0, 5, 30), "c": random.choice(list("uvw"), 30)})
+    frame["y"] = np.where((frame.n > 2) ^ (frame.c == "u") ^ (random.random(30) < 0.2), "p", "q")
+    posed = pipeline.pose(odtc.read(frame), "dpflow", 2, encoding=scheme)
+    bare = replace(posed, encoded=replace(posed.encoded, dataset=None))
+    for tree in near_optimal(posed, 12).trees:
+        one, two = _heap(posed, tree), _heap(bare, tree)
+        said = one.label[one.reach(posed.encoded.X)]
+        assert np.array_equal(said, two.label[two.reach(posed.encoded.X)])
+        assert np.array_equal(said[posed.encoded.row_of], tree.predict(posed.encoded.dataset.X))
 
 
 def test_a_file_without_trees_is_refused(done, tmp_path):
