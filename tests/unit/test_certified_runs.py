@@ -195,3 +195,39 @@ def test_each_look_is_one_at_the_deadline(monkeypatch):
     look()
     look()
     assert len(looked) == 2
+
+
+@pytest.mark.parametrize(
+    ("unproved", "interrupted", "words", "made"),
+    [
+        (None, False, "the tree is not proved", False),
+        ({"made": True}, False, "the certificate is of a bound: no tree costs less than 4", True),
+        ({"made": True}, True, "the certificate is of a bound: no tree costs less than 4", True),
+        (ChoiceError("too many tests"), False, "too many tests", False),
+        (CertificateError("it does not hold"), False, "it does not hold", False),
+        (TimeLimitReached("late"), False, "it was not made and checked in a moment", False),
+        (KeyboardInterrupt(), True, "it was not made and checked in a moment", False),
+    ],
+    ids=str,
+)
+def test_the_certificate_of_a_bound_is_made_in_a_moment_or_told_why_not(
+    monkeypatch, unproved, interrupted, words, made
+):
+    left = []
+
+    def make():
+        left.append(deadline.seconds_left())
+        if isinstance(unproved, BaseException):
+            raise unproved
+        return unproved
+
+    monkeypatch.setattr(certificates, "AT_LIMIT", 50.0)
+    monkeypatch.setattr(certificates, "_checked", lambda facts, dataset: (proof(5.0, 4.0), False))
+    done = SimpleNamespace(unproved=unproved and make, uncertified=None, interrupted=interrupted, problem=PROBLEM)
+    facts, told = certificates.certify_bound(done)
+    assert told.startswith(words) and facts == (unproved if made else None)
+    if left:
+        assert left[0] == pytest.approx(deadline.IN_HAND if interrupted else 50.0, abs=5.0 if not interrupted else 0.5)
+    if unproved is None:
+        done.uncertified = "for a reason"
+        assert certificates.certify_bound(done) == (None, "for a reason")

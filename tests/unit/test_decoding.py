@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -479,3 +480,64 @@ def test_the_noise_of_a_relaxation_is_no_bound(model, found):
     for bound, told in ((2.8e-14, 0.0), (1e-3, 1.0), (0.0, 0.0)):  # errors are whole numbers
         decoded = decode(model, replace(found, bound=bound))
         assert settled(model, replace(decoded, solution=replace(decoded.solution, bound=bound))).bound == told
+
+
+@pytest.fixture
+def routed(monkeypatch):
+    """A model whose points may send rows elsewhere than their splits do: trees are named by what their points cost."""
+    module = SimpleNamespace(misrouted=lambda problem, values: 3.0)
+    problem = SimpleNamespace(module=module)
+    model = SimpleNamespace(
+        problem=problem, recorded="", edited=None, n_cols=1, split=lambda x: x, objective=lambda x: float(x[0])
+    )
+    trees = {"own": 8.0, "start": 6.0, "cart": 7.0}
+    monkeypatch.setattr(decoding, "tree_of", lambda model, x: "own")
+    monkeypatch.setattr(decoding, "tree_cost", lambda problem, tree: trees.get(tree))
+    monkeypatch.setattr(decoding, "greedy", lambda problem: [("cart", "cart")])
+    monkeypatch.setattr(decoding, "arrange_tree", lambda problem, model, tree: tree)
+    monkeypatch.setattr(decoding, "check_point", lambda model, x: [SimpleNamespace(passed=x[0] != 99)])
+
+    def complete(problem, model, tree):
+        if trees[tree] is None:
+            raise TreeError("none of the model")
+        return np.array([trees[tree]])
+
+    monkeypatch.setattr(decoding, "complete", complete)
+    return model, trees
+
+
+POINT = Solution(np.array([5.0]), OPTIMAL, 5.0, 5.0, claimed=5.0, message="a word")
+
+
+def test_a_point_whose_rows_go_their_own_way_is_replaced_by_the_cheapest_tree_at_hand(routed):
+    model, trees = routed
+    for start, cost in ((None, 8.0), ("start", 6.0)):
+        found = decoding.by_own_splits(model, POINT, start)
+        assert found.x.tolist() == [cost] and found.objective == cost and found.claimed is None
+        assert (found.termination, found.bound) == (Termination.UNKNOWN, 5.0)
+        assert found.message.startswith("a word; the solver's point costs 5 by sending rows of weight 3 elsewhere")
+        assert found.message.endswith(f"the tree that is handed in costs {cost:g}")
+    limit = replace(POINT, termination=TIME_LIMIT)
+    assert decoding.by_own_splits(model, limit).termination == TIME_LIMIT
+    assert decoding.by_own_splits(model, replace(POINT, bound=8.0)).termination == OPTIMAL  # which proves that tree
+    trees.update(start=99.0, cart=None)  # one that breaks a row, and one that is none of the model
+    assert decoding.by_own_splits(model, POINT, "start").objective == 8
+    trees.update(own=99.0)
+    assert decoding.by_own_splits(model, POINT, "start") is POINT
+
+
+def test_a_point_of_which_nothing_is_to_be_replaced_stays(routed):
+    model, trees = routed
+    empty = replace(POINT, x=None)
+    for other, solution in (
+        (SimpleNamespace(**{**vars(model), "recorded": "built: elsewhere"}), POINT),
+        (SimpleNamespace(**{**vars(model), "edited": model}), POINT),
+        (model, empty),
+    ):
+        assert decoding.by_own_splits(other, solution) is solution
+    for paid in (5.0, 4.0, 5 + 1e-9):  # its tree costs no more
+        trees["own"] = paid
+        assert decoding.by_own_splits(model, POINT) is POINT
+    trees["own"] = 8.0
+    model.problem.module.misrouted = lambda problem, values: 0.0
+    assert decoding.by_own_splits(model, POINT) is POINT

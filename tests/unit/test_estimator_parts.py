@@ -19,6 +19,7 @@ from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.data.task import TASKS
 from odtc.errors import DataError, DataWarning, ModelError, SolverError
 from odtc.estimators import units
+from odtc.estimators.classifier import _impurity
 from odtc.estimators.cost_complexity import Corner, envelope, price_of_branch_node
 from odtc.estimators.leaf_alone import checks_alone, labels_that_keep, same
 from odtc.estimators.least_weight import _cut_back
@@ -30,6 +31,7 @@ from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination
 from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.workflow import pipeline
+from odtc.workflow.specification import SolvingSpec
 
 X = np.arange(8.0)[:, None]
 Y = np.array([0.0, 0, 0, 2, 2, 8, 8, 8])
@@ -822,3 +824,37 @@ def test_a_price_of_leaves_stands_beside_the_other_parameters():
         for alpha in (0.0, 0.25):
             told = odtc.OptimalTreeClassifier(1, params=params, ccp_alpha=alpha)._priced(8.0)
             assert told == ({**(params or {}), "lambda_": 2 / 3} if alpha else params)
+
+
+@pytest.mark.parametrize("size", [2.0**-5, 1.0, 2.0**9])
+def test_importances_do_not_depend_on_the_unit_of_weights(size):
+    cells = np.array([[0.0, 0], [0, 0], [1, 0], [1, 0], [1, 1], [1, 1]])
+    weight = np.full(6, size)
+    model = odtc.OptimalTreeClassifier(2).fit(cells, [0, 0, 1, 1, 0, 0], weight)
+    assert model.feature_importances_ == pytest.approx([(8 / 3 - 2) / (8 / 3), 2 / (8 / 3)])
+    for words in ({}, {"criterion": "absolute_error"}):
+        one, two = (odtc.OptimalTreeRegressor(2, **words).fit(cells, Y[[0, 0, 3, 3, 5, 5]], w) for w in (weight, None))
+        assert one.feature_importances_ == pytest.approx(two.feature_importances_) and one.feature_importances_.all()
+    for weights, told in (([0.0, 0], 0), ([1.0, 1], 1), ([0.25, 0.25], 0.25), ([3.0, 0], 0), ([2.0, 1, 1], 2.5)):
+        assert _impurity(np.array(weights)) == told
+
+
+def test_a_seed_is_below_what_solvers_take():
+    class Greatest(np.random.RandomState):
+        def randint(self, low, high=None, *more, **words):
+            return (low if high is None else high) - 1
+
+    seed = odtc.OptimalTreeClassifier(1, random_state=Greatest())._seed()
+    assert seed == 2**31 - 2 and SolvingSpec(seed=seed).seed == seed
+
+
+@pytest.mark.parametrize("size", [2.0**-40, 1.0, 2.0**60])
+@pytest.mark.parametrize(("make", "words", "y"), TASK_CASES, ids=str)
+def test_a_leaf_is_worth_its_price_in_any_unit_of_weights(make, words, y, size):
+    """Just below what the one test saves of each unit of weight there are two leaves, just above it one."""
+    weight = np.array([1.0, 2, 1, 1, 3, 1, 1, 1]) * size
+    alone, tree = (make(depth, **words).fit(X, y, sample_weight=weight) for depth in (0, 1))
+    saved = (alone.objective_ - tree.objective_) / weight.sum()
+    assert saved > 0 and tree.get_n_leaves() == 2
+    for share, leaves in ((0.99, 2), (1.01, 1)):
+        assert make(1, **words, ccp_alpha=share * saved).fit(X, y, sample_weight=weight).get_n_leaves() == leaves

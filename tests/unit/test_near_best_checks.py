@@ -141,7 +141,7 @@ def test_a_tree_of_a_problem_without_its_data_set_is_found_by_its_tests(done, po
             _heap(problem, other)
 
 
-@pytest.mark.parametrize("scheme", ["onehot", "auto", "thresholds"])
+@pytest.mark.parametrize("scheme", ["onehot", "auto"])
 def test_such_a_tree_is_found_whichever_side_its_tests_call_the_left_one(scheme):
     random = np.random.default_rng(6)
     frame = pd.DataFrame({"n": random.integers(0, 5, 30), "c": random.choice(list("uvw"), 30)})
