@@ -61,7 +61,7 @@ def print_no_solution(problem, files, as_json: bool) -> None:
 def print_tree_result(done, facts: dict, as_json: bool) -> None:
     """The tree of a Fit with its figures; `facts` are these as JSON, with the files. Raises SolutionError if a check
     failed, after all was said."""
-    from odtc.workflow.messages import unmeasured_text
+    from odtc.workflow.figures import figures, size_lines
 
     with interrupts.held(last=True):
         if as_json:
@@ -69,12 +69,9 @@ def print_tree_result(done, facts: dict, as_json: bool) -> None:
         else:
             _print_tree(done)
             print_race(facts)
-            _print_figures(done)
-            if words := unmeasured_text(done):
-                print(f"missing   {words}")
-            if done.smallest_words:
-                print(f"smallest  {done.smallest_words}")
-            print(f"verified  {sum(c.passed for c in done.decoded.checks)} of {len(done.decoded.checks)} checks passed")
+            for text, remarked in figures(done):
+                (say if remarked else print)(text)
+            print("\n".join(size_lines(done)))
             if facts["files"]:
                 say(f"wrote {', '.join(facts['files'])}")
         say_note(done.solution)
@@ -87,128 +84,6 @@ def _print_tree(done) -> None:
 
     sys.stdout.write(render_tree(done.tree))
     print(f"\n{done.claim}")
-
-
-def _print_figures(done) -> None:
-    """How the tree does on its rows, and on those of --test, beside CART."""
-    from odtc.workflow.constrained.kept_constraints import broken_text, kept_text
-
-    size, training, cart, test = done.size, done.training, done.cart_training, done.test
-    if done.judged is not None:
-        _print_judged(done)
-        return
-    weighted = training.train_weighted_accuracy is not None
-    shares = (training.train_weighted_accuracy, cart.cart_train_weighted_accuracy)
-    ours, theirs = (f", by weight {100 * share:.2f} %" if weighted else "" for share in shares)
-    print(
-        f"{'selected' if done.all_rows else 'training'}  {training.train_correct} of {size.n_rows} "
-        f"{'rows ' * weighted}right ({100 * training.train_accuracy:.2f} %{ours}), "
-        f"CART {cart.cart_train_correct} ({100 * cart.cart_train_accuracy:.2f} %{theirs})"
-    )
-    if size.cost is not None:
-        print(
-            f"loss      {training.loss:.10g}, CART {cart.cart_loss:.10g}; balanced accuracy "
-            f"{100 * training.train_balanced_accuracy:.2f} %"
-        )
-    if done.all_rows:
-        _print_all_rows(done)
-    for entry in done.kept:
-        print(f"kept      {kept_text(entry)}")
-    if words := broken_text(done.asked or done.problem.constraints, done.kept):
-        print(f"          CART breaks {words}")
-    for name, line in done.robust_lines:
-        print(f"{'robust' if name == 'training' else '  ' + name:<8}  {line}")
-    if test is not None and test.test_accuracy is not None:
-        shares = (test.test_weighted_accuracy, test.cart_test_weighted_accuracy)
-        ours, theirs = ("" if share is None else f", by weight {100 * share:.2f} %" for share in shares)
-        rows = "row" if test.n_test_rows == 1 else "rows"
-        print(
-            f"test      {100 * test.test_accuracy:.2f} % of {test.n_test_rows} {rows} right{ours}, "
-            f"CART {100 * test.cart_test_accuracy:.2f} %{theirs}"
-            + (f" ({test.n_test_rows_dropped} more have missing cells)" if test.n_test_rows_dropped else "")
-        )
-        _say_of_majority(done, test)
-
-
-def _say_of_majority(done, test) -> None:
-    """A warning if the most frequent class alone is right on as many of the rows of a test as a tree that is to be
-    right on most: under costs, weights and constraints it is to do something else."""
-    from odtc.workflow.run_facts import majority_of
-
-    most = test.test_majority_accuracy
-    to_be_right = done.size.cost is None and test.test_weighted_accuracy is None and not done.problem.constraints
-    if to_be_right and done.tree.n_leaves > 1 and most is not None and test.test_accuracy <= most:
-        _say_no_better(done.tree.classes[majority_of(done.tree)], most)
-
-
-def _say_no_better(label: str, share: float) -> None:
-    say(
-        f"warning: the tree is right on no more of these rows than its most frequent class {label!r} is "
-        f"({100 * share:.2f} %): it may have learnt chance alone; `odtc tune` tells which depth holds for other rows, "
-        "if any"
-    )
-
-
-ROWS_OF = {"cart": "CART", "cart_test": "  CART"}  # what the figures of a task are of
-
-
-def _print_judged(done) -> None:
-    """The figures of a task that is no classification."""
-    from odtc.data.task import TASKS
-    from odtc.workflow.constrained.kept_constraints import kept_text
-
-    task = TASKS.get(done.problem.encoded.task)
-    for name, facts in done.judged.items():
-        for line in task.told(facts):
-            print(f"{ROWS_OF.get(name, name):<8}  {line}")
-    for entry in done.kept:
-        print(f"kept      {kept_text(entry)}")
-
-
-def _print_all_rows(done) -> None:
-    """The figures of all rows that those of the tree were selected from."""
-    from odtc.workflow.messages import cart_of_all_text
-
-    every, cart, training, costs = done.all_rows, done.cart_all_rows, done.training, done.size.cost is not None
-    ours, theirs = (
-        f", by weight {100 * one.weighted_accuracy:.2f} %" if one.weighted_accuracy is not None else ""
-        for one in (every, cart)
-    )
-    print(
-        f"all rows  {every.correct} of {every.n_rows} right ({100 * every.accuracy:.2f} %{ours}), "
-        f"CART of the selected rows {cart.correct} ({100 * cart.accuracy:.2f} %{theirs})"
-    )
-    if costs:
-        print(
-            f"          loss {every.loss:.10g}, CART {cart.loss:.10g}; balanced accuracy "
-            f"{100 * every.balanced_accuracy:.2f} %"
-        )
-    if every.bound is not None:
-        print(
-            f"          no tree of this depth over all thresholds loses less than {every.bound:.10g} of all rows; "
-            f"this one loses {every.loss:.10g}"
-        )
-    if every.relabelled:
-        print(
-            f"          {every.relabelled} of {training.n_leaves} leaves predict what loses least of all their "
-            f"rows, not of the selected"
-        )
-    if heavy := done.selection.get("n_heavy"):
-        say(
-            f"note: {heavy} of the selected rows weigh as much as all errors of the first tree, so that they stay "
-            f"right: objective, loss and constraints of the "
-            "selected rows are by these weights, those of all rows are not"
-        )
-    if not costs and every.accuracy < training.train_accuracy:
-        say(
-            f"note: {100 - 100 * training.train_accuracy:.2f} % of the selected rows are wrong, but "
-            f"{100 - 100 * every.accuracy:.2f} % of all: "
-            "behind a wrong row that was selected others may stand that were not; select more of them, or train on all"
-        )
-    if words := cart_of_all_text(done):
-        say(f"note: {words}")
-    for broken in every.breaks:
-        say(f"note: the constraint is kept on the selected rows only: {broken}")
 
 
 def say_note(solution) -> None:
@@ -252,7 +127,9 @@ def print_score(facts: dict) -> None:
         print("  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]))
     most = facts.get("majority_accuracy")
     if most is not None and facts["accuracy"] <= most:
-        _say_no_better(facts["majority"], most)
+        from odtc.workflow.figures import no_better_text
+
+        say(no_better_text(facts["majority"], most))
 
 
 def print_race(facts: dict) -> None:

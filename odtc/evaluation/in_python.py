@@ -3,6 +3,7 @@
 from odtc.evaluation.board import Claim
 from odtc.evaluation.html_report import Run, render_page
 from odtc.trees.tree import tree_of
+from odtc.workflow.results import Fit
 
 
 def render_report(tree, name: str = "tree") -> str:
@@ -10,8 +11,8 @@ def render_report(tree, name: str = "tree") -> str:
 
     Parameters
     ----------
-    tree : Tree or fitted OptimalTreeClassifier
-        Of the estimator the page says what is proved.
+    tree : Tree, Fit or fitted estimator
+        Of a fit the page says what is proved.
     name : str
         The title.
 
@@ -24,6 +25,9 @@ def render_report(tree, name: str = "tree") -> str:
     TreeError
         If it is neither.
     """
-    proved = getattr(tree, "is_optimal_", None)
-    said = None if proved is None else Claim(proved, tree.objective_, tree.bound_)
+    proved, said = getattr(tree, "is_optimal_", None), None
+    if isinstance(tree, Fit):
+        said = Claim(tree.proved, tree.proof.objective, tree.proof.bound)
+    elif proved is not None:
+        said = Claim(proved, tree.objective_, tree.bound_)
     return render_page(Run(name, tree_of(tree), said=said))

@@ -85,8 +85,7 @@ def export(tree: Tree, to: str, templates=None) -> str | bytes:
 
     Parameters
     ----------
-    tree : Tree or OptimalTreeClassifier
-        An estimator must be fitted.
+    tree : Tree, Fit or fitted estimator
     to : str
         An exporter of `odtc list exporters`, or the ending of its files, as "js". A template comes before a module of
         the same name.

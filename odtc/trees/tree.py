@@ -418,8 +418,8 @@ def _shape(facts, place: str) -> dict:
 
 
 def tree_of(given) -> Tree:
-    """A Tree, or the tree of a fitted OptimalTreeClassifier. Raises TreeError for anything else."""
-    tree = given if isinstance(given, Tree) else getattr(given, "tree_", None)
+    """A Tree, or the tree of a fitted estimator or of a Fit. Raises TreeError for anything else."""
+    tree = given if isinstance(given, Tree) else getattr(given, "tree_", getattr(given, "tree", None))
     if not isinstance(tree, Tree):
         hint = (
             "`odtc.import_tree` makes a tree of scikit-learn one of ours"
@@ -430,9 +430,7 @@ def tree_of(given) -> Tree:
             if hasattr(given, "fit")
             else "read one with odtc.read_tree"
         )
-        raise TreeError(
-            f"expected a tree of odtc or a fitted OptimalTreeClassifier, got {type(given).__name__}; {hint}"
-        )
+        raise TreeError(f"expected a tree of odtc, a fit or a fitted estimator, got {type(given).__name__}; {hint}")
     return tree
 
 

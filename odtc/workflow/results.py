@@ -213,12 +213,15 @@ class Fit:
         return f"{proved}: objective {proof.objective:.10g}{bound}{nodes}{seconds}, {proof.solver}"
 
     def __str__(self) -> str:
-        from odtc.workflow.messages import dropped_text  # which speaks of fits
+        from odtc.workflow.figures import figures, size_lines  # which speak of fits
+        from odtc.workflow.messages import dropped_text
 
-        notes = self.notes
-        if not notes and self.dataset is not None and (dropped := dropped_text(self.dataset)):
-            notes = (in_python(dropped),)
-        return "\n".join([f"{self.tree}\n\n{self.claim}", *notes])
+        found = list(figures(self))
+        notes = [*self.notes, *(in_python(text) for text, remarked in found if remarked)]
+        if not self.notes and self.dataset is not None and (dropped := dropped_text(self.dataset)):
+            notes.insert(0, in_python(dropped))
+        lines = [text for text, remarked in found if not remarked] + size_lines(self)
+        return "\n".join([f"{self.tree}\n\n{self.claim}", *lines, *notes])
 
     def _repr_html_(self) -> str:
         return in_notebook(str(self))

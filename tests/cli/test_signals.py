@@ -18,7 +18,7 @@ SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids
 FIT, SOLVED = ("fit", "t.csv", "--depth", 2, "-o", "m"), ("fit", "t.csv", "--model", "flowoct", "--depth", 1, "-o", "m")
 # Phase -> (where the signal comes, the command): each is a name as the module that calls it has it.
 PHASES = {
-    "read": ("odtc.workflow.posing:read", FIT),
+    "read": ("odtc.workflow.posing:read_as", FIT),
     "encode": ("odtc.workflow.posing:encode", FIT),
     "start of the search": ("odtc.workflow.searching:known_tree", FIT),
     "search": ("odtc.formulations.dpflow.threshold_search:ThresholdSearch._phases", FIT),
@@ -35,7 +35,7 @@ PHASES = {
     "a file gets its name": ("odtc.base.commit:_apply", SOLVED),
     "write the tree": ("odtc.workflow.artifacts:write_text", FIT),
     "print the tree": ("odtc.cli.console:_print_tree", FIT),
-    "print the figures": ("odtc.cli.console:_print_figures", SOLVED),
+    "print the figures": ("odtc.workflow.figures:figures", SOLVED),
 }
 
 

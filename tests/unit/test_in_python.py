@@ -1,6 +1,8 @@
 """The compiler from Python, as a data scientist calls it first: data frames, fitted estimators, and what is refused
 in a sentence."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -163,3 +165,37 @@ def test_an_estimator_keeps_its_remarks_and_has_its_own_words():
     )
     with pytest.raises(DataError, match='use encoding="auto"'):
         odtc.OptimalTreeClassifier(max_depth=1, encoding="thresholds").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"constraints": "recall[yes] >= 0.9", "missing": "separate", "hold_out": 0.2},
+        {"task": "regression", "target": "age", "ignore": ["id"]},
+        {"class_weight": "balanced", "missing_mark": "age=-999", "select": "balanced:share=0.5"},
+    ],
+    ids=["classes", "numbers", "selected"],
+)
+def test_a_printed_fit_is_what_the_command_line_shows(words, tmp_path):
+    """It had the tree and the claim alone: no figure of a test, none of a constraint."""
+    odd_table().to_csv(tmp_path / "t.csv", index=False)
+    shown = str(odtc.fit(tmp_path / "t.csv", depth=1, **words))
+    options = {"constraints": "--constraint"}
+    asked = [one for key, value in words.items() for one in (options.get(key, "--" + key.replace("_", "-")), value)]
+    asked = [one[0] if isinstance(one, list) else one for one in asked]
+    said = command("fit", tmp_path / "t.csv", "--depth", 1, *asked, "-o", "t", folder=tmp_path)
+    assert said.code == 0, said.err
+
+    def timeless(text):
+        return re.sub(r", \d+\.\d\d s,", ",", text)
+
+    remarks = [in_python(line) for line in said.err.splitlines() if not line.startswith("wrote ")]
+    assert timeless(shown).startswith(timeless(said.out).rstrip("\n"))
+    assert sorted(shown.splitlines()[-len(remarks) :]) == sorted(remarks)
+
+
+def test_exporters_and_pages_take_a_fit():
+    fitted = odtc.fit(odd_table(), "y", depth=1)
+    assert odtc.export(fitted, "sql") == odtc.export(fitted.tree, "sql")
+    assert odtc.export_text(fitted) == odtc.export_text(fitted.decoded) == odtc.export_text(fitted.tree)
+    assert "costs 1, no tree below 1" in odtc.render_report(fitted)

@@ -1,0 +1,151 @@
+"""How a tree does on its rows and on those of a test, beside CART: the lines of a result, on screen and in Python."""
+
+from collections.abc import Iterator
+
+from odtc.data.task import TASKS
+from odtc.workflow.constrained.kept_constraints import broken_text, kept_text
+from odtc.workflow.messages import cart_of_all_text, unmeasured_text
+from odtc.workflow.results import Fit
+from odtc.workflow.run_facts import TestFacts, majority_of
+
+ROWS_OF = {"cart": "CART", "cart_test": "  CART"}  # what the figures of a task are of
+Line = tuple[str, bool]  # a line, and whether it is a remark on the figures
+
+
+def figures(done: Fit) -> Iterator[Line]:
+    """How the tree does on its rows, and on those of a test, beside CART.
+
+    Parameters
+    ----------
+    done : Fit
+
+    Yields
+    ------
+    (str, bool) : a line, and whether it is a remark, which is no result
+    """
+    if done.judged is not None:
+        yield from _judged(done)
+        return
+    size, training, cart = done.size, done.training, done.cart_training
+    weighted = training.train_weighted_accuracy is not None
+    shares = (training.train_weighted_accuracy, cart.cart_train_weighted_accuracy)
+    ours, theirs = (f", by weight {100 * share:.2f} %" if weighted else "" for share in shares)
+    yield (
+        f"{'selected' if done.all_rows else 'training'}  {training.train_correct} of {size.n_rows} "
+        f"{'rows ' * weighted}right ({100 * training.train_accuracy:.2f} %{ours}), "
+        f"CART {cart.cart_train_correct} ({100 * cart.cart_train_accuracy:.2f} %{theirs})",
+        False,
+    )
+    if size.cost is not None:
+        yield (
+            f"loss      {training.loss:.10g}, CART {cart.cart_loss:.10g}; balanced accuracy "
+            f"{100 * training.train_balanced_accuracy:.2f} %",
+            False,
+        )
+    if done.all_rows:
+        yield from _all_rows(done)
+    for entry in done.kept:
+        yield f"kept      {kept_text(entry)}", False
+    if words := broken_text(done.asked or done.problem.constraints, done.kept):
+        yield f"          CART breaks {words}", False
+    for name, line in done.robust_lines:
+        yield f"{'robust' if name == 'training' else '  ' + name:<8}  {line}", False
+    if done.test is not None and done.test.test_accuracy is not None:
+        yield from _test(done, done.test)
+
+
+def size_lines(done: Fit) -> list[str]:
+    """Which rows lack a number, what is proved of the size of the tree, and how many checks passed."""
+    checks, lines = done.decoded.checks, []
+    if words := unmeasured_text(done):
+        lines.append(f"missing   {words}")
+    if done.smallest_words:
+        lines.append(f"smallest  {done.smallest_words}")
+    return [*lines, f"verified  {sum(check.passed for check in checks)} of {len(checks)} checks passed"]
+
+
+def no_better_text(label: str, share: float) -> str:
+    """That a tree is right on no more rows than its most frequent class."""
+    return (
+        f"warning: the tree is right on no more of these rows than its most frequent class {label!r} is "
+        f"({100 * share:.2f} %): it may have learnt chance alone; `odtc tune` tells which depth holds for other rows, "
+        "if any"
+    )
+
+
+def _judged(done: Fit) -> Iterator[Line]:
+    """The figures of a task that is no classification."""
+    task = TASKS.get(done.problem.encoded.task)
+    for name, facts in done.judged.items():
+        for line in task.told(facts):
+            yield f"{ROWS_OF.get(name, name):<8}  {line}", False
+    for entry in done.kept:
+        yield f"kept      {kept_text(entry)}", False
+
+
+def _test(done: Fit, test: TestFacts) -> Iterator[Line]:
+    """The rows of a test; with a warning if the most frequent class alone is right on as many of them as a tree that is
+    to be right on most: under costs, weights and constraints it is to do something else."""
+    shares = (test.test_weighted_accuracy, test.cart_test_weighted_accuracy)
+    ours, theirs = ("" if share is None else f", by weight {100 * share:.2f} %" for share in shares)
+    rows = "row" if test.n_test_rows == 1 else "rows"
+    yield (
+        f"test      {100 * test.test_accuracy:.2f} % of {test.n_test_rows} {rows} right{ours}, "
+        f"CART {100 * test.cart_test_accuracy:.2f} %{theirs}"
+        + (f" ({test.n_test_rows_dropped} more have missing cells)" if test.n_test_rows_dropped else ""),
+        False,
+    )
+    most = test.test_majority_accuracy
+    to_be_right = done.size.cost is None and test.test_weighted_accuracy is None and not done.problem.constraints
+    if to_be_right and done.tree.n_leaves > 1 and most is not None and test.test_accuracy <= most:
+        yield no_better_text(done.tree.classes[majority_of(done.tree)], most), True
+
+
+def _all_rows(done: Fit) -> Iterator[Line]:
+    """The figures of all rows that those of the tree were selected from."""
+    every, cart, training, costs = done.all_rows, done.cart_all_rows, done.training, done.size.cost is not None
+    ours, theirs = (
+        f", by weight {100 * one.weighted_accuracy:.2f} %" if one.weighted_accuracy is not None else ""
+        for one in (every, cart)
+    )
+    yield (
+        f"all rows  {every.correct} of {every.n_rows} right ({100 * every.accuracy:.2f} %{ours}), "
+        f"CART of the selected rows {cart.correct} ({100 * cart.accuracy:.2f} %{theirs})",
+        False,
+    )
+    if costs:
+        yield (
+            f"          loss {every.loss:.10g}, CART {cart.loss:.10g}; balanced accuracy "
+            f"{100 * every.balanced_accuracy:.2f} %",
+            False,
+        )
+    if every.bound is not None:
+        yield (
+            f"          no tree of this depth over all thresholds loses less than {every.bound:.10g} of all rows; "
+            f"this one loses {every.loss:.10g}",
+            False,
+        )
+    if every.relabelled:
+        yield (
+            f"          {every.relabelled} of {training.n_leaves} leaves predict what loses least of all their "
+            "rows, not of the selected",
+            False,
+        )
+    if heavy := done.selection.get("n_heavy"):
+        yield (
+            f"note: {heavy} of the selected rows weigh as much as all errors of the first tree, so that they stay "
+            f"right: objective, loss and constraints of the "
+            "selected rows are by these weights, those of all rows are not",
+            True,
+        )
+    if not costs and every.accuracy < training.train_accuracy:
+        yield (
+            f"note: {100 - 100 * training.train_accuracy:.2f} % of the selected rows are wrong, but "
+            f"{100 - 100 * every.accuracy:.2f} % of all: "
+            "behind a wrong row that was selected others may stand that were not; select more of them, or train on all",
+            True,
+        )
+    if words := cart_of_all_text(done):
+        yield f"note: {words}", True
+    for broken in every.breaks:
+        yield f"note: the constraint is kept on the selected rows only: {broken}", True
