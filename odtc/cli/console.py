@@ -61,7 +61,7 @@ def print_no_solution(problem, files, as_json: bool) -> None:
 def print_tree_result(done, facts: dict, as_json: bool) -> None:
     """The tree of a Fit with its figures; `facts` are these as JSON, with the files. Raises SolutionError if a check
     failed, after all was said."""
-    from odtc.workflow.figures import figures, size_lines
+    from odtc.workflow.telling.figures import figures, size_lines
 
     with interrupts.held(last=True):
         if as_json:
@@ -127,7 +127,7 @@ def print_score(facts: dict) -> None:
         print("  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]))
     most = facts.get("majority_accuracy")
     if most is not None and facts["accuracy"] <= most:
-        from odtc.workflow.figures import no_better_text
+        from odtc.workflow.telling.figures import no_better_text
 
         say(no_better_text(facts["majority"], most))
 

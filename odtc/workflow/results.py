@@ -213,8 +213,8 @@ class Fit:
         return f"{proved}: objective {proof.objective:.10g}{bound}{nodes}{seconds}, {proof.solver}"
 
     def __str__(self) -> str:
-        from odtc.workflow.figures import figures, size_lines  # which speak of fits
         from odtc.workflow.messages import dropped_text
+        from odtc.workflow.telling.figures import figures, size_lines  # which speak of fits
 
         found = list(figures(self))
         notes = [*self.notes, *(in_python(text) for text, remarked in found if remarked)]

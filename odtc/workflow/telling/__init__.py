@@ -1,0 +1,1 @@
+"""What a result tells, in lines: on screen, and of a printed fit in Python."""
