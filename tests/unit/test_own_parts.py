@@ -283,3 +283,16 @@ def test_a_model_says_what_it_is():
     assert own["own"].names() == ["y1", "y22"] and own.row_names[-1:] == ["own_row_0"]
     with pytest.raises(ModelError, match="expected a family"):
         model["nothing"]
+
+
+def test_a_row_over_flows_that_leaves_half_a_tree_is_told_in_words():
+    """Half of a flow goes to a leaf, so that the point costs more than the tree of its splits: the bound of the edited
+    model was "claimed", and why this tree costs less was not said."""
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 2, bool)
+    model = odtc.build(X, [0, 1, 1, 0, 0, 1, 1, 1], "flowoct", 1)
+    own = model.add_rows([{"p_1_0_1_0": 1.0}], lower=0.5)
+    failed = [check for check in odtc.decode(own, odtc.solve(own, "highs")).checks if not check.passed]
+    assert [check.name for check in failed] == ["bound"]
+    assert "the point is no whole tree, as rows over continuous columns may leave it" in failed[0].text
+    whole = model.add_rows([{"b_1_0": 1.0}], lower=1.0)
+    assert odtc.decode(whole, odtc.solve(whole, "highs")).verified
