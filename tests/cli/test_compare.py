@@ -1,6 +1,7 @@
 """`odtc compare` and `odtc plot`: the numbers, the rows that differ, and pictures that can be opened."""
 
 import io
+import json
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -35,6 +36,18 @@ def runs(tmp_path_factory):
         )
         assert said.code == 0, said.err
     return folder
+
+
+def test_a_run_that_fails_a_check_is_named(tmp_path):
+    """Its bound stood in the table as any other."""
+    words = ("fit", MONKS / "monks-1.csv", "--depth", 1, "--encoding", "onehot", "-o", "m")
+    assert odtc(*words, folder=tmp_path).code == 0
+    assert "checks" not in odtc("compare", "m", "m", folder=tmp_path).err
+    facts = json.loads((tmp_path / "m.run.json").read_text())
+    facts |= {"bound": facts["objective"] + 1, "gap": 0.0}
+    (tmp_path / "m.run.json").write_text(json.dumps(facts))
+    said = odtc("compare", "m", "m", folder=tmp_path)
+    assert "note: m does not pass these checks, so that its proof is none: bound" in said.err
 
 
 def test_runs_side_by_side(runs):

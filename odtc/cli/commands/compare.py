@@ -58,6 +58,12 @@ def compare(
     for entry in found.entries:
         if entry.run.note and entry.run.selected:
             console.say(f"note: {entry.name}: {entry.run.note}")
+        failed = [] if entry.run.fit is None else [one for one in entry.run.fit.decoded.checks if not one.passed]
+        if failed:
+            names = ", ".join(dict.fromkeys(check.name for check in failed))
+            console.say(
+                f"note: {entry.name} does not pass these checks, so that its proof is none: {names}; see odtc verify"
+            )
     files = [_picture(o, _sized(found))] if o else []
     if as_json:
         console.print_json(found.to_json() | {"files": files})
