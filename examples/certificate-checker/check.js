@@ -94,8 +94,8 @@ function expectTree(facts, data) {
 function expectLeaf(node, data, rows) {
   const each = { counts: (i) => data.weight[i], rows: (i) => data.copies[i] }, sums = data.sums || [];
   const found = Object.fromEntries(Object.entries(each).map(([key, of]) => [key, data.classes.map((_, k) => rows.reduce((sum, i) => sum + (data.y[i] === k ? of(i) : 0), 0))]));
-  const isList = (value) => Array.isArray(value) && value.every((v) => (Array.isArray(v) ? isList(v) : typeof v === "number"));
-  for (const key of ["counts", "rows", "sums", "curve"]) expect(!(key in node) || isList(node[key]), `the ${key} of a leaf of its tree are no list of numbers`);
+  const isList = (value, of) => Array.isArray(value) && value.every((v) => (of ? isList(v) : typeof v === "number"));
+  for (const key of ["counts", "rows", "sums", "curve"]) expect(!(key in node) || isList(node[key], key === "curve"), `the ${key} of a leaf of its tree are no list of numbers`);
   if ((node.sums || []).length) found.sums = (sums[0] || []).map((_, s) => rows.reduce((sum, i) => sum + sums[i][s], 0));
   if ((node.curve || []).length) found.curve = data.curve && rows.length ? data.curve(rows).flat() : [];
   for (const key of Object.keys(found)) {

@@ -215,8 +215,14 @@ def told_otherwise(facts):
         leaf = forged["tree"]["root"]
         while "split" in leaf:
             leaf = leaf["left"]
+        other = copy.deepcopy(forged)
         leaf[key][-1] += 1
         yield forged
+        leaf = other["tree"]["root"]
+        while "split" in leaf:
+            leaf = leaf["left"]
+        leaf[key][-1] = [leaf[key][-1]]  # JavaScript counts a list of one number as that number
+        yield other
 
 
 @pytest.mark.slow
