@@ -252,3 +252,18 @@ def test_a_tree_of_one_leaf_predicts_most_of_all_rows_whatever_discrimination_co
     )
     assert fitted.facts["verified"] and fitted.facts["train_correct"] == 30 > fitted.facts["n_rows"] / 2
     assert fitted.tree.n_leaves == 1 and fitted.tree.root.label == 1 and fitted.tree.root.rows == (30, 300)
+
+
+def test_rows_that_a_selection_does_not_make_are_the_word_of_the_run(noisy):
+    """They are selected again; nothing told apart the rows that a selection keeps and any others."""
+    assert run("build", "d.csv", *BINS, "--depth", 1, "--select", "convex_hull", "-o", "w", folder=noisy).code == 0
+    assert run("solve", "w.mps", folder=noisy).code == 0
+    said = run("verify", "w.sol", folder=noisy)
+    assert said.code == 0 and "rows were selected is the word of the run" not in said.err
+    manifest = noisy / "w.odt.json"
+    facts = json.loads(manifest.read_text())
+    for scheme, why in (("balanced", "balanced selects others here"), ("iterative", "iterative selects in rounds")):
+        facts["data"]["selection"]["scheme"] = scheme
+        manifest.write_text(json.dumps(facts))
+        said = run("verify", "w.sol", folder=noisy)
+        assert f"rows were selected is the word of the run: {why}" in said.err, said.err

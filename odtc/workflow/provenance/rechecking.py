@@ -6,16 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from odtc.base import phases
+import numpy as np
+
+from odtc.base import deadline, phases
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded
+from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.model.feasibility import Check, is_close
 from odtc.model.solution import NO_POINT, Solution, Termination, gap
 from odtc.problem.problem import Problem
 from odtc.verification.encoding_again import check_encoding
 from odtc.workflow.manifest import Manifest
 from odtc.workflow.provenance.model_file import confirm, file_checks, model_file, same_model
+from odtc.workflow.provenance.searched_again import SECONDS
 from odtc.workflow.results import Fit, tree_cost
+from odtc.workflow.row_selection.selection import rounds_of, select_rows
 from odtc.workflow.run_record import record_of
 
 LOGGED = 1e-4  # relative: what the digits of a log may hide
@@ -65,6 +70,9 @@ def recheck(
         checks += same_model(manifest, model, solution, found[0])
     elif manifest.content:
         remark = "no model file of the content that was solved is there: rows are checked as the manifest builds them"
+    if dataset is not None and dataset.selected is not None:
+        phases.begin("selecting rows again")
+        remark = "; ".join(filter(None, [remark, _selected_again(model.problem, dataset, time_limit)]))
     checks += told
     of_edited = solution.scope_objective  # of an edited model, whose columns have costs of their own
     paid = tree_cost(model.problem, done.decoded.heap)
@@ -87,6 +95,22 @@ def _check_encoding(problem: Problem, dataset: Dataset) -> Check:
     if (boxes := problem.module.boxes(problem)) is None:
         return check_encoding(problem.encoded, dataset, radius=())
     return check_encoding(problem.encoded, dataset, by_cells, boxes.radius)
+
+
+def _selected_again(problem: Problem, dataset: Dataset, seconds: float | None) -> str:
+    """What of a selection is the word of the run, in words; "" if the same rows are selected again in some seconds."""
+    chosen = dataset.selected
+    word = f"which {dataset.n_rows:,} of the {chosen.whole.n_rows:,} rows were selected is the word of the run"
+    scheme = chosen.facts["scheme"]
+    try:
+        if rounds_of(scheme) > 1:
+            return f"{word}: {scheme} selects in rounds, which are not made again"
+        with deadline.within(SECONDS if seconds is None else seconds):
+            again = select_rows(chosen.whole, scheme, problem.topology.depth)
+    except (ChoiceError, TimeLimitReached):
+        return f"{word}, not derived again (--time-limit allows longer)"
+    same = np.array_equal(again.selected.rows, chosen.rows) and np.array_equal(again.weight, dataset.weight)
+    return "" if same else f"{word}: {scheme} selects others here"
 
 
 def _check_rows(manifest: Manifest, dataset: Dataset) -> Check:
