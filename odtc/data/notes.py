@@ -174,6 +174,9 @@ def notes_on_classes(dataset: Dataset) -> list[Note]:
 
 
 def _header(dataset: Dataset) -> Iterator[Note]:
+    places = [int(feature.name) if feature.name.isdecimal() else -1 for feature in dataset.features]
+    if not dataset.source.get("path") and -1 not in places and places == sorted(set(places)):
+        return  # a data frame without names
     names = [feature.name for feature in dataset.features] + [dataset.target]
     found = values_of(names)
     numbers = [name for name, value in zip(names, found) if value is not None or name in MISSING_CELLS]

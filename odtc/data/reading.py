@@ -559,9 +559,9 @@ def read_numbers(path, column: str, decimal: str | None = None) -> np.ndarray | 
 
 
 def _opened(path) -> tuple[pl.DataFrame, str, str, str | None]:
-    """(frame, what messages call it, its name, its path or None) of a file, or of rows that were set aside."""
+    """(frame, what messages call it, its name, its path or None) of a file, or of rows in memory to test on."""
     if isinstance(path, pl.DataFrame):
-        return path, "the rows that were set aside", "held out", None
+        return path, "the rows to test on", "held out", None
     path = Path(path)
     return _load(path), repr(str(path)), data_name(path), str(path)
 
@@ -827,6 +827,8 @@ def _kept_rows(columns: dict, names, targets, weights, missing: str, place: str)
             f"expected no missing cell in {place}, got {cells} in {incomplete.sum()} rows, the first in row "
             f"{row + 1}, column {first!r}; fill them in, or choose --missing drop or separate"
         )
+    if not len(incomplete):
+        raise DataError(f"expected rows of data in {place}, got none")
     if incomplete.all():
         lacks = [int(columns[n].missing.sum()) for n in needed]
         worst = needed[int(np.argmax(lacks))]

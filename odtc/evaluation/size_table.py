@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from odtc.base.memory import available
+from odtc.base.python_words import in_python, told_in_python
+from odtc.base.text import in_notebook
 from odtc.data.dataset import Dataset
 from odtc.errors import ChoiceError, DataError, ModelError
 from odtc.evaluation.machine_pace import pace
@@ -22,7 +24,7 @@ from odtc.workflow.specification import RunSpec
 HEAD = ("model", "columns", "rows", "nonzeros", "MPS file", "memory", "CPU s", "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SizeTable:
     """The sizes of the models of one problem.
 
@@ -48,6 +50,15 @@ class SizeTable:
     free: int | None
     data: str
     pace: float = 1.0
+
+    def __str__(self) -> str:
+        return in_python(self.to_text())
+
+    def __repr__(self) -> str:
+        return f"<SizeTable of {len(self.counts)} models: {self.data}>"
+
+    def _repr_html_(self) -> str:
+        return in_notebook(str(self))
 
     def to_json(self) -> dict[str, Any]:
         """The table as JSON; numbers that are not known are null. Seconds are those of this machine at its pace.
@@ -104,6 +115,7 @@ class SizeTable:
         return counts.exact and None not in (counts.memory, self.free) and counts.memory > self.free
 
 
+@told_in_python()
 def estimate(data, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **keywords) -> SizeTable:
     """How large the model of every formulation would be, before anything is built.
 
@@ -115,6 +127,7 @@ def estimate(data, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None,
     Returns
     -------
     SizeTable
+        `print` shows it.
 
     Raises
     ------

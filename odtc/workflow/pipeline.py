@@ -11,6 +11,7 @@ from odtc.base.registry import did_you_mean
 from odtc.base.text import as_remark
 from odtc.base.threads.matrix_products import in_one_thread
 from odtc.data.dataset import Dataset
+from odtc.data.frames import table_of, table_of_arrays
 from odtc.data.reading import read, read_arrays
 from odtc.errors import ChoiceError
 from odtc.model.milp import Model
@@ -161,7 +162,7 @@ def fit(
     depth: int = 2,
     *,
     start_from="cart",
-    test: str | Path | None = None,
+    test=None,
     progress=None,
     **keywords,
 ) -> Fit:
@@ -174,8 +175,8 @@ def fit(
         itself does so, and HiGHS solves the others; a solver that is named always runs.
     start_from : str, path or None
         The MIP start: a heuristic of `odtc list starts`, a TREE.json, or "none".
-    test : path or None
-        A file of labelled rows to test the tree on.
+    test : path, data frame, (rows, labels) or None
+        Labelled rows to test the tree on, of a form that `data` may have.
     progress : callable or None
         Takes Progress records.
     **keywords
@@ -203,6 +204,10 @@ def fit(
         how = take_reading(keywords)  # a data frame may be read before `fit_assured` sees it
         keywords["reading"] = how if how.get("hold_out") else how | {"hold_out": HELD_OUT}
     data, model, depth = labelled(data, y, model, depth, keywords)
+    if isinstance(test, tuple):
+        test, _ = table_of_arrays(*test)
+    elif hasattr(test, "columns") and hasattr(test, "shape"):
+        test = table_of(test)
     reporter = CallbackReporter(progress, keywords.pop("log", None))
     spec = RunSpec.from_keywords(model, depth, {**keywords, "start": start_from})
     began = time.monotonic()
@@ -228,10 +233,11 @@ def _notes(done: Fit, spec: RunSpec, of_rows: bool, said: list[str], began: floa
 @told_in_python()
 @in_one_thread()
 def near_optimal(
-    data: Dataset | str | Path,
+    data: Any,
     within: float | str = 0.0,
     depth: int = 2,
     *,
+    y: Any = None,
     time_limit: float | None = None,
     seed: int = 0,
     **keywords,
@@ -240,10 +246,12 @@ def near_optimal(
 
     Parameters
     ----------
-    data : Dataset or path
+    data : Dataset, path, array or data frame
+        As of `build`.
     within : float or str
         How far above the best objective: a number, or a share of it such as "5%".
     depth : int
+    y : labels beside an array or a data frame, or the column that holds them
     time_limit : float or None
         Wall seconds; the trees that were found then are told as "at least".
     seed : int
@@ -260,9 +268,8 @@ def near_optimal(
     ------
     DataError, ChoiceError
     """
-    return near_optimal_set(
-        pose(data, FORMULATIONS.able(CountsNearOptimal)[0], depth, **keywords), within, time_limit, seed=seed
-    )
+    data, model, depth = labelled(data, y, FORMULATIONS.able(CountsNearOptimal)[0], depth, keywords)
+    return near_optimal_set(pose(data, model, depth, **keywords), within, time_limit, seed=seed)
 
 
 @told_in_python()

@@ -209,7 +209,7 @@ def test_rows(problem: Problem, path) -> Dataset:
         weights = None if encoded.dataset is None else encoded.dataset.source.get("weights")
         rows = read_rows(path, encoded.features, encoded.classes, encoded.target, True, weights, weights_may_lack=True)
     incomplete = np.isnan(rows.X).any(axis=1)
-    place = "those that were set aside" if rows.source["path"] is None else repr(str(path))
+    place = "the rows to test on" if rows.source["path"] is None else repr(str(path))
     if encoded.missing == "separate" or not incomplete.any():
         return rows
     if encoded.missing == "error" or incomplete.all():

@@ -199,3 +199,42 @@ def test_exporters_and_pages_take_a_fit():
     assert odtc.export(fitted, "sql") == odtc.export(fitted.tree, "sql")
     assert odtc.export_text(fitted) == odtc.export_text(fitted.decoded) == odtc.export_text(fitted.tree)
     assert "costs 1, no tree below 1" in odtc.render_report(fitted)
+
+
+def test_rows_to_test_on_are_of_any_form(tmp_path):
+    """A path alone did; a data frame ended in Python's words."""
+    frame = odd_table()
+    train, test = frame.iloc[:40], frame.iloc[40:].copy()
+    test.loc[test.index[0], "age"] = None
+    test.to_csv(tmp_path / "test.csv", index=False)
+    words = {"depth": 1, "missing": "separate"}
+    of_file = odtc.fit(train, "y", test=tmp_path / "test.csv", **words).test
+    assert of_file.n_test_rows == 20 and of_file.test_accuracy == 1
+    for given in (test, pl.DataFrame(test.to_dict("list")), (test.drop(columns="y"), test["y"])):
+        assert odtc.fit(train, "y", test=given, **words).test == of_file
+    with pytest.raises(DataError, match="without missing cells in the rows to test on, got 1"):
+        odtc.fit(train.dropna(), "y", depth=1, missing="error", test=test)
+    numbers = odtc.fit(train, depth=1, task="regression", target="age", test=test)
+    assert numbers.judged["test"]["n_rows"] == 19
+
+
+def test_trees_near_the_best_and_sizes_are_of_any_form_and_printed():
+    frame = odd_table().dropna()
+    near = odtc.near_optimal(frame[["age", "city"]], 1, 1, y=frame["y"])
+    assert near.count == odtc.near_optimal(frame[["age", "city", "y"]], 1, 1).count > 0
+    sizes = odtc.estimate(frame, "y", depth=1)
+    assert str(sizes) == in_python(sizes.to_text()) and "flowoct" in str(sizes) and "--" not in str(sizes)
+    assert (
+        repr(sizes).startswith(f"<SizeTable of {len(sizes.counts)} models: 57 different rows")
+        and "<pre" in sizes._repr_html_()
+    )
+
+
+def test_what_a_frame_holds_is_said_as_of_a_frame():
+    numbered = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)))
+    assert not odtc.fit(numbered, ["a", "b"] * 20, depth=1).notes  # "the header looks like a row of data"
+    assert odtc.inspect(pd.DataFrame({"5.1": [1.0, 2], "3.5": [1, 2.5], "y": ["a", "b"]})).notes[0].kind == "header"
+    with pytest.raises(DataError, match="^expected rows of data in 'data', got none$"):
+        odtc.fit(odd_table().head(0), "y", depth=1)
+    with pytest.raises(ChoiceError, match=r"^expected a depth, a whole number, from 1 to 20, got 2.0"):
+        odtc.fit(odd_table(), "y", depth=2.0)
