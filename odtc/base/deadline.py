@@ -21,6 +21,7 @@ from odtc.base.threads.matrix_products import for_product
 from odtc.errors import ModelError, TimeLimitReached
 
 BLOCK = 4e9  # multiplications of one product between two looks: about half a second
+CELLS = 2**24  # of `left` that one block takes as numbers: 128 MB
 ROWS = 2048  # of one block at least, so that a product stays one of matrices
 RARE = 64  # a column with an entry in fewer than one of so many rows is summed by these alone
 
@@ -168,7 +169,7 @@ def product(left: np.ndarray, right: np.ndarray, dtype: DTypeLike) -> np.ndarray
     """
     check()
     (n, a), b = left.shape, right.shape[1]
-    if n * a * b <= BLOCK:
+    if n * a * b <= BLOCK and n * a <= CELLS:
         with for_product(n * a * b):
             whole: np.ndarray = left.T.astype(dtype, copy=False) @ right.astype(dtype, copy=False)
         return whole
@@ -181,7 +182,7 @@ def product(left: np.ndarray, right: np.ndarray, dtype: DTypeLike) -> np.ndarray
             apart[~rare] = product(left[:, ~rare], right, dtype)
         return apart
     columns = max(1, min(b, int(BLOCK / (min(n, ROWS) * a))))
-    rows = max(ROWS, int(BLOCK / (a * columns)))
+    rows = max(ROWS, int(min(BLOCK / columns, CELLS) / a))
     out = np.zeros((a, b), dtype)
     for first in range(0, b, columns):
         here = slice(first, first + columns)

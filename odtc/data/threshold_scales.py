@@ -62,7 +62,7 @@ class Scales:
             if len(tests) > 1:
                 tests.sort(key=lambda j: encoded.tests[j].cut)
             scale[tests], place[tests] = number, np.arange(len(tests))
-        rank = np.empty((encoded.n_rows, len(members)), np.int64)
+        rank = np.empty((encoded.n_rows, len(members)), np.int32)
         for number, tests in enumerate(members.values()):
             rank[:, number] = _sum(encoded.X, np.array(tests))
         return cls(scale, place, np.bincount(scale), rank)

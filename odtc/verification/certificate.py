@@ -48,7 +48,7 @@ from odtc.data.reading_spec import SIGNS
 from odtc.errors import CertificateError
 from odtc.verification.claim import OF_LEAF, OF_TREE, claim_of, expect, expect_leaf, expect_losses, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
-from odtc.verification.coverage import count_uncovered
+from odtc.verification.coverage import Sides, answered, count_uncovered
 from odtc.verification.interval_bound import IntervalBound
 from odtc.verification.lower_bound import LowerBound, read_test
 from odtc.verification.node_cuts import Rows
@@ -266,27 +266,24 @@ def _check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: No
     """The proof over tests; without `bounds` what is stated of the root is believed."""
     depth, price, claim, scale, weight_scale = _scales(facts)
     loss = _loss(facts, dataset)
-    columns = np.stack([left_of(test, dataset) for test in facts["tests"]])
-    for test, column in zip(facts["tests"], columns):
+    sides = Sides((left_of(test, dataset) for test in facts["tests"]), dataset.n_rows)
+    for at, test in enumerate(facts["tests"]):
         for other in (*test.get("same", ()), *test.get("complement", ())):
-            left = left_of(other, dataset)
-            if not (np.array_equal(left, column) or np.array_equal(left, ~column)):
+            if not sides.parts_as(at, left_of(other, dataset)):
                 raise CertificateError(
                     f"the certificate leaves out the test {read_test(other)} as one of {read_test(test)}, "
                     f"which parts the rows otherwise"
                 )
     _expect_cost(facts, dataset, loss)
     # Rows that answer all tests alike are one row: no tree parts them.
-    _, kind = np.unique(np.packbits(columns, axis=0), axis=1, return_inverse=True)
-    kind = kind.reshape(-1)
-    _, first = np.unique(kind, return_index=True)
+    kind, first = sides.kinds()
     merged = np.stack([np.bincount(kind, column) for column in loss.T], axis=1)
     pause()
-    n_splits, absent = count_uncovered(dataset, columns)
-    terms = claim_of(dataset, depth, len(columns), not absent)
+    n_splits, absent = count_uncovered(dataset, sides)
+    terms = claim_of(dataset, depth, len(sides), not absent)
     if "of" in facts:  # certificates of before state no terms, so that all that is proved is what is found
         expect(facts, terms)
-    bound = LowerBound(facts, columns[:, first], merged, price, depth)
+    bound = LowerBound(facts, sides.of_rows(first), merged, price, depth)
     if bounds and (least := bound.of_root(pause)) != claim:
         raise CertificateError(
             f"the certificate bounds all trees by {least / scale:.10g}, its own costs {claim / scale:.10g}; "
@@ -295,7 +292,7 @@ def _check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: No
     return Proof(
         claim / scale,
         depth,
-        len(columns),
+        len(sides),
         dataset.n_file_rows,
         bound.n_targets,
         _terms(facts, price, scale, weight_scale),
@@ -360,17 +357,18 @@ def left_of(test, dataset) -> np.ndarray:
     if test["feature"] not in names:
         raise CertificateError(f"the certificate asks the column {test['feature']!r}, which the data has not")
     feature = dataset.features[at := names.index(test["feature"])]
-    cells = dataset.X[:, at]
     if test["kind"] == "threshold":
         if not math.isfinite(threshold := float(test["threshold"])):
             raise ValueError("a threshold is no finite number")
-        return cells <= threshold
+        return answered(dataset.X, at, lambda cells: cells <= threshold)
     if test["kind"] == "missing":
-        return np.isnan(cells)
+        return answered(dataset.X, at, np.isnan)
     if test["kind"] != "subset":
         raise ValueError(f"a test is of no known kind: {test['kind']!r}")
     values = [float(value) if feature.kind == NUMERIC else feature.codes.get(value, -2) for value in test["values"]]
-    return cells == values[0] if len(values) == 1 else np.isin(cells, values)
+    if len(values) == 1:
+        return answered(dataset.X, at, lambda cells: cells == values[0])
+    return answered(dataset.X, at, lambda cells: np.isin(cells, values))
 
 
 def _tree_cost(facts, dataset, loss, least) -> int:

@@ -4,35 +4,117 @@ A proof is one over its tests. Whether it is one over all that the data could be
 the raw data, by how each split parts the rows: two that part them alike are one, whatever their words.
 """
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from odtc.data.dataset import Dataset
 
 FEW = 8  # splits of a feature that are looked up one by one
+TOGETHER = 2**16  # rows whose answers are laid out together; as many bits are whole bytes
+
+
+class Sides:
+    """What tests send left, a bit for each row: an eighth of the memory of a byte for each.
+
+    Attributes
+    ----------
+    packed : uint8 (tests, bytes), as numpy.packbits has them
+    n_rows : int
+    size : int64 (tests,), how many rows go left
+    first, first_other : int64 (tests,), the first row that goes left, and right; 0 if none does
+    """
+
+    def __init__(self, columns: Iterable[np.ndarray], n_rows: int):
+        """`columns` are bool (rows,), of each test, one after the other."""
+        self.n_rows = n_rows
+        packed, facts = [], []
+        for column in columns:
+            packed.append(np.packbits(column))
+            facts.append((np.count_nonzero(column), column.argmax(), column.argmin()))
+        self.packed = np.stack(packed) if packed else np.zeros((0, -(-n_rows // 8)), np.uint8)
+        self.size, self.first, self.first_other = np.array(facts, np.int64).reshape(-1, 3).T
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def is_one(self, test: int, column: np.ndarray) -> bool:
+        """Whether a column, bool (rows,), is what the test sends left."""
+        return np.array_equal(np.packbits(column), self.packed[test])
+
+    def parts_as(self, test: int, column: np.ndarray) -> bool:
+        """Whether a column, bool (rows,), is what the test sends left, or right."""
+        return self.is_one(test, column) or self.is_one(test, ~column)
+
+    def holds(self, column: np.ndarray) -> bool:
+        """Whether a column, bool (rows,), is what some test sends left, or right."""
+        return _digest(np.packbits(column)) in self._digests
+
+    @cached_property
+    def _digests(self) -> set[bytes]:
+        of_last = 8 * self.packed.shape[1] - self.n_rows  # bits behind the last row, which are 0
+        found = set()
+        for line in self.packed:
+            other = ~line
+            if of_last:
+                other[-1] &= 0xFF << of_last & 0xFF
+            found |= {_digest(line), _digest(other)}
+        return found
+
+    def of_rows(self, rows: np.ndarray) -> np.ndarray:
+        """bool (tests, rows), of some rows, int (rows,)."""
+        return (self.packed[:, rows >> 3] >> (7 - (rows & 7)).astype(np.uint8) & 1).astype(bool)
+
+    def kinds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows that all tests send alike as one kind: the kind of each row, and the first row of each kind, int64."""
+        lines = np.empty((self.n_rows, max(1, -(-len(self) // 8))), np.uint8)
+        lines[:] = 0
+        for begin in range(0, self.n_rows if len(self) else 0, TOGETHER):
+            bits = np.unpackbits(self.packed[:, begin // 8 : (begin + TOGETHER) // 8], axis=1)
+            lines[begin : begin + TOGETHER] = np.packbits(bits, axis=0).T[: self.n_rows - begin]
+        _, first, kind = np.unique(lines.view(f"V{lines.shape[1]}")[:, 0], return_index=True, return_inverse=True)
+        return kind.reshape(-1), first
+
+
+def answered(X, column: int, ask: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """What a question says of each cell of a column, bool (rows,); asked once a value of a table that holds a code for
+    each cell (odtc.data.coded_columns), which is not imported here: a checker uses nothing of the compiler.
+
+    Parameters
+    ----------
+    X : float64 (rows, columns), or CodedColumns
+    column : int
+    ask : called with float64 (cells,); gives an answer for each, bool (cells,)
+    """
+    held = X.columns[column] if hasattr(X, "columns") else None
+    if held is None or held.code is None:
+        return ask(X[:, column])
+    return ask(held.values)[held.code]
+
+
+def _digest(packed: np.ndarray) -> bytes:
+    return hashlib.sha256(packed).digest()
 
 
 def count_uncovered(
-    dataset: Dataset, columns: np.ndarray, of: Sequence[str] | None = None
+    dataset: Dataset, columns: Sides | np.ndarray, of: Sequence[str] | None = None
 ) -> tuple[int, dict[str, tuple[int, int]]]:
     """(splits, {feature: (left out, splits)}): how many splits by a midpoint, a level, or whether a cell is
     missing part the rows of the data, each in its own way; and of which features some are not among `columns`,
-    bool (tests, rows), what each test sends left. With `of`, the feature of each test, only tests of the same feature
-    count: where a constraint speaks of features, one of another is another test."""
-    size = columns.sum(axis=1)
-    rows = columns.shape[1]
-    sides = (size, columns.argmax(axis=1)), (rows - size, columns.argmin(axis=1))
+    Sides or bool (tests, rows), what each test sends left. With `of`, the feature of each test, only tests of the same
+    feature count: where a constraint speaks of features, one of another is another test."""
+    sides = columns if isinstance(columns, Sides) else Sides(columns, columns.shape[1])
     total, lacking = 0, {}
-    every = {packed.tobytes() for packed in np.packbits(np.concatenate([columns, ~columns]), axis=1)}
     for at, feature in enumerate(dataset.features):
         splits = _Splits(dataset.X[:, at], feature.has_order, dataset.missing == "separate")
         total += splits.many
         if of is None and splits.many <= FEW:
-            absent = sum(np.packbits(splits.side(place)).tobytes() not in every for place in range(splits.many))
+            absent = sum(not sides.holds(splits.side(place)) for place in range(splits.many))
         else:
-            asks = np.array([test for test in range(len(columns)) if of is None or of[test] == feature.name], np.int64)
-            absent = splits.many - len(splits.among(columns, sides, asks))
+            asks = np.array([test for test in range(len(sides)) if of is None or of[test] == feature.name], np.int64)
+            absent = splits.many - len(splits.among(sides, asks))
         if absent:
             lacking[feature.name] = absent, splits.many
     return total, lacking
@@ -62,17 +144,17 @@ class _Splits:
         self.asks_absent = separate and 0 < n_absent < len(cells)
         self.many = len(self.rows) + self.asks_absent
 
-    def among(self, columns: np.ndarray, sides: Sequence[tuple[np.ndarray, np.ndarray]], tests: np.ndarray) -> set[int]:
-        """Which splits are columns, bool (tests, rows), or the other side of one, of some of the tests; `sides` has of
-        each column, and of its other side, how many rows it has and the first of them, int64 (tests,)."""
+    def among(self, sides: Sides, tests: np.ndarray) -> set[int]:
+        """Which splits are what some of the tests, int64 (tests,), send left, or right."""
         found: set[int] = set()
-        for inside, (size, first) in zip((True, False), sides):
-            places = self._places(size[tests], first[tests], columns.shape[1])
+        of_left, of_right = (sides.size, sides.first), (sides.n_rows - sides.size, sides.first_other)
+        for inside, (size, first) in zip((True, False), (of_left, of_right)):
+            places = self._places(size[tests], first[tests], sides.n_rows)
             for at in np.flatnonzero(places >= 0).tolist():
-                place, column = int(places[at]), columns[tests[at]]
+                place = int(places[at])
                 if place not in found:
                     side = self.side(place)
-                    if np.array_equal(column, side if inside else ~side):
+                    if sides.is_one(int(tests[at]), side if inside else ~side):
                         found.add(place)
         return found
 

@@ -83,6 +83,8 @@ def test_a_check_that_does_not_end_in_a_proof(raised, accepted, ended, words, mo
     if isinstance(raised, TimeLimitReached):  # of a limit, if there is one
         with deadline.within(60.0):
             assert "no time was left to check the proof by its certificate" in ran(monkeypatch, raised).why
+        with deadline.within(6000.0):  # hours are left: it was not the limit that ended the check
+            assert words in ran(monkeypatch, raised).why
 
 
 @pytest.mark.parametrize(

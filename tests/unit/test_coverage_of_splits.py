@@ -1,10 +1,17 @@
 """How many splits of the data a proof's tests leave out, against writing all sides of all splits down."""
 
 import numpy as np
+import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from odtc.data import coded_columns
 from odtc.data.dataset import Dataset, Feature
+from odtc.data.reading import from_frame
+from odtc.data.reading_spec import ReadingSpec
 from odtc.verification import coverage
+from odtc.verification.certificate import left_of
 from odtc.verification.coverage import count_uncovered, words
 
 NAMES = ("number", "level", "two", "ordered")
@@ -75,3 +82,51 @@ def test_the_three_features_with_most_left_out_are_named_in_that_order():
     assert "10 of the 40" in said and "(b: 4 of 9, c: 3 of 9, d: 2 of 9, …)" in said
     assert "(b: 4 of 9, c: 3 of 9, d: 2 of 9)" in words(40, {"d": (2, 9), "c": (3, 9), "b": (4, 9)})
     assert words(40, {}).startswith("these are all: each of the 40 ")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 40),
+    st.integers(0, 20),
+    st.randoms(use_true_random=False),
+    st.sampled_from([8, 16, coverage.TOGETHER]),
+)
+def test_bits_of_rows_say_what_the_columns_say(n_rows, n_tests, random, together):
+    """Sides is a table of bool held by bits: the same rows are alike, and the same columns are there."""
+    table = np.array([[random.random() < 0.5 for _ in range(n_rows)] for _ in range(n_tests)], bool)
+    table = table.reshape(n_tests, n_rows)
+    sides = coverage.Sides(iter(table), n_rows)
+    assert len(sides) == n_tests and np.array_equal(sides.size, table.sum(axis=1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coverage, "TOGETHER", together)
+        kind, first = sides.kinds()
+    rows = [tuple(row) for row in table.T.tolist()]
+    assert [rows[at] for at in first[kind]] == rows and len(first) == len(set(rows))
+    assert all(first[kind[i]] <= i for i in range(n_rows))
+    some = np.array([random.randrange(n_rows) for _ in range(5)])
+    assert np.array_equal(sides.of_rows(some), table[:, some])
+    for column in (*table[:3], *~table[:3], np.arange(n_rows) % 2 == 0):
+        alike = [np.array_equal(column, one) or np.array_equal(~column, one) for one in table]
+        assert sides.holds(column) == any(alike)
+        assert [sides.parts_as(at, column) for at in range(n_tests)] == alike
+        assert [sides.is_one(at, column) for at in range(n_tests)] == [np.array_equal(column, one) for one in table]
+
+
+@pytest.mark.parametrize("most", [0, coded_columns.MOST_DENSE])
+def test_a_test_is_asked_of_the_values_where_cells_are_coded(most, monkeypatch):
+    """Numbers, levels and missing cells: the rows that go left are those of the table written out."""
+    monkeypatch.setattr(coded_columns, "MOST_DENSE", most)
+    a, c = pl.Series([0.5, None, 2.0, 0.5, 3.0, 2.0]), pl.Series(["u", "v", None, "w", "u", "v"])
+    frame = pl.DataFrame({"a": a, "c": c, "y": list("pqpqpp")})
+    data = from_frame(frame, "d", ReadingSpec(missing="separate"))
+    assert isinstance(data.X, np.ndarray) == bool(most)
+    asked = {
+        ("threshold", "a", 1.0): a <= 1.0,
+        ("missing", "a", None): a.is_null(),
+        ("subset", "c", ("v",)): c == "v",
+        ("subset", "c", ("u", "w")): c.is_in(["u", "w"]),
+        ("subset", "c", ("z",)): c == "z",
+    }
+    for (kind, name, value), left in asked.items():
+        test = {"kind": kind, "feature": name, "threshold": value, "values": value}
+        assert left_of(test, data).tolist() == left.fill_null(False).to_list()

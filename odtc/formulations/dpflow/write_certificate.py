@@ -14,6 +14,7 @@ import numpy as np
 
 import odtc
 from odtc.base import deadline
+from odtc.data.coded_columns import CodedColumns
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Splits
 from odtc.data.tasks import median
@@ -33,7 +34,7 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.certificate import EXACT, OF_THRESHOLDS, SCHEMA, left_of
 from odtc.verification.claim import claim_of
-from odtc.verification.coverage import count_uncovered
+from odtc.verification.coverage import Sides, answered, count_uncovered
 from odtc.verification.threshold_columns import count_left_out, rank_columns
 
 MOST_DIGITS = 6  # of a weight behind its point
@@ -163,10 +164,20 @@ def certify_program(problem: Problem, heap: HeapTree) -> dict:
         ],
     }
     if encoded.dataset is not None:
-        columns = np.stack([split.left(encoded.dataset.X) for split in encoded.tests])
-        all_tests = not count_uncovered(encoded.dataset, columns)[1]
+        sides = Sides((_left(split, encoded.dataset.X) for split in encoded.tests), encoded.dataset.n_rows)
+        all_tests = not count_uncovered(encoded.dataset, sides)[1]
         facts["of"] = claim_of(encoded.dataset, facts["depth"], encoded.n_tests, all_tests)
     return facts
+
+
+def _left(split, X: np.ndarray | CodedColumns) -> np.ndarray:
+    """bool (rows,): the rows that a split sends left."""
+    if len(split.features) > 1:
+        return split.left(X)
+    shape = X.shape[1]
+    return answered(
+        X, split.features[0], lambda cells: split.left(np.broadcast_to(cells[:, None], (len(cells), shape)))
+    )
 
 
 def certify_search(search: ThresholdSearch, heap: HeapTree, look: Callable[[], None] = lambda: None) -> dict:

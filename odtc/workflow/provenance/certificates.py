@@ -138,9 +138,10 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     if make is None or problem.encoded.dataset is None:
         return Certified(None)
     shown = "the tree" if isfinite(paid) else "that there is none"
-    limited = deadline.seconds_left() is not None
+    left = deadline.seconds_left()
+    own = max(LEAST if left is None else TIMED, searched)
     try:
-        with deadline.within(max(TIMED if limited else LEAST, searched)):
+        with deadline.within(own):
             deadline.check()
             facts = make()
             deadline.check()
@@ -150,7 +151,8 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     except CertificateError as reason:
         return Certified(False, Termination.UNKNOWN, f"the certificate of the search was refused: {reason}")
     except (TimeLimitReached, NotProvedError):  # the latter of a search that the certificate of no tree asks for
-        cut = "no time was left to check" if limited else "it would take longer than the search did to check"
+        ended = left is not None and left < own
+        cut = "no time was left to check" if ended else "it would take longer than the search did to check"
         return Certified(None, why=f"the search has proved {shown}; {cut} the proof by its certificate: {CERTIFY}")
     except KeyboardInterrupt:
         deadline.end_soon()
