@@ -14,7 +14,7 @@ from odtc.model.blocks import NamedBlock
 from odtc.model.feasibility import check_claim, check_point, is_close
 from odtc.model.milp import Model
 from odtc.model.solution import EDITED, Termination
-from odtc.workflow.provenance.in_memory import Solved, _claimed, _infinite, _of_highs, _same, in_memory
+from odtc.workflow.provenance.in_memory import Solved, _claimed, _infinite, _of_highs, _same, _sides, in_memory
 
 INF = np.inf
 
@@ -65,6 +65,12 @@ def test_rows_are_the_same_in_any_order_with_either_sign_and_as_two_halves(seed)
     halves = np.vstack([A, A[:1]])
     assert _same(model, of_rows(model, halves, [-INF, *lower[1:], 0.0], [*upper, INF]))
     assert _same(model, of_rows(model, A[:3], lower[:3], upper[:3]))  # a row without sides says nothing
+    mixed = model.A.tocsr()
+    for i in range(4):  # the columns of each row in another order
+        at = slice(mixed.indptr[i], mixed.indptr[i + 1])
+        mixed.indices[at], mixed.data[at] = mixed.indices[at][::-1].copy(), mixed.data[at][::-1].copy()
+    mixed.has_sorted_indices = False
+    assert _sides(SimpleNamespace(A=mixed, row_lower=lower, row_upper=upper)) == _sides(model)
     zeros = sp.csc_array((np.zeros(1), np.array([0]), np.array([0, 0, 0, 1])), (4, 3)) + sp.csc_array(A)
     assert _same(model, replace(model, matrix=zeros, row_lower=np.where(lower == 0, -0.0, lower)))
 

@@ -43,11 +43,12 @@ def test_a_true_pool_is_true_and_without_a_search_its_word(done, pool):
     whole = near_optimal(done.problem, 10**4)
     assert whole.complete and _wrong_pool(done, whole, 5) == ("", "")
     near = near_optimal(done.problem, 10**4, pool.objectives[3] - pool.objectives[0])
-    said = _wrong_pool(done, near, 5)  # which bound it was complete within it does not state
-    assert near.complete and said == (
-        "",
-        "that these are all within the bound that was asked for is the word of the run: it states no bound",
-    )
+    assert near.complete and near.limit == pool.objectives[3] and _wrong_pool(done, near, 5) == ("", "")
+    word = "that these are all within the bound that was asked for is the word of the run: it states no bound"
+    assert _wrong_pool(done, replace(near, limit=None), 5) == ("", word)
+    assert _wrong_pool(done, replace(near, limit=None), 0) == ("", OTHERS)
+    low, high = (_wrong_pool(done, replace(near, limit=near.limit + more), 5)[0] for more in (-0.5, 50))
+    assert low.startswith(f"it holds a tree of {near.limit:g}, and its limit is ") and high.startswith("a further tree")
 
 
 def test_a_pool_with_one_false_figure_is_false(done, pool):
@@ -116,6 +117,13 @@ def test_a_set_with_one_false_sum_is_false(done):
     ):
         assert _wrong_sums(other, unit).startswith(words), words
     assert _wrong_sums(forged(graph=lambda graph: None), unit) == ""
+    best = near.facts["best"]
+    for kept in ([one > best for one in near.objectives], [False] * len(near.objectives)):  # a sample of some trees
+        some = [at for at, there in enumerate(kept) if there]
+        sample = replace(
+            near, trees=tuple(near.trees[i] for i in some), objectives=tuple(near.objectives[i] for i in some)
+        )
+        assert _wrong_sums(sample, unit) == ""
     assert _wrong_set(done, forged(depth=lambda depth: depth + 1), 5)[0].startswith("counted again, depth differ")
     assert _wrong_set(done, forged(graph=lambda graph: None), 5) == ("", "")  # whether there is one is a matter of time
     assert _wrong_set(done, forged(complete=lambda told: False), 5)[1].startswith("that there are at least so many")
