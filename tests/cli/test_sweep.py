@@ -14,7 +14,7 @@ import pytest
 
 from odtc.errors import ChoiceError
 from odtc.evaluation.studies import sweep as sweep_study
-from tests.command_line import MONKS, command, environment, odtc, started
+from tests.command_line import MONKS, command, environment, odtc, refused, started
 
 GRID = ["--model", "dpflow,cart", "--depths", "1,2", "-p", "lambda=0,0.02", "--folds", "3", "--seeds", "0,1"]
 TIMES = ["seconds", "cpu_seconds"]
@@ -430,3 +430,30 @@ def test_nested_choices_and_seeds_are_those_of_tune(tmp_path):
     assert tuned["seeds"] == [1, 2]
     for mine, other in zip(tuned["results"], one["results"], strict=True):
         assert mine["score"] == other["score"] and len(mine["folds"]) == len(other["folds"]) == 4
+
+
+OTHER_SHAPES = (
+    lambda facts: facts["spec"]["reading"].update(actions=None),
+    lambda facts: facts.update(encodings=[1]),
+    lambda facts: facts.update(nested="x"),
+    lambda facts: facts["spec"]["reading"].update(weights=1.0),
+    lambda facts: facts["spec"]["solving"].update(gap="0"),
+    lambda facts: facts["spec"]["model"].update(more=1),
+    lambda facts: facts.pop("depths"),
+    lambda facts: facts.update(params={"lambda": 1}),
+    lambda facts: facts.update(schema="odtc.sweep/0"),
+)
+
+
+def test_a_study_of_another_shape_is_none(quiet, tmp_path):
+    """Some ended in a fault of odtc."""
+    words = ("sweep", MONKS / "monks-1.csv", "--model", "cart", "--depths", 1, "--folds", 2, "-o", "s")
+    assert odtc(*words, folder=tmp_path).code == 0
+    path = tmp_path / "s" / "study.json"
+    whole = path.read_text()
+    assert odtc("sweep", "-o", "s", folder=tmp_path).code == 0
+    for forge in OTHER_SHAPES:
+        facts = json.loads(whole)
+        forge(facts)
+        path.write_text(json.dumps(facts))
+        assert "holds none" in refused(odtc("sweep", "-o", "s", folder=tmp_path))

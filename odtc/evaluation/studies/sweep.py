@@ -15,6 +15,7 @@ from pathlib import Path
 
 from odtc import __version__
 from odtc.base.atomic_write import new_file, write_bytes, write_text
+from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE, SchemaError, validate
 from odtc.base.text import of_any_bytes
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS, encode
@@ -61,6 +62,29 @@ COLUMNS = {
     "proved": bool,
     **dict.fromkeys(("seconds", "cpu_seconds"), float),
     **dict.fromkeys(("error", "key"), str),
+}
+
+
+NUMBERS = {"time_limit": NUMBER, "threads": WHOLE}  # of a specification, whose default is none
+
+
+def _values_of(cls) -> dict:
+    """The schema of a record of a specification, by the kinds of its defaults; what has none is a text."""
+    kinds = {tuple: [TEXT], str: TEXT, int: WHOLE, float: NUMBER, bool: FLAG, dict: {}}
+    found = {name: kinds.get(type(value), (TEXT, None)) for name, value in vars(cls()).items()}
+    return found | {name: (kind, None) for name, kind in NUMBERS.items() if name in found}
+
+
+SHAPE = {
+    "schema": SCHEMA,
+    **dict.fromkeys(("data", "sha256", "models", "encodings"), [TEXT]),
+    **dict.fromkeys(("depths", "seeds"), [WHOLE]),
+    "params": lambda value, place: dict.fromkeys(value, [TEXT]) if isinstance(value, dict) else {},
+    "folds": WHOLE,
+    "spec": {"reading": _values_of(ReadingSpec), "model": _values_of(ModelSpec), "solving": _values_of(SolvingSpec)},
+    "leaf_rows?": [(WHOLE, None)],
+    "tries?": [TEXT],
+    "nested?": (WHOLE, None),
 }
 
 
@@ -234,7 +258,8 @@ class Study:
 
     @classmethod
     def from_json(cls, facts: dict, folder: Path) -> "Study":
-        """The study of a study.json in this folder. Raises KeyError, TypeError for an object that is no study."""
+        """The study of a study.json in this folder. Raises SchemaError for an object that is no study."""
+        validate(facts, SHAPE)
         spec = facts["spec"]
         parts = ReadingSpec(**spec["reading"]), ModelSpec(**spec["model"]), SolvingSpec(**spec["solving"])
         lists = {name: tuple(facts[name]) for name in ("data", "sha256", "models", "depths", "encodings", "seeds")}
@@ -320,7 +345,7 @@ def kept(folder: Path) -> Study:
     """The study that lies in a folder. Raises ChoiceError if there is none."""
     try:
         return Study.from_json(json.loads((folder / "study.json").read_text("utf-8")), folder)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, SchemaError, TypeError, RecursionError):
         raise ChoiceError(
             f"expected data files, or with -o the folder of a study to go on with, got {str(folder)!r}, which holds "
             "none"
