@@ -179,6 +179,6 @@ def draw_profiles(found: dict[str, np.ndarray], ax) -> None:
 
 
 def _seconds(result: dict) -> float:
-    """CPU seconds of a solve; wall seconds if the system does not count them."""
+    """CPU seconds of a solve; wall seconds if the system does not count them; infinite if neither is known."""
     taken = result["cpu_seconds"] if result["cpu_seconds"] is not None else result["seconds"]
-    return max(taken, LEAST_SECONDS)
+    return np.inf if taken is None else max(taken, LEAST_SECONDS)

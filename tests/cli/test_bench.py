@@ -263,6 +263,8 @@ def test_a_profile_counts_the_problems_within_a_factor_of_the_quickest():
     ]
     found = profiles(results)
     assert found["f"].tolist() == [1, 1, 3] and found["g"].tolist() == [1, 4, math.inf]
+    unknown = results[-1] | {"termination": "optimal", "cpu_seconds": None, "seconds": None}
+    assert profiles([*results[:-1], unknown])["g"].tolist() == [1, 4, math.inf]
     with pytest.raises(ChoiceError, match="two formulations"):
         profiles(results[:3])
     with pytest.raises(ChoiceError, match="that all of"):

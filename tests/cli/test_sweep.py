@@ -440,6 +440,7 @@ OTHER_SHAPES = (
     lambda facts: facts["spec"]["solving"].update(gap="0"),
     lambda facts: facts["spec"]["model"].update(more=1),
     lambda facts: facts.pop("depths"),
+    lambda facts: facts.update(seeds=[]),
     lambda facts: facts.update(params={"lambda": 1}),
     lambda facts: facts.update(schema="odtc.sweep/0"),
 )

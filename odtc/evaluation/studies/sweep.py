@@ -75,6 +75,7 @@ def _values_of(cls) -> dict:
     return found | {name: (kind, None) for name, kind in NUMBERS.items() if name in found}
 
 
+NEEDED = ("data", "models", "depths", "encodings", "seeds")  # lists of which none is empty
 SHAPE = {
     "schema": SCHEMA,
     **dict.fromkeys(("data", "sha256", "models", "encodings"), [TEXT]),
@@ -260,6 +261,8 @@ class Study:
     def from_json(cls, facts: dict, folder: Path) -> "Study":
         """The study of a study.json in this folder. Raises SchemaError for an object that is no study."""
         validate(facts, SHAPE)
+        if empty := [name for name in NEEDED if not facts[name]]:
+            raise SchemaError(f"{empty[0]!r} is empty")
         spec = facts["spec"]
         parts = ReadingSpec(**spec["reading"]), ModelSpec(**spec["model"]), SolvingSpec(**spec["solving"])
         lists = {name: tuple(facts[name]) for name in ("data", "sha256", "models", "depths", "encodings", "seeds")}
