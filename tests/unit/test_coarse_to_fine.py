@@ -46,22 +46,53 @@ def test_no_more_than_the_share_is_kept_where_hulls_say_nothing(scheme, share):
 
 @given(seed=st.integers(0, 2**32), share=st.sampled_from((0.2, 0.5, 1.0)), rounds=st.integers(1, 4))
 @settings(max_examples=12, deadline=None, derandomize=True)
-def test_rounds_grow_within_the_share_and_their_weights_are_those_of_all_rows(seed, share, rounds):
+def test_each_round_has_the_share_and_its_rows_weigh_as_those_that_they_stand_for(seed, share, rounds):
     dataset = made(seed, 300)
-    scheme = f"coarse_to_fine:share={share},rounds={rounds}"
-    part = select_rows(dataset, scheme, 2, jobs=1)
-    plain = lambda one: one.weight / dataset.weight[one.selected.rows]
-    assert plain(part).sum() == dataset.n_rows and part.n_rows <= max(10, share / 2 ** (rounds - 1) * dataset.n_rows)
-    for number in range(2, rounds + 1):
+    scheme, tree = f"coarse_to_fine:share={share},rounds={rounds}", None
+    for number in range(1, rounds + 1):
+        part = select_rows(dataset, scheme, 2, tree, 1, number)
+        stands_for = part.weight / dataset.weight[part.selected.rows]
+        of_round = share / (2 if number == rounds - 3 else 1)
+        assert part.n_rows == of_round * dataset.n_rows and (stands_for >= 1).all()
+        assert stands_for.max() <= 2 / of_round + 2
+        for k in (0, 1):
+            assert stands_for[part.y == k].sum() == (dataset.y == k).sum()
         tree = odtc.fit(part, "cart", 2).tree
-        before, part = part, select_rows(dataset, scheme, 2, tree, 1, part.selected.rows, number)
-        most = share / 2 ** (rounds - number) * dataset.n_rows
-        assert part.n_rows <= max(most, before.n_rows) and (plain(part) >= 1).all()
-        assert set(part.y) == {0, 1}
-        # Each class of each leaf that has a row weighs what it has.
-        at = tree.apply(dataset.X) * 2 + dataset.y
-        rows, weighs = np.bincount(at), np.bincount(at[part.selected.rows], plain(part), at.max() + 1)
-        assert all(w in (0, n) or (w < n and n < 2 / (most / dataset.n_rows)) for w, n in zip(weighs, rows))
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+def test_what_rows_that_were_drawn_weigh_is_unbiased_and_no_further_off_than_a_plain_sample(depth):
+    """Of the rows that another tree has wrong, and of a corner of the columns, over many draws."""
+    dataset, other, share, draws = made(4, 400), made(8, 400), 0.1, 500
+    tree = odtc.fit(dataset, "cart", depth).tree if depth else None
+    wrong = odtc.fit(other, "cart", 2).tree.predict(dataset.X) != dataset.y
+    for rows in (wrong, (dataset.X < 4).all(axis=1)):
+        found = []
+        for number in range(1, draws + 1):
+            part = select_rows(dataset, f"coarse_to_fine:rounds=1,share={share}", 2, tree, 1, number + bool(depth))
+            at = part.selected.rows
+            found.append((part.weight / dataset.weight[at])[rows[at]].sum())
+        deviation = np.std(found)
+        assert abs(np.mean(found) - rows.sum()) < 4 * deviation / np.sqrt(draws)
+        plain = np.sqrt(rows.mean() * (1 - rows.mean()) / (share * dataset.n_rows)) * dataset.n_rows
+        assert deviation < 1.1 * plain
+
+
+def test_rows_with_missing_numbers_are_drawn_as_all_others():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(1000, 3))
+    y = X[:, 0] > 0
+    X[rng.random(X.shape) < 0.2] = np.nan
+    assert select_rows(data(X, y), "coarse_to_fine:share=0.05", 2, jobs=1).n_rows == 50
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_more_rounds_are_never_worse_on_all_rows_than_a_plain_sample(seed):
+    dataset = made(seed, 400)
+    one, more = (
+        odtc.fit(dataset, "dpflow", 2, select=f"coarse_to_fine:share=0.1,rounds={rounds}") for rounds in (1, 5)
+    )
+    assert more.all_rows.loss <= one.all_rows.loss == more.rounds[2].loss
 
 
 @given(seed=st.integers(0, 2**32), classes=st.integers(2, 12), share=st.sampled_from((0.01, 0.028, 0.1, 0.37)))
@@ -102,14 +133,6 @@ def test_few_rows_are_enough_for_a_noisy_exclusive_or(seed):
     done = odtc.fit(dataset, "dpflow", 2, select="coarse_to_fine")
     X = np.random.default_rng(seed + 100).integers(0, 9, (2000, 2)).astype(float)
     assert (done.tree.predict(X) == ((X[:, 0] > 4) ^ (X[:, 1] > 3))).mean() > 0.9  # a cut off by a value costs .05
-
-
-def test_a_sample_of_a_higher_rate_has_that_of_a_lower_one():
-    few, many = (
-        set(select_rows(made(3, 400), f"coarse_to_fine:rounds=1,share={r}", 2, jobs=1).selected.rows)
-        for r in (0.1, 0.4)
-    )
-    assert few < many
 
 
 @given(

@@ -1,15 +1,19 @@
-"""From coarse to fine: a sample, a search, then more of the rows on which the last tree may change.
+"""From coarse to fine: a sample, a search, then samples that are drawn by its tree.
 
-    round 1   of each class a sample, of weights that add up to the class
-    round t   of each class in each leaf a sample at half of the rate r_t; a quarter of r_t of all rows are more of the
-              wrong ones, and a quarter are right ones nearest to a split. The rows that are drawn stand for all of
-              their class in their leaf that were not; near ones for themselves.
+    coarse rounds   of each class a sample; each has half of the rows of the next
+    last three      the whole share each: a plain sample by class, then two that are drawn by the best tree so far
 
-The last round has the rate `share`, each one before it half of the next. Rows are drawn by a number of their own, so
-that a sample of a higher rate has that of a lower one. The best tree on all rows is handed in. What the rows that are
-not selected can change has a bound (odtc.workflow.row_selection.rest_bound): as no row costs less than nothing, no tree
-loses less of all rows than the best of the selected ones loses of these. A small sample proves little so; `parts` cuts
-all rows into that many disjoint parts after the rounds, whose bounds add up.
+By a tree, each class in each leaf is due rows half in proportion to its rows and half to their square root: so wrong
+rows, which are few, are drawn more often. The rows of a class, leaf by leaf and those nearest to a split first, are cut
+into zones, as many as it is due, and of each zone one row is drawn, which stands for all of it. So the selected rows of
+a class weigh what all of them do, what a tree loses of the selected rows is an unbiased estimate of what it loses of
+all, and no row stands for much more than twice what it would in a plain sample.
+
+Trees of few rows differ by chance, and how good one is all rows tell: the tree that loses least of them is handed in,
+so it is never worse on all rows than that of a plain sample of the share. What the rows that are not selected can
+change has a bound (odtc.workflow.row_selection.rest_bound): as no row costs less than nothing, no tree loses less of
+all rows than the best of the selected ones loses of these. A small sample proves little so; `parts` cuts all rows into
+that many disjoint parts after the rounds, whose bounds add up.
 """
 
 import numpy as np
@@ -18,20 +22,22 @@ from odtc.errors import ChoiceError
 from odtc.workflow.row_selection.selection import Cluster, KeptRows
 
 NAME = "coarse_to_fine"
-SUMMARY = "a sample, then in rounds its tree's wrong rows and those near its splits, with a bound for all rows"
+SUMMARY = "samples in rounds, each drawn by the best tree so far, weighed as all rows are, with a bound for all rows"
 OPTIONS = {
-    "share": (float, "of all rows, that the last round may have (default 0.1, and 1,000 rows in any case)"),
+    "share": (float, "of all rows, that the last three rounds have (default 0.1, and 1,000 rows in any case)"),
     "rounds": (
         int,
-        "of `odtc fit` and `select`, at most (default 3), which share the time limit; each has up to twice the rows",
+        "of `odtc fit` and `select`, at most (default 4), which share the time limit; those before the last three have "
+        "half of the rows of the next",
     ),
     "parts": (int, "disjoint parts of all rows that are searched after the rounds for a bound; 0: none (default)"),
     "gap": (float, "share of all weight by which the tree may lose more than the bound to end early (default 0)"),
 }
 GROWS = True
-SHARE, ROUNDS = 0.1, 3
-FEW = 1000  # rows that the last round may have whatever their share: of fewer a tree follows the noise
-LEAST = 5  # rows of a class to begin with
+SHARE, ROUNDS = 0.1, 4
+WHOLE = 3  # rounds of the whole share, the last ones: the better of two trees of as many rows is often far better
+DRAWS, TIES = 2**24, 2**23  # numbers of draws; the one that orders rows as near as each other
+FEW = 1000  # rows that such a round has whatever their share: of fewer a tree follows the noise
 
 
 def expect(dimensions: int, share: float | None = None, rounds: int = ROUNDS, parts: int = 0, gap: float = 0.0) -> None:
@@ -59,34 +65,72 @@ def enough(**options) -> float:
 def select(
     cluster: Cluster, share: float | None = None, rounds: int = ROUNDS, parts: int = 0, gap: float = 0.0
 ) -> KeptRows:
-    n, order = len(cluster.rows), np.argsort(_number(cluster.rows), kind="stable")
+    n = len(cluster.rows)
+    label, leaf = (np.zeros(n, np.int64) if of is None else of for of in (cluster.label, cluster.leaf))
+    near, later = cluster.near, cluster.round - max(1, rounds - WHOLE + 1)  # than the plain sample
+    if later == 0:
+        leaf, near = np.zeros(n, np.int64), np.zeros(n)
     if share is None:
-        share = max(SHARE, min(1.0, FEW / max(1, n, cluster.n_all)))  # 0: the cluster is all that is known
-    rate, none = share / 2 ** max(0, rounds - cluster.round), np.zeros(0, np.int64)
-    if cluster.right is None:
-        return _kept(order[: min(n, max(LEAST, int(rate * n)))], none, n)
-    more = rate / 4 * cluster.n_all * n / cluster.n_alike
-    drawn = order[: min(n, int(rate / 2 * n + (0 if cluster.right else more)))]
-    if not len(drawn):  # fewer rows than one stands for: that of the round before, if it has one
-        drawn = order[:1][cluster.before[order[:1]]]
-    others = np.setdiff1d(np.arange(n), drawn)
-    near = others[np.argsort(cluster.near[others], kind="stable")[: int(more)]] if cluster.right else none
-    return _kept(drawn, near, n)
+        share = max(SHARE, min(1.0, FEW / n))
+    of_class = np.bincount(label)
+    most = max(np.count_nonzero(of_class), int(share / 2 ** max(0, -later) * n))
+    _, group, rows = np.unique(leaf * len(of_class) + label, return_inverse=True, return_counts=True)
+    roots = np.sqrt(rows) if leaf.any() else rows
+    due = filled(rows / n + roots / roots.sum(), rows, most)
+    rate = (due / rows)[group]
+    zones = whole_numbers(np.bincount(label, rate), of_class, most)
+    # Of rows as near as each other the order is another chance than the draw, which else would prefer the next ones.
+    order = np.lexsort((drawn_number(cluster.rows, TIES), near, leaf, label))
+    zone = _zones(rate[order], label[order], zones)
+    drawn = np.lexsort((drawn_number(cluster.rows, later)[order], zone))
+    first = np.flatnonzero(np.diff(zone[drawn], prepend=-1))
+    places, stands_for = order[drawn[first]], np.diff(first, append=n).astype(float)
+    rising = np.argsort(places)
+    return KeptRows(places[rising], np.zeros(len(places), bool), {"n_clusters": len(rows)}, stands_for[rising])
 
 
-def _number(rows: np.ndarray) -> np.ndarray:
-    """uint64 (rows,): a number that looks drawn and that a row keeps in all rounds (Steele, Lea & Flood 2014)."""
+def filled(due: np.ndarray, most: np.ndarray, total: float) -> np.ndarray:
+    """float64: numbers in proportion to `due` that add up to `total`, none above `most`, whose sum is no less."""
+    found, free = np.zeros(len(due)), due > 0
+    while free.any():
+        found[free] = due[free] * max(0.0, total - found[~free].sum()) / due[free].sum()
+        over = free & (found > most)
+        if not over.any():
+            break
+        found[over], free = most[over], free & ~over
+    return found
+
+
+def whole_numbers(due: np.ndarray, most: np.ndarray, total: int) -> np.ndarray:
+    """int64: `filled` in whole numbers, by largest remainder; no class that has rows (`most`) has none."""
+    share = filled(due, most, total)
+    found = np.clip(np.floor(share).astype(np.int64), np.minimum(most, 1), most)
+    while left := total - int(found.sum()):
+        step = 1 if left > 0 else -1
+        open_ = np.flatnonzero(found < most if left > 0 else found > 1)
+        if not len(open_):
+            break
+        found[open_[np.argsort(step * (found - share)[open_], kind="stable")[: abs(left)]]] += step
+    return found
+
+
+def _zones(rate: np.ndarray, label: np.ndarray, zones: np.ndarray) -> np.ndarray:
+    """int64 (rows,): the zone of each row, of rows in the order of their classes; of each class as many as `zones` has,
+    of equal sums of rates."""
+    of_class = np.bincount(label, minlength=len(zones))
+    upto = np.append(0.0, rate.cumsum())
+    starts = of_class.cumsum() - of_class
+    begins, ends = upto[starts], upto[starts + of_class]
+    middle = (upto[:-1] + upto[1:]) / 2 - begins[label]
+    zone = np.floor(middle / (ends - begins)[label] * zones[label]).astype(np.int64)
+    return np.clip(zone, 0, zones[label] - 1) + (zones.cumsum() - zones)[label]
+
+
+def drawn_number(rows: np.ndarray, draw: int) -> np.ndarray:
+    """uint64 (rows,): what looks drawn at random, of each row and draw (Steele, Lea & Flood 2014)."""
     with np.errstate(over="ignore"):
-        z = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = rows.astype(np.uint64) + (np.uint64(draw % DRAWS) << np.uint64(40))
+        z = (z + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
-
-
-def _kept(drawn: np.ndarray, near: np.ndarray, n: int) -> KeptRows:
-    """Rows of which `drawn` stand for all of the n but `near`, in whole numbers that differ by 1 at most."""
-    each, over = divmod(n - len(near), max(1, len(drawn)))
-    places = np.concatenate([drawn, near])
-    stands_for = np.concatenate([each + (np.arange(len(drawn)) < over), np.ones(len(near))])
-    order = np.argsort(places, kind="stable")
-    return KeptRows(places[order], np.zeros(len(places), bool), {"n_near": len(near)}, stands_for[order].astype(float))

@@ -5,7 +5,8 @@ decision trees", §3 and supplement B). The rows of one class in one leaf of a f
 each cluster a selection keeps some. What is dropped from a convex hull stays on its side of any hyperplane
 that has the kept rows on one side. What a selection defines is said by the protocol `Selection`.
 
-Rows with a missing number have no place among the others, so they are always kept.
+Rows with a missing number have no place among the others, so they are always kept; a selection that draws rows takes
+them as all others.
 """
 
 import time
@@ -39,8 +40,8 @@ class Selection(Protocol):
     OPTIONS: dict  # name -> (type, help), of `--select NAME:KEY=VALUE`
     # Whether clusters hold only the rows that the first tree has right; the others are then all kept.
     SPLITS_RIGHT: bool = False
-    # Whether the first round has the classes for clusters, without a tree; then all rounds are made, unless no row is
-    # left that can change the tree.
+    # Whether it draws from all rows, which are then one cluster, in the first round without a tree; all rounds are
+    # made, unless no row is left that can change the tree.
     GROWS: bool = False
 
     @abstractmethod
@@ -85,20 +86,17 @@ FIRST_ENCODING = "auto:bins=32"  # of the first tree: its leaves need not be the
 class Cluster:
     """Rows of one class in one leaf: `rows` int64, their places in the data set; `Z` float64 (rows,
     coordinates), numbers and indicators of levels, scaled to [0, 1] over all data; `near` float64 (rows,),
-    how far in these units each is from the nearest hyperplane above its leaf. `before` is bool (rows,), the rows that
-    the round before selected, or None; `right` whether the leaf predicts their class, None if there is no tree. `round`
-    counts from 1; `n_all` are the rows of all clusters, `n_alike` those of clusters that are right, or wrong, as it.
-    `allowed` is the number of rows that may be kept, None for no limit."""
+    how far in these units each is from the nearest hyperplane above its leaf. `allowed` is the number of rows that may
+    be kept, None for no limit. For a selection that GROWS they are all rows, `label` and `leaf`, int64 (rows,), the
+    class and the leaf of each (None: all of one), and `round` counts from 1."""
 
     rows: np.ndarray
     Z: np.ndarray
     near: np.ndarray
-    before: np.ndarray | None = None
-    right: bool | None = None
-    round: int = 1
-    n_all: int = 0
-    n_alike: int = 0
     allowed: int | None = None
+    label: np.ndarray | None = None
+    leaf: np.ndarray | None = None
+    round: int = 1
 
 
 @dataclass(frozen=True)
@@ -118,33 +116,35 @@ def select_rows(
     depth: int,
     tree: Tree | None = None,
     jobs: int | None = None,
-    before: np.ndarray | None = None,
-    number: int = 1,
+    number: int | None = None,
     tell: Callable[[int, int], None] = lambda done, clusters: None,
 ) -> Dataset:
     """The data set with the rows that `scheme` ("convex_hull", "convex_hull:beta1=0.9,beta2=0.1") keeps.
 
-    `tree` is the tree whose leaves part the rows into clusters, by default CART's of this depth; `jobs` the
-    processes (None: as many as cores); `before` the places of the rows that the round before kept, and `number` that
-    of this round, from 1; `tell` hears how many clusters are done, of how many. Raises ChoiceError for an unknown
-    selection or option, TimeLimitReached at the deadline. The same data gives the same rows.
+    `tree` is the tree whose leaves part the rows into clusters, by default CART's of this depth; `jobs` the processes
+    (None: as many as cores); `number` that of the round, from 1 (None: the last); `tell` hears how many clusters are
+    done, of how many. Raises ChoiceError for an unknown selection or option, TimeLimitReached at the deadline. The same
+    data gives the same rows.
     """
     from joblib import Parallel, delayed
 
     module, options = SELECTIONS.parse(scheme)
-    tree = tree or (None if module.GROWS else first_tree(dataset, depth))
-    right = tree.predict(dataset.X) == dataset.y if module.SPLITS_RIGHT else np.ones(dataset.n_rows, bool)
-    placed = right & ~_unplaced(dataset)
-    Z = coordinates(dataset)
+    Z, right, placed = coordinates(dataset), np.ones(dataset.n_rows, bool), np.ones(dataset.n_rows, bool)
     module.expect(Z.shape[1], **options)
-    clusters = clusters_of(dataset, tree, Z, placed, before, number)
+    number = number or module.rounds(**options)
+    if module.GROWS:
+        clusters = [all_rows(dataset, tree, Z, number)]
+    else:
+        tree = tree or first_tree(dataset, depth)
+        right = tree.predict(dataset.X) == dataset.y if module.SPLITS_RIGHT else right
+        placed = right & ~_unplaced(dataset)
+        clusters = clusters_of(dataset, tree, Z, placed)
     sizes = np.array([len(cluster.rows) for cluster in clusters], np.int64)
     classes = np.array([dataset.y[cluster.rows[0]] for cluster in clusters], np.int64)
     allowed = module.allowances(sizes, classes, **options)
     if allowed is not None:
         clusters = [replace(cluster, allowed=int(most)) for cluster, most in zip(clusters, allowed)]
-    # Samples are drawn sooner than processes start.
-    several = len(clusters) > 1 and placed.sum() > 2000 and not module.GROWS
+    several = len(clusters) > 1 and placed.sum() > 2000
     jobs = min(jobs or -1, len(clusters)) if several else 1
     left = deadline.seconds_left()
     ends = None if left is None else time.monotonic() + left
@@ -212,9 +212,9 @@ def select_in_rounds(
     part, bound, enough = None, 0.0, module.enough(**options) * dataset.weight.sum()
     for number in range(most):
         before = part.selected.rows if part is not None and module.GROWS else None
-        part = select_rows(dataset, scheme, depth, best.tree if best else None, None, before, number + 1)
+        part = select_rows(dataset, scheme, depth, best.tree if best else None, None, number + 1)
         if before is not None and np.array_equal(before, part.selected.rows):
-            continue  # a later round may have more
+            continue  # a later round may have others
         made += 1
         left = deadline.limit_left(began, time_limit)
         if best is not None and left == deadline.MOMENT:
@@ -336,32 +336,19 @@ def coordinates(dataset: Dataset) -> np.ndarray:
     return np.column_stack(columns) if columns else np.zeros((dataset.n_rows, 1))
 
 
-def clusters_of(
-    dataset: Dataset,
-    tree: Tree | None,
-    Z: np.ndarray,
-    placed: np.ndarray,
-    before: np.ndarray | None = None,
-    round_number: int = 1,
-) -> list[Cluster]:
-    """The clusters of the rows that `placed` (bool) says, by leaf and then by class; by class alone without a tree.
-    `before` are the places of the rows of the round before this one, the `round_number`th."""
+def all_rows(dataset: Dataset, tree: Tree | None, Z: np.ndarray, number: int) -> Cluster:
+    """All rows as one cluster, for the round `number` of a selection that draws from them."""
+    rows, label = np.arange(dataset.n_rows), dataset.y.astype(np.int64)
     if tree is None:
-        number, near, right = dataset.y.astype(np.int64), np.full(dataset.n_rows, np.inf), None
-    else:
-        number, near = tree.apply(dataset.X) * len(dataset.classes) + dataset.y, nearest_split(dataset, tree)
-        right = tree.predict(dataset.X) == dataset.y
-    had = np.zeros(dataset.n_rows, bool)
-    had[[] if before is None else before] = True
-    found = []
-    n_all = int(placed.sum())
-    n_right = 0 if right is None else int(right[placed].sum())
-    for cluster in np.unique(number[placed]):
-        rows = np.flatnonzero(placed & (number == cluster))
-        fits = None if right is None else bool(right[rows[0]])
-        alike = n_right if fits else n_all - n_right
-        found.append(Cluster(rows, Z[rows], near[rows], had[rows], fits, round_number, n_all, alike))
-    return found
+        return Cluster(rows, Z, np.full(dataset.n_rows, np.inf), label=label, round=number)
+    return Cluster(rows, Z, nearest_split(dataset, tree), label=label, leaf=tree.apply(dataset.X), round=number)
+
+
+def clusters_of(dataset: Dataset, tree: Tree, Z: np.ndarray, placed: np.ndarray) -> list[Cluster]:
+    """The clusters of the rows that `placed` (bool) says, by leaf and then by class."""
+    number, near = tree.apply(dataset.X) * len(dataset.classes) + dataset.y, nearest_split(dataset, tree)
+    each = (np.flatnonzero(placed & (number == cluster)) for cluster in np.unique(number[placed]))
+    return [Cluster(rows, Z[rows], near[rows]) for rows in each]
 
 
 def nearest_split(dataset: Dataset, tree: Tree) -> np.ndarray:
