@@ -33,7 +33,7 @@ from sklearn.model_selection import train_test_split
 
 import odtc
 from benchmarks.constrained import had
-from benchmarks.data import data_file, data_folder
+from benchmarks.data import data_file, expect_data_files
 from odtc.errors import NoSolutionError
 from odtc.workflow.posing import test_rows
 
@@ -62,8 +62,8 @@ def main() -> None:
     names = asked.sets.split(",")
     if unknown := sorted(set(names) - set(SETS)):
         words.error(f"expected --sets of {', '.join(SETS)}, got {', '.join(unknown)}")
-    if not asked.table and not set(names) <= set(MADE) and not data_folder().is_dir():
-        words.error(f"expected the data sets in {data_folder()}, which is no folder: set ODTC_DATA")
+    if not asked.table and (real := [name for name in names if name not in MADE]):
+        expect_data_files(words, real)
     warnings.simplefilter("ignore")
     found = had(asked.out)
     for split, name, way in [] if asked.table else product(range(asked.splits), names, WAYS):

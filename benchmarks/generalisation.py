@@ -34,7 +34,7 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.beside import BESIDE, beside
 from benchmarks.constrained import had
-from benchmarks.data import data_folder, expect_data_folder
+from benchmarks.data import data_file, expect_data_files
 from benchmarks.oblique import SETS as PRINTED
 from odtc import read
 from odtc.data.dataset import Dataset, Feature
@@ -100,13 +100,13 @@ def main() -> None:
     asked = words.parse_args()
     own = own_sets() if asked.own else {}
     names = list(own) if asked.own else SETS
-    if not asked.own and not asked.table:
-        expect_data_folder(words, ", or take --own")
     if asked.sets:
         unknown = sorted(set(asked.sets.split(",")) - set(names))
         if unknown:
             words.error(f"expected --sets of {', '.join(names)}, got {', '.join(unknown)}")
         names = asked.sets.split(",")
+    if not asked.own and not asked.table:
+        expect_data_files(words, names, ", or take --own")
     warnings.simplefilter("ignore")
     found, earlier = had(asked.out), had(asked.beside) if asked.beside else []
     depths = list(map(int, asked.depths.split(",")))
@@ -114,7 +114,7 @@ def main() -> None:
         key = {"set": name, "depth": depth, "split": split}
         if any(key.items() <= record.items() for record in found):
             continue
-        dataset = own[name] if own else read(next(data_folder().glob(f"{name}.csv*")))
+        dataset = own[name] if own else read(data_file(name))
         known = next((one for one in earlier if key.items() <= one.items()), None)
         found.append(
             key | run(dataset, depth, split, known and {model: known[model] for model in BESIDE}, not asked.dense)

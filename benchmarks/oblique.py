@@ -52,7 +52,7 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.beside import beside
 from benchmarks.constrained import had
-from benchmarks.data import data_folder, expect_data_folder
+from benchmarks.data import data_file, expect_data_files
 from odtc import read
 from odtc.errors import OdtcError
 from odtc.evaluation.cross_validation import deal_folds
@@ -137,10 +137,10 @@ def main() -> None:
     words.add_argument("--table", action="store_true", help="run nothing, print the tables")
     asked = words.parse_args()
     limits = {"time_limit": asked.time_limit, "cv_limit": asked.cv_limit}
-    if not asked.table:
-        expect_data_folder(words)
     sets = SETS if asked.sets == "all" else asked.sets.split(",")
     named = [cell for word in sets for cell in known(word, SETS, words)]
+    if not asked.table:
+        expect_data_files(words, (cell.partition("@")[0] for cell in named))
     models = [model for word in asked.models.split(",") for model in known(word, MODELS, words)]
     keys = [
         {"set": cell, "seed": int(seed), "model": model} | limits
@@ -198,13 +198,7 @@ def run(key: dict, folder: Path) -> dict:
     """One cell: the grid by cross-validation, the best point on the training rows, and both accuracies."""
     warnings.simplefilter("ignore")
     name, model, seed, depth = key["set"], key["model"], key["seed"], int(key["set"].partition("@")[2])
-    dataset = read(
-        next(
-            path
-            for ending in (".csv", ".csv.gz")
-            if (path := data_folder() / f"{name.partition('@')[0]}{ending}").exists()
-        )
-    )
+    dataset = read(data_file(name.partition("@")[0]))
     inside, outside = train_test_split(np.arange(dataset.n_rows), test_size=0.25, stratify=dataset.y, random_state=seed)
     if model in OTHERS:
         began = time.monotonic()

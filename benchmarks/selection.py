@@ -15,6 +15,9 @@ cross-validates over the rows that were kept (fixed before its first run, too), 
 search over all thresholds of the rows that were kept, 20 s (tried on avila and htru2 at depth 3 before). A file with
 both training and dpflow has a table of the better of the two: that with fewer errors on all training rows.
 
+With --draws N instead means over N draws: of random with the seeds 0 to N - 1, and of coarse_to_fine with the training
+rows in N orders, which its draws hang on (fixed on 2026-11-28, after one draw of each had been seen in the curves).
+
 One line of JSON a cell, appended when it is done; what the file has already is not run again. Seconds are CPU time of
 the selection, the search and the choice together.
 """
@@ -30,7 +33,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from benchmarks.constrained import had
-from benchmarks.data import data_file, expect_data_folder
+from benchmarks.data import data_file, expect_data_files
 from benchmarks.oblique import SETS as PRINTED
 from odtc import read
 from odtc.errors import OdtcError
@@ -47,13 +50,15 @@ def main() -> None:
     words.add_argument("--sets", default=",".join(SETS), help="names between commas")
     words.add_argument("--depths", default="2")
     words.add_argument("--shares", default="0.01,0.03,0.1")
+    words.add_argument("--selects", default="all,random,convex_hull,coarse_to_fine", help="what selects the rows")
     words.add_argument("--papers", action="store_true", help="the cells of the papers' tables")
+    words.add_argument("--draws", type=int, default=0, help="of random and coarse_to_fine, for means")
     ways = ("training", "folds", "dpflow")
     words.add_argument("--choice", default="training", choices=ways, help="of the papers' cells")
     words.add_argument("--table", action="store_true", help="run nothing, print the tables")
     asked = words.parse_args()
     if not asked.table:
-        expect_data_folder(words)
+        expect_data_files(words, asked.sets.split(","))
     warnings.simplefilter("ignore")
     found = had(asked.out)
     for key in [] if asked.table else cells(asked):
@@ -68,6 +73,7 @@ def main() -> None:
 def cells(asked) -> list[dict]:
     """The cells asked for, smaller sets of a table first."""
     names, depths = asked.sets.split(","), list(map(int, asked.depths.split(",")))
+    selects = asked.selects.split(",")
     if asked.papers:
         paper = [(name.partition("@"), printed) for name, printed in PRINTED.items() if printed.kept]
         return [
@@ -76,12 +82,21 @@ def cells(asked) -> list[dict]:
             for (name, _, depth), printed in paper
             if name in names and int(depth) in depths
             for select in ("convex_hull", "coarse_to_fine")
+            if select in selects
         ]
     shares = list(map(float, asked.shares.split(",")))
+    if asked.draws:
+        several = product(names, depths, shares, ("random", "coarse_to_fine"), range(asked.draws))
+        return [
+            {"set": name, "depth": depth, "share": share, "select": select, "of": "draws", "draw": draw}
+            for name, depth, share, select, draw in several
+            if select in selects
+        ]
     return [
         {"set": name, "depth": depth, "share": share, "select": select, "of": "curve"}
         for name, depth in product(names, depths)
         for share, select in [(1.0, "all"), *product(shares, ("random", "convex_hull", "coarse_to_fine"))]
+        if select in selects
     ]
 
 
@@ -90,6 +105,8 @@ def run(key: dict) -> dict:
     dataset = read(data_file(key["set"]))
     inside, outside = train_test_split(np.arange(dataset.n_rows), test_size=0.25, stratify=dataset.y, random_state=0)
     train, test = dataset.taken(np.sort(inside)), dataset.taken(np.sort(outside))
+    if draw := key.get("draw", 0):
+        train = train.taken(np.random.default_rng(draw).permutation(train.n_rows))
     options = f"share={key['share']:g}"
     if key["of"] == "paper" and key["select"] == "convex_hull":
         beta1, beta2 = PRINTED[f"{key['set']}@{key['depth']}"].beta
@@ -100,7 +117,9 @@ def run(key: dict) -> dict:
     scheme = None if key["select"] in ("all", "random") else f"{key['select']}:{options}"
     rows = train
     if key["select"] == "random":
-        kept, _ = train_test_split(np.arange(train.n_rows), train_size=key["share"], stratify=train.y, random_state=0)
+        kept, _ = train_test_split(
+            np.arange(train.n_rows), train_size=key["share"], stratify=train.y, random_state=draw
+        )
         kept = np.sort(kept)
         rows = take_rows(train, kept, train.weight[kept], {"scheme": "random"})
     began = time.process_time()
@@ -142,10 +161,26 @@ def tables(found: list[dict]) -> str:
             f"{paper.kept} | {100 * record['kept']:.2f} | "
             f"{paper.s1o[1]} | {100 * record['test']:.1f} | {100 * record['train']:.1f} | {record['cpu']} |"
         )
-    lines += better(found)
+    lines += better(found) + over_draws(found)
     for record in (record for record in found if "error" in record):
         lines.append(f"{record['set']}@{record['depth']}, {record['select']}, {record['of']}: {record['error']}")
     return "\n".join(lines)
+
+
+def over_draws(found: list[dict]) -> list[str]:
+    """Means of the cells of several draws, with standard errors."""
+    cells: dict[tuple, list[dict]] = {}
+    for record in (record for record in found if record["of"] == "draws" and "error" not in record):
+        cells.setdefault((record["set"], record["depth"], record["share"], record["select"]), []).append(record)
+    lines = ["", "| set@depth | rows of | draws | kept % | test % | errors of all | CPU s |", "|---" * 7 + "|"]
+    for (name, depth, share, select), mine in cells.items():
+        kept, test, cpu = (np.mean([one[key] for one in mine]) for key in ("kept", "test", "cpu"))
+        wrong = np.array([one["errors"] for one in mine])
+        lines.append(
+            f"| {name}@{depth} | {select} {share:g} | {len(mine)} | {100 * kept:.2f} | {100 * test:.1f} | "
+            f"{wrong.mean():.0f} ± {wrong.std(ddof=min(1, len(mine) - 1)) / np.sqrt(len(mine)):.0f} | {cpu:.1f} |"
+        )
+    return lines if cells else []
 
 
 def better(found: list[dict]) -> list[str]:

@@ -39,17 +39,19 @@ def main() -> None:
     from sklearn.model_selection import train_test_split
 
     from benchmarks.constrained import had
-    from benchmarks.data import data_folder
+    from benchmarks.data import data_file, expect_data_files
     from odtc import read
     from odtc.data.linear_terms import LinearTerms
 
     depths, beside, found = list(map(int, asked.depths.split(","))), had(asked.beside), had(asked.out)
+    if asked.python:
+        expect_data_files(words, (one["set"] for one in beside))
     for other in beside:
         key = {word: other[word] for word in ("set", "depth", "split")}
         wanted = asked.python and key["depth"] in depths and key["split"] < asked.splits
         if not wanted or any(key.items() <= record.items() for record in found):
             continue
-        dataset = read(next(data_folder().glob(f"{key['set']}.csv*")))
+        dataset = read(data_file(key["set"]))
         inside, outside = train_test_split(
             np.arange(dataset.n_rows), test_size=0.25, stratify=dataset.y, random_state=key["split"]
         )

@@ -29,6 +29,17 @@ def test_what_is_missing_is_a_sentence(study, words, said, tmp_path, monkeypatch
     assert ended.value.code == 2 and said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("study", ["selection", "oblique", "generalisation", "fair_outside"])
+def test_a_set_that_is_not_in_the_folder_is_named_before_the_first_cell(study, tmp_path, monkeypatch, capsys):
+    module = importlib.import_module(f"benchmarks.{study}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ODTC_DATA", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", [study])
+    with pytest.raises(SystemExit) as ended:
+        module.main()
+    assert ended.value.code == 2 and "for each set, got none for " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("study", ["selection", "oblique", "generalisation"])
 def test_a_table_of_what_is_there_needs_no_data(study, tmp_path, monkeypatch):
     module = importlib.import_module(f"benchmarks.{study}")
