@@ -43,7 +43,7 @@ def among(*words: str):
     return lambda incomplete: [word for word in words if word.startswith(incomplete)]
 
 
-DataFile = Annotated[Path, typer.Argument(metavar="DATA", help="CSV, TSV or text (also .gz), Parquet or ARFF.")]
+DataFile = Annotated[Path, typer.Argument(metavar="DATA", help="CSV, TSV or text (also .gz), Parquet, Arrow or ARFF.")]
 Pricing = Annotated[
     str | None,
     typer.Option(
@@ -73,7 +73,7 @@ Encodings = Annotated[
         autocompletion=completing("encodings"),
     ),
 ]
-Folds = Annotated[int, typer.Option("--folds", help="Parts of the data, each left out once.")]
+Folds = Annotated[int, typer.Option("--folds", metavar="K", help="Parts of the data, each left out once.")]
 Score = Annotated[
     str,
     typer.Option(

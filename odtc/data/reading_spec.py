@@ -17,7 +17,7 @@ ON_MISSING = ("refuse", "blank", "majority")  # what a missing number does to a 
 class ReadingSpec:
     """The keywords of `odtc.read`; names of columns as in the file."""
 
-    target: str | None = spec_field(None, "Column to predict; by default the last one.")
+    target: str | None = spec_field(None, "Column to predict; by default the last one.", metavar="COL")
     categorical: tuple[str, ...] = spec_field((), "Columns to take as categories.", metavar="A,B", form=NAMES)
     numeric: tuple[str, ...] = spec_field((), "Columns to take as numbers.", metavar="A,B", form=NAMES)
     missing: str = spec_field("drop", "Treatment of missing cells.", metavar="|".join(POLICIES), completes=POLICIES)

@@ -21,18 +21,21 @@ class Options:
     threads: int | None = spec_field(
         None,
         "By default the solver's choice; for a search without a solver the cores of the process.",
+        metavar="N",
         wanted="a whole number from 1",
         fits=lambda value: value is None or 1 <= value <= 1024,
     )
     seed: int = spec_field(
         0,
         "Seeds the solver.",
+        metavar="N",
         wanted="a whole number from 0 to 2147483647",
         fits=lambda value: 0 <= value < 2**31,
     )
     gap: float = spec_field(
         0.0,
         "Absolute and relative gap at which to stop.",
+        metavar="GAP",
         wanted="a number of at least 0",
         fits=lambda value: 0 <= value < float("inf"),
     )

@@ -37,7 +37,7 @@ class ModelSpec:
         metavar="NAME|auto",
         completes="models",
     )
-    depth: int = spec_field(2, "Depth of the tree.", group="Tree")
+    depth: int = spec_field(2, "Depth of the tree.", metavar="N", group="Tree")
     params: dict = spec_field(
         {},
         "Parameter of the formulation; see `odtc info MODEL`.",

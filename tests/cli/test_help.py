@@ -3,7 +3,9 @@
 import re
 
 import pytest
+from typer.main import get_command
 
+from odtc.cli.app import app
 from odtc.cli.help_page import GROUPS
 from tests.command_line import MONKS, environment, odtc, refused, started
 
@@ -47,3 +49,15 @@ def test_an_argument_is_shown_without_a_type_of_python(command):
 @pytest.mark.parametrize("command", [("tune",), ("sweep",), ("bench", "models")])
 def test_depths_of_a_grid_go_by_the_name_that_fit_has_too(command):
     assert "--depths, --depth D,E" in odtc(*command, "--help").out
+
+
+def test_no_option_is_shown_with_a_type_of_python():
+    """`--target <str>` beside `--weights COL`, `--time-limit <float range>` beside `--time-limit S`."""
+    commands, shown = [(("odtc",), get_command(app))], []
+    while commands:
+        name, command = commands.pop()
+        commands += [((*name, one), inner) for one, inner in getattr(command, "commands", {}).items()]
+        for option in command.params:
+            if option.param_type_name == "option" and not (option.is_flag or option.metavar or option.hidden):
+                shown.append((*name, option.opts[0]))
+    assert not shown

@@ -16,7 +16,8 @@ def build(
     data: DataFile,
     spec,
     format: Annotated[
-        str, typer.Option("--format", help="mps, lp or fixed-mps.", autocompletion=completing("formats"))
+        str,
+        typer.Option("--format", metavar="NAME", help="mps, lp or fixed-mps.", autocompletion=completing("formats")),
     ] = "mps",
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
     dialect: DialectName = None,

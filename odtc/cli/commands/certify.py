@@ -22,6 +22,7 @@ def certify(
         float,
         typer.Option(
             "--lambda",
+            metavar="NUMBER",
             help="Price of a branch node: min (1-λ) loss + λ branch nodes; one has to save λ/(1-λ) units of loss.",
         ),
     ] = 0.0,
@@ -29,6 +30,7 @@ def certify(
         float | None,
         typer.Option(
             "--time-limit",
+            metavar="S",
             min=0.0,
             help="Seconds to read, search and write the certificate; then it is of the bound reached. "
             "Its check follows, and may take as long.",

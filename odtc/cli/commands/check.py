@@ -13,11 +13,16 @@ def check(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A registered name, of odtc or of your own.")],
     kind: Annotated[
         str | None,
-        typer.Option("--kind", help="formulation, cut, constraint, solver, …, if several kinds have this name."),
+        typer.Option(
+            "--kind", metavar="KIND", help="formulation, cut, constraint, solver, …, if several kinds have this name."
+        ),
     ] = None,
-    law: Annotated[str | None, typer.Option("--law", help="Only this law.")] = None,
+    law: Annotated[str | None, typer.Option("--law", metavar="LAW", help="Only this law.")] = None,
     examples: Annotated[
-        int | None, typer.Option("--examples", min=1, max=100_000, help="Random cases of each law (each has its own).")
+        int | None,
+        typer.Option(
+            "--examples", metavar="N", min=1, max=100_000, help="Random cases of each law (each has its own)."
+        ),
     ] = None,
     templates: Templates = None,
     as_json: Json = False,

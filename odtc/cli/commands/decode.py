@@ -88,7 +88,10 @@ def verify(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            "--time-limit", min=0.0, help="Seconds for each solver of --confirm, and for a search again (5; 0: none)."
+            "--time-limit",
+            metavar="S",
+            min=0.0,
+            help="Seconds for each solver of --confirm, and for a search again (5; 0: none).",
         ),
     ] = None,
     as_json: Json = False,

@@ -36,7 +36,10 @@ def fit(
     format: Annotated[
         str | None,
         typer.Option(
-            "--format", help="Write the model file too: mps, lp or fixed-mps.", autocompletion=completing("formats")
+            "--format",
+            metavar="NAME",
+            help="Write the model file too: mps, lp or fixed-mps.",
+            autocompletion=completing("formats"),
         ),
     ] = None,
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,

@@ -36,7 +36,9 @@ def report(
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE.html", help="By default STEM.html.")] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option("--time-limit", min=0.0, help="Seconds for a search that derives the bound again (5; 0: none)."),
+        typer.Option(
+            "--time-limit", metavar="S", min=0.0, help="Seconds for a search that derives the bound again (5; 0: none)."
+        ),
     ] = None,
     templates: Templates = None,
     as_json: Json = False,
