@@ -61,7 +61,7 @@ def drawn(
     if counted or answer:
         lines[1] += f", {of(n_rows, 'row')}"
         if n_rows and tree.task == "classification":
-            lines[1] += f", {n_correct} right ({percent(n_correct, n_rows)})"
+            lines[1] += f", {n_correct} right ({percent(n_correct, n_rows)}{_by_weight(leaves) * weighted})"
 
     def ending(place: "Place") -> list[str]:
         cells = ["→ " + one_line(tree.classes[place.node.label])]
@@ -86,6 +86,12 @@ def drawn(
         turns = "".join(INDENT[side] for side in place.path[:-1]) + BRANCH[place.side]
         nodes.append("\t".join([turns + said, *(ending(place) if place.is_leaf else ())]))
     return "\n".join([*lines, "", aligned("\n".join(nodes), "llrr"), ""])
+
+
+def _by_weight(leaves: "Sequence[Place]") -> str:
+    """The share of the weight of all rows that is right."""
+    right = sum(place.node.counts[place.node.label] for place in leaves if place.node.counts)
+    return f"; by weight {percent(right, sum(sum(place.node.counts) for place in leaves))}"
 
 
 def _named(classes: Sequence[str]) -> str:

@@ -159,7 +159,7 @@ def rare():
 
 def test_a_formulation_of_right_and_wrong_refuses_prices_by_pair():
     with pytest.raises(
-        ChoiceError, match="bendersoct counts a row only as right or wrong.*flowoct or oct or binoct or fair or dpflow"
+        ChoiceError, match="bendersoct counts a row only as right or wrong.*flowoct. or oct or binoct or fair or dpflow"
     ):
         odtc.build(rare(), "bendersoct", 1, cost="a:b=5")
     odtc.build(rare(), "bendersoct", 1, cost="a:b=5,a:c=5")

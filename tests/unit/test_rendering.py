@@ -80,7 +80,7 @@ def test_text_shows_weights_only_where_they_differ_from_rows():
     tree = Tree(Branch(Threshold(0, 3.0), leaf(0, 8, 2, weight=0.5), leaf(1, 0, 5)), (LENGTH,), ("no", "yes"))
     assert drawn(tree) == dedent("""
         class: no, yes
-        2 leaves, depth 1, 15 rows, 13 right (86.7%)
+        2 leaves, depth 1, 15 rows, 13 right (86.7%; by weight 90.0%)
 
         ├── petal length (cm) ≤ 3  → no   10 rows  80.0%  no: 8, yes: 2  by weight no: 4, yes: 1
         └── petal length (cm) > 3  → yes   5 rows   100%  yes: 5         by weight yes: 5
