@@ -336,7 +336,7 @@ def test_a_column_set_aside_is_no_feature_and_its_missing_cells_count(side):
     assert problem.encoded.groups[0].names == ("p", "q", "missing")
     np.testing.assert_array_equal(problem.encoded.groups[0].weight.sum(axis=0), [3, 4, 1])
     assert len(encode(kept).tests) == len(encoded_side(side, missing="separate").tests)
-    with pytest.raises(ChoiceError, match="another column for --aside, got 'class'"):
+    with pytest.raises(ChoiceError, match="another column for `aside`, got 'class'"):
         odtc.read(side, aside=("class",), target="class")
     with pytest.raises(odtc.errors.DataError, match="at least one feature"):
         odtc.read(side, aside=("size", "colour", "side"))

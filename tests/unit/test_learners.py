@@ -37,7 +37,7 @@ def test_a_pure_tree_is_proved_by_itself():
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_there_is_no_model_to_build(name):
-    with pytest.raises(ChoiceError, match="odtc fit"):
+    with pytest.raises(ChoiceError, match="`odtc.fit`"):
         pipeline.build(EXAMPLES / "monks" / "monks-1.csv", name, 2)
 
 

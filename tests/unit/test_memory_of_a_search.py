@@ -13,7 +13,5 @@ def test_a_search_that_cannot_fit_is_refused_in_a_sentence(monkeypatch):
     random = np.random.default_rng(0)
     data = read_arrays(random.random((20_000, 12)), random.integers(0, 2, 20_000))
     monkeypatch.setattr(memory, "available", lambda: 5_000_000)
-    with pytest.raises(
-        ModelError, match=r"the search over 20,000 rows and 12 columns would take about .* --model cart"
-    ):
+    with pytest.raises(ModelError, match='the search over 20,000 rows and 12 columns would take about .* model="cart"'):
         odtc.fit(data, model="dpflow", depth=2, start="none", encoding="auto")
