@@ -264,6 +264,11 @@ class TestPatterns:
                     taken.append(type(problem))
             assert taken[0] == taken[1], levels
 
+    @pytest.mark.parametrize("text", [f"leaf_rows{' ' * 100_000}x", f"leaf_rows {'<=' * 100_000} 1:2"])
+    def test_blanks_and_signs_in_a_constraint(self, text, tmp_path):
+        refused("build", MONKS_1, "--constraint", text, folder=tmp_path)
+        refused("frontier", MONKS_1, "--vary", text, folder=tmp_path)
+
     def test_a_pattern_of_a_template_that_python_cannot_compile(self, tmp_path):
         for pattern in ("(" * 20_000, "(a{99999999999999999999})"):
             (tmp_path / "s.toml").write_text(f"command = ['x']\nbound = '{pattern}'\n")

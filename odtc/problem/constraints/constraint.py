@@ -35,7 +35,8 @@ from odtc.problem.support import able
 from odtc.trees.heap_tree import HeapTree, settle
 
 OF_COLUMNS = (Subject.FEATURES, Subject.PLACES, Subject.DEPTHS, Subject.SETTLED)
-GRAMMAR = re.compile(r"\s*(?P<name>\w+)\s*(\[(?P<args>.*)\])?\s*((?P<op><=|>=)\s*(?P<bound>\S+)\s*)?", re.DOTALL)
+# Blanks are taken once and for all: in turn by two parts, many of them would be parted in all ways.
+GRAMMAR = re.compile(r"\s*+(?P<name>\w++)\s*+(\[(?P<args>.*)\])?\s*+((?P<op><=|>=)\s*+(?P<bound>\S+)\s*+)?", re.DOTALL)
 BY_SEARCH = (
     "is satisfied by the compiler's own search alone, as no row of a model tells which branch nodes separate rows; use "
     "`odtc fit --model dpflow`, with fewer tests (--encoding auto:bins=8) or a smaller --depth if it is refused"

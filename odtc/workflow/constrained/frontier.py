@@ -32,7 +32,7 @@ STARTS = 0.6  # of the time that is left, for trees of all numbers by one search
 SHARE = 0.4  # of the time that is left, for a number that others come after
 SCHEMA = "odtc.frontier/1"
 SUFFIX = ".frontier.json"
-RANGE = re.compile(r"(?P<head>.*(<=|>=))\s*(?P<first>[^:\s]+):(?P<last>[^:\s]+)(:(?P<step>[^:\s]+))?\s*", re.DOTALL)
+RANGE = re.compile(r"(?P<head>.*(<=|>=))\s*(?P<first>[^:\s<=>]+):(?P<last>[^:\s]+)(:(?P<step>[^:\s]+))?\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
