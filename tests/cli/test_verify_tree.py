@@ -318,6 +318,9 @@ def test_a_tree_that_was_decoded_to_another_name_is_held_against_its_solution(tm
     assert odtc("decode", "m1.sol", "-o", "foo.json", folder=tmp_path).code == 0
     said = odtc("verify", "foo.json", "--json", folder=tmp_path)
     assert said.code == 0 and said.facts["depth"] == 1 and said.facts["objective"] == 34, said.err
+    assert odtc("decode", "m2.sol", "-o", "bar.json", folder=tmp_path).code == 0  # that of the second solution
+    said = odtc("verify", "bar.json", "--json", folder=tmp_path)
+    assert said.code == 0 and said.facts["depth"] == 2, said.err
     tree = json.loads((tmp_path / "foo.json").read_text())
     _counted(tree)
     (tmp_path / "foo.json").write_text(json.dumps(tree))

@@ -452,7 +452,9 @@ def test_a_quote_that_moved_to_another_line_damages_a_table_of_xpress(tmp_path):
             POINTS.get("xpress-ascii").read(b"\n".join([one, two, *others]))
 
 
-@pytest.mark.parametrize("kept", ["     2", "     2 a_name_of_many_letters", "     2 a_name_of_many_letters\n   NU"])
+@pytest.mark.parametrize(
+    "kept", ["     2", "     2 a_name_of_many_letters", f"     2 a_name_of_many_letters\n{'':20}NU"]
+)
 def test_a_table_of_glpk_whose_last_column_has_no_value_is_cut_off(tmp_path, kept):
     whole = lp_table_of_glpk("OPTIMAL", ("B", "NU"))
     begin, end = whole.index("     2 a_name"), whole.index("\nKarush")

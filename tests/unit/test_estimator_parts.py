@@ -761,6 +761,8 @@ def test_curves_do_not_depend_on_the_unit_of_weights(size):
     assert np.array_equal(plain.predict(X), other.predict(X))
     for one, two in zip(plain.tree_.leaves(), other.tree_.leaves(), strict=True):
         assert one.curve == two.curve and [count * size for count in one.counts] == list(two.counts)
+        assert len(one.sums) == len(two.sums) and sum(a == b for a, b in zip(one.sums, two.sums)) >= 2
+        assert one.sums[0] == two.sums[0] and one.sums[-1] == two.sums[-1]  # which are of no weight
 
 
 @pytest.mark.parametrize("scores", ["ips", "doubly-robust", "direct"])

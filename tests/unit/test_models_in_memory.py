@@ -207,6 +207,10 @@ def test_what_a_solvers_object_claims_is_of_the_model_that_it_solved():
     ours, model, found = claim(same, beyond="cubes")
     assert (found.bound, found.termination, found.model) == (None, Termination.UNKNOWN, "our own") and model is ours
     assert "what S solved holds cubes beside rows and columns, so nothing is proved" in found.message
+    ours, model, found = claim(same, beyond="cubes", termination=Termination.TIME_LIMIT)
+    assert (found.bound, found.termination) == (None, Termination.TIME_LIMIT) and "nothing is proved" in found.message
+    ours, model, found = claim(same, beyond="cubes", termination=Termination.TIME_LIMIT, bound=None)
+    assert found.termination == Termination.TIME_LIMIT and found.message == ""  # which claims nothing
     ours, model, found = claim(same, x=None, termination=Termination.INFEASIBLE, bound=None)
     assert model is ours and not found.has_solution and found.termination == Termination.INFEASIBLE
     for cells in ((1.0, np.nan, 0), (INF, 0, 0)):
