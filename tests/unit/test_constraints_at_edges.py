@@ -232,3 +232,19 @@ def is_taken(text: str, encoded) -> bool:
     except ChoiceError:
         return False
     return True
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_search_of_a_manifest_that_knows_no_rows_keeps_the_same_trees(kind):
+    """Which holds equal rows together, and the weights of their groups."""
+    for problem in problems(kind, table(*TABLES[0]), most=3):
+        (given,), encoded = problem.constraints, problem.encoded
+        grouped = [group.text for group in encoded.groups]
+        bare = replace(problem, encoded=replace(encoded, dataset=None))
+        ways = searched(problem), searched(bare)
+        if None in ways:
+            continue
+        for heap in trees(problem, 6):
+            told = [kept_by(way, heap) for way in ways]
+            # With groups the rows of a manifest are of several at once, so that its search may keep more.
+            assert told[0] == told[1] or (grouped and told[1]), str(given)

@@ -860,3 +860,14 @@ def test_a_leaf_is_worth_its_price_in_any_unit_of_weights(make, words, y, size):
     assert saved > 0 and tree.get_n_leaves() == 2
     for share, leaves in ((0.99, 2), (1.01, 1)):
         assert make(1, **words, ccp_alpha=share * saved).fit(X, y, sample_weight=weight).get_n_leaves() == leaves
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_rows_of_other_columns_are_refused_by_a_fitted_tree(words):
+    frame = pd.DataFrame({"a": X[:, 0], "c": list("uvuvuvuv") if words else X[:, 0] % 2})
+    model = odtc.OptimalTreeClassifier(1).fit(frame, LABELS)
+    for other in (frame[["a"]], frame[["c", "a"]], frame.rename(columns={"a": "b"}), frame.assign(more=1.0)):
+        for method in (model.predict, model.apply, model.predict_proba, model.explain):
+            with pytest.raises(ValueError, match="feature names"):
+                method(other)
+    assert model.n_features_in_ == 2 and model.feature_names_in_.tolist() == ["a", "c"]

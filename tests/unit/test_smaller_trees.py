@@ -62,6 +62,14 @@ def test_a_smaller_tree_that_costs_no_more_is_named(own, other, columns, smaller
         assert said.startswith(f"that one costs {paid:g}, leaves {leaves}, columns {asked}; of this tree they are ")
 
 
+def test_a_smaller_tree_that_costs_less_is_named_too():
+    posed = problem()
+    heap, known = (tree(posed, *names) for names in (("a", "b", "c"), ("a", "b", "b")))
+    paid = posed.module.objective(posed, known)
+    for more, named in ((5.0, True), (1e-9, True), (-1.0, False)):
+        assert (_smaller(posed, heap, paid + more, [("that one", known)], True) is not None) == named
+
+
 def test_a_tree_that_breaks_a_constraint_is_no_smaller_one():
     heap, known = (tree(problem(), *names) for names in (("a", "b", "c"), ("a", "b", "b")))
     assert _smaller(problem(), heap, 0.0, [("that one", known)], True)
