@@ -182,9 +182,10 @@ def test_its_rows_hold_of_the_trees_that_keep_it_alone(form, kind):
         if CONSTRAINTS.get(kind).can(OnProportions) or CONSTRAINTS.get(kind).can(OnLeafProportions)
     ],
 )
-def test_its_shares_of_rows_say_the_same(kind):
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_its_shares_of_rows_say_the_same(kind, n_classes):
     """Of rows of weight 1 that are all different."""
-    for problem in of_kind(kind, TABLES[0]):
+    for problem in of_kind(kind, (n_classes, False, False)):
         (given,), encoded = problem.constraints, problem.encoded
         rows = np.arange(N)
         each = replace(

@@ -871,3 +871,12 @@ def test_rows_of_other_columns_are_refused_by_a_fitted_tree(words):
             with pytest.raises(ValueError, match="feature names"):
                 method(other)
     assert model.n_features_in_ == 2 and model.feature_names_in_.tolist() == ["a", "c"]
+
+
+@pytest.mark.parametrize("size", [0.125, 0.25, 1.0])
+def test_shares_of_a_leaf_do_not_depend_on_the_unit_of_weights(size):
+    """Of eight rows of an eighth a leaf weighs 1."""
+    model = odtc.OptimalTreeClassifier(0).fit(X, LABELS, np.full(8, size))
+    assert model.predict_proba(X) == pytest.approx(np.full((8, 2), 0.5))
+    model = odtc.OptimalTreeClassifier(1).fit(X, LABELS, np.full(8, size))
+    assert model.predict_proba(X[[0, 7]]) == pytest.approx(np.array([[1, 0], [0.2, 0.8]]))
