@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import odtc
+from odtc.base import deadline
 from odtc.errors import CertificateError
 from odtc.verification import certificate
 from odtc.workflow import pipeline
@@ -122,6 +123,22 @@ def test_a_search_that_the_limit_ends_says_so(monkeypatch):
             patched.setattr(certifying, "_proof", below)
             found = certify(problem(), limit).fit.solution
         assert (found.termination, found.seconds) == (ended, 10.0)
+
+
+@pytest.mark.parametrize("limit", [None, 1e9])
+def test_a_search_that_was_interrupted_is_never_called_optimal_beyond_its_proof(monkeypatch, limit):
+    patience = []
+
+    def below(facts, dataset, seconds):
+        patience.append(seconds)
+        proof, checked = _proof(facts, dataset, None)
+        return replace(proof, bound=proof.bound - 1), checked
+
+    monkeypatch.setattr(certifying, "_proof", below)
+    monkeypatch.setattr(deadline, "is_interrupted", lambda: True)
+    assert certify(problem(), limit).fit.solution.termination == "interrupted" and patience == [deadline.IN_HAND]
+    monkeypatch.setattr(certifying, "_proof", _proof)
+    assert certify(problem(), limit).fit.solution.termination == "optimal"
 
 
 def test_the_files_of_a_certificate_stand_beside_each_other(tmp_path):
