@@ -171,9 +171,7 @@ def read(
 def read_as(path, how: ReadingSpec, name: str | None = None) -> Dataset:
     """Reads a data set as a specification says; the arguments, and what it raises, are those of `read`."""
     _check_policy(how.missing)
-    lists = {name: getattr(how, name) for name, default in ReadingSpec().keywords.items() if isinstance(default, tuple)}
-    texts = {name: tuple(map(str, [one] if isinstance(one, (str, Real)) else one)) for name, one in lists.items()}
-    how = replace(how, **texts)
+    how = _with_lists(how)
     if hasattr(path, "columns") and hasattr(path, "shape"):
         return from_frame(table_of(path), name or "data", _with_declared(path, how))
     try:
@@ -187,6 +185,13 @@ def read_as(path, how: ReadingSpec, name: str | None = None) -> Dataset:
     columns, how, remarks = _columns_of(path, repr(str(path)), how)
     source = {"path": str(path), "sha256": fingerprint(path)}
     return _dataset_of(columns, name or data_name(path), how, source, [*_of_nameless(path), *remarks])
+
+
+def _with_lists(how: ReadingSpec) -> ReadingSpec:
+    """The specification with names and texts in tuples, if one stands for itself or they are in a list."""
+    lists = {name: getattr(how, name) for name, default in ReadingSpec().keywords.items() if isinstance(default, tuple)}
+    texts = {name: tuple(map(str, [one] if isinstance(one, (str, Real)) else one)) for name, one in lists.items()}
+    return replace(how, **texts)
 
 
 def _of_nameless(path: Path) -> list[tuple[str, str, str]]:
@@ -239,7 +244,7 @@ def _columns_of(
             first = next(frames)
 
 
-def read_arrays(X, y, name: str = "data", missing: str = "drop") -> Dataset:
+def read_arrays(X, y, name: str = "data", missing: str = "drop", **reading) -> Dataset:
     """Rows in memory with their labels beside them.
 
     Parameters
@@ -252,6 +257,8 @@ def read_arrays(X, y, name: str = "data", missing: str = "drop") -> Dataset:
         Name of the data set.
     missing : {"drop", "error", "separate"}
         As of `read`.
+    **reading
+        Its other keywords, but `target`.
 
     Returns
     -------
@@ -259,13 +266,14 @@ def read_arrays(X, y, name: str = "data", missing: str = "drop") -> Dataset:
 
     Raises
     ------
-    DataError
-        If the data cannot be used.
+    DataError, ChoiceError
+        If the data cannot be used, or an option does not fit it.
     """
     frame, target = table_of_arrays(X, y)
     if without := frame[target].null_count():
         warnings.warn(f"{without} of {frame.height} rows have no label: they are left out", stacklevel=2)
-    return from_frame(frame, name, ReadingSpec(target=target, missing=missing))
+    how = _with_lists(ReadingSpec(target=target, missing=missing, **reading))
+    return from_frame(frame, name, _with_declared(X, how, target) if hasattr(X, "columns") else how)
 
 
 def fingerprint(path) -> str:
@@ -301,9 +309,9 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     return _dataset_of(columns, name, how, source, _of_marks(how, read_ones, met))
 
 
-def _with_declared(X, how: ReadingSpec) -> ReadingSpec:
-    """How a data frame is read whose columns of pandas may declare an order."""
-    names = [str(name) for name in X.columns]
+def _with_declared(X, how: ReadingSpec, *beside: str) -> ReadingSpec:
+    """How a data frame is read whose columns of pandas may declare an order; `beside` it stand more columns."""
+    names = [*(str(name) for name in X.columns), *beside]
     orders = {names[at]: order_text(names[at], order) for at, order in orders_of(X).items()}
     if not orders:
         return how

@@ -146,10 +146,10 @@ def labelled(data, y, model, depth, keywords: dict) -> tuple:
     if y is None:
         return data, model, depth
     how = {} if whole else take_reading(keywords)
-    if whole or set(how) - {"missing"}:
+    if whole or "target" in how:
         raise ChoiceError(
             "expected labels y beside an array or a data frame without a target, got them beside "
-            f"{type(data).__name__ if whole else ', '.join(f'`{name}`' for name in how)}; leave y out, or the other"
+            f"{type(data).__name__ if whole else '`target`'}; leave y out, or the other"
         )
     return read_arrays(data, y, **how), model, depth
 
@@ -182,8 +182,7 @@ def fit(
     **keywords
         `confidence`: new rows shall satisfy the constraints with this confidence, such as 0.95. The search is asked for
         more, and `Fit.assured(confidence)` tells which of them a test on rows that it never saw assures; without `test`
-        and without `hold_out` among the keywords of `reading`, three of ten rows are set aside: of a file, or of a data
-        frame that holds its labels. Of arrays and labels beside them none can be, so these need `test`.
+        and without `hold_out`, three of ten rows are set aside.
         `log`, a callable that takes pieces of the solver's log. Those of `build`, `cuts` among them, and the fields of
         odtc.workflow.specification.SolvingSpec (`solver`, `time_limit` in wall seconds for the compiler and the solver
         together, `threads`, `seed`, `gap`). With
@@ -200,7 +199,7 @@ def fit(
     DataError, ChoiceError, ModelError, SolverError
     """
     confidence = keywords.pop("confidence", None)
-    if confidence is not None and test is None and isinstance(y, str) and not isinstance(data, Dataset):
+    if confidence is not None and test is None and not isinstance(data, Dataset):
         how = take_reading(keywords)  # a data frame may be read before `fit_assured` sees it
         keywords["reading"] = how if how.get("hold_out") else how | {"hold_out": HELD_OUT}
     data, model, depth = labelled(data, y, model, depth, keywords)

@@ -238,3 +238,25 @@ def test_what_a_frame_holds_is_said_as_of_a_frame():
         odtc.fit(odd_table().head(0), "y", depth=1)
     with pytest.raises(ChoiceError, match=r"^expected a depth, a whole number, from 1 to 20, got 2.0"):
         odtc.fit(odd_table(), "y", depth=2.0)
+
+
+def test_rows_with_labels_beside_them_take_all_words_of_a_table(tmp_path):
+    """`missing` alone was taken: to leave a column out, or rows to test on, the labels had to be put into the frame."""
+    frame = odd_table()
+    X, y = frame.drop(columns="y"), frame["y"]
+    words = {"depth": 1, "ignore": "id", "missing": "separate", "missing_mark": ["age=-999"], "hold_out": 0.25}
+    beside, within = odtc.fit(X, y, **words), odtc.fit(frame, "y", **words)
+    assert beside.tree.to_json() == within.tree.to_json() and beside.test == within.test is not None
+    assert beside.notes == within.notes
+    sized = X.assign(size=pd.Categorical(["s", "m", "l", "m"] * 15, categories=["s", "m", "l"], ordered=True))
+    for dataset in (odtc.fit(sized, y, depth=1).dataset, odtc.fit(sized.assign(y=y), "y", depth=1).dataset):
+        assert dataset.features[-1].levels == ("s", "m", "l") and dataset.features[-1].ordered
+    aged = X.dropna()
+    numbers = odtc.fit(aged[["id", "city"]], aged["age"], depth=1, task="regression", ignore=["id"])
+    assert numbers.tree.task == "regression" and numbers.tree.features[0].name == "city"
+    sure = odtc.fit(X[["city"]], y, depth=1, constraints="accuracy >= 0.5", confidence=0.9)
+    assert sure.assured(0.9)[0].holds and sure.labelled.n_rows == 18
+    with pytest.raises(ChoiceError, match="got them beside `target`; leave y out, or the other"):
+        odtc.fit(frame, y, depth=1, target="y")
+    with pytest.raises(ChoiceError, match="^expected `ignore` to name a column of 'data', got 'nr'"):
+        odtc.fit(X, y, depth=1, ignore=["nr"])
