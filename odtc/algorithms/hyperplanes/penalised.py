@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.algorithms.hyperplanes.class_halves import Halves, class_halves, fills_tree
+from odtc.algorithms.hyperplanes.hinge import fit_hinge
 from odtc.algorithms.hyperplanes.logistic import fit_logistic
 from odtc.algorithms.hyperplanes.tree_alternating import search_hyperplanes
 
@@ -402,13 +403,9 @@ def _linear(Z, right, weight, C: float, sparse: bool, start=None) -> tuple[np.nd
     Z, weight = clipped(Z), weight / weight.mean()
     if not sparse and len(Z) * min(Z.shape) ** 2 <= NEWTON:
         return fit_logistic(Z, right, weight, C, start)
+    if sparse:
+        return fit_hinge(Z, right, weight, C, sparse=True, steps=200)
     from sklearn.linear_model import LogisticRegression
-    from sklearn.svm import LinearSVC
 
-    model = (
-        LinearSVC(C=C, penalty="l1", dual=False, max_iter=200, tol=1e-3, random_state=0)
-        if sparse
-        else LogisticRegression(C=C, max_iter=100, tol=1e-3)
-    )
-    model.fit(Z, right, weight)
+    model = LogisticRegression(C=C, max_iter=100, tol=1e-3).fit(Z, right, weight)
     return model.coef_[0].copy(), -float(model.intercept_[0])

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from odtc.algorithms.hyperplanes.hinge import fit_hinge
 from odtc.algorithms.hyperplanes.line_search import LineSearch
 
 NEAR = 1e-9  # losses that differ by less are one
@@ -251,17 +252,14 @@ class _Tree:
 
 def _linear(Z, right, weight, C: float, hinge: bool, rng):
     """(h, g) of a linear model that sends these rows right, those left."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.svm import LinearSVC
-
     if right.all() or not right.any():
         return np.zeros(Z.shape[1]), -1.0 if right.all() else 1.0
     weight = weight / weight.mean()
     if hinge:
-        model = LinearSVC(C=C, dual=False, max_iter=60, tol=1e-3, random_state=int(rng.integers(2**31 - 1)))
-    else:
-        model = LogisticRegression(C=C, max_iter=60, tol=1e-3)
-    model.fit(Z, right, sample_weight=weight)
+        return fit_hinge(Z, right, weight, C, sparse=False, steps=60, seed=int(rng.integers(2**31 - 1)))
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=C, max_iter=60, tol=1e-3).fit(Z, right, sample_weight=weight)
     return model.coef_[0].copy(), -float(model.intercept_[0])
 
 
