@@ -46,6 +46,7 @@ from odtc.base.json_schema import (
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.reading_spec import SIGNS
 from odtc.errors import CertificateError
+from odtc.verification.alike_rows import alike_rows
 from odtc.verification.claim import OF_LEAF, OF_TREE, claim_of, expect, expect_leaf, expect_losses, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.coverage import Sides, answered, count_uncovered
@@ -231,8 +232,8 @@ def _check_thresholds(facts: dict, dataset: Dataset, pause) -> Proof:
     expect(facts, proof.of)
     _expect_cost(facts, dataset, loss, least)
     # Rows of equal ranks are one row: no tree separates them. Above the cheapest label, some cost nothing at all.
-    rank, kind = np.unique(ranks.rank, axis=0, return_inverse=True)
-    kind = kind.reshape(-1)
+    first, kind = alike_rows(ranks.rank)
+    rank = ranks.rank[first]
     merged = np.stack([np.bincount(kind, column) for column in loss.T], axis=1)
     count = np.bincount(kind, dataset.copies)
     floor = merged.min(axis=1)

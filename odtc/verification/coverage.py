@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from odtc.data.dataset import Dataset
+from odtc.verification.alike_rows import alike_rows
 
 FEW = 8  # splits of a feature that are looked up one by one
 TOGETHER = 2**16  # rows whose answers are laid out together; as many bits are whole bytes
@@ -69,13 +70,14 @@ class Sides:
 
     def kinds(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows that all tests send alike as one kind: the kind of each row, and the first row of each kind, int64."""
-        lines = np.empty((self.n_rows, max(1, -(-len(self) // 8))), np.uint8)
-        lines[:] = 0
+        words = np.zeros((self.n_rows, max(1, -(-len(self) // 64))), np.uint64)
+        lines = words.view(np.uint8)
         for begin in range(0, self.n_rows if len(self) else 0, TOGETHER):
             bits = np.unpackbits(self.packed[:, begin // 8 : (begin + TOGETHER) // 8], axis=1)
-            lines[begin : begin + TOGETHER] = np.packbits(bits, axis=0).T[: self.n_rows - begin]
-        _, first, kind = np.unique(lines.view(f"V{lines.shape[1]}")[:, 0], return_index=True, return_inverse=True)
-        return kind.reshape(-1), first
+            here = np.packbits(bits, axis=0).T[: self.n_rows - begin]
+            lines[begin : begin + TOGETHER, : here.shape[1]] = here
+        first, kind = alike_rows(words)
+        return kind, first
 
 
 def answered(X, column: int, ask: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

@@ -5,6 +5,7 @@ of any kind whose right sides lie within one another ("nested"; of a turned one 
 sends the rows of rank <= k left. No table of tests and rows is made.
 """
 
+import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -285,17 +286,27 @@ def distinct_columns(rank: np.ndarray, check: Callable[[], None] = lambda: None)
             mirrored.append(False)
             continue
         turned = (len(own) - 1 - ranks).astype(np.int32)
-        at = seen.get(ranks.tobytes())
-        mirrored.append(at is None and turned.tobytes() in seen)
-        at = seen.get(turned.tobytes()) if mirrored[-1] else at
+        key, other = _digest(ranks), _digest(turned)
+        at = seen.get(key)
+        mirrored.append(at is None and other in seen)
+        at = seen.get(other) if mirrored[-1] else at
         if at is None:
-            at = seen[ranks.tobytes()] = len(dense)
+            at = seen[key] = len(dense)
             dense.append(ranks)
         place.append(at)
     table = np.stack(dense).T if dense else np.zeros((len(rank), 0), np.int32)
-    order = np.array([_order(column) for column in table.T], np.int32).reshape(table.shape[::-1])
-    copy = np.concatenate([own < 0 for own in cut_groups(table, order)]) if dense else np.zeros(0, bool)
+    del dense
+    order = np.empty(table.shape[::-1], np.int32)
+    for line, column in zip(order, table.T):
+        check()
+        line[:] = _order(column)
+    copy = np.concatenate([own < 0 for own in cut_groups(table, order)]) if len(order) else np.zeros(0, bool)
     return DistinctColumns(np.ascontiguousarray(table), order, np.array(place), np.array(mirrored, bool), values, copy)
+
+
+def _digest(ranks: np.ndarray) -> bytes:
+    """What stands for ranks, of which no two differ under one digest: a column of them is not held twice."""
+    return hashlib.sha256(ranks).digest()
 
 
 def _order(ranks: np.ndarray) -> np.ndarray:

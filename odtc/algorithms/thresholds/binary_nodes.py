@@ -140,6 +140,11 @@ class BinaryNodes:
         child.sibling = node, last[2] if last is not None and test >= 0 and last[:2] == (test, not right) else None
         return child
 
+    def sides(self, node: BinaryNode, column: int, rank: int) -> list[BinaryNode]:
+        """Both sides of a test, which need not be a cut of the node."""
+        cut = self.cut_of(node, column, rank)
+        return [self.child(node, *self.part(node, column, cut, right)) for right in (False, True)]
+
     def narrowed(self, node: BinaryNode, entries: np.ndarray) -> BinaryNode:
         """The node of some entries of a node."""
         return self._node(entries, self._key(entries))

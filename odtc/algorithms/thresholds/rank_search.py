@@ -280,8 +280,7 @@ class RankSearch:
         if known.test == LEAF:
             return None
         column, rank = known.test
-        cut = self.nodes.cut_of(node, column, rank)
-        sides = [self._child(node, column, cut, right) for right in (False, True)]
+        sides = self.nodes.sides(node, column, rank)
         below = known.below or [self.value(side, height - 1) for side in sides]
         trees = [self._tree(side, one, height - 1) for side, one in zip(sides, below)]
         # The sums over pairs of tests also take tests that part nothing, if no other tree costs less.

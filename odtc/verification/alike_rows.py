@@ -1,0 +1,43 @@
+"""Rows of a table that are alike, as a checker finds them: by a number mixed of their cells, and then by the cells.
+
+To sort whole rows takes most of the time of a check of many rows; to sort one number of each takes a moment. Rows of
+one number are compared cell by cell, so that a chance, or a forger, who gives two rows one number, costs time alone.
+"""
+
+import numpy as np
+
+ODD = np.uint64(0x9E3779B97F4A7C15)
+TOGETHER = 2**22  # cells that are compared at a time
+
+
+def alike_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that are equal as one kind.
+
+    Parameters
+    ----------
+    table : integers (rows, columns)
+
+    Returns
+    -------
+    first : int64 (kinds,), a row of each kind
+    kind : int64 (rows,)
+    """
+    rows, columns = table.shape
+    mixed = np.zeros(rows, np.uint64)
+    for column in table.T:
+        mixed ^= column.astype(np.uint64)
+        mixed *= ODD
+        mixed ^= mixed >> np.uint64(32)
+    order = np.argsort(mixed, kind="stable")
+    begins = np.ones(rows, bool)
+    begins[1:] = mixed[order[1:]] != mixed[order[:-1]]
+    step = max(1, TOGETHER // max(1, columns))
+    for at in range(1, rows, step):
+        here = slice(at, at + step)
+        differ = (table[order[here]] != table[order[at - 1 : min(rows, at + step) - 1]]).any(axis=1)
+        if (differ & ~begins[here]).any():
+            _, first, kind = np.unique(table, axis=0, return_index=True, return_inverse=True)
+            return first, kind.reshape(-1)
+    kind = np.empty(rows, np.int64)
+    kind[order] = np.cumsum(begins) - 1
+    return order[begins], kind
