@@ -1,5 +1,7 @@
 """The terms of a certificate beside its bound: what its leaves tell, its losses, and what it says that it is of."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -93,3 +95,57 @@ def test_what_is_stated_beyond_what_was_found_is_refused(more):
             claim.expect({"of": OF | more | {key: [value]}}, OF | more)
     with pytest.raises(CertificateError, match="counts 8 rows that it is of, but of this data it is of 7"):
         claim.expect({"of": OF, "data": {"n_rows": 8}}, OF)
+
+
+def read(**words) -> Dataset:
+    """Three rows of two of three classes."""
+    y = np.array([0, 2, 2], np.int32)
+    data = Dataset("d", np.zeros((3, 1)), y, (Feature("x", "numeric"),), ("p", "q", "r"), np.ones(3), "y")
+    return replace(data, **words)
+
+
+def test_what_was_told_of_the_reading_and_of_the_rows_is_stated():
+    plain = claim.claim_of(read(), 2, 3, True)
+    assert plain["rows_of_class"] == [1, 0, 2] and plain["classes"] == ["p", "q", "r"] and plain["columns"] == ["x"]
+    assert not {*claim.TOLD, *claim.OF_ROWS, "task", "asked"} & plain.keys()
+    told = {"categorical": ("a", "b"), "ignore": ("c",), "decimal": ",", "hold_out": 0.25}
+    source = {"numeric": (), "ordered": None, "missing_mark": [], "weights": "w"} | told
+    found = claim.claim_of(read(source=source, held_out=np.arange(5), n_dropped=7, n_unlabelled=2), 2, 3, False, ("t",))
+    stated = {"categorical": ["a", "b"], "ignore": ["c"], "decimal": ",", "hold_out": 0.25, "n_set_aside": 5}
+    stated |= {"weights": "w", "n_dropped_missing": 5, "n_dropped_unlabelled": 2, "all_tests": False}
+    assert found == plain | stated | {"constraints": ["t"]}
+    assert claim.claim_of(read(source={"hold_out": 0.5}), 1, 1, True)["n_set_aside"] == 0
+
+
+OF_READING = {
+    "target": "y",
+    "classes": ["n", "p"],
+    "weights": None,
+    "aside": [],
+    "n_dropped_missing": 0,
+    "n_dropped_unlabelled": 0,
+    "missing": "drop",
+    "constraints": [],
+}
+BEFORE, BEHIND = "target 'y' (n, p); every row counts 1", "rows left out: none"
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"categorical": ["a", "b"]}, f"{BEFORE}; a is read as a category; b is read as a category; {BEHIND}"),
+        ({"numeric": ["c"]}, f"{BEFORE}; c is read as numbers; {BEHIND}"),
+        ({"ignore": ["", "id"]}, f"{BEFORE}; not read are column 1 (no name), id; {BEHIND}"),
+        ({"decimal": ","}, f"{BEFORE}; numbers are as people write them, with ',' before decimals; {BEHIND}"),
+        ({"missing_mark": ["-", "s=?"]}, f"{BEFORE}; missing is also what is written -, s=?; {BEHIND}"),
+        ({"ordered": ["s: u < v"]}, f"{BEFORE}; the levels of a column have an order, s: u < v; {BEHIND}"),
+        ({"task": "other"}, f"task other, of which the cost is its own; {BEFORE}; {BEHIND}"),
+        (
+            {"n_dropped_missing": 2, "hold_out": 0.25, "n_set_aside": 1500},
+            f"{BEFORE}; rows left out: 2 with missing cells, 1,500 set aside by chance (--hold-out 0.25)",
+        ),
+    ],
+    ids=str,
+)
+def test_each_term_of_the_reading_is_told_in_words(changed, words):
+    assert claim.words(OF_READING | changed) == words

@@ -1,0 +1,164 @@
+"""Columns of tests of a certificate: the ranks of rows, what is a copy of what, and whose cuts count, by definition."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from odtc.data.dataset import Dataset, Feature
+from odtc.errors import CertificateError
+from odtc.verification.certificate import left_of
+from odtc.verification.threshold_columns import (
+    ColumnRanks,
+    cells_of,
+    count_left_out,
+    cut_groups,
+    distinct_columns,
+    rank_columns,
+)
+
+
+def drawn(seed: int, separate: bool) -> Dataset:
+    """Numbers and levels, of which some lack."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 10))
+    X = np.stack([rng.integers(0, most, n) for most in (5, 4, 3)], axis=1).astype(float)
+    X[rng.random(X.shape) < 0.2 * (seed % 2)] = np.nan
+    X[0] = 0
+    features = Feature("a", "numeric"), Feature("b", "numeric"), Feature("c", "categorical", ("u", "v", "w"))
+    missing = "separate" if separate else "drop"
+    return Dataset("d", X, np.zeros(n, np.int32), features, ("p", "q"), np.ones(n), missing=missing)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_rank_of_a_row_is_how_many_tests_of_a_column_send_it_right(seed):
+    data, rng = drawn(seed, True), np.random.default_rng(seed)
+    some = sorted(rng.choice(np.arange(-1, 6) + 0.5, int(rng.integers(0, 4)), replace=False).tolist())
+    level = {"kind": "subset", "feature": "c", "values": ["v"]}
+    lacks = {"kind": "missing", "feature": "b"}
+    numbers = [{"kind": "threshold", "feature": "a", "threshold": cut} for cut in (0.5, 1.5, 2.5)]
+    nested = {"kind": "nested", "tests": numbers, "turned": [0, 0, 0]}
+    turned = {"kind": "nested", "tests": numbers[::-1], "turned": [1, 1, 1]}
+    columns = [{"kind": "threshold", "feature": "a"}, {"kind": "threshold", "feature": "b", "thresholds": some}]
+    columns += [level, lacks, nested, turned]
+    found = rank_columns(columns, data, left_of)
+    cells = data.X[:, 0]
+    own = sorted(set(cells[~np.isnan(cells)].tolist()))[:-1]
+    for row in range(data.n_rows):
+        a, b, c = data.X[row]
+        right = [sum(not a <= cut for cut in own), sum(not b <= cut for cut in some), int(c != 1), int(not np.isnan(b))]
+        right += [sum(not a <= cut for cut in (0.5, 1.5, 2.5)), sum(a <= cut for cut in (0.5, 1.5, 2.5))]
+        assert found.rank[row].tolist() == right
+    assert found.size.tolist() == [len(own), len(some), 1, 1, 3, 3] and found.complete == {"a"}
+    assert found.rank.dtype == np.int32 and cells_of("b", data).tolist() == pytest.approx(data.X[:, 1], nan_ok=True)
+
+
+def test_columns_that_are_none_are_refused():
+    data = drawn(0, True)
+    two = [{"kind": "threshold", "feature": "a", "threshold": cut} for cut in (0.5, 1.5)]
+    assert rank_columns([{"kind": "nested", "tests": two, "turned": [0, 0]}], data, left_of)
+    other = Dataset("d", np.arange(4.0)[:, None], np.zeros(4, np.int32), data.features[:1], ("p",), np.ones(4))
+    for tests, turned in ((two[::-1], [0, 0]), (two, [1, 1]), (two, [0, 1])):
+        with pytest.raises(ValueError, match="tests that are not nested"):
+            rank_columns([{"kind": "nested", "tests": tests, "turned": turned}], other, left_of)
+    for wrong in ([1.0, 1.0], [2.0, 1.0], [0.0, 2.0, 1.0], [1.0, np.inf], [-np.inf, 1.0], [np.nan], [1.0, 2.0, 2.0]):
+        with pytest.raises(ValueError, match="no finite numbers in rising order"):
+            rank_columns([{"kind": "threshold", "feature": "a", "thresholds": wrong}], other, left_of)
+    with pytest.raises(ValueError, match="no columns of tests"):
+        rank_columns([], other, left_of)
+    with pytest.raises(CertificateError, match="asks the column 'z'"):
+        rank_columns([{"kind": "threshold", "feature": "z"}], other, left_of)
+
+
+def sides_of(data: Dataset, at: int) -> list[np.ndarray]:
+    """One side of each split by a feature, each split once."""
+    cells, feature = data.X[:, at], data.features[at]
+    known, lacking = sorted(set(cells[~np.isnan(cells)].tolist())), np.isnan(cells)
+    if feature.has_order:
+        found = [cells <= value for value in known[:-1]]
+    elif lacking.any():
+        found = [cells == value for value in known]
+    else:
+        found = [cells == value for value in known[: len(known) - (len(known) <= 2)]]
+    return found + ([lacking] if lacking.any() and data.missing == "separate" else [])
+
+
+@pytest.mark.parametrize("by_feature", [False, True])
+@pytest.mark.parametrize("seed", range(30))
+def test_what_is_left_out_is_what_no_cut_of_a_column_separates(seed, by_feature):
+    """With the features of the columns, those of other features do not count."""
+    data, rng = drawn(seed, bool(seed // 2 % 2)), np.random.default_rng(seed)
+    filled = np.where(np.isnan(data.X), 9, data.X)
+    names = [feature.name for feature in data.features]
+    of = rng.choice(3, 4)
+    ranks = [filled[:, at] if rng.random() < 0.7 else rng.permutation(filled[:, at]) for at in of]
+    rank = np.stack([np.unique(own, return_inverse=True)[1] for own in ranks], axis=1)
+    shown = [names[int(rng.integers(3))] if rng.random() < 0.3 else names[at] for at in of]
+    complete = frozenset(name for name in ("a", "b") if rng.random() < 0.2)
+    total, lacking = 0, {}
+    for at, feature in enumerate(data.features):
+        own = rank[:, [name == feature.name for name in shown]] if by_feature else rank
+        cuts = [column <= cut for column in own.T for cut in range(int(column.max()) + 1)]
+        cuts += [~cut for cut in cuts] + [np.ones(data.n_rows, bool), np.zeros(data.n_rows, bool)]
+        sides = sides_of(data, at)
+        nested = feature.has_order and feature.name in complete
+        asked = [side for side in sides if not (nested and not np.isnan(data.X[side, at]).any())]
+        out = sum(not any((side == cut).all() for cut in cuts) for side in asked)
+        total += len(sides)
+        if out:
+            lacking[feature.name] = out, len(sides)
+    given = ColumnRanks(rank, rank.max(axis=0), complete)
+    assert count_left_out(data, given, of=shown if by_feature else None) == (total, lacking)
+
+
+def ranks(seed: int) -> np.ndarray:
+    """int (rows, columns): some columns are others mirrored, with gaps, coarser or constant."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 9))
+    first, second = rng.integers(0, 4, n), rng.integers(0, 3, n)
+    every = [first, 3 - first, 2 * first + 5, np.minimum(first, 1), second, np.full(n, 4), first > 1, 2 - second]
+    return np.stack([every[at] for at in rng.permutation(len(every))[:6]], axis=1).astype(int)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_cut_of_a_given_column_is_one_of_those_that_are_kept(seed):
+    rank = ranks(seed)
+    found, kept = distinct_columns(rank), {}
+    assert found.rank.shape[1] == len(found.order) and found.rank.flags.c_contiguous
+    ways = [frozenset([tuple(c), tuple(c.max() - c)]) for c in found.rank.T]
+    assert len(set(ways)) == len(ways)  # none is there twice, nor mirrored
+    for column, k in product(range(rank.shape[1]), range(-1, 12)):
+        left = rank[:, column] <= k
+        if left.all() or not left.any():
+            with pytest.raises(ValueError, match="separates no rows"):
+                found.cut(column, k)
+            continue
+        at, cut, turned = found.cut(column, k)
+        assert at == found.place[column] and ((found.rank[:, at] <= cut) == (left != turned)).all()
+        assert turned == found.mirrored[column]
+    copies, at = found.copy.tolist(), 0
+    for column in found.rank.T:
+        for cut in range(int(column.max()) + 1):
+            left = column <= cut
+            way = frozenset([left.tobytes(), (~left).tobytes()])
+            assert copies[at] == (way in kept and not left.all()), (at, cut)
+            kept.setdefault(way, at)
+            at += 1
+    assert at == len(copies)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_cuts_that_separate_rows_alike_are_of_one_group(seed):
+    table = distinct_columns(ranks(seed)).rank
+    if not table.shape[1]:
+        return
+    groups = cut_groups(table, np.argsort(table, axis=0, kind="stable").T)
+    first: dict = {}
+    for column, own in zip(table.T, groups):
+        assert len(own) == column.max() + 1 and own[-1] == 0
+        for cut, group in enumerate(own[:-1].tolist()):
+            left = column <= cut
+            way = frozenset([left.tobytes(), (~left).tobytes()])
+            assert (group > 0) == (way not in first)
+            assert first.setdefault(way, group) == abs(group)
+    assert len(set(first.values())) == len(first)

@@ -1,0 +1,156 @@
+"""The numbers of a certificate under constraints: which cannot be, which are at an edge, and how deep trees need be."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from odtc.errors import CertificateError
+from odtc.verification.constrained.constrained_certificate import _height
+from odtc.verification.constrained.stated_constraints import stated_constraints
+from tests.unit.test_each_constraint import table
+from tests.unit.test_forged_certificates import HARD, alone
+
+LAST = 2**52 - 1  # the greatest number that is added exactly
+EVEN = [0, 1] * 6
+
+
+def refused(given, words: str) -> None:
+    with pytest.raises(CertificateError, match=words):
+        given("")
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"weight_scale": 0}, "its scales or its price are no numbers that can be"),
+        ({"weight_scale": -1}, "its scales or its price|expected a whole number"),
+        ({"scale": 0}, "its scales or its price are no numbers that can be"),
+        ({"weight_scale": 2, "scale": 3}, "its scales or its price are no numbers that can be"),
+        ({"price": 1}, "its scales or its price are no numbers that can be"),  # as much as the scale
+        ({"price": -1}, "its scales or its price|expected a whole number"),
+        ({"scale": LAST + 1}, "its scales or its price are no numbers that can be"),
+        ({"loss": [[0, 1]]}, "its losses are no square table"),
+        ({"loss": [[0, 1], [1, 0], [1, 1]]}, "its losses are no square table"),
+        ({"loss": [[0, 1], [1]]}, "its losses are no square table$|its losses are no square table;"),
+        ({"loss": [[0, -1], [1, 0]]}, "zeros where the label is right|expected a whole number"),
+        ({"loss": [[0, 1], [1, 1]]}, "zeros where the label is right"),
+        ({"loss": [[1, 1], [1, 0]]}, "zeros where the label is right"),
+        ({"loss": [[0, 0], [0, 0]]}, "zeros where the label is right"),
+        ({"loss": [[0, LAST + 1], [1, 0]]}, "zeros where the label is right"),
+        ({"loss": [[0, 2**62], [1, 0]], "weight_scale": 4, "scale": 4}, "zeros where the label is right"),  # 2^64 is 0
+        ({"loss": [[0, 2**50], [1, 0]]}, "its numbers are too large to be added exactly"),
+        ({"claim": LAST + 1}, "its claim or the scale of its multipliers is no number that can be"),
+        ({"claim": -1}, "its claim or the scale|expected a whole number"),
+        ({"multiplier_scale": 0}, "its claim or the scale of its multipliers is no number that can be"),
+        ({"multiplier_scale": LAST + 1}, "its claim or the scale of its multipliers is no number that can be"),
+        ({"weight_scale": 2**49, "scale": 2**49, "loss": [[0, 1], [1, 0]]}, "its weights are too large"),
+    ],
+    ids=str,
+)
+def test_numbers_that_cannot_be_are_refused(changed, words):
+    refused(alone("p", **changed), words)
+
+
+@pytest.mark.parametrize(
+    ("changed", "objective"),
+    [
+        ({}, 5.0),
+        ({"scale": LAST}, 5.0 / LAST),
+        ({"multiplier_scale": LAST}, 5.0),
+        ({"scale": 4, "weight_scale": 2, "claim": 10}, 2.5),
+        ({"scale": 7, "price": 6}, 5 / 7),
+        ({"loss": [[0, 1], [3, 0]]}, 5.0),
+        ({"loss": [[0, 0], [1, 0]], "claim": 0}, 0.0),
+    ],
+    ids=str,
+)
+def test_numbers_at_an_edge_are_taken(changed, objective):
+    proof = alone("p", **changed)("")
+    assert proof.objective == objective and proof.bound == objective and not proof.infeasible
+    assert proof.steps == {"n_cases": 0, "n_listed": 0} and proof.n_rows == 12 and proof.n_tests == 5
+
+
+@pytest.mark.parametrize(
+    ("weight", "scale", "taken"),
+    [
+        ([1.0] * 12, 1, True),
+        ([0.5] * 12, 2, True),
+        ([1 + 2e-6] + [1] * 11, 1, False),
+        ([1 + 5e-7] + [1] * 11, 1, True),
+        ([1.25] + [1] * 11, 1, False),
+        ([1.25] + [1] * 11, 4, True),
+        ([1e-9] + [1] * 11, 1, False),  # would count as nothing
+        ([0.0] + [1] * 11, 1, True),
+    ],
+    ids=str,
+)
+def test_weights_are_whole_at_their_scale(weight, scale, taken):
+    cost = sum(round(one * scale) for one, y in zip(weight, HARD) if y == 0)
+    given = alone("p", weight=weight, weight_scale=scale, scale=scale, claim=cost)
+    if taken:
+        assert given("").objective == cost / scale
+    else:
+        refused(given, "the weights of the data are no whole numbers")
+
+
+@pytest.mark.parametrize(
+    ("text", "barred"),
+    [
+        ("class_leaves[p] <= 1", False),
+        ("class_leaves[p] <= 0", True),
+        ("leaf_class_rows[p] >= 7", False),
+        ("leaf_class_rows[p] >= 8", True),
+        ("false_positive_rate[p] <= 1", False),
+        ("false_positive_rate[p] <= 0.99", True),
+        ("leaf_rows >= 12", False),
+    ],
+)
+def test_a_leaf_alone_that_just_satisfies_all_and_costs_less_is_found(text, barred):
+    """The leaf of the other class costs 7, that of this one 5."""
+    if barred:
+        assert alone("n", text)("").objective == 7
+    else:
+        refused(alone("n", text), "a leaf of the class 'p' alone satisfies all and costs less")
+    assert alone("n", text, labels=EVEN)("").objective == 6  # as much is not less
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_no_tree_that_may_satisfy_its_sums_is_deeper_than_it_is_looked_for(seed):
+    """What a tree with so many branch nodes on a path uses at least: its rows, its nodes, its leaves by themselves."""
+    rng = np.random.default_rng(seed)
+    sums, rows, K, depth = int(rng.integers(0, 3)), int(rng.integers(1, 4)), 2, int(rng.integers(1, 6))
+    low = -1 if seed % 2 else 0
+    uses, leaf = rng.integers(low, 3, (sums, rows, K)), rng.integers(low if seed % 4 == 1 else 0, 2, (sums, K))
+    node, bound = rng.integers(low if seed % 8 == 3 else 0, 3, sums), rng.integers(0, 9, sums)
+    most = [None, 0, 1, 2, 4][seed % 5]
+    stated = SimpleNamespace(uses=uses, bound=bound.tolist(), branch_uses=node.tolist(), leaf_uses=leaf)
+    stated.places = SimpleNamespace(most_tests=most)
+    height, gives = _height(depth, stated), bool((node < 0).any() or (leaf < 0).any())
+    assert 1 <= height <= depth
+    for nodes in range(height + 1, depth + 1):
+        least = uses.min(axis=2).sum(axis=1) + nodes * node + (nodes + 1) * leaf.min(axis=1)
+        assert (least > bound).any() or (most is not None and nodes > most and not gives), nodes
+    if (uses >= 0).all() and not gives:
+        counted = [bound[r] // node[r] for r in range(sums) if node[r]]
+        assert height == max(1, min([depth, *counted, *([] if most is None else [most])]))
+
+
+@pytest.mark.parametrize("name", ["statistical_parity", "equal_opportunity", "predictive_equality", "equalised_odds"])
+@pytest.mark.parametrize("large", [False, True])
+def test_rates_of_groups_are_compared_if_their_products_are_exact(name, large):
+    data = table(2, True, False)
+    data = replace(data, y=(np.arange(data.n_rows) // 2 % 2).astype(np.int32))  # both classes in each group
+    weight = np.full(data.n_rows, 2**26 if large else 2**13, np.int64)
+    weight[::3] += 1
+    words = [f"{name}[group=side,positive=x] <= 0.25"], data, weight, np.zeros((data.n_rows, 2), np.int64), 1
+    if large:
+        with pytest.raises(CertificateError, match="too large to be added exactly"):
+            stated_constraints(*words)
+        return
+    found = stated_constraints(*words)
+    assert len(found.bound) >= 2
+    for line, bound in zip(found.uses[:, :, data.classes.index("x")], found.bound):
+        # The gap of the rates of all rows at once is 0, that of one group alone is 1: the bound is 0.25 of that.
+        assert line.sum() == 0 and bound == int(0.25 * line[line > 0].sum())
