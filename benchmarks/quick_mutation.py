@@ -4,13 +4,13 @@
     python -m benchmarks.quick_mutation GROUP,… [--draw 100]   groups of mutation_groups.toml: their modules and tests
 
 pytest collects the tests once. A fixture of a module or a class is made once and stays, as other fixtures are made for
-each test. Each test runs unchanged, once to tell which lines of the modules it comes to (`--kept` keeps that for the
-next time) and once to tell what it takes. Then each change is put in the place of the code of the live functions, and
-the tests that come to its lines run until one fails, the one that saw the last change first. A change counts as seen if
-that test passes again, twice, with the code put back: what an earlier change left behind (caches, files), or a test
-that fails in turn, sees nothing. What lives is tried once more in a fork where fixtures and caches are made anew under
-the change, by the tests that have any; a test that fails there has to pass in a fork without it. Threads do not survive
-a fork: a test that waits there says nothing.
+each test. Each test runs unchanged, once to tell which lines of the modules it comes to and once to tell what it takes;
+`--kept` keeps that for the next time, until its file or a module is another. Then each change is put in the place of
+the code of the live functions, and the tests that come to its lines run until one fails, the one that saw the last
+change first. A change counts as seen if that test passes again, twice, with the code put back: what an earlier change
+left behind (caches, files), or a test that fails in turn, sees nothing. What lives is tried once more in a fork where
+fixtures and caches are made anew under the change, by the tests that have any; a test that fails there has to pass in a
+fork without it. Threads do not survive a fork: a test that waits there says nothing.
 
 `--sample` draws so many changes of each module, `--draw` so many of all modules together, each as likely as another.
 
@@ -155,22 +155,22 @@ class Warm:
         modules = b"".join(Path(one).read_bytes() for one in sorted(self.paths))
         texts = {one: hashlib.sha256(modules + one.read_bytes()).digest() for one in {i.path for i in self.items}}
         for item in self.items:
-            told = kept.get(item.nodeid, ("", set()))
-            if told[0] != texts[item.path]:
-                self.lines = set()
+            digest, lines, seconds = kept.get(item.nodeid, ("", set(), None))
+            if digest != texts[item.path]:
+                self.lines, seconds = set(), None
                 self._follow()
-                passed = self.passes(item, 20 + 20 * self.asked.least)
+                self.passes(item, 20 + 20 * self.asked.least)
                 sys.settrace(None)
-                told = texts[item.path], self.lines
-                if passed:
-                    kept[item.nodeid] = told
-            self.beside, self.lines, began = 0.0, set(), time.process_time()
-            passed = self.passes(item, 2 + 2 * self.asked.least)
-            seconds = time.process_time() - began - self.beside
-            if not passed:
-                self.say(f"  left out, it fails or takes long without a change: {item.nodeid}"[:160])
-            elif seconds <= self.asked.least:
-                self.seconds[item], self.reached[item] = seconds, told[1]
+                lines = self.lines
+            if seconds is None:
+                self.beside, self.lines, began = 0.0, set(), time.process_time()
+                if not self.passes(item, 2 + 2 * self.asked.least):
+                    self.say(f"  left out, it fails or takes long without a change: {item.nodeid}"[:160])
+                    continue
+                seconds = time.process_time() - began - self.beside
+                kept[item.nodeid] = texts[item.path], lines, seconds
+            if seconds <= self.asked.least:
+                self.seconds[item], self.reached[item] = seconds, lines
         for item, lines in self.reached.items():
             for one in _fixtures(item):
                 lines |= self.made.get(one, set())

@@ -20,9 +20,9 @@ class Drawn:
     def __init__(self, seed: int):
         rng = np.random.default_rng(seed)
         self.rank = rng.integers(0, (4, 3, 3), (len(NUMBERS), 3))
+        self.rank[:2] = np.zeros(3), self.rank.max(axis=0)
         if seed % 3 == 0:
             self.rank[:, 2] = 3 - self.rank[:, 0]
-        self.rank[:2] = np.zeros(3), self.rank.max(axis=0)
         self.price = Fraction(seed % 4, 2)
         self.bound = LeafSumsBound(self.rank, Squares(true(), numbers()), self.price, False)
         self.best, self.every = cache(self._best), tuple(range(len(NUMBERS)))
@@ -107,6 +107,20 @@ def test_of_some_cuts_no_bound_is_above_the_best_tree(seed, limit):
                 found = drawn.least(tried, depth, limit, need)
                 assert found <= best, (depth, share)
             assert Fraction(drawn.least(tried, depth, limit, best, exact=False)) <= best
+
+
+@pytest.mark.parametrize("limit", LIMITS, ids=str)
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_cut_that_separates_all_rows_as_a_tried_one_does_is_tried_with_it(seed, limit):
+    """The third column mirrors the first: what the left side may have of leaves is what the right one has there."""
+    drawn, rng = Drawn(seed), np.random.default_rng(seed)
+    best = drawn.best(drawn.every, 3, limit)
+    tried = drawn.tried(drawn.every, 3, limit, 1.0, rng)
+    for column in (0, 2):
+        some = [entry for entry in tried if entry[0] != column]
+        assert drawn.least(some, 3, limit, best) == best
+        fewer = [entry for entry in some if entry[0] != 1]
+        assert len(fewer) < len(some) and drawn.least(fewer, 3, limit, best) <= best
 
 
 def test_bounds_of_a_state_are_counted_once_in_rounded_numbers():

@@ -11,7 +11,8 @@ import pytest
 
 from odtc.base.compiled_loops import VARIABLE
 from odtc.verification.leaf_sums import ALL, check_leaf_sums, tried_cuts, tried_stumps, two_levels
-from odtc.verification.leaf_sums.bound import LeafSumsBound
+from odtc.verification.leaf_sums import bound as bound_module
+from odtc.verification.leaf_sums.bound import SMALL, LeafSumsBound
 from odtc.verification.leaf_sums.likelihood import Likelihood
 from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.squares import Squares
@@ -70,6 +71,23 @@ def test_every_root_of_two_levels_has_its_best_tree(law, least, leaves, seed):
     found = two_levels.root_costs(rank, moments, rows, total, laws, price, least, leaves)
     assert [tuple(map(int, key)) for key in zip(*found[:2])] == list(wanted)
     assert found[2] == pytest.approx(list(wanted.values()), rel=1e-12, abs=1e-9)
+
+
+@pytest.mark.parametrize("law", [two_levels.SQUARE, two_levels.CHEAPEST])
+@pytest.mark.parametrize("least", [1, 2])
+@pytest.mark.parametrize("widths", [(2, 2, 2), (4, 2, 2), (2, 3, 2), (2, 2, 4), (5, 2, 1, 2)], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_of_two_ranks_are_counted_with_those_of_more(law, least, widths, seed):
+    """Behind and before them, the one or the other rank the rarer one."""
+    rng = np.random.default_rng(seed)
+    rank = np.stack([(rng.random(12) ** (0.5 + seed) * width).astype(int) for width in widths], axis=1)
+    moments, told = np.stack([rng.integers(1, 4, 12), rng.integers(-4, 5, 12)]), rng.integers(30, 40, 12)
+    rows, price = np.sort(rng.choice(12, 10, replace=False)), (0.0, 0.5, 1.5)[seed]
+    for leaves in (0, 3):
+        wanted = roots(rank, rows, partial(cost, law, 1.0, moments, told), price, least, leaves)
+        found = two_levels.root_costs(rank, moments, rows, float(told[rows].sum()), (law, 1.0), price, least, leaves)
+        assert [tuple(map(int, key)) for key in zip(*found[:2])] == list(wanted)
+        assert found[2] == pytest.approx(list(wanted.values()), rel=1e-12, abs=1e-9)
 
 
 def take_loops(patch, plain):
@@ -162,6 +180,8 @@ def test_a_cut_that_is_tried_twice_or_parts_no_rows_is_left_to_others(monkeypatc
     assert own.bound(rows, [[0, 0, 0, 0], [0, 0, 0, 0]]) is None
     assert own.bound(rows, [[0, 99, 0, 0]]) is None and own.bound(rows, [[0, -1, 0, 0]]) is None
     assert own.bound(rows[:0], [[0, 0, 0, 0]]) is None and own.bound(rows, [[0, 0, 0]]) is None
+    columns = bound.rank.shape[1]
+    assert own.bound(rows, [[columns - 1, 0, 0, 0]]).bounded == 2 and own.bound(rows, [[columns, 0, 0, 0]]) is None
 
 
 @pytest.mark.parametrize("depth", [3, 4])
@@ -191,10 +211,13 @@ def of_different_ranks(seed: int):
     return LeafSumsBound(rank, Squares(true(), numbers()), Fraction(seed, 2), False), np.sort(rng.permutation(12)[:9])
 
 
+@pytest.mark.parametrize("at_once", [0, SMALL])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_state_of_one_or_two_levels_costs_what_its_best_tree_does(seed):
+def test_a_state_of_one_or_two_levels_costs_what_its_best_tree_does(seed, at_once, monkeypatch):
     """In whole numbers just that, in rounded ones no more and hardly less; ranks that one row has are cuts, too."""
+    monkeypatch.setattr(bound_module, "SMALL", at_once)
     bound, rows = of_different_ranks(seed)
+    assert (bound.rank.shape[1] * bound.widest <= max(at_once, bound.rank.shape[1] * len(rows))) == (at_once > 0)
     leaf = partial(_exactly, bound)
     price = Fraction(seed, 2)
     stumps = roots(bound.rank, rows, leaf, price, 1, 2)  # of which both sides are leaves

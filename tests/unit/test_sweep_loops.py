@@ -46,6 +46,74 @@ def test_numpy_tells_the_sums_of_the_loops(seed, monkeypatch):
     assert looped[-3].tolist() == told[-3].tolist() and looped[-2].tolist() == told[-2].tolist()
 
 
+def by_definition(words: list) -> tuple[np.ndarray, dict]:
+    """(what the best subtree over each set costs; {test: what stands behind its answers, over the first set}), of all
+    trees of two tests after each other: rows up to a code are on one side."""
+    codes, rows, value, beside, least, price, column, first, second, _, sets, _, _, begin = words
+    K, every = len(beside), frozenset(rows.tolist())
+
+    def leaf(part) -> float:
+        sums = value[list(part)].sum(axis=0)
+        cost = [beside[k] + (sums[k - 1] if k else 0.0) for k in range(K) if (sums[K - 1 :] >= least[:, k]).all()]
+        return min(cost, default=np.inf)
+
+    def cuts(chain):
+        """(codes of tests that separate these rows so, rows on one side) of a chain."""
+        given = sorted({int(codes[row, chain]) for row in every})
+        for low, high in zip(given, given[1:]):
+            yield range(low, high), frozenset(row for row in every if codes[row, chain] <= low)
+
+    def side(part, above, columns) -> float:
+        stumps = [
+            price + leaf(part & left) + leaf(part - left)
+            for chain in range(codes.shape[1])
+            if second[above, chain] and column[chain] in columns
+            for _, left in cuts(chain)
+        ]
+        return min([leaf(part), *stumps])
+
+    out, each = [], {}
+    for number, columns in enumerate(sets.tolist()):
+        found = [leaf(every)]
+        for chain in range(codes.shape[1]):
+            if not first[chain] or column[chain] not in columns:
+                continue
+            for tests, left in cuts(chain):
+                both = side(left, chain, columns), side(every - left, chain, columns)
+                found.append(price + sum(both))
+                if not number:
+                    each |= {int(begin[chain]) + test: both for test in tests}
+        out.append(min(found))
+    return np.array(out), each
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+@pytest.mark.parametrize("conditions", [0, 1, 2])
+@pytest.mark.parametrize("seed", range(8))
+def test_both_tell_what_the_best_trees_of_two_levels_cost(seed, labels, conditions):
+    """With two labels and one number that every leaf counts, which has a way of its own, and with others."""
+    rng = np.random.default_rng(seed)
+    chains, size, n = int(rng.integers(2, 5)), int(rng.integers(2, 5)), int(rng.integers(4, 10))
+    column = np.sort(rng.integers(0, 3, chains))
+    sets = np.array([[0, 1], [1, 1], [0, 2], [2, 1]])
+    least = rng.integers(0, n - 1, (conditions, labels)).astype(float)
+    if seed % 4:
+        least[:] = least[:, :1]
+    value = [rng.integers(-4, 5, (12, labels - 1)), rng.integers(0, 3, (12, conditions))]
+    words = [rng.integers(0, size, (12, chains)).astype(np.int32), np.sort(rng.choice(12, n, replace=False))]
+    words += [np.concatenate(value, axis=1).astype(float), rng.integers(-2, 3, labels).astype(float), least]
+    words += [float(seed % 3), column, rng.random(chains) < 0.8, rng.random((chains, chains)) < 0.8]
+    words += [(sets[:, :, None] == np.arange(3)).any(axis=1), sets]
+    for two_levels in (sweep_kernel.two_levels, sweep_numpy.two_levels):
+        out, each = np.empty(len(sets)), np.full((2, chains * size), 7.0)
+        given = [*words, out, each, np.arange(chains) * size]
+        wanted, behind = by_definition(given)
+        two_levels(*given)
+        assert out.tolist() == wanted.tolist()
+        assert {test: tuple(each[:, test]) for test in behind} == behind
+        assert (np.delete(each, list(behind), axis=1) == 7).all()
+
+
 def test_a_check_compiles_nothing_that_it_does_not_repay(monkeypatch):
     monkeypatch.setenv(compiled_loops.VARIABLE, "")
     loops = compiled_loops.Repaid(lambda: pytest.fail("compiled for a moment of work"), 1e9)
