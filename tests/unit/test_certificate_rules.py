@@ -88,6 +88,36 @@ def test_a_test_that_asks_the_other_way_round_is_the_same_one():
     refused(facts, dataset, "leaves out the test")
 
 
+def test_a_certificate_of_before_that_states_no_terms_proves_what_is_found():
+    facts, dataset = certificate()
+    terms = facts.pop("of")
+    proof = check(facts, dataset)
+    assert proof.of == terms and proof.optimal
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"kind": "subset", "feature": "c", "values": "u"},
+        {"kind": "subset", "feature": "c"},
+        {"kind": "missing"},
+        {"kind": "threshold", "feature": "a", "thresholds": 0.5},
+        {"kind": "threshold"},
+        {"kind": "other", "feature": "a"},
+        {"feature": "a"},
+        "a",
+        None,
+    ],
+    ids=str,
+)
+def test_a_column_that_is_none_is_refused_at_its_place(column):
+    problem = pipeline.pose(numbers(), "dpflow", 2)
+    facts = of_thresholds(interrupted(problem, None))
+    assert check(facts, problem.encoded.dataset)
+    facts["columns"][0] = column
+    refused(facts, problem.encoded.dataset, r"the certificate is not whole: .* at columns\[0\]")
+
+
 def test_a_tree_that_costs_otherwise_than_claimed():
     facts, dataset = certificate()
     assert facts["claim"] == 2

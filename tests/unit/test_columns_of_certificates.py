@@ -10,6 +10,7 @@ from odtc.errors import CertificateError
 from odtc.verification.certificate import left_of
 from odtc.verification.threshold_columns import (
     ColumnRanks,
+    _order,
     cells_of,
     count_left_out,
     cut_groups,
@@ -145,6 +146,13 @@ def test_a_cut_of_a_given_column_is_one_of_those_that_are_kept(seed):
             kept.setdefault(way, at)
             at += 1
     assert at == len(copies)
+
+
+@pytest.mark.parametrize("most", [3, 2**16 - 1, 2**16, 3 * 2**16])
+def test_rows_are_put_in_the_order_of_their_ranks_however_many_there_are(most):
+    rank = np.arange(most, -1, -1, dtype=np.int32)
+    assert _order(rank).tolist() == list(range(most, -1, -1))
+    assert _order(np.append(rank, rank)).tolist()[:4] == [most, 2 * most + 1, most - 1, 2 * most]
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -211,11 +211,13 @@ def of_different_ranks(seed: int):
     return LeafSumsBound(rank, Squares(true(), numbers()), Fraction(seed, 2), False), np.sort(rng.permutation(12)[:9])
 
 
+@pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("at_once", [0, SMALL])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_state_of_one_or_two_levels_costs_what_its_best_tree_does(seed, at_once, monkeypatch):
+def test_a_state_of_one_or_two_levels_costs_what_its_best_tree_does(seed, at_once, plain, monkeypatch):
     """In whole numbers just that, in rounded ones no more and hardly less; ranks that one row has are cuts, too."""
     monkeypatch.setattr(bound_module, "SMALL", at_once)
+    take_loops(monkeypatch, plain)
     bound, rows = of_different_ranks(seed)
     assert (bound.rank.shape[1] * bound.widest <= max(at_once, bound.rank.shape[1] * len(rows))) == (at_once > 0)
     leaf = partial(_exactly, bound)

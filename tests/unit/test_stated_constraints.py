@@ -18,6 +18,7 @@ from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.verification.constrained.constrained_certificate import read_problem, tree_cost
 from odtc.verification.constrained.multiplier_bound import Problem
 from odtc.verification.constrained.stated_constraints import _Rows, readable, stated_constraints
+from odtc.verification.constrained.stated_places import Places
 from odtc.workflow import pipeline
 from tests.unit.test_each_constraint import TABLES, allowed, of_kind, table, trees
 
@@ -142,8 +143,40 @@ def test_what_speaks_of_columns_is_known_by_its_words(text, of_columns, settled)
     """If columns count, so do tests alike of two of them; if a wasted node counts, every leaf is to hold a row."""
     data = table(2, False, False)
     one = np.ones(data.n_rows, np.int64)
-    places = stated_constraints([text], data, one, np.zeros((data.n_rows, 2), np.int64), 1).places
-    assert (places.of_columns, places.settled) == (of_columns, settled)
+    stated = stated_constraints([text], data, one, np.zeros((data.n_rows, 2), np.int64), 1)
+    assert (stated.places.of_columns, stated.places.settled) == (of_columns, settled)
+    assert stated.measures.tolist() == [one.tolist()] * settled and stated.least.tolist() == [[1.0, 1.0]] * settled
+
+
+def test_what_a_path_violates_is_told_with_its_place():
+    span, below = {"a": (1, np.inf), "b": (0, 1)}, (("c", "b"), ("c", "c"))
+    places = Places(span, below, (frozenset("ad"),), (frozenset("bd"),), 2, 3)
+    barred = "which its constraints bar"
+    for path, said in {
+        "a": f"the root of the tree of the certificate tests 'a', {barred}",
+        "b": "",
+        "ba": "",
+        "ab": "",
+        "aab": f"a node of depth 2 of the tree of the certificate tests 'b', {barred}",
+        "ddb": f"a node of depth 2 of the tree of the certificate tests 'b', {barred}",
+        "bc": "the tree of the certificate tests 'c' below 'b'",
+        "dbc": "the tree of the certificate tests 'c' below 'b'",
+        "dbdc": "the tree of the certificate tests 'c' below 'b'",
+        "cdc": "the tree of the certificate tests 'c' below 'c'",
+        "cb": "",
+        "bd": "",
+    }.items():
+        assert places.violated(path) == said, path
+    for columns, tests, said in [
+        ("ac", 3, ""),
+        ("abc", 3, "tests 3 columns"),
+        ("a", 4, "asks 4 different tests"),
+        ("ad", 2, "tests columns that are never to be together"),
+        ("ab", 2, "tests some of columns that are to be together, not all"),
+        ("bd", 2, ""),
+    ]:
+        told = places.violated_by_all(set(columns), tests)
+        assert told == (f"the tree of the certificate {said}" if said else ""), columns
 
 
 def test_groups_are_those_of_their_words():

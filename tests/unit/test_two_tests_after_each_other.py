@@ -59,6 +59,30 @@ def test_the_loops_find_a_tree_below_the_target_or_there_is_none(seed, labels):
     assert best <= least_pair(*given, best + 7) < best + 7
 
 
+@pytest.mark.parametrize("labels", [2, 3])
+@pytest.mark.parametrize("seed", range(40))
+def test_of_few_rows_and_values_each_cut_counts(seed, labels):
+    """Tests of columns of two or three values, the first and the last cut of a column, sides of a row or two."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 10))
+    cells = np.stack([rng.integers(0, most, n) for most in rng.integers(2, 5, 3)], axis=1)
+    loss = rng.integers(0, 6, (n, labels)).astype(float)
+    loss -= loss.min(axis=1, keepdims=True)
+    loss[np.arange(n), rng.integers(0, labels, n)] += loss.max(axis=1) == 0  # rows of no cost are dropped before
+    rows = Rows(distinct_columns(cells), loss, np.ones(n, np.int64), float(seed % 3), 1)
+    members = np.flatnonzero(rng.random(n) < (0.7, 1.0)[seed % 2])
+    best = cheapest(rows, members, cells[members])
+    if not np.isfinite(best):
+        return
+    inside = np.zeros(n, np.uint8)
+    inside[members] = 1
+    given = (*entries(rows), inside, int(rows.price))
+    assert least_pair(*given, int(best)) == best and least_pair(*given, int(best) + 1) == best
+    require_pair(rows, members, best)
+    with pytest.raises(CertificateError):
+        require_pair(rows, members, best + 1)
+
+
 @pytest.mark.parametrize(("labels", "least"), [(2, 1), (3, 1), (2, 4), (3, 2)])
 @pytest.mark.parametrize("cells", [200, pair_bound.CELLS])
 @pytest.mark.parametrize("seed", range(8))

@@ -6,8 +6,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from odtc.verification.constrained.multiplier_bound import Problem, Weighted
-from odtc.verification.constrained.one_column import cells_of, holds_one, nested_sets
+from odtc.verification.constrained.multiplier_bound import Problem, Weighted, _sets_are_small
+from odtc.verification.constrained.one_column import _cheapest, cells_of, holds_one, nested_sets
 from tests.unit.test_constrained_cases import SCALE, Judge, of_parity
 
 
@@ -56,6 +56,24 @@ def test_a_walk_is_left_just_if_a_tree_satisfies_everything_and_costs_less(seed)
             assert holds_one(weighted, cells, claim) == (best < claim), claim
 
 
+@pytest.mark.parametrize("sums", [0, 1, 2, 3])
+@pytest.mark.parametrize("seed", range(10))
+def test_of_walks_that_use_the_same_the_cheapest_is_kept(seed, sums):
+    """Of one sum none that uses more than another and costs as much; of more sums each use has its own."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(0, 30))
+    group, vector = rng.integers(0, 2, n), rng.integers(0, 4, (n, 1 + sums)).astype(float)
+    kept = _cheapest(group, vector).tolist()
+    assert len(set(kept)) == len(kept)
+
+    def serves(one: int, other: int) -> bool:
+        more = vector[one, 1:] <= vector[other, 1:] if sums == 1 else vector[one, 1:] == vector[other, 1:]
+        return bool(group[one] == group[other] and vector[one, 0] <= vector[other, 0] and more.all())
+
+    assert all(any(serves(one, other) for one in kept) for other in range(n))
+    assert not any(serves(one, other) for one in kept for other in kept if one != other)
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_tests_are_nested_if_rows_have_an_order_of_which_each_cuts_off_an_end(seed):
     rng = np.random.default_rng(seed)
@@ -72,6 +90,18 @@ def test_tests_are_nested_if_rows_have_an_order_of_which_each_cuts_off_an_end(se
     rows = X[np.argsort(cells, kind="stable")]
     assert (np.abs(np.diff(rows.astype(int), axis=0)).sum(axis=0) <= 1).all()
     assert all((X[a] == X[b]).all() == (cells[a] == cells[b]) for a in range(n) for b in range(n))
+
+
+def test_sets_of_columns_are_counted_by_themselves_where_tests_may_stand_anywhere():
+    """Of four levels alone."""
+    many = {"column": np.repeat(np.arange(10), 2), "most_columns": 1, "X": np.zeros((3, 20), bool)}
+    anywhere = {"levels": np.ones((4, 20), bool), "below": np.ones((20, 20), bool)}
+    assert _sets_are_small(plain(**many, **anywhere))
+    for key, value in anywhere.items():
+        barred = value.copy()
+        barred[1, 2] = False
+        assert not _sets_are_small(plain(**many, **anywhere | {key: barred})), key
+    assert not _sets_are_small(plain(**many, **anywhere | {"levels": np.ones((5, 20), bool)}))
 
 
 LIMITED = {
@@ -108,5 +138,12 @@ def test_trees_are_walks_where_nothing_is_said_of_nodes_or_of_single_tests():
         assert list(found) == [0] and sorted(found[0].tolist()) == [0, 1, 2]
     for what, words in LIMITED.items():
         assert nested_sets(plain(**words)) == {}, what
+    crossed = np.ones((4, 4), bool)
+    crossed[0, 2:] = False  # of two columns that no tree tests both
+    for below in (np.ones((4, 4), bool), crossed):
+        walked = plain(column=np.array([0, 0, 1, 1]), most_columns=1, below=below)
+        assert walked.tests_apart(nested_sets(walked)) == [] and list(nested_sets(walked)) == [0, 1]
+        assert walked.tests_apart([0]) == walked.tests_apart([1]) == ([2] if below.all() else None)
+        assert walked.tests_apart(()) == ([2, 2] if below.all() else None)
     apart = plain(column=np.array([0, 0, 1, 1]), most_columns=1)
     assert [cells.tolist() for cells in nested_sets(apart).values()] == [[0, 1, 2], [0, 1, 1]]
