@@ -1,5 +1,6 @@
 """Columns of tests of a certificate: the ranks of rows, what is a copy of what, and whose cuts count, by definition."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
 from odtc.verification.certificate import left_of
+from odtc.verification.constrained.constrained_certificate import _left
 from odtc.verification.threshold_columns import (
     ColumnRanks,
     _order,
@@ -52,6 +54,32 @@ def test_the_rank_of_a_row_is_how_many_tests_of_a_column_send_it_right(seed):
         assert found.rank[row].tolist() == right
     assert found.size.tolist() == [len(own), len(some), 1, 1, 3, 3] and found.complete == {"a"}
     assert found.rank.dtype == np.int32 and cells_of("b", data).tolist() == pytest.approx(data.X[:, 1], nan_ok=True)
+
+
+def test_a_test_sends_those_rows_left_that_have_one_of_its_values():
+    """Numbers as they are, levels by their names; cells that lack are in no such test."""
+    data = replace(drawn(0, True), X=np.array([[0.0, 0, 0], [1, 1, 1], [2, 2, 2], [0, 3, np.nan], [np.nan, 1, 0]]))
+    for values, left in (
+        ("u", [0, 4]),
+        ("uv", [0, 1, 4]),
+        ("wv", [1, 2]),
+        ("uvw", [0, 1, 2, 4]),
+        ("x", []),
+        ("xw", [2]),
+    ):
+        test = {"kind": "subset", "feature": "c", "values": list(values)}
+        assert np.flatnonzero(left_of(test, data)).tolist() == left, values
+        assert np.flatnonzero(_left(test, data)).tolist() == left, values
+    for values, left in (([0], [0, 3]), ([2, 1], [1, 2]), ([0, 1, 2], [0, 1, 2, 3]), ([7], [])):
+        test = {"kind": "subset", "feature": "a", "values": values}
+        assert np.flatnonzero(left_of(test, data)).tolist() == left, values
+        assert np.flatnonzero(_left(test, data)).tolist() == left, values
+    for test, left in (({"kind": "threshold", "threshold": 1}, [0, 1, 4]), ({"kind": "missing"}, [])):
+        for way in (left_of, _left):
+            assert np.flatnonzero(way(test | {"feature": "b"}, data)).tolist() == left
+    assert all(
+        np.flatnonzero(way({"kind": "missing", "feature": "c"}, data)).tolist() == [3] for way in (left_of, _left)
+    )
 
 
 def test_columns_that_are_none_are_refused():

@@ -8,9 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from odtc.base.compiled_loops import VARIABLE
 from odtc.errors import CertificateError
-from odtc.verification.leaf_sums import _less, every_tree, tried_cuts, tried_stumps, two_levels
+from odtc.verification.leaf_sums import _less, check_leaf_sums, every_tree, tried_cuts, tried_stumps, two_levels
+from odtc.verification.leaf_sums.bound import LeafSumsBound
 from odtc.verification.leaf_sums.likelihood import Likelihood
+from odtc.verification.leaf_sums.limits import NO_LIMIT
 from odtc.verification.leaf_sums.squares import Squares
 from tests.unit.test_forged_leaf_sums import NUMBERS, numbers, times, true
 from tests.unit.test_leaf_sum_loops import cost, roots
@@ -93,6 +96,66 @@ def test_sides_of_tried_cuts_cost_what_their_best_trees_do(seed, n, places, leve
     assert sides.least == pytest.approx(least_of(rank, rows, tried, sides.found, shared), rel=1e-12)
 
 
+def made(rank, rng) -> tried_cuts.TriedCuts:
+    """Tried cuts of rows of which each counts otherwise, no two columns alike."""
+    n = len(rank)
+    moments = np.stack([rng.integers(1, 5, n), rng.integers(0, 5, n)])
+    told, floors = np.stack([rng.permutation(n) + 10**6, np.zeros(n, int)]), rng.integers(0, 4, n)
+    measure = SimpleNamespace(moments=moments, told_parts=told, LAW=two_levels.SQUARE, root_unit=1.0)
+    return tried_cuts.TriedCuts(rank, measure, (floors, UNIT), 1.0, OFF, np.zeros((3, 0), np.int64))
+
+
+@pytest.mark.parametrize("n", [12, 70, 130])
+def test_sides_that_differ_by_one_row_are_remembered_apart(n, monkeypatch):
+    monkeypatch.setattr(tried_cuts, "best_gain", lambda rank, moments, rows, laws, price: float(moments[0, rows].sum()))
+    rank, every, tried = np.random.default_rng(n).integers(0, 4, (n, 2)), np.arange(n), [[0, 1, 0, 0], [1, 2, 0, 0]]
+    own = made(rank, np.random.default_rng(0))
+    for row in sorted({0, 1, 5, 62, 63, 64, 65, 127, 128, n - 1} & set(range(n))):
+        for rows in (every, np.delete(every, row), np.delete(every, [row, 2])):
+            anew = made(rank, np.random.default_rng(0))
+            assert own.bound(rows, tried).found == anew.bound(rows, tried).found, row
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_cut_between_two_ranks_is_that_of_the_lower_one(seed, levels):
+    """A state's rows need not have the rank that is named."""
+    rng = np.random.default_rng(seed)
+    rank = 3 * rng.integers(0, 4, (9, 2))
+    own, rows = made(rank, rng), np.sort(rng.permutation(9)[:7])
+    tried = tried_of(rng, rank, rows)
+    wanted = own.bound(rows, tried, levels)
+    for more in (1, 2):
+        found = own.bound(rows, [[column, cut + more, *sides] for column, cut, *sides in tried], levels)
+        assert found == wanted
+    if tried:
+        again = [tried[0][0], tried[0][1] + 1, *tried[0][2:]]
+        assert own.bound(rows, [*tried, again], levels) is None  # the same cut twice
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_tried_cuts_of_a_part_of_the_rows_bound_those_that_part_it_alike(seed, monkeypatch):
+    """One by one in numpy, too: cuts that part all rows alike may part these at another rank, or not at all."""
+    monkeypatch.setenv(VARIABLE, "never")
+    rng = np.random.default_rng(seed)
+    rank = mirrored(rng, 12)[0]
+    kind = np.unique(rank, axis=0, return_inverse=True)[1].reshape(-1)
+    rows = np.flatnonzero(np.isin(kind, rng.permutation(kind.max() + 1)[: int(rng.integers(2, 9))]))  # kinds as a whole
+    bound = LeafSumsBound(rank, Squares(true(), numbers()), Fraction(1, 2), False)
+    tried = tried_of(rng, rank, rows)
+    if not tried:
+        return
+    found = []
+    for column, cut, *asked in tried:
+        left = rank[rows, column] <= cut
+        sides = [bound._rounded(part, 2, NO_LIMIT) - bound.floor(part, False) for part in (rows[left], rows[~left])]
+        found.append([0.0 if one is None else max(0.0, side) for one, side in zip(asked, sides)])
+    marks = [(column, cut, abs(group)) for column, own in enumerate(bound.alike) for cut, group in own.items()]
+    cheapest = 0.5 + least_of(rank, rows, tried, found, np.array(marks, np.int64).reshape(-1, 3).T)
+    leaf = bound._leaf(rows, False) - bound.floor(rows, False)
+    assert bound.least(rows, 3, tried, Fraction(0), exact=False) == pytest.approx(min(leaf, cheapest), abs=1e-9)
+
+
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("seed", range(4))
 def test_sides_of_all_tests_cost_what_their_best_trees_do(seed, labels):
@@ -115,6 +178,40 @@ def test_sides_of_all_tests_cost_what_their_best_trees_do(seed, labels):
 
 def test_sides_of_fewer_tests_than_a_tree_has_are_not_told():
     assert every_tree.least_sides(np.ones((2, 3), bool), np.ones((3, 2)), 0.0) is None
+
+
+@pytest.mark.parametrize("leaves", [-1, -5])
+def test_a_number_of_leaves_below_0_is_none(leaves):
+    facts = true() | {"leaves": leaves}
+    facts["of"] = facts["of"] | {"constraints": [f"leaves <= {leaves}"]}
+    with pytest.raises(CertificateError, match=f"trees {leaves} leaves|expected a whole number"):
+        check_leaf_sums(facts, numbers())
+
+
+@pytest.mark.parametrize("task", ["regression", "survival"])
+@pytest.mark.parametrize("key", ["counts", "rows", "sums"])
+def test_what_a_leaf_tells_of_its_sums_is_that_of_its_rows(task, key):
+    """To nine digits, each number for itself."""
+    facts, data = true(task), numbers() if task == "regression" else times()
+    leaf = facts["tree"]["root"]
+    while "split" in leaf:
+        leaf = leaf["left"]
+    told = list(leaf[key])
+    for place, number in enumerate(told):
+        for other, taken in (
+            (number * (1 + 1e-12), True),
+            (number * (1 + 1e-7) + 1e-7, False),
+            (2 * number + 1, False),
+        ):
+            leaf[key] = [*told[:place], other, *told[place + 1 :]]
+            if taken:
+                assert check_leaf_sums(facts, data).optimal
+                continue
+            with pytest.raises(CertificateError, match="tells other sums than its rows have|not whole"):
+                check_leaf_sums(facts, data)
+    leaf[key] = [*told, 1.0]
+    with pytest.raises(CertificateError, match="tells other sums than its rows have"):
+        check_leaf_sums(facts, data)
 
 
 def regression(y, weight: float = 1.0, **changed):

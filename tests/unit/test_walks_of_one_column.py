@@ -145,5 +145,11 @@ def test_trees_are_walks_where_nothing_is_said_of_nodes_or_of_single_tests():
         assert walked.tests_apart(nested_sets(walked)) == [] and list(nested_sets(walked)) == [0, 1]
         assert walked.tests_apart([0]) == walked.tests_apart([1]) == ([2] if below.all() else None)
         assert walked.tests_apart(()) == ([2, 2] if below.all() else None)
+    barred = np.arange(16).reshape(4, 4) != 9
+    assert plain(column=np.arange(4), most_columns=1, levels=barred).tests_apart(()) is None
+    assert plain(column=np.arange(4), most_columns=1, levels=np.ones((3, 4), bool)).tests_apart(()) is None
+    assert plain(column=np.arange(4), most_columns=0).tests_apart(()) is None
+    assert plain(column=np.array([0, 0, 0, 1]), most_columns=1).tests_apart(()) == [3, 1]
+    assert plain(column=np.array([0, 0, 1, 2]), most_columns=2).tests_apart(()) == [3, 3, 2]
     apart = plain(column=np.array([0, 0, 1, 1]), most_columns=1)
     assert [cells.tolist() for cells in nested_sets(apart).values()] == [[0, 1, 2], [0, 1, 1]]

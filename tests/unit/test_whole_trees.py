@@ -2,11 +2,12 @@
 
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 
+from odtc.errors import CertificateError
 from odtc.verification.leaf_sums.bound import LeafSumsBound
 from odtc.verification.leaf_sums.likelihood import Likelihood
 from odtc.verification.leaf_sums.limits import Limit
@@ -58,9 +59,11 @@ def trees(rank, leaf, price, depth: int, least: int) -> dict:
 
 
 @cache
-def all_trees(seed: int, depth: int, least: int, task: str) -> tuple[LeafSumsBound, dict]:
+def all_trees(
+    seed: int, depth: int, least: int, task: str, price: Fraction | None = None
+) -> tuple[LeafSumsBound, dict]:
     """(the bound of a table, its trees)."""
-    rank, price = table(seed)[0], Fraction(seed, 3)
+    rank, price = table(seed)[0], Fraction(seed, 3) if price is None else price
     bound = bound_of(rank, task, price)
 
     def leaf(rows) -> Fraction:
@@ -108,6 +111,28 @@ def test_columns_that_are_tested_together(groups, depth, least):
     expect_bound(WholeTrees(None, tuple(map(tuple, groups))), depth, depth, Limit(least))
 
 
+@pytest.mark.parametrize("tests", [1, 2, 5])
+@pytest.mark.parametrize("most", [1, 2, 3, 4])
+def test_each_set_of_tests_is_told_once(tests, most):
+    rng = np.random.default_rng(tests)
+    rank = np.stack([np.arange(12) == row for row in rng.permutation(12)[:tests]], axis=1).astype(np.int64)
+    own = SetsOfTests(bound_of(rank, "regression", Fraction(0)), Limit())
+    told = [(*held, first + at) for held, first, costs in own._costs(min(most, tests), 3) for at in range(len(costs))]
+    assert sorted(told) == list(combinations(range(tests), min(most, tests)))
+
+
+@pytest.mark.parametrize("groups", [("ab",), ("bc",), ("yz",)], ids="+".join)
+@pytest.mark.parametrize("seed", [0, 4, 5, 6])
+def test_no_deeper_tree_is_taken_where_nodes_cost_little(seed, groups):
+    whole = WholeTrees(None, tuple(map(tuple, groups)))
+    for depth in (1, 2, 3):
+        bound, every = all_trees(seed, depth, 1, "regression", Fraction(1, 10**6))
+        best = min(
+            cost for (_, asked, _), cost in every.items() if all(asked & {*one} in (set(), {*one}) for one in groups)
+        )
+        assert whole.least(bound, table(seed)[1], depth, Limit(), best + Fraction(bound.near)) == best
+
+
 @pytest.mark.parametrize("whole", [WholeTrees(2), WholeTrees(None, (("a", "b"),))])
 @pytest.mark.parametrize("depth", [1, 2])
 def test_survival(whole, depth):
@@ -150,6 +175,45 @@ HELD = [
 def test_what_a_certificate_of_whole_trees_is_of(whole, size, held):
     assert (whole.why_not(*size) == "") == held
     assert MOST_NEEDED == 6
+
+
+SPLITS = {name: {"kind": "threshold", "feature": name, "threshold": 0.5} for name in "abc"}
+
+
+@pytest.mark.parametrize(
+    ("whole", "asked", "kept"),
+    [
+        (WholeTrees(None, (("a", "b"),)), "ab", True),
+        (WholeTrees(None, (("a", "b"),)), "c", True),
+        (WholeTrees(None, (("a", "b"),)), "", True),
+        (WholeTrees(None, (("a", "b"),)), "a", False),
+        (WholeTrees(None, (("a", "b"),)), "cb", False),
+        (WholeTrees(None, (("a", "b"), ("b", "c"))), "abc", True),
+        (WholeTrees(None, (("a", "b"), ("b", "c"))), "ab", False),
+        (WholeTrees(2), "ab", True),
+        (WholeTrees(2), "aba", True),  # a test that is asked twice is one
+        (WholeTrees(2), "abc", False),
+        (WholeTrees(0), "", True),
+        (WholeTrees(0), "a", False),
+        (WholeTrees(), "abc", True),
+    ],
+)
+def test_a_tree_that_does_not_keep_its_limits_is_refused(whole, asked, kept):
+    splits = [SPLITS[name] for name in asked]
+    if kept:
+        whole.expect_kept(splits)
+    else:
+        with pytest.raises(CertificateError, match="does not satisfy") as refusal:
+            whole.expect_kept(splits)
+        assert all(word in str(refusal.value) for word in whole.words)
+
+
+def test_limits_are_told_as_constraints_are_written():
+    assert WholeTrees(3).words == ["tests <= 3"] and WholeTrees(0).words == ["tests <= 0"] and WholeTrees().words == []
+    named = WholeTrees(None, (("a", "b c"), ("d,e", " f", 'g"h')))
+    assert named.words == ["together[a,b c]", 'together["d,e"," f","g""h"]']
+    assert named.features([{"feature": "a"}, {"tests": [{"feature": "b c"}]}]) == ["a", "b c"]
+    assert WholeTrees(2).features([{"feature": "a"}]) is None
 
 
 def test_limits_that_are_none_are_refused():
