@@ -1,5 +1,6 @@
 """Parts of the checker of leaf sums by themselves: sides of tried cuts, what rows are taken, and ends that are told."""
 
+import json
 import math
 from fractions import Fraction
 from functools import partial
@@ -10,11 +11,21 @@ import pytest
 
 from odtc.base.compiled_loops import VARIABLE
 from odtc.errors import CertificateError
-from odtc.verification.leaf_sums import _less, check_leaf_sums, every_tree, tried_cuts, tried_stumps, two_levels
+from odtc.verification.certificate import left_of
+from odtc.verification.leaf_sums import (
+    LeafSumsProof,
+    _less,
+    check_leaf_sums,
+    every_tree,
+    tried_cuts,
+    tried_stumps,
+    two_levels,
+)
 from odtc.verification.leaf_sums.bound import LeafSumsBound
 from odtc.verification.leaf_sums.likelihood import Likelihood
 from odtc.verification.leaf_sums.limits import NO_LIMIT
 from odtc.verification.leaf_sums.squares import Squares
+from odtc.workflow import pipeline
 from tests.unit.test_forged_leaf_sums import NUMBERS, numbers, times, true
 from tests.unit.test_leaf_sum_loops import cost, roots
 
@@ -212,6 +223,76 @@ def test_what_a_leaf_tells_of_its_sums_is_that_of_its_rows(task, key):
     leaf[key] = [*told, 1.0]
     with pytest.raises(CertificateError, match="tells other sums than its rows have"):
         check_leaf_sums(facts, data)
+
+
+@pytest.mark.parametrize("price", [0.0, 0.2])
+@pytest.mark.parametrize("scale", [1, 100])
+def test_a_proof_tells_its_objective_and_the_unit_of_rounding(scale, price):
+    """The unit is 1, or what one leaf costs if that is less; a weighted sum of both is what nodes and leaves cost."""
+    data = numbers(np.array(NUMBERS) / scale)
+    problem = pipeline.pose(data, "dpflow", 2, params={"lambda": price})
+    facts = json.loads(json.dumps(problem.module.certificate(problem)))
+    proof = check_leaf_sums(facts, data)
+    mean = Fraction(sum(NUMBERS), 12)
+    alone = sum((value - mean) ** 2 for value in NUMBERS) / scale**2 * (1 - Fraction(price))
+    assert proof.unit == pytest.approx(min(1.0, float(alone)), rel=1e-12)
+    assert proof.exact and proof.optimal and proof.bound == proof.objective
+    assert 0 < proof.off < 1e-9 * float(alone) + 1e-12
+    assert proof.terms == (f"lambda {price:g}" if price else "")
+    cost, nodes = 0, 0
+
+    def count(node, rows):
+        nonlocal cost, nodes
+        if "split" not in node:
+            own = Fraction(sum(NUMBERS[row] for row in rows), len(rows))
+            cost += sum((NUMBERS[row] - own) ** 2 for row in rows)
+            return
+        nodes += 1
+        goes = left_of(node["split"], data)
+        count(node["left"], [row for row in rows if goes[row]])
+        count(node["right"], [row for row in rows if not goes[row]])
+
+    count(facts["tree"]["root"], range(12))
+    assert proof.objective == pytest.approx(float(cost) / scale**2 * (1 - price) + price * nodes, rel=1e-12)
+    assert proof.n_rows == 12 and proof.depth == 2 and proof.n_tests == 5 and proof.n_splits == 5 and not proof.left_out
+
+
+def test_a_survival_is_proved_between_two_ends():
+    facts, data = true("survival"), times()
+    proof = check_leaf_sums(facts, data)
+    low, high = map(Fraction, facts["claim"])
+    unit = Likelihood(facts, data).unit
+    assert not proof.exact and proof.optimal and low < high
+    assert proof.bound < proof.objective and Fraction(proof.objective) >= high / unit >= low / unit >= Fraction(
+        proof.bound
+    )
+    assert proof.objective - proof.bound < 1e-9 * proof.objective
+    told = [float(word) for word in proof.terms.removeprefix("the tree costs ").split(" to ")]
+    assert (
+        told[1] == proof.objective and Fraction(told[0]) <= low / unit and told[0] == pytest.approx(float(low / unit))
+    )
+    for place, other in ((0, low - 1), (1, high + 1), (0, high), (1, low)):
+        claim = [str(low), str(high)]
+        claim[place] = str(other)
+        with pytest.raises(CertificateError, match="the certificate claims"):
+            check_leaf_sums(facts | {"claim": claim}, data)
+
+
+@pytest.mark.parametrize(
+    ("bound", "objective", "exact", "unit", "optimal"),
+    [
+        (2.0, 2.0, True, 1.0, True),
+        (2.0 - 1e-12, 2.0, True, 1.0, False),
+        (2.0 - 1e-12, 2.0, False, 1.0, True),
+        (2.0 - 1e-9, 2.0, False, 1.0, False),
+        (0.5 - 0.9e-10, 0.5, False, 1.0, True),
+        (0.5 - 0.9e-10, 0.5, False, 0.1, False),
+        (-2.0 - 1e-10, -2.0, False, 0.1, True),
+    ],
+)
+def test_trees_nearer_than_rounding_are_not_told_apart(bound, objective, exact, unit, optimal):
+    proof = LeafSumsProof(objective, 1, 1, 1, 1, "", 1, {}, {}, bound, exact, 0.0, unit)
+    assert proof.optimal == optimal
 
 
 def regression(y, weight: float = 1.0, **changed):
