@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from odtc.errors import CertificateError
-from odtc.verification.constrained.constrained_certificate import _height
+from odtc.verification.constrained.constrained_certificate import _height, _places
 from odtc.verification.constrained.stated_constraints import stated_constraints
 from tests.unit.test_each_constraint import table
 from tests.unit.test_forged_certificates import HARD, alone
@@ -114,6 +114,17 @@ def test_a_leaf_alone_that_just_satisfies_all_and_costs_less_is_found(text, barr
     else:
         refused(alone("n", text), "a leaf of the class 'p' alone satisfies all and costs less")
     assert alone("n", text, labels=EVEN)("").objective == 6  # as much is not less
+
+
+def test_columns_that_no_test_is_of_have_numbers_of_their_own():
+    """Else what is said of them would be said of a column that is tested."""
+    names = {"a": 0, "b": 1, "c": 2}
+    assert _places(frozenset("ab"), names) == {0, 1} and _places(frozenset(), names) == frozenset()
+    for columns in ("az", "zy", "zyxc", "bzc"):
+        found = _places(frozenset(columns), names)
+        assert len(found) == len(columns) and {number for number in found if number >= 0} == {
+            names[name] for name in columns if name in names
+        }
 
 
 @pytest.mark.parametrize("seed", range(200))
