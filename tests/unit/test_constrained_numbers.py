@@ -116,6 +116,15 @@ def test_a_leaf_alone_that_just_satisfies_all_and_costs_less_is_found(text, barr
     assert alone("n", text, labels=EVEN)("").objective == 6  # as much is not less
 
 
+@pytest.mark.parametrize(
+    "test",
+    [{"kind": "other", "feature": "a"}, {"kind": ["missing"], "feature": "a"}, {"feature": "a"}, 7, None],
+    ids=str,
+)
+def test_a_test_that_is_none_is_refused_at_its_place(test):
+    refused(alone("p", tests=[test]), r"the certificate is not whole: (expected|'kind' is missing) .*tests\[0\]")
+
+
 def test_columns_that_no_test_is_of_have_numbers_of_their_own():
     """Else what is said of them would be said of a column that is tested."""
     names = {"a": 0, "b": 1, "c": 2}

@@ -13,8 +13,9 @@ import odtc
 from odtc.algorithms.constrained.all_thresholds import only
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read
+from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_constrained_certificate import _arrays, certify_constrained
-from odtc.verification.constrained.constrained_certificate import read_problem
+from odtc.verification.constrained.constrained_certificate import check_constrained, read_problem
 from odtc.workflow import pipeline
 from tests.unit.algorithms.every_tree import cheapest_feasible
 from tests.unit.test_constrained_certificate import cheapest_by_trying, corrupted
@@ -68,6 +69,22 @@ def test_the_claim_is_the_least_of_every_tree(seed, tmp_path):
     assert facts["cases"] and all("root" not in case for case in facts["cases"]) and not facts["passes"]
     assert facts["claim"] == cheapest(facts, data)
     assert ours(facts, data.source["path"]).startswith("proved")
+
+
+def test_walks_may_be_told_by_their_roots_as_other_trees_are(tmp_path):
+    """Where the tests are few: each root of a column is a case then, with the same multipliers."""
+    data = drawn(0, tmp_path)
+    facts = certificate(data, 4, "features <= 1", "recall[yes] >= 0.7")
+    cases = [
+        case | {"root": root}
+        for case in facts["cases"]
+        for root, test in enumerate(facts["tests"])
+        if [test["feature"]] == case["columns"]
+    ]
+    assert len(cases) > len(facts["cases"])
+    assert check_constrained(facts | {"cases": cases}, data).n_listed == len(cases)
+    with pytest.raises(CertificateError, match="neither excluded by multipliers nor listed"):
+        check_constrained(facts | {"cases": cases[:-1]}, data)
 
 
 @pytest.mark.parametrize("seed", range(3))
