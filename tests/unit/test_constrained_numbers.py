@@ -125,6 +125,21 @@ def test_a_test_that_is_none_is_refused_at_its_place(test):
     refused(alone("p", tests=[test]), r"the certificate is not whole: (expected|'kind' is missing) .*tests\[0\]")
 
 
+@pytest.mark.parametrize(("totals", "exact"), [((2**25 + 1, 2**24 + 1), True), ((2**26 + 1, 2**25 + 1), False)])
+def test_shares_of_classes_are_added_if_their_common_unit_is_exact(totals, exact):
+    data = table(2, True, False)
+    weight, first = np.zeros(data.n_rows, np.int64), [int(np.flatnonzero(data.y == k)[0]) for k in (0, 1)]
+    weight[first] = totals
+    words = ["balanced_accuracy >= 0.5"], data, weight, np.zeros((data.n_rows, 2), np.int64), 1
+    if not exact:
+        with pytest.raises(CertificateError, match="too large to be added exactly"):
+            stated_constraints(*words)
+        return
+    found = stated_constraints(*words)
+    both = totals[0] * totals[1]
+    assert [-int(found.uses[0, row, k]) for k, row in enumerate(first)] == [both, both] and found.bound == [-both]
+
+
 def test_columns_that_no_test_is_of_have_numbers_of_their_own():
     """Else what is said of them would be said of a column that is tested."""
     names = {"a": 0, "b": 1, "c": 2}

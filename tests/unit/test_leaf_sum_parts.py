@@ -257,6 +257,16 @@ def test_a_proof_tells_its_objective_and_the_unit_of_rounding(scale, price):
     assert proof.n_rows == 12 and proof.depth == 2 and proof.n_tests == 5 and proof.n_splits == 5 and not proof.left_out
 
 
+def test_a_leaf_alone_is_the_best_tree_where_a_node_costs_more_without_a_cut_that_was_tried():
+    """All cuts cost a node at least; a proof of all rows alone counts one state."""
+    data = numbers()
+    problem = pipeline.pose(data, "dpflow", 3, params={"lambda": 0.99})
+    facts = json.loads(json.dumps(problem.module.certificate(problem)))
+    assert "split" not in facts["tree"]["root"]
+    proof = check_leaf_sums(facts | {"tried": []}, data)
+    assert proof.optimal and proof.n_targets == 1
+
+
 def test_a_survival_is_proved_between_two_ends():
     facts, data = true("survival"), times()
     proof = check_leaf_sums(facts, data)

@@ -6,7 +6,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from odtc.verification.constrained.multiplier_bound import Problem, Weighted, _sets_are_small
+from odtc.verification.constrained import multiplier_bound
+from odtc.verification.constrained.multiplier_bound import Problem, Weighted, _sets_are_small, surviving
 from odtc.verification.constrained.one_column import _cheapest, cells_of, holds_one, nested_sets
 from tests.unit.test_constrained_cases import SCALE, Judge, of_parity
 
@@ -102,6 +103,31 @@ def test_sets_of_columns_are_counted_by_themselves_where_tests_may_stand_anywher
         barred[1, 2] = False
         assert not _sets_are_small(plain(**many, **anywhere | {key: barred})), key
     assert not _sets_are_small(plain(**many, **anywhere | {"levels": np.ones((5, 20), bool)}))
+
+
+@pytest.mark.parametrize("depth", [4, 5])
+def test_of_many_tests_sets_are_bounded_one_by_one_in_trees_of_four_levels_alone(depth, monkeypatch):
+    """A tree of five levels may weigh less than the best one of four; its walks are looked at, or it is left."""
+    monkeypatch.setattr(multiplier_bound, "MOST_SUMS", 0.0)
+    odd = np.arange(17) % 2
+    problem = of_parity(
+        np.arange(17)[:, None] > np.arange(16),
+        odd,
+        depth,
+        np.random.default_rng(0),
+        members=np.eye(2)[odd],
+        column=np.zeros(16, int),
+    )
+    assert problem.tests_apart(()) == [16] and list(nested_sets(problem)) == [0]
+    alive = surviving(problem, 1, [[]], 1)  # a tree that costs nothing
+    assert alive.any() == (depth == 5)  # of 17 leaves; with four levels there are 16
+
+
+def test_sets_of_columns_are_told_just_if_a_tree_could_test_more():
+    """A tree of depth D has 2^D - 1 nodes."""
+    for depth, most, sets in ((1, 1, 1), (2, 2, 3), (2, 3, 1), (2, 4, 1), (1, 2, 1), (2, 1, 3), (3, 2, 3)):
+        problem = plain(column=np.array([0, 1, 2, 2]), most_columns=most, levels=np.ones((depth, 4), bool))
+        assert len(problem.column_sets) == sets, (depth, most)
 
 
 LIMITED = {
