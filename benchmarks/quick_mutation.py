@@ -1,25 +1,23 @@
 """Single changes of some modules against quick tests, all in one process that stays warm.
 
     python -m benchmarks.quick_mutation odtc/verification/against_file.py tests/unit/test_file_rules.py … [--sample 30]
-    python -m benchmarks.quick_mutation GROUP,… [--draw 100]   groups of mutation_groups.toml: their modules and tests
+    python -m benchmarks.quick_mutation GROUP [--sample 30]    a group of mutation_groups.toml: its modules and tests
+    python -m benchmarks.quick_mutation GROUP,GROUP --draw 100 [--kept FILE]    drawn of all changes of all modules
 
 pytest collects the tests once. A fixture of a module or a class is made once and stays, as other fixtures are made for
-each test. Each test runs unchanged, once to tell which lines of the modules it comes to and once to tell what it takes;
-`--kept` keeps that for the next time, until its file or a module is another. Then each change is put in the place of
-the code of the live functions, and the tests that come to its lines run until one fails, the one that saw the last
-change first. A change counts as seen if that test passes again, twice, with the code put back: what an earlier change
-left behind (caches, files), or a test that fails in turn, sees nothing. What lives is tried once more in a fork where
-fixtures and caches are made anew under the change, by the tests that have any; a test that fails there has to pass in a
-fork without it. Threads do not survive a fork: a test that waits there says nothing.
-
-`--sample` draws so many changes of each module, `--draw` so many of all modules together, each as likely as another.
+each test. Each test runs unchanged, once to tell which lines of the modules it comes to and once to tell what it takes
+if nobody looks on. Then each change is put in the place of the code of the live functions, and the tests that come to
+its lines run until one fails, the one that saw the last change first. A change counts as seen if that test passes
+again, twice, with the code put back: what an earlier change left behind (caches, files), or a test that fails in turn,
+sees nothing. What lives is tried once more in a fork where fixtures and caches are made anew under the change; a test
+that fails there has to pass in a fork without it. Threads do not survive a fork: a test that waits there says nothing.
 
 Left out are tests that are marked slow themselves (not by their folder, as those of the logs of solvers are) unless
 they are named with their file, that fail unchanged, or that take longer than `--least`; loops are not compiled, so that
 changes of them are seen; hypothesis draws the same each time and shrinks nothing. With `--draw` each change of all
 modules is equally likely, and they are tried in the order drawn, so that a run that is ended is a smaller draw.
 `--kept` keeps what unchanged tests take and reach, for as long as neither their file nor a module that they reach is
-another.
+another; `--out` what was found, of which `--again` tries once more what was not seen.
 """
 
 import argparse
@@ -97,7 +95,7 @@ class Warm:
         if fixturedef not in self.wide:
             return (yield)
         began, before = time.process_time(), self.lines
-        self.lines = set()
+        self.lines, left = set(), signal.setitimer(signal.ITIMER_VIRTUAL, 0)  # the limit is that of a test
         self.left.clear()
         try:
             return (yield)
@@ -130,10 +128,12 @@ class Warm:
         self.live = [one for one in found if isinstance(one, FunctionType) and one.__code__.co_filename in self.paths]
         self.caches = [one for one in found if not isinstance(one, FunctionType)]
         self.caches = [one for one in self.caches if str(one.__module__).startswith(("odtc", "tests"))]
-        self.found: dict[str, int] = defaultdict(int)
-        for module, changes in self._drawn().items():
-            self._changes(module, changes)
-        self.say(", ".join(f"{state} {number}" for state, number in sorted(self.found.items())))
+        self.kills: dict[pytest.Item, int] = defaultdict(int)
+        if self.asked.draw:
+            self._drawn()
+        else:
+            for module in self.modules:
+                self._changes(module)
         return True
 
     def passes(self, item, seconds: float) -> bool:
@@ -150,36 +150,44 @@ class Warm:
         return not self.failed
 
     def _unchanged(self) -> None:
-        path = Path(self.asked.kept) if self.asked.kept else None
-        kept = pickle.loads(path.read_bytes()) if path and path.exists() else {}
-        modules = b"".join(Path(one).read_bytes() for one in sorted(self.paths))
-        texts = {one: hashlib.sha256(modules + one.read_bytes()).digest() for one in {i.path for i in self.items}}
+        file, now = self.asked.kept and Path(self.asked.kept), {path: _digest(path) for path in self.paths}
+        old = pickle.loads(file.read_bytes()) if file and file.exists() else {}
+        new: dict[str, tuple] = {}
         for item in self.items:
-            digest, lines, seconds = kept.get(item.nodeid, ("", set(), None))
-            if digest != texts[item.path]:
-                self.lines, seconds = set(), None
-                self._follow()
-                self.passes(item, 20 + 20 * self.asked.least)
-                sys.settrace(None)
-                lines = self.lines
-            if seconds is None:
-                self.beside, self.lines, began = 0.0, set(), time.process_time()
-                if not self.passes(item, 2 + 2 * self.asked.least):
-                    self.say(f"  left out, it fails or takes long without a change: {item.nodeid}"[:160])
-                    continue
-                seconds = time.process_time() - began - self.beside
-                kept[item.nodeid] = texts[item.path], lines, seconds
-            if seconds <= self.asked.least:
+            own, known = (self.asked.least, _digest(item.path)), old.get(item.nodeid)
+            if (
+                known
+                and (known[1] or known[2] > self.asked.least)
+                and known[0] == own
+                and all(now.get(path) == was for path, was in known[4].items())
+            ):
+                new[item.nodeid] = (_, passed, seconds, lines, _) = known
+                if passed and seconds <= self.asked.least:
+                    self.seconds[item], self.reached[item] = seconds, set(lines)
+                continue
+            self.lines = set()
+            self._follow()
+            self.passes(item, 20 + 20 * self.asked.least)
+            sys.settrace(None)
+            lines, self.beside, self.lines, began = self.lines, 0.0, set(), time.process_time()
+            passed = self.passes(item, 2 + 2 * self.asked.least)
+            seconds = time.process_time() - began - self.beside
+            if not passed:
+                self.say(f"  left out, it fails or takes long without a change: {item.nodeid}"[:160])
+            elif seconds <= self.asked.least:
                 self.seconds[item], self.reached[item] = seconds, lines
+            new[item.nodeid] = (own, passed, seconds, set(), {})
         for item, lines in self.reached.items():
             for one in _fixtures(item):
                 lines |= self.made.get(one, set())
-        if path:
-            path.write_bytes(pickle.dumps(kept))
+            new[item.nodeid] = (*new[item.nodeid][:3], lines, {path: now[path] for path, _ in lines})
+        if file:
+            file.write_bytes(pickle.dumps(new))
         self.say(f"  {len(self.seconds)} tests of {sum(self.seconds.values()):.1f} CPU s")
 
     def _follow(self) -> None:
-        """Notes the lines of the modules that are come to."""
+        """Notes the lines of the modules that are come to, each once: a loop all of whose lines are known goes on as
+        quickly as ever."""
         self.left.clear()
 
         def call(frame, event, argument):
@@ -201,61 +209,62 @@ class Warm:
 
         sys.settrace(call)
 
-    def _drawn(self) -> dict[str, list[tuple[int, Change]]]:
-        """The changes that are tried, by module, with their numbers."""
-        asked = self.asked
-        only = asked.functions and asked.functions.split(",")
-        lived = None
-        if asked.again:
-            lines = map(json.loads, Path(asked.again).read_text().splitlines())
-            told = {tuple(one["change"]): one["state"] for one in lines}  # of one that was tried twice the last word
-            lived = {change for change, state in told.items() if state != "seen"}
-        found = {}
-        for module in self.modules:
-            text = (ROOT / module).read_text(encoding="utf-8")
-            found[module] = [
-                (number, change)
-                for number, change in enumerate(Source(module, str(ROOT / module), text).changes)
-                if change.kind == "body" and not (only and change.function[0] not in only)
-                if not asked.lines or asked.lines[0] <= change.line <= asked.lines[1]
-                if lived is None or _key(change) in lived
-            ]
-            if asked.sample and asked.sample < len(found[module]):
-                found[module] = sorted(random.Random(asked.seed).sample(found[module], asked.sample))
-        if asked.draw:
-            every = [(module, one) for module, changes in found.items() for one in changes]
-            drawn = random.Random(asked.seed).sample(every, min(asked.draw, len(every)))
-            self.say(f"  {len(drawn)} drawn of {len(every)} changes")
-            found = {module: sorted(one for of, one in drawn if of == module) for module in found}
-        return {module: changes for module, changes in found.items() if changes}
+    def _changes(self, module: str) -> None:
+        asked, began = self.asked, time.process_time()
+        changes = self._of_module(module)
+        if asked.sample and asked.sample < len(changes):
+            changes = sorted(random.Random(asked.seed).sample(changes, asked.sample))
+        self.kills.clear()
+        found = [self._is_seen(number, change) for number, change in changes]
+        self._sum(module, found, began)
 
-    def _changes(self, module: str, changes: list[tuple[int, Change]]) -> None:
-        path, known, began = str(ROOT / module), listed(), time.process_time()
-        text = Path(path).read_text(encoding="utf-8")
-        self.kills: dict[pytest.Item, int] = defaultdict(int)
-        seen = lived = 0
-        for number, change in changes:
-            places = self._places(change, Source(module, path, text).code(number))
-            tests = self._tests_of(change) if places else []
-            if not places:
-                state = "no place"
-            elif tests and self._seen(places, tests):
-                state = "seen"
-            elif row(change).rsplit(" | ", 1)[0] in known:
-                state = "listed"
-            else:
-                state = "lives" if tests else "not reached"
-            self.found[state] += 1
-            if self.asked.out:
-                with open(self.asked.out, "a") as file:
-                    print(json.dumps({"change": _key(change), "state": state}), file=file)
-            if state == "seen":
-                seen += 1
-                continue
-            lived += state != "no place"
+    def _drawn(self) -> None:
+        """Changes of all modules together, in the order drawn."""
+        asked, began, found = self.asked, time.process_time(), []
+        every = [one for module in self.modules for one in self._of_module(module)]
+        drawn = random.Random(asked.seed).sample(every, min(asked.draw, len(every)))
+        for at, (number, change) in enumerate(drawn, 1):
+            found.append(self._is_seen(number, change))
+            if at % 10 == 0 or at == len(drawn):
+                self._sum(f"of {len(every)}", found, began)
+
+    def _sum(self, name: str, found: list[bool | None], began: float) -> None:
+        seen, tried = found.count(True), len(found) - found.count(None)
+        share, spent = seen / max(1, tried), time.process_time() - began
+        self.say(f"| {name} | {seen} | {tried} | {share:.1%} | {spent:.0f} CPU s")
+
+    def _of_module(self, module: str) -> list[tuple[int, Change]]:
+        asked, only = self.asked, self.asked.functions and self.asked.functions.split(",")
+        lived = asked.again and _lived(Path(asked.again))
+        return [
+            (number, change)
+            for number, change in enumerate(self._source(module).changes)
+            if change.kind == "body" and not (only and change.function[0] not in only)
+            if not asked.lines or asked.lines[0] <= change.line <= asked.lines[1]
+            if not asked.again or _key(change) in lived
+        ]
+
+    def _source(self, module: str) -> Source:
+        path = ROOT / module
+        return Source(module, str(path), path.read_text(encoding="utf-8"))
+
+    def _is_seen(self, number: int, change: Change) -> bool | None:
+        """Whether a test sees a change; None if it has no place in a live function."""
+        places = self._places(change, self._source(change.module).code(number))
+        tests = self._tests_of(change) if places else []
+        if not places:
+            state = "no place"
+        elif tests and self._seen(places, tests):
+            state = "seen"
+        else:
+            known = row(change).rsplit(" | ", 1)[0] in listed()
+            state = "listed" if known else "lives" if tests else "not reached"
+        if self.asked.out:
+            with open(self.asked.out, "a") as file:
+                print(json.dumps({"change": _key(change), "state": state}), file=file)
+        if state != "seen":
             self.say(f"  {state}: {row(change)}  :{change.line}:{change.column}")
-        spent, share = time.process_time() - began, seen / max(1, seen + lived)
-        self.say(f"| {module} | {seen} | {seen + lived} | {share:.1%} | {spent:.0f} CPU s")
+        return None if state == "no place" else state == "seen"
 
     def _places(self, change: Change, code: CodeType) -> list[tuple[FunctionType, CodeType, CodeType]]:
         """(function, its code, the changed code) of the live functions that a change is in."""
@@ -294,9 +303,7 @@ class Warm:
                 return True
         files = {item.module.__name__ for item in tests}
         kept = {one.__module__ for one in self.caches if one.__module__ in files and one.cache_info().currsize}
-        tests = [
-            item for item in tests if item.module.__name__ in kept or any(one in self.wide for one in _fixtures(item))
-        ]
+        tests = [item for item in tests if item.module.__name__ in kept or self.wide & {*_fixtures(item)}]
         if not tests:
             return False
 
@@ -350,12 +357,18 @@ def _digest(path) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-def _fixtures(item) -> list:
-    return [one for found in item._fixtureinfo.name2fixturedefs.values() for one in found]
-
-
 def _key(change: Change) -> tuple:
     return change.module, change.line, change.column, change.words
+
+
+def _lived(path: Path) -> set[tuple]:
+    """The changes that are not seen in what `--out` wrote; of one that was tried twice the last word counts."""
+    told = {tuple(one["change"]): one["state"] for one in map(json.loads, path.read_text().splitlines())}
+    return {change for change, state in told.items() if state != "seen"}
+
+
+def _fixtures(item) -> list:
+    return [one for found in item._fixtureinfo.name2fixturedefs.values() for one in found]
 
 
 def _codes(code: CodeType):
@@ -375,10 +388,10 @@ def main() -> None:
     words.add_argument("--budget", type=float, default=10.0, help="CPU seconds of tests for one change, quickest first")
     words.add_argument("--sample", type=int, help="only so many changes of each module, drawn")
     words.add_argument("--draw", type=int, help="only so many changes of all modules together, drawn")
-    words.add_argument("--seed", type=int, default=0, help="of the drawing")
-    words.add_argument("--kept", help="a file for the lines that unchanged tests come to, for the next time")
+    words.add_argument("--kept", help="a file for what unchanged tests take and reach, for the next time")
     words.add_argument("--out", help="a file to which what was found is added, in lines of JSON")
     words.add_argument("--again", help="only the changes that are not seen in such a file")
+    words.add_argument("--seed", type=int, default=0, help="of the drawing")
     asked = words.parse_args()
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
@@ -387,10 +400,10 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (2 * MEMORY, 2 * MEMORY))
     signal.signal(signal.SIGVTALRM, _ended)
     signal.signal(signal.SIGALRM, _ended)
-    groups, names = tomllib.loads(GROUPS.read_text()), asked.modules.split(",")
-    named = [groups.get(name, {"modules": [name], "tests": []}) for name in names]
-    modules = modules_of([one for group in named for one in group["modules"]])
-    tests = asked.tests or list(dict.fromkeys(one for group in named for one in group["tests"]))
+    known, names = tomllib.loads(GROUPS.read_text()), asked.modules.split(",")
+    groups = [known.get(name, {"modules": [name], "tests": []}) for name in names]
+    modules = modules_of(dict.fromkeys(module for group in groups for module in group["modules"]))
+    tests = asked.tests or [*dict.fromkeys(test for group in groups for test in group["tests"])]
     if not tests:
         raise SystemExit(f"no tests are named for {asked.modules}: give them, or a group of {GROUPS.name}")
     for module in modules:
