@@ -144,5 +144,16 @@ def test_the_python_program_names_a_column_that_is_not_there(tmp_path):
     assert run.stderr == "expected a column 'x' in the header, got y;z\n"
 
 
+def test_the_python_program_names_the_row_that_it_cannot_read(tmp_path):
+    """A traceback of Python's was shown, as of decimal commas."""
+    tree = Tree(Branch(Threshold(0, 1.0), Leaf(0), Leaf(1)), (Feature("x", "numeric"),), ("a", "b"))
+    (tmp_path / "tree.py").write_text(render_tree(tree, "python"), encoding="utf-8")
+    for cell, why in (("0,5", "expected a number for 'x', got '0,5'"), ("?", "the row has no value for 'x', which")):
+        given = f"y;x\n1;2\n\n1;{cell}\n"
+        run = subprocess.run([sys.executable, tmp_path / "tree.py"], input=given, capture_output=True, text=True)
+        assert (run.returncode, run.stdout) == (1, "b\n") and run.stderr.startswith(f"row 2: {why}")
+        assert "Traceback" not in run.stderr
+
+
 def test_exports_and_readers_take_the_same_words_for_missing():
     assert MISSING_WORDS == column_types.MISSING_CELLS
