@@ -10,7 +10,7 @@ from odtc.errors import CertificateError
 from odtc.verification.constrained.constrained_certificate import _height, _places
 from odtc.verification.constrained.stated_constraints import stated_constraints
 from tests.unit.test_each_constraint import table
-from tests.unit.test_forged_certificates import HARD, alone
+from tests.unit.test_forged_certificates import HARD, added, alone
 
 LAST = 2**52 - 1  # the greatest number that is added exactly
 EVEN = [0, 1] * 6
@@ -138,6 +138,14 @@ def test_shares_of_classes_are_added_if_their_common_unit_is_exact(totals, exact
     found = stated_constraints(*words)
     both = totals[0] * totals[1]
     assert [-int(found.uses[0, row, k]) for k, row in enumerate(first)] == [both, both] and found.bound == [-both]
+
+
+@pytest.mark.parametrize(("root", "columns"), [(5, ["a"]), (99, ["a"]), (0, ["a", "b"]), (0, [])])
+def test_a_case_of_no_test_or_of_no_set_of_columns_is_none(root, columns):
+    """There are five tests, and trees over one column each."""
+    case = {"root": root, "columns": columns, "multipliers": []}
+    refused(added("features <= 1", key="cases", value=case), "lists a case that is none")
+    assert added("features <= 1", key="cases", value=case | {"root": 4, "columns": ["a"]})("").optimal
 
 
 def test_columns_that_no_test_is_of_have_numbers_of_their_own():
