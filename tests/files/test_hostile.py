@@ -269,6 +269,13 @@ class TestPatterns:
         refused("build", MONKS_1, "--constraint", text, folder=tmp_path)
         refused("frontier", MONKS_1, "--vary", text, folder=tmp_path)
 
+    def test_numbers_of_a_template_that_are_no_python(self, tmp_path):
+        """As Jinja writes them (found by fuzzing)."""
+        for number in ("1e999", "1\u0663e309"):
+            (tmp_path / "s.toml").write_text(f'command = ["{{{{ p-{number} }}}}"]\n', encoding="utf-8")
+            with pytest.raises(OdtcError, match="the template .* fails"):
+                from_template(tmp_path / "s.toml")
+
     def test_a_pattern_of_a_template_that_python_cannot_compile(self, tmp_path):
         for pattern in ("(" * 20_000, "(a{99999999999999999999})"):
             (tmp_path / "s.toml").write_text(f"command = ['x']\nbound = '{pattern}'\n")

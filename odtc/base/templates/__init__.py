@@ -23,8 +23,12 @@ MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 GROUP = "odtc.templates"
 KINDS = ("tree", "check", "command", "options")  # folders of templates that a plug-in may bring
 
-# What a template of a user may raise.
-PYTHON_FAULTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
+# What a template of a user may raise; the last two of numbers as Jinja writes them in Python (1e999, digits of other
+# scripts).
+PYTHON_FAULTS = (
+    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError),
+    *(NameError, SyntaxError),
+)
 
 
 def render(name: str, /, templates: str | Path | None = None, **facts: object) -> str:
