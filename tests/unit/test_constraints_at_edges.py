@@ -14,9 +14,19 @@ from odtc.data.encoding import encode
 from odtc.errors import ChoiceError
 from odtc.problem.constraints import search_terms
 from odtc.problem.constraints.by_definition import _groups, group_texts
-from odtc.problem.constraints.constraint import OF_COLUMNS, broken, built, complete, example_text, parse, posed
+from odtc.problem.constraints.constraint import (
+    OF_COLUMNS,
+    broken,
+    built,
+    complete,
+    example_text,
+    parse,
+    posed,
+    speak_of_columns,
+)
 from odtc.problem.constraints.groups import members
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Subject
+from odtc.problem.constraints.kinds.monotone import _alike
 from odtc.problem.constraints.on_predictions import _written, lines, predicted
 from odtc.problem.constraints.search_terms import search_problem
 from odtc.problem.constraints.terms import Terms
@@ -248,3 +258,46 @@ def test_the_search_of_a_manifest_that_knows_no_rows_keeps_the_same_trees(kind):
             told = [kept_by(way, heap) for way in ways]
             # With groups the rows of a manifest are of several at once, so that its search may keep more.
             assert told[0] == told[1] or (grouped and told[1]), str(given)
+
+
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        ((), False),
+        (("features <= 2",), True),
+        (("recall[x] >= 0.5",), False),
+        (("nosuch <= 1",), False),
+        (("nosuch", "recall[x] >= 0.5", "not_below[f0,f1]"), True),
+        (("tests <= 2", "leaf_rows >= 3"), False),
+    ],
+    ids=str,
+)
+def test_constraints_of_columns_are_known_by_their_texts(texts, told):
+    """Before there is an encoding, which keeps tests of two columns that part the rows alike for them alone."""
+    assert speak_of_columns(texts) == told
+
+
+@pytest.mark.parametrize(
+    "texts", [("recall[x] >= 0.5", "recall[y] >= 0.5"), ("leaf_rows >= 1", "features <= 2", "leaf_rows >= 2")]
+)
+def test_several_constraints_have_rows_of_their_own_names(texts):
+    problem = posed(next(problems("features", table(*TABLES[0]), "flowoct")), texts)
+    model = built(problem)
+    for blocks in (model.rows, model.columns):
+        names = [block.name for block in blocks]
+        assert len(set(names)) == len(names)
+    for heap in trees(problem, 6):
+        heap = problem.module.trimmed(problem, heap)
+        activity = model.A @ complete(problem, model, heap)
+        kept = bool((activity <= model.row_upper + 1e-9).all() and (activity >= model.row_lower - 1e-9).all())
+        assert kept == (not broken(problem, heap))
+
+
+@pytest.mark.parametrize("wide", [1, 7, 8, 9, 16, 17, 24, 25])
+def test_rows_of_any_width_are_alike_if_all_their_bytes_are(wide):
+    random = np.random.default_rng(wide)
+    answers = random.integers(0, 256, (6, wide)).astype(np.uint8)[random.integers(0, 6, 20)]
+    answers[0] = answers[1]
+    answers[0, -1] ^= 1  # the last byte alone
+    order = sorted({row.tobytes() for row in answers})
+    assert _alike(answers).tolist() == [order.index(row.tobytes()) for row in answers]
