@@ -66,7 +66,7 @@ def test_a_smaller_tree_that_costs_less_is_named_too():
     posed = problem()
     heap, known = (tree(posed, *names) for names in (("a", "b", "c"), ("a", "b", "b")))
     paid = posed.module.objective(posed, known)
-    for more, named in ((5.0, True), (1e-9, True), (-1.0, False)):
+    for more, named in ((5.0, True), (1e-9, True), (-1e-9, True), (-1.0, False)):
         assert (_smaller(posed, heap, paid + more, [("that one", known)], True) is not None) == named
 
 
