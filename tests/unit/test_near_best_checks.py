@@ -1,6 +1,7 @@
 """What a check of trees near the best says of each single figure that is false, and of what it cannot derive."""
 
 import copy
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,10 +12,21 @@ import pytest
 import odtc
 from odtc.errors import TreeError
 from odtc.problem.branch_penalty import unit_of_costs
+from odtc.problem.constraints.constraint import broken, parse
+from odtc.trees.heap_tree import HeapTree, settle
 from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import near_optimal
 from odtc.workflow.near_optimal_set import near_optimal_set
-from odtc.workflow.provenance.near_best import _heap, _wrong_best, _wrong_pool, _wrong_set, _wrong_sums, check_near_best
+from odtc.workflow.provenance import near_best
+from odtc.workflow.provenance.near_best import (
+    _heap,
+    _wrong_best,
+    _wrong_pool,
+    _wrong_set,
+    _wrong_sums,
+    _wrong_trees,
+    check_near_best,
+)
 
 OTHERS = "that no other tree is as good as one of these is the word of the run, not derived again"
 
@@ -167,3 +179,139 @@ def test_a_file_without_trees_is_refused(done, tmp_path):
     (tmp_path / "m.pool.json").write_text("{}")
     with pytest.raises(TreeError):
         check_near_best(done, tmp_path / "m.pool.json", 0)
+
+
+def write(folder, name, found):
+    (folder / name).write_text(json.dumps(found.facts if name.endswith(".near.json") else found.to_json()))
+    return folder / name
+
+
+def test_a_file_is_named_in_what_is_held_and_in_what_is_the_word_of_the_run(done, pool, tmp_path):
+    near = near_optimal_set(done.problem, 2.0)
+    for found, kind, word in (
+        (pool, "pool", OTHERS),
+        (near, "near", "how many trees there are is the word of the run, not derived again"),
+    ):
+        path = write(tmp_path, f"m.{kind}.json", found)
+        text = f"m.{kind}.json: its {len(found.trees)} trees have the counts and the costs that it states"
+        for seconds, said in ((0, f"m.{kind}.json: {word}"), (-1, f"m.{kind}.json: {word}"), (5, ""), (None, "")):
+            check, told = check_near_best(done, path, seconds)
+            assert (check.name, check.passed, check.text, told) == (kind, True, text, said)
+        facts = json.loads(path.read_text())
+        (facts["trees"] if kind == "pool" else facts["sample"]["trees"])[0]["objective"] -= 1
+        path.write_text(json.dumps(facts))
+        check, told = check_near_best(done, path, 0)
+        assert not check.passed and check.text.startswith(f"m.{kind}.json: its tree 1 costs ") and told == ""
+
+
+@pytest.mark.parametrize("where", ["problem", "run", "neither", "the rows that are posed, not those of the run"])
+def test_what_trees_of_selected_rows_cost_is_the_word_of_the_run(done, pool, where, tmp_path):
+    rows = done.problem.encoded.dataset
+    some = replace(rows, selected=SimpleNamespace(whole=rows, rows=np.arange(rows.n_rows)))
+    posed = {"problem": some, "run": None, "neither": None}.get(where, rows)
+    problem = replace(done.problem, encoded=replace(done.problem.encoded, dataset=posed))
+    of_run = {"problem": rows, "neither": None}.get(where, some)
+    run = SimpleNamespace(problem=problem, dataset=of_run, proof=done.proof)
+    trees = pool.trees if posed is not None else tuple(tree.with_curves([()] * tree.n_leaves) for tree in pool.trees)
+    path = write(tmp_path, "m.pool.json", replace(pool, trees=trees))
+    check, told = check_near_best(run, path, 0)
+    assert check.passed and check.name == "pool"
+    if where in ("problem", "run"):
+        assert check.text == f"m.pool.json: a list of {len(trees)} trees"
+        assert told == "m.pool.json: what its trees cost, of the rows that were selected, is the word of the run"
+    else:
+        assert check.text.endswith("have the counts and the costs that it states") and told.endswith(OTHERS)
+
+
+def test_a_pool_that_holds_more_trees_than_there_are_is_false(done):
+    """A tree whose last test says the same on both sides is none of the ranked ones."""
+    problem, whole = done.problem, near_optimal(done.problem, 10**4)
+    told = {json.dumps(tree.to_json(), sort_keys=True) for tree in whole.trees}
+    test = np.full(8, -1, np.int32)
+    test[1] = 0
+    settled = settle(test, problem.encoded, None)
+    heap = HeapTree(settled.test, np.where(settled.label >= 0, 0, -1).astype(np.int32))
+    more, paid = heap.to_tree(problem.encoded), problem.module.objective(problem, heap)
+    assert json.dumps(more.to_json(), sort_keys=True) not in told
+    at = sum(cost <= paid for cost in whole.objectives)
+    trees = (*whole.trees[:at], more, *whole.trees[at:])
+    costs = (*whole.objectives[:at], paid, *whole.objectives[at:])
+    forged = replace(whole, trees=trees, objectives=costs, at_least=len(trees))
+    wrong = f"there are {len(told)} such trees, and it holds {len(trees)}"
+    assert _wrong_pool(done, forged, 5) == (wrong, "") and _wrong_pool(done, forged, 0) == ("", OTHERS)
+
+
+def test_a_search_that_is_not_through_derives_nothing(done, pool, monkeypatch):
+    whole = near_optimal(done.problem, 10**4)
+    half = replace(whole, trees=whole.trees[:3], objectives=whole.objectives[:3], complete=False)
+    for again in (half, replace(half, trees=(), objectives=())):
+        monkeypatch.setattr(near_best, "near_optimal", lambda *words, again=again: again)
+        assert _wrong_pool(done, whole, 5) == ("", OTHERS)
+    near, within = near_optimal_set(done.problem, 3.0), near_optimal(done.problem, 10**4, 3.0)
+    stopped = replace(whole, trees=within.trees, objectives=within.objectives, complete=False)
+    monkeypatch.setattr(near_best, "near_optimal", lambda *words: stopped)
+    word = f"that no further tree costs at most {within.limit:.10g} is the word of the run, not derived again"
+    assert _wrong_pool(done, within, 5) == ("", word)
+    fewer = replace(near, facts=near.facts | {"complete": False, "count": near.facts["count"] - 1})
+    monkeypatch.setattr(near_best, "near_optimal_set", lambda *words: fewer)
+    word = "how many trees there are is the word of the run, not derived again"
+    assert _wrong_set(done, near, 5) == ("", word)
+    for other in (odtc.errors.ChoiceError("no"), odtc.errors.TimeLimitReached()):
+
+        def ended(*words, other=other):
+            raise other
+
+        monkeypatch.setattr(near_best, "near_optimal", ended)
+        monkeypatch.setattr(near_best, "near_optimal_set", ended)
+        assert _wrong_set(done, near, 5) == ("", word) and _wrong_pool(done, pool, 5) == ("", OTHERS)
+
+
+def test_a_set_is_counted_again_within_what_it_states_and_with_its_seed(done, monkeypatch):
+    near, asked = near_optimal_set(done.problem, 2.0, seed=3), []
+    monkeypatch.setattr(near_best, "near_optimal_set", lambda *words: asked.append(words) or near)
+    assert _wrong_set(done, near, 4) == ("", "") == _wrong_set(done, near, 0.5)
+    assert [words[1:] for words in asked] == [(2.0, 4, None, 3), (2.0, 0.5, None, 3)]
+    assert [words[0] is done.problem for words in asked] == [True, True]
+
+
+def test_what_is_false_without_a_search_is_false_of_a_set(done):
+    near = near_optimal_set(done.problem, 3.0)
+    for words, start in (
+        ({"count": near.facts["count"] + 1}, "it states "),
+        ({"best": near.facts["best"] + 1, "limit": near.facts["limit"] + 1}, "its best tree costs "),
+    ):
+        wrong, word = _wrong_set(done, replace(near, facts=near.facts | words), 0)
+        assert wrong.startswith(start) and word == ""
+
+
+def test_a_set_of_no_trees_has_no_false_sum(done):
+    near, unit = near_optimal_set(done.problem, 3.0), unit_of_costs(done.problem)
+    facts = near.facts | {"objectives": [], "leaves": [], "count": 0, "graph": None}
+    none = replace(near, facts=facts, trees=(), objectives=())
+    assert none.graph is None and _wrong_sums(none, unit) == ""
+    assert _wrong_sums(replace(none, facts=facts | {"count": 1}), unit).startswith("it states 1 trees, and lists 0 by")
+
+
+def test_a_list_of_costs_that_is_cut_short_need_not_hold_all_trees(done, monkeypatch):
+    near, unit = near_optimal_set(done.problem, 3.0), unit_of_costs(done.problem)
+    listed = near.facts["objectives"]
+    short = replace(near, facts=near.facts | {"objectives": listed[:2]})
+    assert len(listed) > 2
+    for most, wrong in ((1, False), (2, False), (3, True)):
+        monkeypatch.setattr(near_best, "LISTED", most)
+        assert bool(_wrong_sums(short, unit)) == wrong
+
+
+def test_a_tree_of_a_list_that_breaks_a_constraint_is_named(done, pool):
+    given = parse("features <= 1", done.problem.encoded)
+    problem = replace(done.problem, constraints=(given,))
+    breaks = [
+        bool(broken(problem, HeapTree.from_tree(tree, problem.encoded, problem.topology, True, True)))
+        for tree in pool.trees
+    ]
+    assert True in breaks
+    wrong = _wrong_trees(problem, pool.trees, pool.objectives)
+    assert wrong == f"its tree {breaks.index(True) + 1} does not satisfy features <= 1"
+    kept = [at for at, one in enumerate(breaks) if not one]
+    some = with_trees(pool, kept)
+    assert _wrong_trees(problem, some.trees, some.objectives) == ""
