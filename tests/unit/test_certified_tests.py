@@ -8,7 +8,7 @@ import pytest
 
 from odtc import read
 from odtc.data.reading import from_frame
-from odtc.data.splits import Missing, Subset, Threshold
+from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.verification.certificate import left_of
 from odtc.workflow import pipeline
 from odtc.workflow.provenance.certified_tests import _is_covered, uncovered_tests
@@ -84,3 +84,4 @@ def test_what_the_check_counts_is_single_levels_thresholds_and_missing_cells():
         assert _is_covered(test, rows, {}) and _is_covered(test, rows, {"b": (1, 1)})
         assert not _is_covered(test, rows, {"a": (1, 1)})
     assert not _is_covered(Subset(2, (0.0, 1.0)), rows, {})
+    assert not _is_covered(Oblique((Term(0, 1.0), Term(1, 1.0)), 2.0), rows, {})

@@ -12,7 +12,7 @@ from odtc.problem.constraints import on_features
 from odtc.problem.constraints.by_definition import BOUNDS
 from odtc.problem.constraints.constraint import broken, mended, posed
 from odtc.problem.constraints.kind import CONSTRAINTS
-from odtc.trees.heap_tree import settle
+from odtc.trees.heap_tree import HeapTree, settle
 from odtc.workflow import pipeline
 
 N = 20
@@ -184,6 +184,42 @@ def test_other_labels_are_the_cheapest_that_a_leaf_may_have(text):
         assert not broken(problem, found) and found.loss(encoded) == pytest.approx(least), text
         seen += 1
     assert seen >= 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "accuracy >= 0.6",
+        "recall[x] >= 0.8",
+        "precision[y] >= 0.6",
+        "false_positive_rate[x] <= 0.1",
+        "group_accuracy[group=side] >= 0.3",
+        "group_accuracy[group=f1] >= 0.3",
+        "statistical_parity[group=f1,positive=x] <= 0",
+        "equalised_odds[group=f1,positive=y] <= 0",
+        "balanced_accuracy >= 0.5",
+    ],
+)
+def test_labels_that_keep_a_share_are_found_if_one_leaf_keeps_it(text):
+    """A tree is relabelled, or one leaf with a label that keeps the share; itself only if there is no such label."""
+    problem, seen = problem_with(text), 0
+    encoded, (given,) = problem.encoded, problem.constraints
+    alone = []
+    for label in range(3):
+        test, labels = np.full(16, -1, np.int32), np.full(16, -1, np.int32)
+        labels[1] = label
+        alone.append(HeapTree(test, labels))
+    may = [one.loss(encoded) for one in alone if not broken(problem, one)]
+    for heap in trees(encoded, 60, depth=2):
+        if not broken(problem, heap):
+            continue
+        found = given.module.mend(encoded, given, heap)
+        if broken(problem, found):
+            assert found is heap and not may
+        elif not (found.test >= 0).any() and (heap.test >= 0).any():
+            assert found.loss(encoded) in may
+        seen += 1
+    assert seen
 
 
 CLASSES = ("x", "y", "z")

@@ -541,3 +541,12 @@ def test_a_point_of_which_nothing_is_to_be_replaced_stays(routed):
     trees["own"] = 8.0
     model.problem.module.misrouted = lambda problem, values: 0.0
     assert decoding.by_own_splits(model, POINT) is POINT
+
+
+def test_a_point_of_a_model_without_a_name_is_searched_against_if_nothing_says_how_it_ended(model, found, monkeypatch):
+    monkeypatch.setattr(decoding, "stamp_of", lambda model: "")
+    silent = replace(found, bound=None, model="", claimed=None)
+    for end in (Termination.UNKNOWN, TIME_LIMIT, Termination.INTERRUPTED):
+        said = decode(model, replace(silent, termination=end)).solution
+        assert said.termination == (OPTIMAL if end == Termination.UNKNOWN else end)
+        assert (said.bound == found.objective) == (end == Termination.UNKNOWN)

@@ -195,3 +195,18 @@ def test_the_objective_of_a_priced_tree_is_in_units_of_the_weights(weight):
     paid = wrong + price * (model.get_n_leaves() - 1)
     assert model.get_n_leaves() > 1 and model.objective_ == pytest.approx(paid / (1 + price), rel=1e-9, abs=0)
     assert all(check.passed for check in model.verify(rows, told, weights))
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-9, 1.0, 1e3])
+@pytest.mark.parametrize("constraints", [(), ("leaf_rows >= 2",)], ids=["free", "constrained"])
+def test_weights_keep_their_unit_unless_what_they_cost_would_count_as_rounding(scale, constraints):
+    """Under constraints always, as they may speak of weights."""
+    model = odtc.OptimalTreeClassifier(1, constraints=constraints).fit(X, NOISY, HEAVY)
+    dataset = model._training_rows(X, NOISY, HEAVY)
+    dataset = replace(dataset, weight=dataset.weight * scale)
+    found, units = model._in_units(dataset)
+    if constraints or scale >= 1:
+        assert found is dataset and units == (1.0, 1.0)
+    else:
+        assert np.allclose(found.weight * units.number, dataset.weight, rtol=1e-12, atol=0)
+        assert found.weight.max() > 0.25 and units.number < 1e-6
