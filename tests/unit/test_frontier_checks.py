@@ -315,3 +315,16 @@ def test_what_is_false_without_a_search_is_refused_without_one(tmp_path):
     for words in ({"source": facts["source"] | {"name": "no"}, "data": "no"}, {}):
         path.write_text(json.dumps(facts | words))
         assert all(one.passed for one in recheck_frontier(path, None, 0).checks)
+
+
+def test_a_frontier_of_one_number_is_checked_as_one_of_many(curve):
+    problem = curve.problem
+    for at, one in enumerate(curve.given):
+        assert _loosest([one]) == [one]
+        points, wrong = _points(problem, [one], stated(problem, [curve.points[at]]))
+        assert wrong == "" and [point.objective for point in points] == [curve.points[at].objective]
+        told = _contradicted(problem, [replace(points[0], bound=1e6)], _trees(curve.points, MET))
+        assert told.startswith("it states that no tree that satisfies") == any(
+            held(points[0], problem, point.heap) for point in curve.points if point.heap is not None
+        )
+        assert _not_derived(problem, points, [curve.points[at]]) == ()
