@@ -12,7 +12,9 @@ import pytest
 import odtc
 from odtc.data.reading import fingerprint
 from odtc.model.solution import NO_POINT, Solution, Termination
+from odtc.trees.tree import Leaf
 from odtc.workflow.artifacts import write_tree
+from odtc.workflow.provenance import without_model
 from odtc.workflow.provenance.model_file import _confirmed
 from odtc.workflow.provenance.without_model import data_of_tree, open_record, reading_of_tree, write_record
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
@@ -197,3 +199,39 @@ def test_another_solver_contradicts_a_tree_exactly_by_its_figures(termination):
             assert check.text.endswith("it agrees that the tree is optimal") == agrees
             assert check.text.endswith("so it is not the best, which nothing claimed") == best
             assert check.text.endswith("nothing in that contradicts the tree or its bound") == (not agrees and not best)
+
+
+def test_a_tree_of_the_certificate_beside_a_record_contradicts_its_bound(run, done, monkeypatch, tmp_path):
+    stem, _, facts = run
+    of = without_model.__name__
+    monkeypatch.setattr(f"{of}.greedy", lambda problem: [])
+    monkeypatch.setattr(f"{of}.quickly_searched", lambda problem, paid: [])
+    paid = facts["objective"]
+    leaf = replace(done.tree, root=Leaf(0, tuple(map(float, done.tree.root.counts)), done.tree.root.rows))
+    worse = write_tree(leaf, tmp_path / "m.tree.json")
+    found = opened((stem, worse, facts), fit__tree={"sha256": fingerprint(worse)})
+    high = float(found.fit.decoded.heap.loss(found.fit.problem.encoded))
+    assert high > paid
+    words = {"objective": high, "bound": high, "fit__tree": {"sha256": fingerprint(worse)}}
+    for text, contradicts in (
+        (None, False),
+        (json.dumps({"tree": done.tree.to_json()}), True),
+        (json.dumps({"tree": leaf.to_json()}), False),
+        (json.dumps({"tree": {"no": 1}}), False),
+        (json.dumps({"no": 1}), False),
+        ("[]", False),
+        ("no JSON", False),
+    ):
+        (tmp_path / "m.certificate.json").unlink(missing_ok=True)
+        if text is not None:
+            (tmp_path / "m.certificate.json").write_text(text)
+        found = opened((stem, worse, facts), **words)
+        assert ("bound" in failed(found)) == contradicts, text
+        told = next(one.text for one in found.fit.decoded.checks if one.name == "bound")
+        assert told.startswith(f"the run said {high:.10g}, this tree costs {high:.10g}")
+        assert ("m.certificate.json" in told) == (text is not None and "root" in text)
+    (tmp_path / "m.certificate.json").write_text(json.dumps({"tree": leaf.to_json()}))
+    for leaves, columns, smaller in ((False, False, None), (True, False, True), (False, True, True)):
+        found = opened((stem, worse, facts), fit__fewest_leaves=leaves, fit__fewest_columns=columns, **words)
+        told = [one for one in found.fit.decoded.checks if one.name == "smallest"]
+        assert len(told) == bool(smaller) and all(one.passed for one in told)
