@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 
 import odtc
-from odtc.errors import TreeError
+from odtc.base import deadline
+from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints.constraint import broken, parse
 from odtc.trees.heap_tree import settle
 from odtc.workflow import pipeline
 from odtc.workflow.constrained.frontier import Point, frontier, frontier_facts, loosest_first, varied
+from odtc.workflow.provenance import frontier_file
 from odtc.workflow.provenance.frontier_file import (
     MET,
     _contradicted,
@@ -328,3 +330,29 @@ def test_a_frontier_of_one_number_is_checked_as_one_of_many(curve):
             held(points[0], problem, point.heap) for point in curve.points if point.heap is not None
         )
         assert _not_derived(problem, points, [curve.points[at]]) == ()
+
+
+def test_a_search_that_is_interrupted_is_none_and_one_that_is_over_finds_nothing(curve, monkeypatch):
+    for said, told in (([], True), (["interrupted"], False), (["interrupted"], True), ([], False)):
+        monkeypatch.setattr(deadline, "is_interrupted", lambda told=told: told)
+
+        def found(problem, texts, seconds, say, said=said):
+            for text in said:
+                say(text)
+            return [curve.points[0]]
+
+        monkeypatch.setattr(frontier_file, "frontier", found)
+        if said or told:
+            with pytest.raises(KeyboardInterrupt):
+                _searched_again(curve.problem, curve.texts, 5.0)
+        else:
+            assert [one.objective for one in _searched_again(curve.problem, curve.texts, 5.0)] == [
+                curve.points[0].objective
+            ]
+    for other in (ChoiceError("no"), TimeLimitReached()):
+
+        def ended(*words, other=other):
+            raise other
+
+        monkeypatch.setattr(frontier_file, "frontier", ended)
+        assert _searched_again(curve.problem, curve.texts, 5.0) == []

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from odtc.base import deadline
 from odtc.data.reading import from_frame
 from odtc.testing.exhaustive import cheapest
 from odtc.verification.verify import one_leaf
@@ -170,3 +171,25 @@ def test_a_solved_model_is_searched_if_a_bound_is_claimed_of_it():
 
 def test_what_a_learner_counts_has_no_price_of_nodes():
     assert least_prices(pipeline.pose(MONKS / "monks-1.csv", "cart", 1, encoding="onehot")) == (1, 0)
+
+
+@pytest.mark.parametrize("looks", [0, 1, 2, 9])
+def test_an_interruption_of_any_part_ends_it_unless_a_result_is_in_hand(looks, monkeypatch):
+    """The search looks for one after it, and, if its tree is proved, after the check of its certificate."""
+    problem, heap = done().problem, done().decoded.heap
+
+    def came(count):
+        seen = []
+        monkeypatch.setattr(deadline, "is_interrupted", lambda: seen.append(1) or len(seen) > count)
+        return seen
+
+    for known, parts in ((heap, 2), (None, 1)):
+        seen = came(looks)
+        if looks < parts:
+            with pytest.raises(KeyboardInterrupt):
+                search_again(problem, known, 60)
+            assert len(seen) == looks + 1
+        else:
+            assert search_again(problem, known, 60).bound == done().proof.bound
+        came(looks)
+        assert search_again(problem, known, 60, in_hand=True).bound == done().proof.bound
