@@ -1,0 +1,168 @@
+"""A tolerance forgives what it says and no more: figures half of it and twice it away, of every size."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from odtc.errors import ChoiceError
+from odtc.estimators.least_weight import ROUNDING, fits, least_rows
+from odtc.model.blocks import NamedBlock
+from odtc.model.feasibility import TOLERANCE, check_claim, check_point, is_close
+from odtc.model.milp import Model
+from odtc.model.solution import PROVED, gap, gap_in_words, is_proved
+from odtc.problem.constraints.constraint import SLACK, broken, parse, posed
+from odtc.problem.constraints.kind import CONSTRAINTS, SHARES
+from odtc.problem.constraints.on_predictions import lines, predicted
+from odtc.trees.tree import Branch, Leaf, Tree
+from odtc.workflow import pipeline
+from odtc.workflow.near_optimal import is_beyond
+from tests.unit.test_each_constraint import TABLES, table, trees
+
+SIZES = [0.0, 1e-3, 1.0, 7.0, 1e6]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 50.0])
+def test_figures_are_close_within_a_share_of_the_larger_one_or_of_the_unit(size, unit):
+    for sign in (1, -1):
+        for part, close in ((0.0, True), (0.5, True), (2.0, False)):
+            off = part * TOLERANCE * max(unit, size)
+            assert is_close(sign * size, sign * (size - off), unit=unit) == close
+            assert is_close(sign * (size - off), sign * size, unit=unit) == close
+            proved = part * PROVED * max(unit, size)
+            assert is_proved(sign * size, sign * size - proved, unit) == close
+            assert is_proved(sign * size, sign * size + proved, unit)
+            beyond = size + part * 1e-9 * max(unit, size)
+            assert is_beyond(beyond, size, sign * size, unit) == (not close)
+    assert not is_beyond(size, None, size, unit)
+    assert not is_proved(None, size) and not is_proved(size, None) and not is_proved(size, np.inf)
+    for other in (np.inf, -np.inf, np.nan):
+        assert not is_close(size, other) and not is_close(other, size) and not is_close(other, other)
+
+
+def test_a_tolerance_itself_is_forgiven():
+    """With figures that binary fractions tell exactly."""
+    assert is_close(3.0, 4.0, 0.25) and not is_close(3.0, 4.0, 0.249) and is_close(0.0, 0.25, 0.25)
+    assert [gap(*two) for two in ((0.5, 0.25), (4.0, 3.0), (-4.0, -5.0), (None, 1.0), (1.0, None))] == [
+        0.25,
+        0.25,
+        0.25,
+        None,
+        None,
+    ]
+    assert gap_in_words(0.0, 0.0) == "gap 0.00 %" and gap_in_words(4.0, 3.0) == "gap 25.00 %"
+    assert gap_in_words(1e-6, 5e-7) == "gap 50.00 % of the objective" and gap_in_words(1e-6, 1e-6) == "gap 0.00 %"
+
+
+def model(integral=False):
+    """0 <= a <= 2, 0 <= b <= 8, 1 <= a + 4 b <= 16."""
+    columns, rows = (NamedBlock(("a", "b"), 0, "columns"),), (NamedBlock(("r",), 0, "rows"),)
+    return Model(
+        "m",
+        np.array([1.0, 2.0]),
+        0.5,
+        np.array([1.0]),
+        np.array([16.0]),
+        np.zeros(2),
+        np.array([2.0, 8.0]),
+        np.full(2, int(integral), np.uint8),
+        columns,
+        rows,
+        matrix=sp.csc_array(np.array([[1.0, 4.0]])),
+    )
+
+
+@pytest.mark.parametrize(
+    ("point", "beyond"),
+    [
+        ((2.0, 1.0), {}),
+        ((2.25, 1.0), {"bounds": 0.25 / 2.25}),
+        ((-0.25, 1.0), {"bounds": 0.25}),
+        ((-0.5, 3.0), {"bounds": 0.5}),
+        ((0.0, 0.0), {"rows": 1.0}),
+        ((0.0, 0.125), {"rows": 0.5}),
+        ((0.75, 0.0), {"rows": 0.25}),
+        ((0.0, 8.0), {"rows": 0.5}),
+        ((2.0, 4.5), {"rows": 0.2}),
+        ((np.nan, 1.0), {"bounds": np.inf, "rows": np.inf}),
+    ],
+)
+def test_a_point_is_off_by_a_share_of_what_is_added_up(point, beyond):
+    for tolerance in (TOLERANCE, 0.125, 0.25, 0.5, 1.0):
+        checks = {check.name: check for check in check_point(model(), np.array(point), tolerance)}
+        assert list(checks) == ["bounds", "rows", "integrality"]
+        for name, check in checks.items():
+            assert check.passed == (beyond.get(name, 0.0) <= tolerance), (name, tolerance)
+            assert ("kept exactly" in check.text) == (name not in beyond)
+            if name in beyond:
+                assert (" at r" if name == "rows" else " at ") in check.text
+
+
+def test_whole_columns_are_off_by_their_distance_from_a_whole_number():
+    for value, off in ((1.0, 0.0), (1.25, 0.25), (0.75, 0.25), (1.5, 0.5)):
+        for tolerance in (0.125, 0.25, 0.5):
+            check = check_point(model(True), np.array([value, 1.0]), tolerance)[2]
+            assert check.passed == (off <= tolerance) and check.text.startswith("2 kept") == check.passed
+        assert check_point(model(), np.array([value, 1.0]))[2].text == "0 kept exactly"
+    (check,) = check_claim(model(), np.array([1.0, 2.0]), 5.5)
+    assert check.passed and check.text == "c·x is 5.5, the solver says 5.5"
+    assert not check_claim(model(), np.array([1.0, 2.0]), 5.6)[0].passed
+    assert check_claim(model(), np.array([1.0, 2.0]), None) == []
+
+
+@pytest.mark.parametrize("least", [0.5, 3.0, 1e6])
+def test_a_leaf_holds_a_weight_up_to_the_rounding_of_a_sum(least):
+    def tree(*weights):
+        leaves = [Leaf(0, (weight / 2, weight / 4), (1, 1)) for weight in weights]
+        root = leaves[0] if len(leaves) == 1 else Branch(None, leaves[0], leaves[1])
+        return Tree(root, (), ("p", "q"))
+
+    of_class = np.array([1.0, 2.0])
+    for part, held in ((-2.0, False), (-0.5, True), (0.0, True), (2.0, True)):
+        weight = least * (1 + part * ROUNDING)
+        assert fits(tree(weight), of_class, least) == held
+        assert fits(tree(weight, 2 * least), of_class, least) == fits(tree(2 * least, weight), of_class, least) == held
+    for n in (1, 2, 5, 12):
+        weight = np.full(n, least)
+        assert [least_rows(weight, share / n) for share in range(n + 1)] == list(range(n + 1))
+        assert least_rows(weight, (1 + 1e-6) / (2 * n)) == 1
+
+
+@pytest.mark.parametrize("bound", [0.0, 0.25, 1.0, 40.0, 1e5])
+@pytest.mark.parametrize("op", [">=", "<="])
+def test_a_number_of_a_constraint_is_kept_up_to_rounding(op, bound):
+    encoded = pipeline.pose(table(*TABLES[2]), "dpflow", 2, constraints=("features <= 3",)).encoded
+    given = replace(parse("features <= 3", encoded), op=op, bound=bound)
+    sign = 1 if op == ">=" else -1
+    for part, holds in ((2.0, True), (0.0, True), (-0.5, True), (-2.0, False)):
+        assert given.holds(bound + sign * part * SLACK * max(1.0, bound)) == holds
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SHARES if kind != "cost"])
+@pytest.mark.parametrize("factor", [1.0, 1e5])
+def test_the_lines_of_a_share_forgive_what_the_share_forgives(kind, factor):
+    """Of the numbers that a tree just keeps or just misses, at any unit of weight."""
+    dataset = table(*TABLES[2])
+    dataset = replace(dataset, weight=dataset.weight * factor)
+    plain = replace(pipeline.pose(dataset, "dpflow", 2, constraints=("features <= 3",)), constraints=())
+    texts, seen = CONSTRAINTS.get(kind).tries(plain.encoded), set()
+    for text in [texts[at] for at in np.unique(np.linspace(0, len(texts) - 1, 4).round().astype(int))]:
+        try:
+            problem = posed(plain, [text])
+        except ChoiceError:  # what this data has no rows, columns or levels for
+            continue
+        (given,) = problem.constraints
+        for heap in trees(problem, 8):
+            value = given.module.value(problem.encoded, given, heap)
+            for part in (-1e6, 0.0, 1e6):
+                number = value + part * SLACK
+                if not 0 < number < 1:
+                    continue
+                at = replace(problem, constraints=(replace(given, bound=number),))
+                said = predicted(problem.encoded, heap)
+                kept = all(line.value(said) <= line.upper for line in lines(problem.encoded, at.constraints[0]))
+                assert kept == (not broken(at, heap)), (str(given), number)
+                seen.add(kept)
+    assert seen
