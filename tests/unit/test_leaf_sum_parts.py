@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from odtc.base import compiled_loops
 from odtc.base.compiled_loops import VARIABLE
 from odtc.errors import CertificateError
 from odtc.verification.certificate import left_of
@@ -35,6 +36,7 @@ OFF, UNIT = 0.25, 0.5  # what sides are off by, and the unit of floors
 @pytest.fixture(autouse=True)
 def plain(monkeypatch):
     """The loops as they are written; hashes overflow in them, without a warning."""
+    monkeypatch.setattr(compiled_loops, "LOADING", math.inf)  # whatever ran before in this process
     monkeypatch.setattr(tried_stumps, "compiled", lambda: tried_stumps.stump_costs)
     monkeypatch.setattr(tried_cuts, "_compiled", lambda: (tried_cuts.side_costs, tried_cuts.least_of_cuts))
     loops = every_tree.count_sets, every_tree.split_parts, every_tree.join_parts, every_tree.join_leaves

@@ -117,9 +117,10 @@ def solved(model: Model, rowwise=False, change=lambda highs: None):
     if model.integrality.any():
         kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
         lp.integrality_ = [kinds[int(one)] for one in model.integrality]
+    highspy.Highs.resetGlobalScheduler(True)  # it keeps for a whole process the threads that its first run was given
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("threads", 1)  # HiGHS keeps for a whole process what its first run was given
+    highs.setOptionValue("threads", 1)
     highs.passModel(lp)
     change(highs)
     highs.run()
