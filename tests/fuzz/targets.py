@@ -1,5 +1,6 @@
 """What is fuzzed: one function of bytes for each reader, which returns, or raises an OdtcError with one sentence."""
 
+import atexit
 import functools
 import json
 import os
@@ -50,14 +51,19 @@ MEMORY = Path("/dev/shm")  # files that are written a million times, on systems 
 
 @functools.cache
 def folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="odtc-fuzz-", dir=MEMORY if MEMORY.is_dir() else None))
+    """A folder for the files of this run, which leaves none behind: its processes are forked, and end without exit."""
+    path, maker = Path(tempfile.mkdtemp(prefix="odtc-fuzz-", dir=MEMORY if MEMORY.is_dir() else None)), os.getpid()
+    atexit.register(lambda: os.getpid() == maker and shutil.rmtree(path, ignore_errors=True))
+    return path
 
 
 @functools.cache
 def kept(name: str, process: int) -> tuple[Path, BinaryIO]:
     """A file of this name that a process keeps open, to be written again and again."""
     path = folder() / f"{process}-{name}"
-    return path, path.open("wb", buffering=0)
+    stream = path.open("wb", buffering=0)
+    atexit.register(stream.close)
+    return path, stream
 
 
 @functools.cache
