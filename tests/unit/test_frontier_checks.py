@@ -16,12 +16,11 @@ from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints.constraint import broken, parse
 from odtc.trees.heap_tree import settle
 from odtc.workflow import pipeline
-from odtc.workflow.constrained.frontier import Point, frontier, frontier_facts, loosest_first, varied
+from odtc.workflow.constrained.frontier import Point, frontier, frontier_facts, loosest_first, tightening, varied
 from odtc.workflow.provenance import frontier_file
 from odtc.workflow.provenance.frontier_file import (
     MET,
     _contradicted,
-    _loosest,
     _not_derived,
     _note,
     _points,
@@ -52,7 +51,8 @@ def posed(*constraints):
 def curve(request):
     problem, texts = posed("features <= 2"), varied(VARIED[request.param])
     points = frontier(problem, texts, None)
-    given = _loosest([parse(text, problem.encoded) for text in texts])
+    rising = [parse(text, problem.encoded) for text in texts]
+    given = tightening(rising, rising[0].op)
     return SimpleNamespace(
         problem=problem, texts=texts, given=given, points=loosest_first(points), stated=stated(problem, points)
     )
@@ -165,7 +165,8 @@ def held(point, problem, tree):
 @pytest.mark.parametrize("kind", VARIED)
 def test_a_bound_is_contradicted_exactly_by_a_tree_that_keeps_all_and_costs_less(kind, words):
     problem = posed(*words)
-    given = _loosest([parse(text, problem.encoded) for text in varied(VARIED[kind])])
+    rising = [parse(text, problem.encoded) for text in varied(VARIED[kind])]
+    given = tightening(rising, rising[0].op)
     random, seen, least = np.random.default_rng(7), set(), problem.module.least_rows(problem)
     trees = list(drawn_trees(problem, 60))
     for name, tree in trees:
@@ -322,7 +323,7 @@ def test_what_is_false_without_a_search_is_refused_without_one(tmp_path):
 def test_a_frontier_of_one_number_is_checked_as_one_of_many(curve):
     problem = curve.problem
     for at, one in enumerate(curve.given):
-        assert _loosest([one]) == [one]
+        assert tightening([one], one.op) == [one]
         points, wrong = _points(problem, [one], stated(problem, [curve.points[at]]))
         assert wrong == "" and [point.objective for point in points] == [curve.points[at].objective]
         told = _contradicted(problem, [replace(points[0], bound=1e6)], _trees(curve.points, MET))

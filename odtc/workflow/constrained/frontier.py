@@ -118,7 +118,7 @@ def frontier(
     until = None if time_limit is None else time.monotonic() + time_limit
     sums_cost = bool(TASKS.get(problem.encoded.task).MOMENTS)  # a search for all numbers takes prices of rows
     given = [parse(text, problem.encoded) for text in texts]
-    loose_first = given if given[0].op == ">=" else given[::-1]
+    loose_first = tightening(given, given[0].op)
     starts: list[HeapTree | None] = [None] * len(given)
     if until is not None and not sums_cost:
         with deadline.within(STARTS * _left(until)):
@@ -394,7 +394,13 @@ def frontier_facts(problem: Problem, points: list[Point]) -> list[dict]:
 
 def loosest_first(points: list[Point]) -> list[Point]:
     """The points in the order in which they get tighter."""
-    return points if points[0].constraint.op == ">=" else points[::-1]
+    return tightening(points, points[0].constraint.op)
+
+
+def tightening(rising: list, op: str) -> list:
+    """What stands for rising numbers of a constraint with this sign, in the order in which it gets tighter; what stands
+    in that order, by rising numbers."""
+    return rising if op == ">=" else rising[::-1]
 
 
 def write_frontier(problem: Problem, path: Path, head: dict, points: list[Point]) -> Path:

@@ -32,6 +32,7 @@ from odtc.workflow.constrained.frontier import (
     frontier,
     frontier_facts,
     loosest_first,
+    tightening,
     varied,
 )
 from odtc.workflow.manifest import describe_data
@@ -132,9 +133,10 @@ def recheck_frontier(
         return RecheckedFrontier(facts["vary"], (Check("frontier", False, told),))
     dataset = _data(facts, path, data)
     texts, problem = _posed(facts, path, dataset)
-    given = [parse(text, problem.encoded) for text in texts]
+    rising = [parse(text, problem.encoded) for text in texts]
+    given = tightening(rising, rising[0].op)
     stated, wrong = facts["points"], _wrong_head(facts, path, problem)
-    if not wrong and [one["constraint"] for one in stated] != [str(one) for one in _loosest(given)]:
+    if not wrong and [one["constraint"] for one in stated] != [str(one) for one in given]:
         wrong = f"its points are not those of {facts['vary']!r}, the loosest first"
     if wrong:
         return RecheckedFrontier(facts["vary"], (Check("frontier", False, f"{path.name}: {wrong}"),))
@@ -148,7 +150,7 @@ def recheck_frontier(
         )
     ]
     phases.begin("counting the trees of a frontier again")
-    points, wrong = _points(problem, _loosest(given), stated)
+    points, wrong = _points(problem, given, stated)
     held = "each satisfies its number and the other constraints, and has the counts and the cost that are stated"
     checks.append(Check("trees", not wrong, f"{path.name}: {wrong or held}"))
     if wrong:
@@ -206,10 +208,6 @@ def _posed(facts: dict, path: Path, dataset: Dataset) -> tuple[list[str], Proble
         raise TreeError(f"cannot verify {str(path)!r}: what it is of cannot be posed again: {other}") from None
 
 
-def _loosest(given: list[Constraint]) -> list[Constraint]:
-    return given if given[0].op == ">=" else given[::-1]
-
-
 def _wrong_head(facts: dict, path: Path, problem: Problem) -> str:
     """What a frontier says of its data or its trees that is not so, in words; "" for nothing."""
     encoded = problem.encoded
@@ -247,8 +245,7 @@ def _points(problem: Problem, given: list[Constraint], stated: list[dict]) -> tu
                 return [], f"the tree of {one} holds other counts than those of the data"
             paid = problem.module.objective(problem, heap)
         points.append(Point(one, heap, paid, told["bound"], told["searched"], unit))
-    in_order = points if given[0].op == ">=" else points[::-1]
-    for one, told, here in zip(given, stated, frontier_facts(problem, in_order)):
+    for one, told, here in zip(given, stated, frontier_facts(problem, tightening(points, given[0].op))):
         for key, value in here.items():
             if not _same(value, told[key], unit):
                 return [], f"of {one} it states the {key} {_shown(told[key])}, and it is {_shown(value)}"
