@@ -52,9 +52,13 @@ class OrderedNodes:
 
     def _node(self, order, inside=True):
         line = np.flatnonzero(np.broadcast_to(inside, self.ranked.n)).astype(np.uint32) << 1
+        return Node(order, self._marked(line >> 1), self._totals(line))
+
+    def _marked(self, entries: np.ndarray) -> bytes:
+        """The set of some entries, which are marked for `child`."""
         self.side[:] = 0
-        self.side[line >> 1] = 1
-        return Node(order, np.packbits(self.side).tobytes(), self._totals(line))
+        self.side[entries] = 1
+        return np.packbits(self.side).tobytes()
 
     def _totals(self, line):
         ranked = self.ranked
@@ -75,9 +79,7 @@ class OrderedNodes:
         at = int(self.cuts(node)[1][column, cut])
         line = node.order[column]
         line = line[at:] if right else line[:at]
-        self.side[:] = 0
-        self.side[line >> 1] = 1
-        return np.packbits(self.side).tobytes(), line
+        return self._marked(line >> 1), line
 
     def child(self, node: Node, key: bytes, line: np.ndarray) -> Node:
         """The side of a cut that `part` marked last."""
@@ -86,19 +88,13 @@ class OrderedNodes:
     def sides(self, node: Node, column: int, rank: int) -> list[Node]:
         """Both sides of a test, which need not be a cut of the node: without the cuts of all columns, which take 20
         bytes for each entry of each."""
-        line, found = node.order[column], []
+        line = node.order[column]
         at = np.count_nonzero(self.ranked.rank[line >> 1, column] <= rank)
-        for part in (line[:at], line[at:]):
-            self.side[:] = 0
-            self.side[part >> 1] = 1
-            found.append(self.child(node, np.packbits(self.side).tobytes(), part))
-        return found
+        return [self.child(node, self._marked(part >> 1), part) for part in (line[:at], line[at:])]
 
     def narrowed(self, node: Node, entries: np.ndarray) -> Node:
         """The node of some entries of a node."""
-        self.side[:] = 0
-        self.side[entries] = 1
-        return self.child(node, np.packbits(self.side).tobytes(), entries.astype(np.uint32) << 1)
+        return self.child(node, self._marked(entries), entries.astype(np.uint32) << 1)
 
     def middle(self, node: Node, weight: np.ndarray) -> np.ndarray:
         """The rank of each column up to which half of a weight lies, which is float (entries of the node,) in the order
