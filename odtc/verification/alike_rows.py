@@ -19,8 +19,8 @@ def alike_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Returns
     -------
-    first : int64 (kinds,), a row of each kind
     kind : int64 (rows,)
+    first : int64 (kinds,), the first row of each kind
     """
     rows, columns = table.shape
     mixed = np.zeros(rows, np.uint64)
@@ -37,7 +37,7 @@ def alike_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         differ = (table[order[here]] != table[order[at - 1 : min(rows, at + step) - 1]]).any(axis=1)
         if (differ & ~begins[here]).any():
             _, first, kind = np.unique(table, axis=0, return_index=True, return_inverse=True)
-            return first, kind.reshape(-1)
+            return kind.reshape(-1), first
     kind = np.empty(rows, np.int64)
     kind[order] = np.cumsum(begins) - 1
-    return order[begins], kind
+    return kind, order[begins]

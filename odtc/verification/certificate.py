@@ -232,7 +232,7 @@ def _check_thresholds(facts: dict, dataset: Dataset, pause) -> Proof:
     expect(facts, proof.of)
     _expect_cost(facts, dataset, loss, least)
     # Rows of equal ranks are one row: no tree separates them. Above the cheapest label, some cost nothing at all.
-    first, kind = alike_rows(ranks.rank)
+    kind, first = alike_rows(ranks.rank)
     rank = ranks.rank[first]
     merged = np.stack([np.bincount(kind, column) for column in loss.T], axis=1)
     count = np.bincount(kind, dataset.copies)

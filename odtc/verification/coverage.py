@@ -4,9 +4,9 @@ A proof is one over its tests. Whether it is one over all that the data could be
 the raw data, by how each split parts the rows: two that part them alike are one, whatever their words.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class Sides:
 
     def holds(self, column: np.ndarray) -> bool:
         """Whether a column, bool (rows,), is what some test sends left, or right."""
-        return _digest(np.packbits(column)) in self._digests
+        return sha256(np.packbits(column)).digest() in self._digests
 
     @cached_property
     def _digests(self) -> set[bytes]:
@@ -61,7 +61,7 @@ class Sides:
             other = ~line
             if of_last:
                 other[-1] &= 0xFF << of_last & 0xFF
-            found |= {_digest(line), _digest(other)}
+            found |= {sha256(line).digest(), sha256(other).digest()}
         return found
 
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
@@ -76,8 +76,7 @@ class Sides:
             bits = np.unpackbits(self.packed[:, begin // 8 : (begin + TOGETHER) // 8], axis=1)
             here = np.packbits(bits, axis=0).T[: self.n_rows - begin]
             lines[begin : begin + TOGETHER, : here.shape[1]] = here
-        first, kind = alike_rows(words)
-        return kind, first
+        return alike_rows(words)
 
 
 def answered(X, column: int, ask: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -94,10 +93,6 @@ def answered(X, column: int, ask: Callable[[np.ndarray], np.ndarray]) -> np.ndar
     if held is None or held.code is None:
         return ask(X[:, column])
     return ask(held.values)[held.code]
-
-
-def _digest(packed: np.ndarray) -> bytes:
-    return hashlib.sha256(packed).digest()
 
 
 def count_uncovered(

@@ -5,10 +5,10 @@ of any kind whose right sides lie within one another ("nested"; of a turned one 
 sends the rows of rank <= k left. No table of tests and rows is made.
 """
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import pairwise
 
 import numpy as np
@@ -286,7 +286,7 @@ def distinct_columns(rank: np.ndarray, check: Callable[[], None] = lambda: None)
             mirrored.append(False)
             continue
         turned = (len(own) - 1 - ranks).astype(np.int32)
-        key, other = _digest(ranks), _digest(turned)
+        key, other = sha256(ranks).digest(), sha256(turned).digest()  # not the columns, which `dense` holds
         at = seen.get(key)
         mirrored.append(at is None and other in seen)
         at = seen.get(other) if mirrored[-1] else at
@@ -302,11 +302,6 @@ def distinct_columns(rank: np.ndarray, check: Callable[[], None] = lambda: None)
         line[:] = _order(column)
     copy = np.concatenate([own < 0 for own in cut_groups(table, order)]) if len(order) else np.zeros(0, bool)
     return DistinctColumns(np.ascontiguousarray(table), order, np.array(place), np.array(mirrored, bool), values, copy)
-
-
-def _digest(ranks: np.ndarray) -> bytes:
-    """What stands for ranks, of which no two differ under one digest: a column of them is not held twice."""
-    return hashlib.sha256(ranks).digest()
 
 
 def _order(ranks: np.ndarray) -> np.ndarray:

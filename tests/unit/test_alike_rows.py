@@ -23,6 +23,6 @@ def test_kinds_are_those_of_the_rows(draw, dtype, one_number, together):
         patch.setattr(alike_rows, "TOGETHER", together)
         if one_number:
             patch.setattr(alike_rows, "ODD", np.uint64(0))
-        first, kind = alike_rows.alike_rows(table)
+        kind, first = alike_rows.alike_rows(table)
     assert [rows[at] for at in first[kind]] == rows
     assert len(first) == len(set(rows)) and sorted(set(kind.tolist())) == list(range(len(first)))
