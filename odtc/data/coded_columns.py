@@ -172,6 +172,12 @@ class RowsOf:
         return self.X[self.rows, key[1]]
 
 
+def as_rows(values: np.ndarray, columns: int) -> np.ndarray:
+    """float64 (values, columns): rows of which each column is a view of the same values, for splits that look at their
+    own column alone."""
+    return np.broadcast_to(values[:, None], (len(values), columns))
+
+
 def distinct(X: np.ndarray | CodedColumns, column: int) -> tuple[np.ndarray, np.ndarray]:
     """The different values of a column of a table, and the code of each row.
 

@@ -9,7 +9,7 @@ import numpy as np
 from odtc.algorithms.equal_rows import equal_rows
 from odtc.base import phases
 from odtc.data.binary_tests.merged_tests import Look, Sums, merged_equals
-from odtc.data.coded_columns import distinct, narrowed
+from odtc.data.coded_columns import as_rows, distinct, narrowed
 from odtc.data.dataset import Dataset
 from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.splits import TestList, Threshold
@@ -95,7 +95,7 @@ def scales_of(
         if mine_alone not in seen:
             if mine_alone:
                 values, code = distinct(dataset.X, mine_alone[0])
-                seen[mine_alone] = np.broadcast_to(values[:, None], (len(values), dataset.X.shape[1])), code
+                seen[mine_alone] = as_rows(values, dataset.X.shape[1]), code
             else:
                 seen[()] = dataset.X, np.arange(dataset.n_rows)
         X, code = seen[mine_alone]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.algorithms.equal_rows import Looked, equal_rows, hashes
-from odtc.data.coded_columns import distinct, narrowed
+from odtc.data.coded_columns import as_rows, distinct, narrowed
 from odtc.data.dataset import Dataset
 from odtc.data.ranked_answers import MOST_CELLS
 from odtc.errors import DataError
@@ -40,8 +40,7 @@ def answers_by_feature(dataset: Dataset, asked, look: Look) -> list[tuple[list[i
                     f"{dataset.features[features[0]].name!r}; leave it out "
                     "if it is an identifier (--ignore)"
                 )
-            # Every column is a view of the same values: a split looks only at its own feature.
-            X = np.broadcast_to(values[:, None], (len(values), dataset.X.shape[1]))
+            X = as_rows(values, dataset.X.shape[1])
         else:
             X, code = dataset.X, np.arange(dataset.n_rows)
         table = np.empty((len(mine), len(X)), dtype=bool)

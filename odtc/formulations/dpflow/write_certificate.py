@@ -14,7 +14,7 @@ import numpy as np
 
 import odtc
 from odtc.base import deadline
-from odtc.data.coded_columns import CodedColumns
+from odtc.data.coded_columns import CodedColumns, as_rows
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Splits
 from odtc.data.tasks import median
@@ -174,10 +174,7 @@ def _left(split, X: np.ndarray | CodedColumns) -> np.ndarray:
     """bool (rows,): the rows that a split sends left."""
     if len(split.features) > 1:
         return split.left(X)
-    shape = X.shape[1]
-    return answered(
-        X, split.features[0], lambda cells: split.left(np.broadcast_to(cells[:, None], (len(cells), shape)))
-    )
+    return answered(X, split.features[0], lambda cells: split.left(as_rows(cells, X.shape[1])))
 
 
 def certify_search(search: ThresholdSearch, heap: HeapTree, look: Callable[[], None] = lambda: None) -> dict:
