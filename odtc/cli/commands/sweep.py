@@ -145,24 +145,19 @@ def sweep(
         return
     own = study.tasks
     tasks = own + study.inner_tasks if which[1] == 1 else study.part(*which)
-    with contextlib.ExitStack() as stack:
-        pool = stack.enter_context(pool_of(jobs, cluster, console.say))
-        counting = stack.enter_context(contextlib.ExitStack())
-        done = counting.enter_context(console.counted(len(tasks), "fits"))
-        before = []
+    before, honest = [], {}
+    with pool_of(jobs, cluster, console.say) as pool:
+        with console.counted(len(tasks), "fits") as done, _told_of_interruption(o):
 
-        def tell(place: int, result: dict, was_there: bool) -> None:
-            before.append(was_there)
-            task = tasks[place]
-            done(f"{Path(task.data).name}, {task.spec.model.model}, depth {task.depth}, fold {task.fold + 1}")
+            def tell(place: int, result: dict, was_there: bool) -> None:
+                before.append(was_there)
+                task = tasks[place]
+                done(f"{Path(task.data).name}, {task.spec.model.model}, depth {task.depth}, fold {task.fold + 1}")
 
-        with _told_of_interruption(o):
             results = run_tasks(tasks, pool, Store(o / "tasks"), tell)
-            honest = {}
             if which[1] == 1:
                 again = lambda some: run_tasks(some, pool, Store(o / "tasks"))
                 honest = nested_of(study, results[len(own) :], score, rule, again)
-        counting.close()
         if sum(before):
             console.say(f"{sum(before):,} of {len(tasks):,} fits were finished before")
         if which[1] > 1:
