@@ -8,6 +8,7 @@ import pytest
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
 from odtc.verification import claim
+from tests.unit.test_certificate_rules import TERMS
 
 Y, WEIGHT = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0]), np.array([1.0, 2.0, 1.0, 3.0, 1.0, 0.5, 2.0])
 VALUES = (1.0, 2.0, 3.0, 4.0, 5.0, 9.0)
@@ -117,16 +118,6 @@ def test_what_was_told_of_the_reading_and_of_the_rows_is_stated():
     assert claim.claim_of(read(source={"hold_out": 0.5}), 1, 1, True)["n_set_aside"] == 0
 
 
-OF_READING = {
-    "target": "y",
-    "classes": ["n", "p"],
-    "weights": None,
-    "aside": [],
-    "n_dropped_missing": 0,
-    "n_dropped_unlabelled": 0,
-    "missing": "drop",
-    "constraints": [],
-}
 BEFORE, BEHIND = "target 'y' (n, p); every row counts 1", "rows left out: none"
 
 
@@ -148,4 +139,4 @@ BEFORE, BEHIND = "target 'y' (n, p); every row counts 1", "rows left out: none"
     ids=str,
 )
 def test_each_term_of_the_reading_is_told_in_words(changed, words):
-    assert claim.words(OF_READING | changed) == words
+    assert claim.words(TERMS | changed) == words
