@@ -102,7 +102,7 @@ def require_beside(path: str | PathLike[str]) -> None:
     """
     path = Path(path)
     _expect_no_dash(path)
-    if not path.name or path.is_char_device() or path.is_block_device() or Path("/dev") in path.absolute().parents:
+    if not path.name or path.is_char_device() or path.is_block_device() or system.is_among_devices(path):
         told = "it is a device" if path.name else "it has no name"
         raise OutputError(f"cannot write files beside {str(path)!r}: {told}; name a file with -o")
 

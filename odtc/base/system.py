@@ -232,6 +232,13 @@ def crowd() -> float:
         return 1.0
 
 
+def is_among_devices(path: Path) -> bool:
+    """Whether a path lies in the folder of devices; what Linux keeps there in the memory are files. False on Windows,
+    which has no such folder."""
+    above = path.absolute().parents
+    return Path("/dev") in above and Path("/dev/shm") not in above
+
+
 def lend(path: Path, name: Path) -> None:
     """Makes a file readable under another name: a link, or a copy if the system grants no links (Windows)."""
     try:

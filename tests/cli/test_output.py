@@ -1,9 +1,11 @@
 """Where a command writes: never over a file that it reads, and what cannot be written is said before the work."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -103,6 +105,14 @@ def test_nothing_is_written_beside_a_device(work, command, target):
     before = set(Path("/dev").iterdir())
     assert "it is a device" in refused_untouched(command, "a.csv", "-o", target, folder=work)
     assert set(Path("/dev").iterdir()) == before
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="there is no such folder")
+def test_files_in_memory_are_beside_no_device(work):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        shutil.copy(work / "a.csv", folder)
+        assert odtc("fit", "a.csv", "--depth", 1, "-o", "m", folder=folder).code == 0
+        assert (Path(folder) / "m.tree.json").exists()
 
 
 def test_a_certificate_without_a_name(work):

@@ -188,3 +188,44 @@ def test_a_set_that_is_false_is_refused(folder, forge, tmp_path):
     forged = _forged(folder, tmp_path / "m", "n.near.json", forge)
     said = odtc("verify", "n", folder=forged)
     assert said.code == 1 and ("near (n.near.json: " in said.err or "is not whole" in said.err), said.err
+
+
+def _ended_before_columns(facts):
+    """As of a set whose count is complete as its time ends."""
+    for column in facts["columns"]:
+        column |= {"trees": None, "share": None, "best_with": None, "best_without": None, "saved": None}
+        column["reliance"] = None
+    facts |= {"fewest_columns": None, "graph": None}
+    facts["sample"] |= {"trees": [], "whole": False}
+
+
+def _ended_in_its_sample(facts):
+    facts["sample"]["trees"] = facts["sample"]["trees"][:2]
+    facts["sample"]["whole"] = False
+
+
+@pytest.mark.parametrize("end", [_ended_before_columns, _ended_in_its_sample])
+def test_a_set_that_its_time_ended_says_less_and_is_no_forgery(folder, end, tmp_path):
+    said = odtc("verify", "n", folder=_forged(folder, tmp_path / "m", "n.near.json", end))
+    assert said.code == 0, said.err
+    assert "word of the run" in said.err or end is _ended_before_columns
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        _change("sample", "whole", by=lambda whole: True),
+        _change("sample", "trees", 0, "objective", by=_one_more),
+        _change("sample", "trees", by=lambda trees: trees[1:]),
+        _change("columns", 0, "trees", by=_one_more),
+        _change("columns", 0, "saved", "greatest", by=_one_more),
+    ],
+    ids=lambda forge: forge.__name__,
+)
+def test_what_such_a_set_says_is_held_against_the_data(folder, forge, tmp_path):
+    def both(facts):
+        _ended_in_its_sample(facts)
+        forge(facts)
+
+    said = odtc("verify", "n", folder=_forged(folder, tmp_path / "m", "n.near.json", both))
+    assert said.code == 1 and "near (n.near.json: " in said.err, said.err

@@ -27,8 +27,9 @@ from odtc.workflow.near_optimal_set import SUFFIX as NEAR
 from odtc.workflow.provenance.searched_again import SECONDS
 from odtc.workflow.results import Fit
 
-# What a set says of all its trees: the same if it is counted again.
-OF_ALL = ("count", "depth", "proved", "leaves", "objectives", "columns", "fewest_columns", "sample", "graph")
+# What a set says of all its trees: the same if it is counted again. What follows of it may lack where time had ended.
+OF_ALL = ("count", "depth", "proved", "leaves", "objectives")
+OF_COLUMN = ("trees", "share", "best_with", "best_without")  # all None if the trees that test it were not counted
 
 
 def check_near_best(done: Fit, path: Path, seconds: float | None = None) -> tuple[Check, str]:
@@ -134,11 +135,37 @@ def _wrong_set(done: Fit, near: NearOptimalSet, seconds: float) -> tuple[str, st
         return "", "how many trees there are is the word of the run, not derived again"
     there = json.loads(json.dumps(again.facts))
     differ = [key for key in OF_ALL if there[key] != facts[key]]
-    if "graph" in differ and None in (there["graph"], facts["graph"]):
-        differ.remove("graph")  # whether there is one is a matter of time
+    # Whether there is a graph, or time to count columns, is a matter of time.
+    maybe = ("fewest_columns", "graph")
+    differ += [key for key in maybe if None not in (there[key], facts[key]) and there[key] != facts[key]]
+    drawn = [len(of["sample"]["trees"]) for of in (there, facts)]
+    differ += ["columns"] if _columns_differ(there["columns"], facts["columns"], drawn[0] == drawn[1]) else []
+    differ += ["sample"] if _samples_differ(there["sample"], facts["sample"], facts["count"]) else []
     if differ:
         return f"counted again, {', '.join(differ).replace('_', ' ')} differ: {again.words}", ""
+    if 0 < drawn[1] != drawn[0]:
+        return "", "what its sample says of columns is the word of the run: time ended before the sample was whole"
     return "", ""
+
+
+def _columns_differ(there: list[dict], here: list[dict], alike: bool) -> bool:
+    """Whether columns that are counted again are others, or what is stated of them; `alike` says whether as many trees
+    were drawn."""
+    if [one["name"] for one in there] != [one["name"] for one in here]:
+        return True
+    return any(
+        (None not in (again["trees"], one["trees"]) and any(again[key] != one[key] for key in OF_COLUMN))
+        or (None not in (again.get("saved"), one.get("saved")) and again.get("saved") != one.get("saved"))
+        or (alike and again["reliance"] != one["reliance"])
+        for again, one in zip(there, here)
+    )
+
+
+def _samples_differ(there: dict, here: dict, count: int) -> bool:
+    """Whether a sample is none of this seed, or calls itself whole and is not; time may have ended it early."""
+    drawn = min(len(there["trees"]), len(here["trees"]))
+    whole = len(here["trees"]) == count
+    return there["trees"][:drawn] != here["trees"][:drawn] or here["whole"] != whole
 
 
 def _wrong_trees(problem: Problem, trees: Sequence[Tree], objectives: Sequence[float]) -> str:
