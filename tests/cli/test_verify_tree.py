@@ -52,6 +52,13 @@ def test_the_stem_of_a_run_with_a_certificate(tmp_path):
     assert "--certificate m.certificate.json" in refused(odtc("verify", "m", folder=tmp_path))
 
 
+def test_a_run_without_a_model_whose_cuts_were_named(tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,y\n1,2,0\n2,3,1\n3,1,1\n4,2,0\n5,1,0\n")
+    assert odtc("fit", "d.csv", "--cuts", "none", "-o", "m", folder=tmp_path).code == 0
+    said = odtc("verify", "m", "--json", folder=tmp_path)
+    assert said.code == 0 and said.facts["verified"], said.err
+
+
 def test_no_file_of_a_stem(tmp_path):
     said = refused(odtc("verify", "m", folder=tmp_path))
     assert "neither m.sol nor m.tree.json" in said

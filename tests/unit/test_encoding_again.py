@@ -86,6 +86,20 @@ def test_what_is_not_altered_is_derived_again(solved):
     assert own["passed"] and own["text"].endswith("are derived again from the data file")
 
 
+def test_tests_that_one_stands_for_have_no_order(tmp_path):
+    """The row without "a" is the one below every other in "b" (the sides are changed about), and the only "v"."""
+    (tmp_path / "d.csv").write_text("a,b,kind,y\n1,5,u,p\n2,6,w,n\n1,5,w,n\n2,6,u,n\n,-7,v,n\n")
+    words = ("d.csv", "--missing", "separate", "--model", "flowoct", "--solver", "highs", "-o", "m")
+    assert command("fit", *words, folder=tmp_path).code == 0
+    merged = [
+        test["same"] and test["complement"]
+        for test in json.loads((tmp_path / "m.odt.json").read_text())["encoding"]["tests"]
+    ]
+    assert any(merged)  # both of them of one test
+    said = command("verify", "m.sol", folder=tmp_path)
+    assert said.code == 0, said.err
+
+
 @pytest.mark.parametrize("alter", ALTERED, ids=lambda alter: alter.__name__)
 def test_what_is_altered_is_refused(alter, solved):
     """The identity is left out, as whoever alters a manifest can also make it anew."""

@@ -41,7 +41,7 @@ MODEL = {
     "model": TEXT,
     "params": {},
     "encoding": TEXT,
-    "cuts?": (None, [TEXT]),
+    "cuts?": (None, TEXT, [TEXT]),
     "start?": (TEXT, None),
     "cost?": (None, [[NUMBER]]),
     "class_weight?": (None,),
