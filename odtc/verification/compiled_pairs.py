@@ -10,13 +10,15 @@ from functools import cache
 
 import numpy as np
 
-from odtc.base import compile_apart
+from odtc.base import compile_apart, deadline
 from odtc.base.compiled_loops import Repaid, compile_loops
 from odtc.errors import CertificateError
 from odtc.verification import pair_kernel
 from odtc.verification.node_cuts import Rows
 from odtc.verification.pair_bound import require_pair
 from odtc.verification.threshold_columns import distinct_columns
+
+STEPS = 50_000_000  # of the kernel between two looks at the deadline: some tenths of a second
 
 
 class _TakesLong(Exception):
@@ -32,14 +34,16 @@ class PairCheck:
     def require(self, rows: Rows, members: np.ndarray, target: float) -> None:
         """Raises CertificateError if a tree of depth 2 costs less than the target on these rows."""
         if rows.least > 1:
-            require_pair(rows, members, target)
+            require_pair(rows, members, target, deadline.check)
             return
         if (kernel := COMPILED.loops(0.0)) is None:
             began = time.process_time()
 
             def look() -> None:
-                """How many cuts numpy has to count is known of no tree before: the same numbers of rows, columns and
-                classes take twenty times as long on one table as on another."""
+                """Ends the check at the deadline, or once the kernel is sooner: how many cuts numpy has to count is
+                known of no tree before. The same numbers of rows, columns and classes take twenty times as long on
+                one table as on another."""
+                deadline.check()
                 if COMPILED.loops(time.process_time() - began) is not None:
                     raise _TakesLong
 
@@ -51,10 +55,15 @@ class PairCheck:
             finally:
                 COMPILED.spend(time.process_time() - began)
         if id(rows) not in self._arrays:
-            self._arrays[id(rows)] = pair_kernel.entries(rows)
+            self._arrays[id(rows)] = pair_kernel.entries(rows), rows.columns.rank.max(axis=0, initial=-1) + 1
+        arrays, n_ranks = self._arrays[id(rows)]
         inside = np.zeros(len(rows.count), np.uint8)
         inside[members] = 1
-        found = kernel(*self._arrays[id(rows)], inside, int(rows.price), int(target))
+        place = pair_kernel.Place.before(arrays, n_ranks, members)
+        found = pair_kernel.PAUSED
+        while found == pair_kernel.PAUSED:
+            deadline.check()
+            found = kernel(*arrays, inside, int(rows.price), int(target), STEPS, *place.arrays)
         if found < target:
             raise CertificateError(
                 f"a tree of two tests after each other costs {found} there, above what no tree can avoid, the target "
@@ -65,7 +74,7 @@ class PairCheck:
 @cache
 def compiled():
     """The function `least_pair` of odtc.verification.pair_kernel, compiled. Raises ImportError without numba."""
-    return compile_loops(("move", "stumps", "least_pair"), dict(vars(pair_kernel)))
+    return compile_loops(("move", "stumps", "list_members", "least_pair"), dict(vars(pair_kernel)))
 
 
 COMPILED = Repaid(compiled, 4.0, compile_apart.once_it_pays(__name__, compiled))

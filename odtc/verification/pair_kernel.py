@@ -3,14 +3,18 @@
 For a first column f, every evaluated cut has for each column g lower bounds l[g] and r[g] of the best tree with at most
 one test, of g, on its left and its right. Between two evaluated cuts the bounds of odtc.verification.node_cuts hold for
 each g; only columns that could be part of a tree below the target are counted from the rows. An interval is halved
-until its bounds reach the target.
+until its bounds reach the target. All that is known lies in arrays (`Place`), so that the check can be paused.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from odtc.verification.node_cuts import Rows
 
 SLOTS = 80  # evaluated cuts that are held at once: the intervals are halved
+PAUSED = -1  # in place of a cost
+BEGUN, COLUMN, TOP, SUMMED = range(4)  # of `at`
 
 
 def entries(rows: Rows) -> tuple:
@@ -32,8 +36,91 @@ def entries(rows: Rows) -> tuple:
     return columns.rank, columns.order, begin.astype(np.int64), label.astype(np.int64), gain, most, n_labels
 
 
-def least_pair(rank, order, begin, label, gain, most, n_labels, inside, price, target):
-    """The cost of a tree of two tests after each other that costs less than the target; the target if there is none.
+@dataclass(frozen=True)
+class Place:
+    """Where a check stands on the rows of one state: members, their entries, and what is counted of them.
+
+    Attributes
+    ----------
+    at : int64 (4,), whether it was begun, the first column, intervals on the stack, rows in `held_sums`
+    line, block : int32 (columns, members), members by rising rank, and the block of each: those of one rank
+    blocks : int64 (columns + 1,), where the blocks of each column begin
+    first_entry, of_label, gains, own_most : the entries of each member, and what a member can cost at most
+    total, held_sums : int64 (1, labels), what all members gain, and those left of the cut that is evaluated
+    table : int64 (all blocks, labels), what all members of each block gain
+    held, held_to, stamp : the same of the members left of the cut at which each column was counted last: the first so
+        many by a first column
+    lower, minimum, weight : of evaluated cuts: slot 0 has all rows on the right, slot 1 all on the left, 2 + d that of
+        depth d
+    cut_weight, cut_rows : int64 (members + 1,), what the rows left of each cut of a column cost at most; how many
+    stack : int64 (intervals, 5), first and last cut, evaluated cuts on either side, depth
+    """
+
+    at: np.ndarray
+    line: np.ndarray
+    block: np.ndarray
+    blocks: np.ndarray
+    first_entry: np.ndarray
+    of_label: np.ndarray
+    gains: np.ndarray
+    own_most: np.ndarray
+    total: np.ndarray
+    held_sums: np.ndarray
+    table: np.ndarray
+    held: np.ndarray
+    held_to: np.ndarray
+    stamp: np.ndarray
+    lower: np.ndarray
+    minimum: np.ndarray
+    weight: np.ndarray
+    cut_weight: np.ndarray
+    cut_rows: np.ndarray
+    stack: np.ndarray
+
+    @classmethod
+    def before(cls, arrays: tuple, n_ranks: np.ndarray, members: np.ndarray) -> "Place":
+        """The place before the first step on these members, int64 (members,); `arrays` is of `entries`, and `n_ranks`
+        int64 (columns,), how many ranks the columns have."""
+        begin, n_labels = arrays[2], arrays[6]
+        F, m = len(arrays[1]), len(members)
+        n_entries, n_blocks = int((begin[members + 1] - begin[members]).sum()), int(np.minimum(n_ranks, m).sum())
+        zeros = lambda *shape: np.zeros(shape, np.int64)  # noqa: E731
+        return cls(
+            at=zeros(4),
+            line=np.empty((F, m), np.int32),
+            block=np.empty((F, m), np.int32),
+            blocks=zeros(F + 1),
+            first_entry=zeros(m + 1),
+            of_label=zeros(n_entries),
+            gains=zeros(n_entries),
+            own_most=zeros(m),
+            total=zeros(1, n_labels),
+            held_sums=zeros(1, n_labels),
+            table=zeros(n_blocks, n_labels),
+            held=zeros(n_blocks, n_labels),
+            held_to=zeros(F),
+            stamp=np.full(F, -1),
+            lower=zeros(2, SLOTS, F),
+            minimum=zeros(2, SLOTS),
+            weight=zeros(SLOTS),
+            cut_weight=zeros(m + 1),
+            cut_rows=zeros(m + 1),
+            stack=zeros(2 * SLOTS, 5),
+        )
+
+    @property
+    def arrays(self) -> tuple:
+        """As `least_pair` takes them."""
+        return tuple(vars(self).values())
+
+
+def least_pair(
+    rank, order, begin, label, gain, most, n_labels, inside, price, target, steps,
+    at, line, block, blocks, first_entry, of_label, gains, own_most, total, held_sums, table, held, held_to, stamp,
+    lower, minimum, weight, cut_weight, cut_rows, stack,
+):  # fmt: skip
+    """The cost of a tree of two tests after each other that costs less than the target; the target if there is none;
+    PAUSED after some steps, to be called again with the same arrays.
 
     Parameters
     ----------
@@ -43,87 +130,50 @@ def least_pair(rank, order, begin, label, gain, most, n_labels, inside, price, t
     inside : uint8 (rows,), which rows are meant
     price : int, of a branch node
     target : int
+    steps : int, about as many rows and blocks are counted until it pauses
+    at … stack : as of `Place`
 
     Returns
     -------
     int
     """
     F, n = order.shape
-    local = np.full(n, -1, np.int32)
-    m = 0
-    for i in range(n):
-        if inside[i]:
-            local[i] = m
-            m += 1
-    # Entries of the members, one after another.
-    first_entry, n_entries, j = np.zeros(m + 1, np.int64), np.int64(0), 0
-    for i in range(n):
-        if inside[i]:
-            n_entries += begin[i + 1] - begin[i]
-            j += 1
-            first_entry[j] = n_entries
-    of_label, gains = np.zeros(n_entries, np.int64), np.zeros(n_entries, np.int64)
-    own_most, total = np.zeros(m, np.int64), np.zeros(n_labels, np.int64)
-    W = e = j = np.int64(0)  # typed from the begin: numba compiles `stumps` and `move` for each type that it meets
-    for i in range(n):
-        if inside[i]:
-            own_most[j] = most[i]
-            W += most[i]
-            j += 1
-            for k in range(begin[i], begin[i + 1]):
-                of_label[e], gains[e] = label[k], gain[k]
-                total[label[k]] += gain[k]
-                e += 1
-    line, block, blocks = np.empty((F, m), np.int32), np.empty((F, m), np.int32), np.zeros(F + 1, np.int64)
-    for f in range(F):
-        at, b, last = 0, -1, -1
-        for j in range(n):
-            i = order[f, j]
-            if inside[i]:
-                if rank[i, f] != last:
-                    b += 1
-                    last = rank[i, f]
-                line[f, at] = local[i]
-                block[f, local[i]] = b
-                at += 1
-        blocks[f + 1] = blocks[f] + b + 1
-    # What all rows of each block gain, of one column behind the other.
-    table = np.zeros((blocks[F], n_labels), np.int64)
-    for f in range(F):
-        for j in range(m):
-            for e in range(first_entry[j], first_entry[j + 1]):
-                table[blocks[f] + block[f, j], of_label[e]] += gains[e]
-    # The same of the rows left of the cut at which each column was counted last: the first so many rows by column f.
-    held, held_to, stamp = np.zeros((blocks[F], n_labels), np.int64), np.zeros(F, np.int64), np.full(F, -1)
-    of_nothing = np.zeros(m, np.int32)
-    # Evaluated cuts: slot 0 has all rows on the right, slot 1 all on the left, and 2 + d that of depth d.
-    lower, minimum = np.zeros((2, SLOTS, F), np.int64), np.zeros((2, SLOTS), np.int64)
-    weight, held_sums = np.zeros(SLOTS, np.int64), np.zeros((1, n_labels), np.int64)
-    for g in range(F):
-        among = slice(blocks[g], blocks[g + 1])
-        lower[1, 0, g] = stumps(table[among], held[among], held_sums[0], total, np.int64(0), W, price)[1]
-        lower[0, 1, g] = lower[1, 0, g]
-    minimum[1, 0] = minimum[0, 1] = lower[1, 0].min()
-    weight[1] = W
+    if not at[BEGUN]:
+        members = line, block, blocks, first_entry, of_label, gains, own_most, total, table
+        list_members(rank, order, begin, label, gain, most, inside, *members)
+    W = own_most.sum()
     need = target - price
-    cut_weight, cut_rows = np.zeros(m + 1, np.int64), np.zeros(m + 1, np.int64)
-    stack = np.zeros((2 * SLOTS, 5), np.int64)  # first and last cut, evaluated cuts on either side, depth
-    for f in range(F):
+    if not at[BEGUN]:
+        at[BEGUN] = 1
+        for g in range(F):
+            among = slice(blocks[g], blocks[g + 1])
+            lower[1, 0, g] = stumps(table[among], held[among], held_sums[0], total[0], np.int64(0), W, price)[1]
+            lower[0, 1, g] = lower[1, 0, g]
+        minimum[1, 0] = minimum[0, 1] = lower[1, 0].min()
+        weight[1] = W
+    of_nothing = np.zeros(len(own_most), np.int32)
+    counted = np.int64(0)
+    for f in range(at[COLUMN], F):
         n_blocks = blocks[f + 1] - blocks[f]
         if n_blocks < 2:
             continue
-        cut_weight[: n_blocks + 1] = 0
-        cut_rows[: n_blocks + 1] = 0
-        for j in range(m):
-            cut_weight[block[f, j] + 1] += own_most[j]
-            cut_rows[block[f, j] + 1] += 1
-        for b in range(n_blocks):
-            cut_weight[b + 1] += cut_weight[b]
-            cut_rows[b + 1] += cut_rows[b]
-        stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 1, n_blocks - 1, 0, 1, 0
-        top, summed = 1, np.int64(0)
-        held_sums[:] = 0
+        if f > at[COLUMN] or not at[TOP]:
+            cut_weight[: n_blocks + 1] = 0
+            cut_rows[: n_blocks + 1] = 0
+            for j in range(len(own_most)):
+                cut_weight[block[f, j] + 1] += own_most[j]
+                cut_rows[block[f, j] + 1] += 1
+            for b in range(n_blocks):
+                cut_weight[b + 1] += cut_weight[b]
+                cut_rows[b + 1] += cut_rows[b]
+            stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 1, n_blocks - 1, 0, 1, 0
+            at[COLUMN], at[TOP], at[SUMMED] = f, 1, 0
+            held_sums[:] = 0
+        top, summed = at[TOP], at[SUMMED]
         while top:
+            if counted > steps:
+                at[TOP], at[SUMMED] = top, summed
+                return PAUSED
             top -= 1
             a, z, lo, hi, d = stack[top]
             A, D, B, C = minimum[0, lo], minimum[1, lo], minimum[0, hi], minimum[1, hi]
@@ -145,6 +195,7 @@ def least_pair(rank, order, begin, label, gain, most, n_labels, inside, price, t
             if left + right < need:
                 place = cut_rows[c]
                 move(line[f], held_sums, of_nothing, of_label, gains, first_entry, summed, place)
+                counted += abs(place - summed) + F
                 summed = place
                 for g in range(F):
                     if lower[0, new, g] + right >= need and left + lower[1, new, g] >= need:
@@ -154,9 +205,10 @@ def least_pair(rank, order, begin, label, gain, most, n_labels, inside, price, t
                         own[:] = 0
                         held_to[g], stamp[g] = 0, f
                     move(line[f], own, block[g], of_label, gains, first_entry, held_to[g], place)
+                    counted += abs(place - held_to[g]) + len(own)
                     held_to[g] = place
                     whole = table[blocks[g] : blocks[g + 1]]
-                    lower[0, new, g], lower[1, new, g] = stumps(whole, own, held_sums[0], total, w, W, price)
+                    lower[0, new, g], lower[1, new, g] = stumps(whole, own, held_sums[0], total[0], w, W, price)
                 left, right = lower[0, new].min(), lower[1, new].min()
                 if left + right < need:
                     return price + left + right
@@ -167,7 +219,43 @@ def least_pair(rank, order, begin, label, gain, most, n_labels, inside, price, t
             if a < c:
                 stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3], stack[top, 4] = a, c - 1, lo, new, d + 1
                 top += 1
+        at[COLUMN], at[TOP] = f + 1, 0
     return target
+
+
+def list_members(
+    rank, order, begin, label, gain, most, inside,
+    line, block, blocks, first_entry, of_label, gains, own_most, total, table,
+):  # fmt: skip
+    """Fills the arrays of a `Place` that the members of a state alone tell."""
+    F, n = order.shape
+    local = np.full(n, -1, np.int32)
+    m = e = np.int64(0)
+    for i in range(n):
+        if inside[i]:
+            local[i] = m
+            own_most[m] = most[i]
+            for k in range(begin[i], begin[i + 1]):
+                of_label[e], gains[e] = label[k], gain[k]
+                total[0, label[k]] += gain[k]
+                e += 1
+            m += 1
+            first_entry[m] = e
+    for f in range(F):
+        at, b, last = 0, -1, -1
+        for j in range(n):
+            i = order[f, j]
+            if inside[i]:
+                if rank[i, f] != last:
+                    b += 1
+                    last = rank[i, f]
+                line[f, at] = local[i]
+                block[f, local[i]] = b
+                at += 1
+        blocks[f + 1] = blocks[f] + b + 1
+        for j in range(m):
+            for e in range(first_entry[j], first_entry[j + 1]):
+                table[blocks[f] + block[f, j], of_label[e]] += gains[e]
 
 
 def move(line, held, block, of_label, gains, first_entry, begin, end):

@@ -13,11 +13,7 @@ from odtc.verification.constrained import constrained_certificate
 from odtc.workflow.provenance import certificates
 from odtc.workflow.provenance.certificates import Certified, certify_run
 
-PROBLEM = SimpleNamespace(
-    encoded=SimpleNamespace(dataset="the rows", task="classification"),
-    topology=SimpleNamespace(depth=2),
-    constraints=(),
-)
+PROBLEM = SimpleNamespace(encoded=SimpleNamespace(dataset="the rows", task="classification"))
 
 
 @pytest.fixture(autouse=True)
@@ -237,16 +233,3 @@ def test_the_certificate_of_a_bound_is_made_in_a_moment_or_told_why_not(
     if unproved is None:
         done.uncertified = "for a reason"
         assert certificates.certify_bound(done) == (None, "for a reason")
-
-
-@pytest.mark.parametrize(("depth", "constraints", "checked"), [(2, (), False), (3, (), True), (2, ("one",), True)])
-def test_a_check_in_one_step_is_not_begun_when_the_limit_may_come_within_it(depth, constraints, checked, monkeypatch):
-    """Of 300 rows and 2,000 columns a fit with a limit of 30 s ended after 44, as nothing ends that check."""
-    monkeypatch.setattr(certificates, "_checked", lambda *_: (proof(), False))
-    rows = SimpleNamespace(encoded=PROBLEM.encoded, topology=SimpleNamespace(depth=depth), constraints=constraints)
-    with deadline.within(600.0):
-        found = certify_run(rows, dict, 5.0, 1500.0)
-        assert found.accepted is (True if checked else None)
-        assert checked or "no time was left to check the proof by its certificate" in found.why
-        assert certify_run(rows, dict, 5.0, 900.0).accepted
-    assert certify_run(rows, dict, 5.0, 10.0**6).accepted

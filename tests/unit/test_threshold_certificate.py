@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from odtc.formulations.dpflow.write_certificate import certify, certify_search
 from odtc.problem.branch_penalty import objective
 from odtc.verification import compiled_pairs, pair_kernel
 from odtc.verification.certificate import OF_THRESHOLDS, SCHEMA, check
+from odtc.verification.node_cuts import Rows
+from odtc.verification.threshold_columns import distinct_columns
 from odtc.workflow import pipeline
 from tests.command_line import odtc as command
 from tests.threshold_problems import accepted, certificate, corrupt, draw, interrupted, is_true, optimum
@@ -256,6 +259,63 @@ def test_one_tree_of_depth_two_that_takes_long_in_numpy_is_left_to_the_kernel(mo
     monkeypatch.setattr(compiled_pairs, "require_pair", lambda *given: looks.append(given[0].least) or numpy(*given))
     assert check(facts, problem.encoded.dataset).optimal
     assert looks == [1] and bool(taken) == takes
+
+
+def loops_of(kernel):
+    return SimpleNamespace(loops=lambda ahead: kernel)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_kernel_that_pauses_at_every_step_finds_what_it_finds_at_once(n_classes, monkeypatch):
+    """The least cost of two tests after each other is counted from the data, tree by tree."""
+    random = np.random.default_rng(n_classes)
+    for _ in range(12):
+        table = random.integers(0, 6, (14, 3))
+        loss = random.integers(1, 4, (14, 1)) * (1 - np.eye(n_classes)[random.integers(0, n_classes, 14)])
+        rows = Rows(distinct_columns(table), loss, np.ones(14, np.int64), float(random.integers(0, 2)), 1)
+        members = np.flatnonzero(random.random(14) < 0.8)
+        cuts = [table[members, column] <= cut for column in range(3) for cut in range(5)]
+
+        def best(inside, height, cuts=cuts, loss=loss, rows=rows, members=members):
+            cost = loss[members][inside].sum(axis=0).min()
+            for cut in cuts if height else ():
+                cost = min(cost, rows.price + best(inside & cut, height - 1) + best(inside & ~cut, height - 1))
+            return cost
+
+        whole = np.ones(len(members), bool)
+        least = min(rows.price + best(cut, 1) + best(~cut, 1) for cut in cuts if 0 < cut.sum() < len(cut))
+        assert least >= best(whole, 2)
+        pauses = []
+
+        def kernel(*given, pauses=pauses):
+            pauses.append(pair_kernel.least_pair(*given))
+            return pauses[-1]
+
+        monkeypatch.setattr(compiled_pairs, "COMPILED", loops_of(kernel))
+        for steps in (0, 10, 10**9):
+            monkeypatch.setattr(compiled_pairs, "STEPS", steps)
+            compiled_pairs.PairCheck().require(rows, members, least)
+            with pytest.raises(CertificateError, match="a tree of two tests after each other costs"):
+                compiled_pairs.PairCheck().require(rows, members, least + 1)
+        assert pair_kernel.PAUSED in pauses
+
+
+@pytest.mark.parametrize("by_kernel", [True, False])
+def test_the_deadline_ends_the_check_of_one_tree_of_depth_two(by_kernel, monkeypatch):
+    """Of 300 rows and 2,000 columns a fit with a limit of 30 s ended after 44, as nothing ended that check."""
+    problem = draw(607, (2,))
+    facts, looks = certificate(interrupted(problem, None)), itertools.count(1)
+
+    def passes() -> None:
+        if next(looks) == 3:
+            raise TimeLimitReached("it has passed")
+
+    monkeypatch.setattr(compiled_pairs, "COMPILED", loops_of(pair_kernel.least_pair if by_kernel else None))
+    monkeypatch.setattr(compiled_pairs.COMPILED, "spend", lambda seconds: None, raising=False)
+    monkeypatch.setattr(compiled_pairs, "STEPS", 0)
+    monkeypatch.setattr(compiled_pairs, "deadline", SimpleNamespace(check=passes))
+    with pytest.raises(TimeLimitReached):
+        check(facts, problem.encoded.dataset)
 
 
 def test_the_command_writes_no_table_of_tests(tmp_path, monkeypatch):

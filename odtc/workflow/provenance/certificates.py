@@ -27,7 +27,6 @@ AT_LIMIT = 2.0  # seconds for it after a limit
 LEAST, TIMED = 6.0, 60.0
 TOLD = 1.0  # seconds, after which the states that were checked tell how long the others take
 TRIED = 0.3  # of the time, which is spent before that: the first states are those of the most rows
-ALONE = 0.5  # of the time of a search of depth 2, which its check takes at most: it is one look at all rows
 CERTIFY = "`odtc certify` writes it and `odtc verify --certificate` checks it"
 
 
@@ -122,11 +121,6 @@ def certify_bound(done: Fit) -> tuple[dict | None, str]:
     return facts, f"the certificate is of a bound: no tree costs less than {proof.bound:.10g}"
 
 
-def _is_of_one_look(problem: Problem) -> bool:
-    """Whether the check of a certificate is one step, within which the deadline is not looked at."""
-    return problem.topology.depth <= 2 and not problem.constraints
-
-
 def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, searched: float = 0.0) -> Certified:
     """Makes a certificate and checks it, until the deadline of this context.
 
@@ -149,8 +143,6 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     try:
         with deadline.within(own):
             deadline.check()
-            if left is not None and left < ALONE * searched and _is_of_one_look(problem):
-                raise TimeLimitReached("no deadline ends the check")
             facts = make()
             deadline.check()
             proof, sums = _checked(facts, problem.encoded.dataset)
