@@ -64,6 +64,10 @@ class SaysNothingError(ChoiceError):
         self.column = column
 
 
+class SearchOnlyError(ChoiceError):
+    """A constraint that no rows of a model tell, of a problem that the compiler's own search does not take."""
+
+
 class ModelError(OdtcError):
     pass
 

@@ -15,17 +15,18 @@ from sklearn.utils.validation import (
 from odtc.base.text import show_number
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Dataset, Feature
-from odtc.errors import SaysNothingError
+from odtc.errors import SaysNothingError, SearchOnlyError
 from odtc.estimators import parameters
 from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.cost_complexity import Corner, envelope
 from odtc.estimators.least_weight import best_fitting, fits, least_rows
-from odtc.estimators.monotone import constraint_text, directions, keeps_order
+from odtc.estimators.monotone import constraint_text, directions
 from odtc.estimators.tree_estimator import TreeEstimator
 from odtc.estimators.units import ONE, Units, in_doubles
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.attack import is_robust
 from odtc.trees.boxes import Boxes
+from odtc.trees.monotone_order import falling_pairs
 from odtc.trees.tree import Leaf, Tree
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
@@ -206,10 +207,10 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         self._ended(tree, solution, units)
         tree = self.tree_
         for name, sign in directions(self.monotonic_cst, self._names()):
-            if keeps_order(tree, self._names().index(name), 1 if sign > 0 else 0) is False:
+            if falling_pairs(tree.root, tree.features, self._names().index(name), 1 if sign > 0 else 0):
                 warn_caller(
-                    f"monotonic_cst holds for {name!r} among the training rows, but not for all inputs: add the rows "
-                    "for which it must hold, with a small weight",
+                    f"monotonic_cst holds for {name!r} among the training rows, but not for all inputs: "
+                    "OptimalTreeClassifier(model='dpflow') keeps it for all (weights are then to be small fractions)",
                     UserWarning,
                 )
         self.fewest_leaves_, self.fewest_columns_ = smallest
@@ -489,17 +490,25 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         return self.max_depth == 0 or len(np.unique(dataset.y)) < 2 or same.all()
 
     def _searched(self, cost: np.ndarray, dataset: Dataset, solving: SolvingSpec):
-        """What `_run` returns; orders that say nothing of these rows are left out, with a warning."""
-        self._empty_orders: tuple[str, ...] = ()
+        """What `_run` returns. Orders hold for all inputs, or among training rows where a model is solved; those that
+        say nothing of these rows are then left out, with a warning."""
+        kind, orders = "monotone_everywhere", directions(self.monotonic_cst, self._names())
         while True:
+            self._orders = tuple(
+                constraint_text(kind, name, dataset.classes[1 if sign > 0 else 0]) for name, sign in orders
+            )
             spec = RunSpec(model=self._model_spec(cost, dataset), solving=solving, simplify=self.simplify)
             try:
                 return self._run(spec, dataset)
+            except SearchOnlyError:
+                if not orders or kind == "monotone":
+                    raise
+                kind = "monotone"
             except SaysNothingError as nothing:
-                self._empty_orders += (nothing.column,)
+                orders = [(name, sign) for name, sign in orders if name != nothing.column]
                 warn_caller(
                     f"monotonic_cst says nothing of {nothing.column!r}, as no two training rows differ in this column "
-                    "alone: it is left out",
+                    f"alone, and what model={self.model!r} solves speaks of training rows: it is left out",
                     UserWarning,
                 )
 
@@ -507,9 +516,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         weight = dataset.weight * self._class_weights(dataset)[dataset.y]
         least = least_rows(weight, self.min_weight_fraction_leaf)
         given = self._limits(max(self._fewest(dataset.n_rows), least))
-        for name, sign in directions(self.monotonic_cst, self._names()):
-            if name not in getattr(self, "_empty_orders", ()):
-                given += (constraint_text(name, dataset.classes[1 if sign > 0 else 0]),)
+        given += getattr(self, "_orders", ())
         params = self._priced(self._weight_of_all(dataset))
         if self.robust is not None:
             params = {**(params or {}), "robust": Boxes.text_of(self.robust)}

@@ -135,8 +135,9 @@ TEXTS = {
     "lambda_ / (1 - lambda_) = ccp_alpha * (weight of all rows), so the optimum is the same; `objective_` and "
     "`bound_` are on the scale of the formulation. Models without lambda_ refuse it.",
     "monotonic_cst": "For two classes: 1 if the second of `classes_` is to become more likely as the column grows, -1 "
-    "if less, 0 for no constraint. It is the constraint monotone[COLUMN,positive=CLASS], which holds among training "
-    "rows that differ in this column alone; a UserWarning says if the tree breaks the order for other inputs.",
+    "if less, 0 for no constraint. It is the constraint monotone_everywhere[COLUMN,positive=CLASS]: the tree keeps the "
+    "order for all inputs. A model that is solved, and weights that are no small fractions, know it of training rows "
+    "alone (monotone[COLUMN,positive=CLASS]); then a UserWarning says if the tree breaks the order for other inputs.",
     "robust": "How far the numbers of rows may be moved: the tree loses a row if it is wrong anywhere in its box. One "
     'radius for all numbers, or a radius of each column, as {"age": 2, "income": "5%", "colour": "free"} '
     "(odtc.trees.boxes); it is the parameter `robust` of flowoct.",

@@ -58,26 +58,27 @@ def least_losses(X, y, weight, depth: int, cost, copies, least: int = 0, may=lam
 
 def every_tree(X, n_classes: int, depth: int, may=lambda test, above: True, leaf=lambda label, rows: True):
     """All trees of this depth at most over the 0/1 columns of X, without nodes that separate no rows, or lead to two
-    leaves of one class, as (branch nodes, tests asked, leaves of each class, what each row is predicted). `may` says
-    whether a node below these tests may ask this one, `leaf` whether a leaf may predict a class for these rows."""
+    leaves of one class, as (branch nodes, tests asked, leaves of each class, prediction of each row, shape). The
+    shape is a class, or (test, shape of its zeros, shape of its ones). `may` says whether a node below these tests may
+    ask this one, `leaf` whether a leaf may predict a class for these rows."""
 
     def trees(rows, depth, above=()):
         for k in range(n_classes):
             if leaf(k, rows):
-                yield 0, frozenset(), tuple(int(k == c) for c in range(n_classes)), dict.fromkeys(rows, k)
+                yield 0, frozenset(), tuple(int(k == c) for c in range(n_classes)), dict.fromkeys(rows, k), k
         for test in (test for test in range(X.shape[1]) if depth and may(test, above)):
             ones, zeros = (tuple(row for row in rows if X[row, test] == value) for value in (True, False))
             if not (ones and zeros):
                 continue
             right = list(trees(ones, depth - 1, (*above, test)))
-            for n, asked, counts, said in trees(zeros, depth - 1, (*above, test)):
-                for m, others, more, told in right:
+            for n, asked, counts, said, zero in trees(zeros, depth - 1, (*above, test)):
+                for m, others, more, told, one in right:
                     if n or m or counts != more:
                         both = tuple(a + b for a, b in zip(counts, more))
-                        yield n + m + 1, asked | others | {test}, both, said | told
+                        yield n + m + 1, asked | others | {test}, both, said | told, (test, zero, one)
 
-    for n, asked, counts, said in trees(tuple(range(len(X))), depth):
-        yield n, asked, counts, tuple(said[row] for row in range(len(X)))
+    for n, asked, counts, said, shape in trees(tuple(range(len(X))), depth):
+        yield n, asked, counts, tuple(said[row] for row in range(len(X))), shape
 
 
 def every_split(dataset):

@@ -57,7 +57,7 @@ def least_kept(problem) -> float:
     """What the cheapest tree costs that keeps the problem's constraints, by trying every tree and asking each kind's
     judge; infinite if none does."""
     judges = [given.module.judged(problem.encoded, given) for given in problem.constraints]
-    if any(judge.leaf or judge.leaves for judge in judges):
+    if any(judge.leaf or judge.leaves or judge.tree for judge in judges):
         return least_of_every_tree(problem)
     if any(judge.predictions for judge in judges):
         return _least_answering(problem, judges)
@@ -122,12 +122,13 @@ def least_of_every_tree(problem) -> float:
 
     best, cost, truth, weight = float("inf"), encoded.cost.tolist(), data.y.tolist(), data.weight.tolist()
     trees = every_tree(encoded.X[encoded.row_of], len(encoded.classes), problem.topology.depth, may, leaf)
-    for n, tests, counts, predicted in trees:
+    for n, tests, counts, predicted, shape in trees:
         paid = per_branch_node * n + per_loss * sum(w * cost[t][p] for w, t, p in zip(weight, truth, predicted))
         if (
             paid < best
             and all(judge.counts(n, tests) for judge in judges if judge.counts)
             and all(judge.leaves(counts) for judge in judges if judge.leaves)
+            and all(judge.tree(shape) for judge in judges if judge.tree)
             and all(judge.predictions(predicted) for judge in judges if judge.predictions)
         ):
             best = paid

@@ -250,7 +250,9 @@ TRIED = {
         ("require_root", "forbid_root"),
         ([*(f"[{name}]" for name in NAMES), *(f"[{one},{two}]" for one, two in product(NAMES, NAMES))], None),
     ),
-    "monotone": ([f"[{name},positive={k}]" for name in NAMES for k in CLASSES], None),
+    **dict.fromkeys(
+        ("monotone", "monotone_everywhere"), ([f"[{name},positive={k}]" for name in NAMES for k in CLASSES], None)
+    ),
 }
 
 

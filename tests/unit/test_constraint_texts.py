@@ -287,8 +287,17 @@ def test_the_precision_of_leaves_that_do_not_predict_a_class_is_one():
     [(100000.0, "100000"), (16094.0, "16094"), (0.05, "0.05"), (1 / 3, "0.3333"), (12345.678, "12345.7"), (2.0, "2")],
 )
 def test_a_figure_that_is_reached_is_told_with_the_digits_that_count(figure, words):
-    entry = {"constraint": "leaf_rows >= 3", "training": figure, "test": None}
+    entry = {"constraint": "leaf_rows >= 3", "asked": 3.0, "training": figure, "test": None}
     assert kept_text(entry) == f"leaf_rows >= 3: {words} on training rows"
+
+
+def test_of_a_constraint_without_a_number_what_breaks_it_is_counted():
+    entry = {"constraint": "monotone[x,positive=yes]", "asked": None, "training": 0.0, "test": None}
+    assert kept_text(entry) == "monotone[x,positive=yes]" == kept_text(entry | {"test": 0.0})
+    assert kept_text(entry | {"test": 2.0, "kept_on_test": False}) == (
+        "monotone[x,positive=yes]: 0 on training rows, 2 on test rows, not satisfied there"
+    )
+    assert kept_text(entry | {"training": 1.0}) == "monotone[x,positive=yes]: 1 on training rows"
 
 
 def test_true_in_pythons_spelling_does_not_hide_what_is_wrong_with_the_group():

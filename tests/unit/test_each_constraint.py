@@ -92,7 +92,15 @@ def allowed(problem, given, heap) -> bool:
         and (judge.predictions is None or judge.predictions(tuple(heap.label[end].tolist())))
         and (judge.leaf is None or all(judge.leaf(k, rows) for k, rows in zip(labels, leaves.values())))
         and (judge.leaves is None or judge.leaves([labels.count(k) for k in range(len(encoded.classes))]))
+        and (judge.tree is None or judge.tree(shape(heap)))
     )
+
+
+def shape(heap, t=1):
+    """A class, or (test, shape of its zeros, shape of its ones)."""
+    if heap.test[t] < 0:
+        return int(heap.label[t])
+    return int(heap.test[t]), shape(heap, 2 * t), shape(heap, 2 * t + 1)
 
 
 KINDS = CONSTRAINTS.names()

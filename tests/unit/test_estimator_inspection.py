@@ -10,11 +10,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import odtc
-from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
-from odtc.data.splits import Missing, Subset, Threshold
 from odtc.estimators.cost_complexity import Corner, envelope
-from odtc.estimators.monotone import keeps_order
-from odtc.trees.tree import Branch, Leaf, Tree
+from odtc.trees.monotone_order import falling_pairs
 
 
 def rows(n=40, seed=0):
@@ -112,45 +109,41 @@ def test_a_class_rises_with_its_column():
         odtc.OptimalTreeClassifier(2, monotonic_cst=[1, 0]).fit(X, np.arange(16) % 3)
 
 
-def test_an_order_that_no_two_rows_show_is_left_out_with_a_warning():
+def test_an_order_holds_for_all_inputs_though_no_two_rows_show_it():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 3))
+    y = (np.abs(X[:, 1]) + 0.4 * rng.normal(size=60) < 0.7).astype(int)  # it falls as x1 moves away from 0
+    free = odtc.OptimalTreeClassifier(2).fit(X, y)
+    inputs = rng.normal(size=(500, 3))
+    for sign in (1, -1):
+        tree = odtc.OptimalTreeClassifier(2, monotonic_cst=[0, sign, 0]).fit(X, y)
+        assert tree.is_optimal_ and tree.score(X, y) < free.score(X, y)
+        more = inputs + [0, 1, 0] * rng.exponential(size=(500, 1))
+        assert (sign * (tree.predict(more) - tree.predict(inputs)) >= 0).all()
+
+
+def test_an_order_that_no_two_rows_show_is_left_out_of_a_model_with_a_warning():
     X, y = np.random.default_rng(1).normal(size=(40, 3)), np.random.default_rng(2).random(40) < 0.5
+    few = {"model": "flowoct", "encoding": "auto:bins=4"}
     with pytest.warns(UserWarning, match="says nothing of 'x1'"):
-        tree = odtc.OptimalTreeClassifier(1, monotonic_cst=[0, -1, 0]).fit(X, y)
-    assert tree.score(X, y) == odtc.OptimalTreeClassifier(1).fit(X, y).score(X, y)
+        tree = odtc.OptimalTreeClassifier(1, monotonic_cst=[0, -1, 0], model="flowoct").fit(X, y)
+    assert tree.score(X, y) == odtc.OptimalTreeClassifier(1, model="flowoct").fit(X, y).score(X, y)
+    # Of bins rows are told apart by one column alone, so a model knows an order among them.
+    y = (X[:, 1] > 0).astype(int)
+    fallen = odtc.OptimalTreeClassifier(1, monotonic_cst=[0, -1, 0], **few).fit(X, y)
+    assert fallen.score(X, y) < odtc.OptimalTreeClassifier(1, **few).fit(X, y).score(X, y)
 
 
-FEATURES = (Feature("a", NUMERIC), Feature("b", NUMERIC), Feature("c", CATEGORICAL, ("p", "q", "r")))
-
-
-def test_the_order_of_a_tree_is_that_of_all_inputs():
-    """Random trees against all inputs of a grid around their thresholds."""
-    draw, seen = np.random.default_rng(4), set()
-    grid = np.array(list(product(np.arange(-0.5, 4), [*np.arange(-0.5, 4), np.nan], [-1, 0, 1, 2, np.nan])))
-    for _ in range(150):
-
-        def grow(depth):
-            if depth == 0 or draw.random() < 0.15:
-                return Leaf(int(draw.integers(2)))
-            kind = draw.integers(4)
-            cut = float(draw.integers(4))
-            split = [Threshold(0, cut), Threshold(1, cut), Missing(1), Subset(2, (float(draw.integers(3)),))][kind]
-            return Branch(split, grow(depth - 1), grow(depth - 1))
-
-        tree = Tree(grow(3), FEATURES, ("no", "yes"), "y", "separate")
-        said = tree.predict(grid).reshape(5, -1)  # rows by a, columns by the other cells
-        rises = bool((np.diff(said, axis=0) >= 0).all())
-        assert keeps_order(tree, 0, 1) == rises
-        seen.add(rises)
-    assert seen == {True, False}
-
-
-def test_a_tree_that_breaks_the_order_elsewhere_is_said_to():
-    X, y = np.array([[0, 0], [0, 1], [1, 2], [1, 0.0]]), np.array([1, 0, 0, 0])
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        tree = odtc.OptimalTreeClassifier(2, monotonic_cst=[0, 1]).fit(X, y)
-    kept = keeps_order(tree.tree_, 1, 1)
-    assert kept == (not any("monotonic_cst holds for 'x1'" in str(one.message) for one in told))
+def test_a_tree_of_a_model_that_breaks_the_order_elsewhere_is_said_to():
+    """Of a solved model; the compiler's own search, and no model else, knows of all inputs."""
+    rng = np.random.default_rng(5)
+    X, y = rng.integers(0, 4, (14, 2)).astype(float), rng.integers(0, 2, 14)
+    for model, kept in (("auto", True), ("flowoct", False)):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            tree = odtc.OptimalTreeClassifier(2, monotonic_cst=[1, 0], model=model).fit(X, y).tree_
+        assert (falling_pairs(tree.root, tree.features, 0, 1) == 0) == kept
+        assert kept == (not any("monotonic_cst holds for 'x0'" in str(one.message) for one in told))
 
 
 def test_verify_computes_anew_and_notices_other_rows():

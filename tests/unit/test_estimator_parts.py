@@ -4,7 +4,6 @@ import inspect
 import re
 import warnings
 from dataclasses import replace
-from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,8 +13,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 import odtc
-from odtc.data.dataset import Feature
-from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
+from odtc.data.splits import Threshold
 from odtc.data.task import TASKS
 from odtc.errors import DataError, DataWarning, ModelError, SolverError
 from odtc.estimators import units
@@ -23,7 +21,7 @@ from odtc.estimators.classifier import _impurity
 from odtc.estimators.cost_complexity import Corner, envelope, price_of_branch_node
 from odtc.estimators.leaf_alone import checks_alone, labels_that_keep, same
 from odtc.estimators.least_weight import _cut_back
-from odtc.estimators.monotone import directions, keeps_order
+from odtc.estimators.monotone import directions
 from odtc.estimators.parameters import TEXTS, section
 from odtc.estimators.tree_estimator import _dense
 from odtc.estimators.units import in_unit, unit_of
@@ -669,45 +667,6 @@ def test_the_orders_that_are_asked_for_are_those_of_columns():
     ):
         with pytest.raises(ValueError, match=words):
             directions(given, list("abc"))
-
-
-def test_a_tree_keeps_an_order_if_it_does_for_all_inputs():
-    """Drawn trees over two columns of numbers and one of levels, against every pair of inputs of a grid."""
-    features = (Feature("a", "numeric"), Feature("b", "numeric"), Feature("c", "categorical", ("u", "v")))
-    numbers, levels = [-1.0, 0.5, 1.5, np.nan], [0.0, 1, -1, np.nan]
-    grid = np.array(list(product(numbers, numbers, levels)))
-    seen = set()
-    for seed in range(120):
-        random = np.random.default_rng(seed)
-
-        def node(depth, random=random):
-            if depth == 0 or random.random() < 0.2:
-                return Leaf(int(random.integers(2)), (1.0, 1.0), (1, 1))
-            at = int(random.integers(3))
-            some = (Threshold(at, float(random.integers(2))), Missing(at)) if at < 2 else ()
-            some = some or (Subset(at, (int(random.integers(2)),)), Missing(at))
-            return Branch(some[int(random.random() < 0.25)], node(depth - 1), node(depth - 1))
-
-        tree = Tree(node(3), features, ("n", "p"), "y", "separate")
-        said = tree.predict(grid).reshape(4, 4, 4)
-        for place in (0, 1):
-            told = np.moveaxis(said, place, 0)[:3]  # of inputs that lack the number nothing is asked
-            rises = not (told[:-1] > told[1:]).any()
-            assert keeps_order(tree, place, 1) == rises, (seed, place)
-            assert keeps_order(tree, place, 0) == (not (told[:-1] < told[1:]).any()), (seed, place)
-            seen.add(rises)
-    assert seen == {True, False}
-    leaves = Leaf(0, (1.0, 1.0), (1, 1)), Leaf(1, (1.0, 1.0), (1, 1))
-    for split in (Subset(0, (1.0,)), Oblique((Term(0, 1.0), Term(1, 1.0)), 0.5)):
-        assert keeps_order(Tree(Branch(split, *leaves), features, ("n", "p"), "y", "separate"), 0, 1) is None
-    # So is one that asks whether a category is missing: it was passed over, and the warning with it.
-    random = np.random.default_rng(172)
-    numbers, words = random.integers(0, 3, 10).astype(float), random.choice(["u", "v", None], 10)
-    frame = pd.DataFrame({"a": numbers, "c": pd.Categorical(words)})
-    with pytest.warns(UserWarning, match="monotonic_cst holds for 'a' among the training rows, but not for all inputs"):
-        model = odtc.OptimalTreeClassifier(2, monotonic_cst={"a": 1}).fit(frame, random.integers(0, 2, 10))
-    beyond = pd.DataFrame(list(product([-1.0, 0.5, 1.5, 3], ["u", "v", None])), columns=["a", "c"])
-    assert (np.diff(model.predict(beyond).reshape(4, 3), axis=0) < 0).any()
 
 
 def test_weights_that_doubles_cannot_add_up_and_what_scikit_learn_is_told():

@@ -39,6 +39,8 @@ class Judge:
         leaf(class, rows): whether a leaf may predict this class (int) for these rows of the data, a sequence of int.
     leaves : Callable or None
         leaves(counts): whether a tree may have so many leaves of each class, a sequence of int.
+    tree : Callable or None
+        tree(shape): whether this may be the tree: a class (int), or (test, shape of its zeros, shape of its ones).
     """
 
     allowed: Callable[[int, tuple[Any, ...]], bool] | None = None
@@ -47,6 +49,7 @@ class Judge:
     least_rows: int = 0
     leaf: Callable[[int, tuple[Any, ...]], bool] | None = None
     leaves: Callable[[tuple[Any, ...]], bool] | None = None
+    tree: Callable[[Any], bool] | None = None
 
 
 def share(weight: Sequence[float], counted: Sequence[bool], among: Sequence[bool]) -> float | None:

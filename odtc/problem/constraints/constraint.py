@@ -19,7 +19,7 @@ from odtc.base.text import show_number
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.data.task import expect_classes
-from odtc.errors import ChoiceError, SaysNothingError, TreeError
+from odtc.errors import ChoiceError, SaysNothingError, SearchOnlyError, TreeError
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
@@ -248,12 +248,14 @@ def built(problem: Problem) -> Model:
     ------
     ChoiceError
         If the formulation lacks the columns that a constraint needs.
+    SearchOnlyError
+        If no rows of a model tell a constraint.
     """
     model = replaced(problem.module.build(problem), problem=problem)
     for number, given in rowed(problem):
         module = given.module
         if module.SUBJECT == Subject.SETTLED:
-            raise ChoiceError(f"constraint {str(given)!r} {BY_SEARCH}")
+            raise SearchOnlyError(f"constraint {str(given)!r} {BY_SEARCH}{'; ' * bool(module.HINT)}{module.HINT}")
         if why := missing(problem, model, module.needs(problem.encoded, given)):
             drop = problem.module.hinders(problem, given)
             same = problem.module.instead(problem, given)

@@ -219,6 +219,7 @@ CONSTRAINTS = Registry(
         "never_together",
         "together",
         "monotone",
+        "monotone_everywhere",
     ),
     Contract(always=(Kind,), may=(OnPredictions, OnProportions, OnLeafProportions, CountsTests, BarsPaths, Repairs)),
     "odtc.constraints",

@@ -38,7 +38,7 @@ def declares(member, under, trial: Trial) -> None:
     trial.expect(member.SUBJECT in set(Subject), f"expected SUBJECT, one of {[*Subject]}, got {member.SUBJECT!r}")
     problem = posed_first(data_of_all_kinds(("flowoct", {})), member.name)
     judge = member.judged(problem.encoded, problem.constraints[0])
-    said = [judge.allowed, judge.counts, judge.predictions, judge.least_rows, judge.leaf, judge.leaves]
+    said = [judge.allowed, judge.counts, judge.predictions, judge.least_rows, judge.leaf, judge.leaves, judge.tree]
     trial.expect(any(said), "expected `judged` to say which trees satisfy it, got a Judge of nothing")
     words = able_models(member)
     trial.expect(words != "no model takes it", f"expected a model that declares {member.SUBJECT!r}, found none")

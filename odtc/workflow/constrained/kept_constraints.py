@@ -62,6 +62,8 @@ def broken_text(asked: tuple[Constraint, ...], kept: list[dict]) -> str:
 
 def kept_text(entry: dict) -> str:
     """An entry in words."""
+    if entry.get("asked") is None and not entry["training"] and not entry["test"]:
+        return str(entry["constraint"])  # a kind without a number, which counts what breaks it
     figure = f"{entry['constraint']}: {show_figure(entry['training'])} on training rows"
     if entry["test"] is None:
         return figure

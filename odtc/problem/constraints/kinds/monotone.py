@@ -59,8 +59,7 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     if not len(_neighbours(encoded, given)):
         raise SaysNothingError(
             f"expected two rows that {given.args[0]!r} alone tells apart for {str(given)!r}, got none, so it says "
-            f"nothing of this "
-            "data; add the inputs for which it is to hold as rows of weight 0 (--weights)",
+            f"nothing of this data; monotone_everywhere[…] asks it of all inputs",
             given.args[0],
         )
     return given

@@ -1,0 +1,134 @@
+"""Of any two inputs that differ in this column alone, the one with the greater number is predicted the class if the
+other is; whether any row of the data is such an input or not.
+
+What counts is the tree that is handed in, without nodes that separate no rows (odtc.trees.monotone_order compares its
+leaves). No row of a model tells which node separates rows, so the compiler's own search satisfies this kind, by a check
+of every tree that it would take. `monotone` says the same of rows of the data alone, and is a set of rows of a model.
+"""
+
+import itertools
+import math
+from typing import Any
+
+from odtc.data.dataset import NUMERIC
+from odtc.data.encoding import Encoded
+from odtc.data.splits import Subset, Threshold
+from odtc.errors import ChoiceError
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.constraints.by_definition import Judge
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.on_features import feature_of, single
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.rates import klass
+from odtc.problem.constraints.terms import Terms
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.monotone_order import falling_pairs
+from odtc.trees.tree import Branch, Leaf
+
+NAME = "monotone_everywhere"
+SUMMARY = (
+    "monotone_everywhere[FEATURE,positive=CLASS]: of any two inputs that differ in this column alone, "
+    "the one with the greater number is predicted as the class if the other is"
+)
+OPS = ()
+SUBJECT = Subject.SETTLED
+KNOWS = Knows.CLASS
+NEEDS = ()
+HINT = "monotone[FEATURE,positive=CLASS] asks it of the rows of the data, which rows of a model tell"
+
+
+def read(encoded: Encoded, given: Constraint) -> Constraint:
+    single(encoded, given)
+    if len(given.args) != 2 or not given.args[1].startswith("positive="):
+        raise ChoiceError(f"expected {NAME}[FEATURE,positive=CLASS], got {str(given)!r}")
+    klass(encoded, _positive(given))
+    place = feature_of(encoded, given, given.args[0])
+    sets = [test for test in encoded.tests if isinstance(test, Subset) and test.features == (place,)]
+    if encoded.features[place].kind != NUMERIC or sets:
+        raise ChoiceError(
+            f"expected {str(given)!r} to name a column of numbers that is encoded by thresholds, got {given.args[0]!r}"
+            + (", whose numbers are asked one by one" if sets and encoded.features[place].kind == NUMERIC else "")
+        )
+    return given
+
+
+def early(given: Constraint) -> bool:
+    return True
+
+
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
+    def node(t: int) -> Branch | Leaf:
+        if heap.test[t] < 0:
+            return Leaf(int(heap.label[t]))
+        split, ones_left = heap.split(t, encoded)
+        zero, one = node(2 * t), node(2 * t + 1)
+        return Branch(split, *((one, zero) if ones_left else (zero, one)))
+
+    place = feature_of(encoded, given, given.args[0])
+    falling = falling_pairs(node(1), encoded.features, place, klass(encoded, _positive(given)))
+    return float("inf") if falling is None else float(falling)
+
+
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
+    raise NotImplementedError("odtc.problem.constraints.constraint.built refuses this kind")
+
+
+def terms(encoded: Encoded, given: Constraint) -> Terms:
+    return Terms(checked=True)
+
+
+def tries(encoded: Encoded) -> list[str]:
+    return [f"{NAME}[{feature.name},positive={klass}]" for feature in encoded.features for klass in encoded.classes]
+
+
+def _positive(given: Constraint) -> str:
+    return given.args[1].partition("=")[2].strip()
+
+
+def judged(encoded: Encoded, given: Constraint) -> Judge:
+    """By inputs: of each column that the tree asks a number on either side of every threshold, every level, one
+    that no row has, and none."""
+    place = [feature.name for feature in encoded.features].index(given.args[0])
+    positive = encoded.classes.index(given.args[1].partition("=")[2])
+
+    def cells(column: int) -> list[float]:
+        if encoded.features[column].kind != NUMERIC:
+            return [*range(-1, len(encoded.features[column].levels)), math.nan]
+        cuts = {test.threshold for test in encoded.tests if isinstance(test, Threshold) and test.features == (column,)}
+        return [*sorted(cuts), math.inf, math.nan]
+
+    def answer(test: int, inputs: dict[int, float]) -> bool:
+        split = encoded.tests[test]
+        cell = inputs[split.features[0]]
+        if isinstance(split, Threshold):
+            left = cell <= split.threshold
+        elif isinstance(split, Subset):
+            left = cell in split.values
+        else:
+            left = cell != cell
+        return left == bool(encoded.ones_left[test])
+
+    def asked(shape: Any) -> set[int]:
+        if isinstance(shape, int):
+            return set()
+        return {encoded.tests[shape[0]].features[0]} | asked(shape[1]) | asked(shape[2])
+
+    def said(shape: Any, inputs: dict[int, float]) -> int:
+        while not isinstance(shape, int):
+            shape = shape[1 + answer(shape[0], inputs)]
+        return shape
+
+    def rises(shape: Any) -> bool:
+        others = sorted(asked(shape) - {place})
+        for values in itertools.product(*map(cells, others)):
+            alike = dict(zip(others, values))
+            # From the lesser to the greater number; a missing one is neither.
+            told = [said(shape, alike | {place: cell}) == positive for cell in cells(place) if cell == cell]
+            if any(one and not two for one, two in itertools.pairwise(told)):
+                return False
+        return True
+
+    return Judge(tree=rises)
