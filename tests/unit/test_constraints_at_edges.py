@@ -26,7 +26,6 @@ from odtc.problem.constraints.constraint import (
 )
 from odtc.problem.constraints.groups import members
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Subject
-from odtc.problem.constraints.kinds.monotone import _alike
 from odtc.problem.constraints.on_predictions import _written, lines, predicted
 from odtc.problem.constraints.search_terms import search_problem
 from odtc.problem.constraints.terms import Terms
@@ -291,13 +290,3 @@ def test_several_constraints_have_rows_of_their_own_names(texts):
         activity = model.A @ complete(problem, model, heap)
         kept = bool((activity <= model.row_upper + 1e-9).all() and (activity >= model.row_lower - 1e-9).all())
         assert kept == (not broken(problem, heap))
-
-
-@pytest.mark.parametrize("wide", [1, 7, 8, 9, 16, 17, 24, 25])
-def test_rows_of_any_width_are_alike_if_all_their_bytes_are(wide):
-    random = np.random.default_rng(wide)
-    answers = random.integers(0, 256, (6, wide)).astype(np.uint8)[random.integers(0, 6, 20)]
-    answers[0] = answers[1]
-    answers[0, -1] ^= 1  # the last byte alone
-    order = sorted({row.tobytes() for row in answers})
-    assert _alike(answers).tolist() == [order.index(row.tobytes()) for row in answers]

@@ -9,11 +9,13 @@ of leaves whose boxes meet, and settled trees leave out what no row needs). If i
 them as rows of weight 0 (--weights).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from odtc.algorithms.equal_rows import equal_rows
 from odtc.data.encoding import Encoded
+from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.splits import Threshold
 from odtc.errors import ChoiceError, SaysNothingError
 from odtc.problem.constraints.by_definition import Judge
@@ -95,28 +97,29 @@ def _found(encoded: Encoded, feature: int) -> np.ndarray:
         ]
     )
     rises = own & np.array([isinstance(test, Threshold) for test in encoded.tests])
-    rank = encoded.X[:, rises].sum(axis=1)
+    rank = _ones(encoded.X, np.flatnonzero(rises))
     lacking = encoded.X[:, own & ~rises].any(axis=1)
-    alike = _alike(np.packbits(encoded.X[:, ~own], axis=1))
+    alike, _ = equal_rows(_codes(encoded.X, np.flatnonzero(~own)))
     _, first = np.unique((alike * (rank.max(initial=0) + 1) + rank)[~lacking], return_index=True)
     row = np.flatnonzero(~lacking)[first]
     follows = alike[row[1:]] == alike[row[:-1]]
     return np.stack([row[:-1][follows], row[1:][follows]], axis=1)
 
 
-def _alike(answers: np.ndarray) -> np.ndarray:
-    """int64 (rows,): equal numbers for equal rows of these bytes, rising with the bytes as they are read."""
-    n, wide = answers.shape
-    words = np.zeros((n, 8 * max(1, -(-wide // 8))), np.uint8)
-    words[:, :wide] = answers
-    keys = words.view(">u8").astype(np.uint64).T
-    order = np.lexsort(keys[::-1])
-    begins = np.zeros(n, bool)
-    for key in keys:
-        begins[1:] |= key[order[1:]] != key[order[:-1]]
-    alike = np.empty(n, np.int64)
-    alike[order] = np.cumsum(begins)
-    return alike
+def _ones(X: np.ndarray | RankedAnswers, tests: np.ndarray) -> np.ndarray:
+    """int64 (rows,): how many of some tests each row answers with 1."""
+    return X.codes(tests) if isinstance(X, RankedAnswers) else X[:, tests].sum(axis=1)
+
+
+def _codes(X: np.ndarray | RankedAnswers, tests: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
+    """(int64 (rows,), a number above them), parts that together tell which rows answer some tests alike."""
+    yield np.zeros(len(X), np.int64), 1  # of no test all rows are alike
+    if not isinstance(X, RankedAnswers):
+        yield from ((X[:, test].astype(np.int64), 2) for test in tests)
+        return
+    for scale in np.unique(X.scale[tests]):
+        code = X.codes(tests[X.scale[tests] == scale])
+        yield code, int(code.max(initial=0)) + 1
 
 
 def terms(encoded: Encoded, given: Constraint) -> Terms:
