@@ -671,3 +671,13 @@ HEADS = {
 def test_what_stands_first_in_a_file(tmp_path, format):
     write_point(MODELS["named"], np.ones(5), tmp_path / "m.sol", format, Termination.OPTIMAL)
     assert (tmp_path / "m.sol").read_bytes().startswith(HEADS[format])
+
+
+@pytest.mark.parametrize(
+    "word", ["", "\nSUBOPTIMAL SOLUTION\n", "\nThe model is sub-optimal. Only a faster solution was found.\n"]
+)
+def test_a_point_of_lp_solve_is_optimal_unless_its_words_say_otherwise(tmp_path, word):
+    text = "\nValue of objective function: -3.50000\n\nActual values of the variables:\nx   1\nb[1,2]   2.5\n"
+    raw = read_text(tmp_path, f"{word}{text}\nActual values of the constraints:\nr   4\n")
+    assert raw.termination == ("time_limit" if word else "optimal")
+    assert dict(zip(raw.names, raw.values)) == {"x": 1, "b[1,2]": 2.5} and raw.objective == -3.5

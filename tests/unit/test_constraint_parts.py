@@ -14,6 +14,7 @@ from odtc.errors import ChoiceError
 from odtc.problem.constraints.arguments import MOST_PIECES, readings
 from odtc.problem.constraints.constraint import (
     CONSTRAINTS,
+    _chooses,
     above_leaves,
     broken,
     built,
@@ -24,14 +25,15 @@ from odtc.problem.constraints.constraint import (
     takes,
 )
 from odtc.problem.constraints.groups import MANY, carrying, example_of, groups, members, rarest, regrouped
-from odtc.problem.constraints.on_predictions import Line
+from odtc.problem.constraints.on_predictions import Knows, Line, knows, mend
 from odtc.problem.constraints.proportions import at_least, at_most, gaps
 from odtc.problem.constraints.rates import fraction_of, lacking, part
-from odtc.problem.constraints.search_terms import subsets_of
+from odtc.problem.constraints.search_terms import search_problem, subsets_of
 from odtc.problem.constraints.search_units import rounded_down, settled_price, whole
 from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.workflow import pipeline
+from tests.unit.test_each_constraint import trees
 
 
 def people(**words) -> Dataset:
@@ -466,3 +468,87 @@ def test_a_line_asks_for_right_rows_alone_just_if_one_more_never_adds_to_it(seed
     if line.right is not None:
         constant, each = line.right
         assert all(constant + sum(each[list(which)]) == value for which, value in sums.items())
+
+
+def saying(*answers):
+    """A constraint of a kind that has these lines, as (coefficients of its rows and classes, upper end)."""
+    return SimpleNamespace(module=SimpleNamespace(can=lambda ability: True, answers=lambda *_: list(answers)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_only_lines_that_all_ask_for_right_rows_need_no_more_than_these(seed):
+    """By trying each change of one row's prediction: none but to a right one may change a sum, nor add to it."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, 4).astype(np.int32)
+    alone = SimpleNamespace(y=y)
+    coefs = [np.where(np.arange(3) == y[:, None], -1.0, 0.0) * rng.integers(0, 3, (4, 1)) for _ in range(2)]
+    if seed % 2:
+        coefs[seed % 4 // 2][1, rng.integers(0, 3)] += rng.choice([-1, 1])
+
+    def changes_for_right_alone(coef):
+        wrong = [{coef[i, k] for k in range(3) if k != y[i]} for i in range(4)]
+        return all(len(each) == 1 and coef[i, y[i]] <= max(each) for i, each in enumerate(wrong))
+
+    asks = all(map(changes_for_right_alone, coefs))
+    assert knows(alone, saying(*((coef, 1.0) for coef in coefs))) == (Knows.RIGHT if asks else Knows.CLASS)
+    assert asks >= (seed % 2 == 0)
+
+
+@pytest.mark.parametrize("upper", [1.0, 0.5, 0.0])
+@pytest.mark.parametrize("beyond", [0.5e-9, 1.5e-9])
+def test_a_repair_by_labels_forgives_what_a_figure_forgives(upper, beyond):
+    """Of two rows in a leaf each; the first breaks a line by half of the tolerance, or by more than it."""
+    problem = pipeline.pose(
+        Dataset(
+            "d", np.array([[0.0], [1]]), np.array([0, 1], np.int32), (Feature("n", "numeric"),), ("a", "b"), np.ones(2)
+        ),
+        "flowoct",
+        1,
+    )
+    heap = HeapTree(np.array([-1, 0, -1, -1], np.int32), np.array([-1, -1, 0, 1], np.int32))
+    right = heap if (heap.label[heap.reach(problem.encoded.X)] == problem.encoded.y).all() else None
+    if right is None:
+        right = HeapTree(heap.test, np.array([-1, -1, 1, 0], np.int32))
+    coef = np.zeros((2, 2))
+    coef[0, 0] = upper + beyond
+    found = mend(problem.encoded, saying((coef, upper)), right)
+    said = found.label[found.reach(problem.encoded.X)]
+    assert said.tolist() == ([0, 1] if beyond < 1e-9 else [1, 1])
+
+
+@pytest.mark.parametrize("marks", list(product([False, True], repeat=2)))
+def test_what_may_be_asked_is_chosen_by_whole_numbers_if_no_column_of_a_node_is_whole(marks):
+    """The columns of what a node asks may be of several blocks."""
+    model = SimpleNamespace(integrality=np.repeat(marks, 2))
+    both = SimpleNamespace(places=lambda: [np.array([0, 1]), np.array([2, 3])])
+    assert _chooses(model, both) == (not any(marks))
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.25, 5.0])
+def test_what_a_price_is_rounded_by_is_told_of_every_tree(unit):
+    """Against the objective at the price itself, in rationals; weights may be no whole numbers."""
+    rng, price = np.random.default_rng(3), 0.12345678912345
+    weight = rng.integers(10**7, 3 * 10**7, 30) * unit
+    dataset = Dataset(
+        "d",
+        rng.integers(0, 4, (30, 2)).astype(float),
+        rng.integers(0, 2, 30).astype(np.int32),
+        (Feature("f", "numeric"), Feature("g", "numeric")),
+        ("x", "y"),
+        weight.astype(float),
+    )
+    problem = pipeline.pose(dataset, "dpflow", 2, params={"lambda": price}, constraints=("leaves <= 3",))
+    found, encoded, exact = search_problem(problem), problem.encoded, Fraction("0.12345678912345")
+    seen = 0
+    for heap in trees(problem, 40):
+        test, label = found.heaps(heap)
+        end = heap.label[heap.reach(encoded.X)]
+        cost = int(found.arrays.cost[np.arange(len(end)), end].sum()) + found.arrays.branch_cost * int(
+            (test >= 0).sum()
+        )
+        meant = (1 - exact) * Fraction(heap.loss(encoded)) + exact * int((test >= 0).sum())
+        rounded = abs(cost * Fraction(found.unit) - meant)
+        assert rounded <= found.off * (1 + 1e-6) + 1e-9 * float(meant) * 1e-6
+        seen = max(seen, float(rounded))
+    # No tree loses more than all rows weigh.
+    assert found.off / 8 <= seen <= found.off and found.off > 0.1 * unit

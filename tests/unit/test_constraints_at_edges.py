@@ -78,6 +78,17 @@ def test_what_it_says_does_not_depend_on_the_unit_of_weights(kind, factor):
                 assert kept_by(ways[0], heap) == kept_by(ways[1], heap), str(given)
 
 
+@pytest.mark.parametrize("factor", [1 / 64, 1.0, 64.0])
+def test_balanced_accuracy_is_the_mean_of_recalls_in_any_unit_of_weights(factor):
+    dataset = table(*TABLES[2])
+    (problem,) = problems("balanced_accuracy", replace(dataset, weight=dataset.weight * factor), most=1)
+    for heap in trees(problem, 12):
+        said = heap.label[heap.reach(problem.encoded.X)][problem.encoded.row_of]
+        recalls = [np.average(said[dataset.y == k] == k, weights=dataset.weight[dataset.y == k]) for k in range(3)]
+        value = problem.constraints[0].module.value(problem.encoded, problem.constraints[0], heap)
+        assert value == pytest.approx(np.mean(recalls))
+
+
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if CONSTRAINTS.get(kind).SUBJECT != Subject.SETTLED])
 @pytest.mark.parametrize("formulation", ["flowoct", "binoct"])
 def test_a_model_of_one_level_takes_it_and_keeps_the_trees_that_keep_it(kind, formulation):

@@ -627,6 +627,15 @@ def test_prices_at_which_the_best_tree_changes_and_what_splits_take_away():
         model.fit(X, np.where(LABELS, np.nan, 1.0))
 
 
+@pytest.mark.parametrize("cost", [[[0, 20], [20, 0]], [[0, 20], [30, 0]], {(0, 1): 20.0, (1, 0): 30.0}])
+def test_the_last_tree_of_the_path_is_one_leaf_whatever_errors_cost(cost):
+    """Of eight rows half are of each class: one leaf costs ten a row at least, and its price is above that of two
+    leaves by less."""
+    path = odtc.OptimalTreeClassifier(1, cost=cost).cost_complexity_pruning_path(X, X[:, 0] > 3)
+    assert path.n_leaves.tolist() == [2, 1] and path.impurities == pytest.approx([0, 10])
+    assert path.ccp_alphas == pytest.approx([0, 10])
+
+
 def test_no_columns_are_set_aside_if_none_are_given():
     model = odtc.OptimalTreeClassifier(1).fit(X, LABELS)
     assert model._training_rows(X, LABELS, None).aside_X.shape == (8, 0)

@@ -11,7 +11,9 @@ import pytest
 
 from odtc.base import deadline
 from odtc.data.reading import from_frame
-from odtc.testing.exhaustive import cheapest
+from odtc.formulations.dpflow.searched import Fewest
+from odtc.problem.constraints.search_terms import search_problem
+from odtc.testing.exhaustive import cheapest, least_losses
 from odtc.verification.verify import one_leaf
 from odtc.workflow import pipeline
 from odtc.workflow.provenance.searched_again import (
@@ -193,3 +195,32 @@ def test_an_interruption_of_any_part_ends_it_unless_a_result_is_in_hand(looks, m
             assert search_again(problem, known, 60).bound == done().proof.bound
         came(looks)
         assert search_again(problem, known, 60, in_hand=True).bound == done().proof.bound
+
+
+@pytest.mark.parametrize("price", [0.12345678912345, 0.5])
+def test_a_bound_of_sums_that_are_rounded_is_below_every_tree(price):
+    """Weights of so many digits that the price of a node is rounded; the trees are tried with the price itself."""
+    weight = np.random.default_rng(0).integers(10**7, 3 * 10**7, 50).astype(float)
+    problem = pipeline.pose(
+        replace(dataset(), weight=weight), "dpflow", 2, params={"lambda": price}, constraints=("leaves <= 3",)
+    )
+    encoded, off = problem.encoded, search_problem(problem).off
+    losses = least_losses(np.asarray(encoded.X), encoded.y, encoded.weight, 2, encoded.cost, encoded.copies)
+    best = min((1 - price) * loss + price * nodes for (nodes, _), loss in losses.items() if nodes <= 2)
+    assert (off > 0.5) == (price != 0.5)
+    assert best - 2 * off - 1e-6 <= search_again(problem, None, 60).bound <= best + 1e-6
+
+
+@pytest.mark.parametrize(("leaves", "columns", "proved"), [(1, 1, 2), (1, 0, 1), (0, 1, 0), (0, 0, 0)])
+def test_of_a_size_no_more_is_told_than_the_search_has_proved(leaves, columns, proved):
+    problem, heap = done().problem, done().decoded.heap
+
+    class Partly:
+        def __getattr__(self, name):
+            return getattr(problem.module, name)
+
+        def search(self, *given):
+            return replace(problem.module.search(*given), fewest=Fewest(bool(leaves), bool(columns)))
+
+    again = search_again(replace(problem, module=Partly()), heap, 60)
+    assert again.size == tree_size(problem, heap)[:proved] and again.bound == done().proof.bound
