@@ -74,7 +74,7 @@ class Warm:
     def __init__(self, asked, modules, say):
         self.asked, self.modules, self.say = asked, modules, say
         self.paths = {str(ROOT / module) for module in modules}
-        self.failed, self.made = False, {}  # made: the lines that each wide fixture comes to
+        self.failed, self.why, self.made = False, "", {}  # made: the lines that each wide fixture comes to
         self.left: dict[int, set[int]] = {}  # by code, the lines that a test has not come to
         self.beside = 0.0  # CPU seconds for wide fixtures
         self.seconds: dict[pytest.Item, float] = {}
@@ -89,6 +89,8 @@ class Warm:
 
     def pytest_runtest_logreport(self, report):
         self.failed |= report.failed
+        if report.failed:
+            self.why = (report.longreprtext.strip().splitlines() or [""])[-1].strip()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef):
@@ -173,7 +175,8 @@ class Warm:
             passed = self.passes(item, 2 + 2 * self.asked.least)
             seconds = time.process_time() - began - self.beside
             if not passed:
-                self.say(f"  left out, it fails or takes long without a change: {item.nodeid}"[:160])
+                why = self.why if self.failed else ""
+                self.say(f"  left out, it fails or takes long without a change: {item.nodeid} ({why})"[:240])
             elif seconds <= self.asked.least:
                 self.seconds[item], self.reached[item] = seconds, lines
             new[item.nodeid] = (own, passed, seconds, set(), {})
@@ -336,7 +339,7 @@ class Warm:
                 return True
             self.forget()
             if not (self._within(item) and self._within(item)):
-                self.say(f"  left out from here, it fails after a change: {item.nodeid}"[:160])
+                self.say(f"  left out from here, it fails after a change: {item.nodeid} ({self.why})"[:240])
                 del self.reached[item]
                 return False
         return True

@@ -681,3 +681,38 @@ def test_a_point_of_lp_solve_is_optimal_unless_its_words_say_otherwise(tmp_path,
     raw = read_text(tmp_path, f"{word}{text}\nActual values of the constraints:\nr   4\n")
     assert raw.termination == ("time_limit" if word else "optimal")
     assert dict(zip(raw.names, raw.values)) == {"x": 1, "b[1,2]": 2.5} and raw.objective == -3.5
+
+
+@pytest.mark.parametrize("format", WRITTEN)
+def test_a_file_with_bytes_that_are_no_text_is_refused(tmp_path, format):
+    model = named(("x[1,2]", "b2", "c", "d", "ZZZZZ"))
+    write_point(model, np.ones(5), tmp_path / "m.sol", format, Termination.OPTIMAL)
+    data = (tmp_path / "m.sol").read_bytes()
+    for other, refused in ((b"Z\xe9ZZZ", True), (b"Z\xc3\xa9ZZ", False)):
+        if b"ZZZZZ" not in data:  # a file without names
+            continue
+        (tmp_path / "m.sol").write_bytes(data.replace(b"ZZZZZ", other))
+        if refused:
+            with pytest.raises(SolutionError, match="in text, got .* which is not UTF-8"):
+                read_point(tmp_path / "m.sol")
+        else:
+            assert "Z\u00e9ZZ" in [*read_point(tmp_path / "m.sol").names]
+
+
+@pytest.mark.parametrize("blanks", range(7))
+def test_a_place_of_a_table_of_glpk_has_any_of_its_first_columns(tmp_path, blanks):
+    """glpsol writes it to the right of six; of seven digits it begins the line."""
+    told = lp_table_of_glpk("OPTIMAL", ("B", "NU"))
+    for place in ("1 Bx", "2 a_name"):
+        told = told.replace(f"     {place}", f"{' ' * blanks}{place}")
+    raw = read_text(tmp_path, told)
+    assert raw.values.tolist() == [0.5, 1.0] and [*raw.names] == ["Bx", "a_name_of_many_letters"]
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_each_line_of_the_columns_of_glpk_is_of_a_column(tmp_path, at):
+    lines = [f"j {place} 1\n" for place in (1, 2, 3)]
+    assert read_text(tmp_path, "s mip 0 3 o 3\n" + "".join(lines) + "e o f\n").values.tolist() == [1, 1, 1]
+    lines[at] = lines[at].replace("j", "i")
+    with pytest.raises(SolutionError, match="cut off"):
+        read_text(tmp_path, "s mip 0 3 o 3\n" + "".join(lines) + "e o f\n")

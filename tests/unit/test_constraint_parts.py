@@ -25,7 +25,7 @@ from odtc.problem.constraints.constraint import (
     takes,
 )
 from odtc.problem.constraints.groups import MANY, carrying, example_of, groups, members, rarest, regrouped
-from odtc.problem.constraints.on_predictions import Knows, Line, knows, mend
+from odtc.problem.constraints.on_predictions import WHOLE, Knows, Line, _line, knows, mend
 from odtc.problem.constraints.proportions import at_least, at_most, gaps
 from odtc.problem.constraints.rates import fraction_of, lacking, part
 from odtc.problem.constraints.search_terms import search_problem, subsets_of
@@ -552,3 +552,26 @@ def test_what_a_price_is_rounded_by_is_told_of_every_tree(unit):
         seen = max(seen, float(rounded))
     # No tree loses more than all rows weigh.
     assert found.off / 8 <= seen <= found.off and found.off > 0.1 * unit
+
+
+def test_limits_of_too_many_sets_are_left_to_be_checked():
+    """Of two kinds of groups one is told by sets; so is none of which there would be very many, unless of tests."""
+    tests = np.arange(60)
+    pairs, few = tests // 2, tests // 30
+    for limit, told in (((pairs, 2), True), ((pairs, 14), False), ((few, 1), True), ((tests, 3), False)):
+        terms = Terms(groups=limit)
+        column, subsets, relaxed = subsets_of([terms], 60, 4)
+        assert (column is not None) == told == (not relaxed) and (subsets is not None) == told
+    one, other = Terms(groups=(few, 1)), Terms(groups=(pairs, 2))
+    column, subsets, relaxed = subsets_of([one, other], 60, 4)
+    assert relaxed == [other] and np.array_equal(column, few) and sorted(subsets.sum(axis=1)) == [1, 1]
+
+
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**-30, 2.0**-10, 1.0, 3.0, 2.0**30])
+@pytest.mark.parametrize("size", [1, 2**20, 2**42, 2**53])
+def test_a_line_is_in_whole_numbers_if_these_are_exact(unit, size):
+    coef = np.array([[0.0, unit], [-unit * (size // 2 * 2 + 1) if size < 2**50 else -unit * size, 0.0]])
+    line = _line(coef, 1.5 * unit, np.zeros(2, np.int32))
+    whole = unit >= 2.0**-30 and np.abs(coef).sum() / unit < WHOLE
+    assert np.array_equal(line.coef, coef / unit if whole else coef)
+    assert line.upper == (1.0 if whole else 1.5 * unit)
