@@ -353,6 +353,7 @@ class Warm:
             kept.cache_clear()
         for one in self.wide:
             one.cached_result = None
+            one._finalizers.clear()  # pytest makes no fixture that has some
 
 
 @cache
