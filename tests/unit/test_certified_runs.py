@@ -154,14 +154,14 @@ def test_the_check_has_a_minute_of_what_is_left_of_a_limit(monkeypatch):
     assert 50.0 < given[0] <= 60.0 and 590.0 < given[1] <= 600.0
 
 
-def paced(monkeypatch, n_states: int, left: float | None, took) -> int:
+def paced(monkeypatch, n_states: int, left: float | None, took, key: str = "states") -> int:
     """After how many states the pace ends a check of so many, of which each takes so long, or number k took(k); 0 if it
     lets it end."""
     clock = [5.0]
     monkeypatch.setattr(certificates, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(deadline, "seconds_left", lambda: None if left is None else left + 5.0 - clock[0])
     texts = [";".join("0" for _ in range(n_states - 1)), "0", 7]
-    look = certificates._pace({"states": texts} if n_states > 1 else {})
+    look = certificates._pace({key: texts} if n_states > 1 else {})
     for state in range(n_states):
         clock[0] += took(state) if callable(took) else took
         try:
@@ -186,8 +186,10 @@ def paced(monkeypatch, n_states: int, left: float | None, took) -> int:
     ],
 )
 def test_a_check_that_will_take_too_long_ends_early(n_states, left, took, ended, monkeypatch):
-    """Who looks at the deadline only then has the whole time of the search in vain."""
-    assert paced(monkeypatch, n_states, left, took) == pytest.approx(ended, abs=1 if ended > 1 else 0)
+    """Who looks at the deadline only then has the whole time of the search in vain. Certificates of thresholds list
+    their states, those of tests their targets."""
+    for key in ("states", "targets"):
+        assert paced(monkeypatch, n_states, left, took, key) == pytest.approx(ended, abs=1 if ended > 1 else 0)
 
 
 def test_each_look_is_one_at_the_deadline(monkeypatch):

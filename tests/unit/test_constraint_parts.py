@@ -7,11 +7,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn import metrics
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.arguments import MOST_PIECES, readings
+from odtc.problem.constraints.by_definition import rate
 from odtc.problem.constraints.constraint import (
     CONSTRAINTS,
     _chooses,
@@ -575,3 +577,49 @@ def test_a_line_is_in_whole_numbers_if_these_are_exact(unit, size):
     whole = unit >= 2.0**-30 and np.abs(coef).sum() / unit < WHOLE
     assert np.array_equal(line.coef, coef / unit if whole else coef)
     assert line.upper == (1.0 if whole else 1.5 * unit)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("name", ["branch_nodes", "tests", "features"])
+def test_no_more_levels_are_searched_than_a_limit_leaves(name, depth):
+    """No path has more branch nodes than the tree, nor tests one twice; so fewer levels lose no tree that is kept."""
+    plain = pipeline.pose(people(), "dpflow", depth)
+    for most in range(1, 6):
+        problem = posed(plain, [f"{name} <= {most}"])
+        levels = search_problem(problem).arrays.depth
+        assert levels == (depth if name == "features" else min(depth, most))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_figures_by_definition_are_those_of_scikit_learn(seed):
+    """Of three classes and three groups, weighted; those between groups are the largest difference of two."""
+    rng = np.random.default_rng(seed)
+    truth, said, group = (rng.permutation(np.arange(60) % 3) for _ in range(3))
+    weight = rng.choice([1.0, 2.0, 0.5], 60)
+
+    def mean(which, among):
+        return np.average(which[among], weights=weight[among])
+
+    with_class = {"labels": [1], "average": None, "sample_weight": weight}
+    others = truth != 1
+    of_class = {
+        "recall": metrics.recall_score(truth, said, **with_class)[0],
+        "false_negative_rate": 1 - metrics.recall_score(truth, said, **with_class)[0],
+        "precision": metrics.precision_score(truth, said, **with_class)[0],
+        "f1": metrics.f1_score(truth, said, **with_class)[0],
+        "false_positive_rate": mean(said == 1, others),
+    }
+    each = [group == one for one in range(3)]
+    of_groups = {
+        "statistical_parity": np.ptp([mean(said == 1, own) for own in each]),
+        "equal_opportunity": np.ptp([mean(said == 1, own & ~others) for own in each]),
+        "predictive_equality": np.ptp([mean(said == 1, own & others) for own in each]),
+    }
+    of_groups["equalised_odds"] = max(of_groups["equal_opportunity"], of_groups["predictive_equality"])
+    whole = {
+        "accuracy": metrics.accuracy_score(truth, said, sample_weight=weight),
+        "balanced_accuracy": metrics.balanced_accuracy_score(truth, said, sample_weight=weight),
+        "group_accuracy": min(mean(truth == said, own) for own in each),
+    }
+    for kind, figure in {**whole, **of_class, **of_groups}.items():
+        assert rate(kind, truth.tolist(), said.tolist(), weight.tolist(), 1, group.tolist()) == pytest.approx(figure)

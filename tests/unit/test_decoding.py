@@ -495,7 +495,9 @@ def routed(monkeypatch):
     monkeypatch.setattr(decoding, "tree_cost", lambda problem, tree: trees.get(tree))
     monkeypatch.setattr(decoding, "greedy", lambda problem: [("cart", "cart")])
     monkeypatch.setattr(decoding, "arrange_tree", lambda problem, model, tree: tree)
-    monkeypatch.setattr(decoding, "check_point", lambda model, x: [SimpleNamespace(passed=x[0] != 99)])
+    monkeypatch.setattr(
+        decoding, "check_point", lambda model, x: [SimpleNamespace(passed=one) for one in (True, x[0] != 99)]
+    )
 
     def complete(problem, model, tree):
         if trees[tree] is None:

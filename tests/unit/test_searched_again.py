@@ -18,6 +18,7 @@ from odtc.verification.verify import one_leaf
 from odtc.workflow import pipeline
 from odtc.workflow.provenance.searched_again import (
     SearchedAgain,
+    least_objective,
     least_prices,
     search_again,
     search_solved,
@@ -224,3 +225,16 @@ def test_of_a_size_no_more_is_told_than_the_search_has_proved(leaves, columns, p
 
     again = search_again(replace(problem, module=Partly()), heap, 60)
     assert again.size == tree_size(problem, heap)[:proved] and again.bound == done().proof.bound
+
+
+@pytest.mark.parametrize("formulation", ["dpflow", "flowoct", "oct_h", "fair"])
+def test_rows_that_no_test_tells_apart_bound_every_tree(formulation):
+    """Of each kind of rows all but the commonest class are wrong in any tree; hyperplanes and sets of levels part
+    more, so nothing is known of theirs."""
+    problem = pipeline.build(dataset(), formulation, 1).problem
+    kinds = {}
+    for cells, y in zip(dataset().X.tolist(), dataset().y.tolist()):
+        kinds.setdefault(tuple(cells), [0, 0])[y] += 1
+    lost = sum(min(counts) for counts in kinds.values())
+    assert lost > 0 and least_objective(problem) == (lost if formulation in ("dpflow", "flowoct") else 0)
+    assert search_again(problem, None, 0).bound == least_objective(problem)
