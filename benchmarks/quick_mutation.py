@@ -157,13 +157,8 @@ class Warm:
         new: dict[str, tuple] = {}
         for item in self.items:
             own, known = (self.asked.least, _digest(item.path)), old.get(item.nodeid)
-            if (
-                known
-                and (known[1] or known[2] > self.asked.least)
-                and known[0] == own
-                and all(now.get(path) == was for path, was in known[4].items())
-            ):
-                new[item.nodeid] = (_, passed, seconds, lines, _) = known
+            if known and self._still_holds(known, own) and all(now.get(at) == was for at, was in known[4].items()):
+                new[item.nodeid] = (_, passed, seconds, lines, _) = (own, *known[1:])
                 if passed and seconds <= self.asked.least:
                     self.seconds[item], self.reached[item] = seconds, set(lines)
                 continue
@@ -187,6 +182,12 @@ class Warm:
         if file:
             file.write_bytes(pickle.dumps(new))
         self.say(f"  {len(self.seconds)} tests of {sum(self.seconds.values()):.1f} CPU s")
+
+    def _still_holds(self, known: tuple, own: tuple) -> bool:
+        """Whether what is known of a test is what would be found: its lines are, or it is left out again."""
+        (least, digest), passed, seconds = known[:3]
+        left_out = seconds > self.asked.least and self.asked.least <= least
+        return digest == own[1] and (left_out or (passed and seconds <= min(least, self.asked.least)))
 
     def _follow(self) -> None:
         """Notes the lines of the modules that are come to, each once: a loop all of whose lines are known goes on as

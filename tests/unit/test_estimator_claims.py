@@ -11,6 +11,7 @@ import odtc
 from odtc.cli.console import say_note
 from odtc.estimators.least_weight import _cart, best_fitting, fits, least_rows
 from odtc.model.solution import Solution, Termination
+from odtc.trees.tree import Leaf
 from odtc.workflow import pipeline
 
 X = np.arange(8.0)[:, None]
@@ -210,3 +211,37 @@ def test_weights_keep_their_unit_unless_what_they_cost_would_count_as_rounding(s
     else:
         assert np.allclose(found.weight * units.number, dataset.weight, rtol=1e-12, atol=0)
         assert found.weight.max() > 0.25 and units.number < 1e-6
+
+
+def test_of_a_tree_cut_back_and_one_grown_under_the_limit_the_better_is_taken():
+    """The one is cut at the branch nodes alone that have a leaf below the least weight, from the bottom up."""
+    better, between = 0, 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        rows, told = rng.integers(0, 4, (24, 3)).astype(float), rng.integers(0, 2, 24)
+        weights = rng.choice([1.0, 2.0, 5.0], 24)
+        model = odtc.OptimalTreeClassifier(2).fit(rows, told, weights)
+        whole, problem = model.tree_, pipeline.pose(model._training_rows(rows, told, weights), "dpflow", 2)
+
+        def held(node):
+            return np.array(node.counts) if isinstance(node, Leaf) else held(node.left) + held(node.right)
+
+        def cut(node, least):
+            """The weights of the classes at each leaf that is left."""
+            if isinstance(node, Leaf):
+                return [held(node)]
+            left, right = cut(node.left, least), cut(node.right, least)
+            if any(len(side) == 1 and side[0].sum() < least for side in (left, right)):
+                return [held(node)]
+            return [*left, *right]
+
+        for least in (4.0, 7.0):
+            leaves = cut(whole.root, least)
+            grown = _cart(problem, np.ones(2), least).to_tree(problem.encoded)
+            paid = [sum(one.sum() - one.max() for one in leaves)]
+            paid.append(sum(held(leaf).sum() - held(leaf).max() for leaf in grown.leaves()))
+            assert fits(grown, np.ones(2), least)
+            assert best_fitting(problem, whole, np.ones(2), 1 - np.eye(2), least, False)[1] == min(paid)
+            better += paid[0] < paid[1]
+            between += paid[0] < paid[1] and min(one.sum() for one in leaves) < 2 * least
+    assert better and between

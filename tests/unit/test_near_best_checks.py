@@ -266,11 +266,12 @@ def test_a_search_that_is_not_through_derives_nothing(done, pool, monkeypatch):
         assert _wrong_set(done, near, 5) == ("", word) and _wrong_pool(done, pool, 5) == ("", OTHERS)
 
 
-def test_a_set_is_counted_again_within_what_it_states_and_with_its_seed(done, monkeypatch):
-    near, asked = near_optimal_set(done.problem, 2.0, seed=3), []
+@pytest.mark.parametrize("within", [0.0, 0.5, 2.0])
+def test_a_set_is_counted_again_within_what_it_states_and_with_its_seed(done, within, monkeypatch):
+    near, asked = near_optimal_set(done.problem, within, seed=3), []
     monkeypatch.setattr(near_best, "near_optimal_set", lambda *words: asked.append(words) or near)
     assert _wrong_set(done, near, 4) == ("", "") == _wrong_set(done, near, 0.5)
-    assert [words[1:] for words in asked] == [(2.0, 4, None, 3), (2.0, 0.5, None, 3)]
+    assert [words[1:] for words in asked] == [(within, 4, None, 3), (within, 0.5, None, 3)]
     assert [words[0] is done.problem for words in asked] == [True, True]
 
 
