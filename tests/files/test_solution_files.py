@@ -716,3 +716,9 @@ def test_each_line_of_the_columns_of_glpk_is_of_a_column(tmp_path, at):
     lines[at] = lines[at].replace("j", "i")
     with pytest.raises(SolutionError, match="cut off"):
         read_text(tmp_path, "s mip 0 3 o 3\n" + "".join(lines) + "e o f\n")
+
+
+@pytest.mark.parametrize("blank", ["", "\n"])
+def test_an_output_of_lp_solve_may_have_no_variables(tmp_path, blank):
+    text = f"\nValue of objective function: 0\n\nActual values of the variables:\n{blank}"
+    assert [*read_text(tmp_path, f"{text}Actual values of the constraints:\n").names] == []

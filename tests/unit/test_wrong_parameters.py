@@ -2,7 +2,9 @@
 
 import copy
 import inspect
+import math
 import pickle
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from sklearn.base import clone
 
 import odtc
 from odtc.errors import ChoiceError
+from odtc.estimators.parameters import PARAMETERS, expect
 
 ESTIMATORS = [odtc.OptimalTreeClassifier, odtc.OptimalTreeRegressor, odtc.OptimalPolicyTree, odtc.OptimalSurvivalTree]
 
@@ -80,3 +83,39 @@ def test_a_text_for_a_list_of_columns_is_answered_by_the_list(given):
     rows = {"a": [1, 2, 1, 2] * 3, "b": list("pqpq") * 3}
     with pytest.raises(ValueError, match=r"as \"from_dtype\" or a list .*write \['a'"):
         odtc.OptimalTreeClassifier(1, categorical_features=given).fit(pd.DataFrame(rows), [0, 1, 0, 1] * 3)
+
+
+NUMBERS = (-1, 0, 1, 2, 0.25, 0.5, 0.75, 1.0, 1.5, math.nan, math.inf, -math.inf, True, False)
+OTHERS = (None, "x", "balanced", "squared_error", ("a",), ["a"], [1], {}, object())
+FIT = {  # of these the values that a parameter may have, by its words
+    "max_depth": (0, 1, 2),
+    "min_samples_leaf": (1, 2, 0.25, 0.5, 0.75),
+    "min_weight_fraction_leaf": (0, 0.25, 0.5),
+    "max_leaf_nodes": (2, None),
+    "ccp_alpha": (0, 1, 2, 0.25, 0.5, 0.75, 1.0, 1.5),
+    "model": ("x", "balanced", "squared_error"),
+    "solver": ("x", "balanced", "squared_error", None),
+    "encoding": ("x", "balanced", "squared_error"),
+    "criterion": ("squared_error",),
+    "time_limit": (1, 2, 0.25, 0.5, 0.75, 1.0, 1.5, None),
+    "threads": (1, 2, None),
+    "gap": (0, 1, 2, 0.25, 0.5, 0.75, 1.0, 1.5),
+    "cuts": ("x", "balanced", "squared_error", ("a",), None),
+    "params": ({}, None),
+    "robust": (0, 1, 2, 0.25, 0.5, 0.75, 1.0, 1.5, "x", "balanced", "squared_error", {}, None),
+    "constraints": ("x", "balanced", "squared_error", ("a",), ["a"]),
+    "class_weight": ("balanced", {}, None),
+    "categorical_features": ("x", "balanced", "squared_error", ("a",), ["a"], [1], {}),
+}
+
+
+@pytest.mark.parametrize("name", [name for name, _, _ in PARAMETERS])
+def test_a_parameter_takes_what_its_words_say_and_no_truth_value_for_a_number(name):
+    for value in (*NUMBERS, *OTHERS):
+        fits = any(value is one or (type(value) is type(one) and value == one) for one in FIT[name])
+        bare = SimpleNamespace(get_params=lambda deep, value=value: {name: value}, **{name: value})
+        if fits:
+            expect(bare)
+        else:
+            with pytest.raises(ValueError, match=f"expected {name} as .*, got "):
+                expect(bare)
