@@ -1,5 +1,7 @@
 """Rows of a table that are alike, for the checkers."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -26,3 +28,28 @@ def test_kinds_are_those_of_the_rows(draw, dtype, one_number, together):
         kind, first = alike_rows.alike_rows(table)
     assert [rows[at] for at in first[kind]] == rows
     assert len(first) == len(set(rows)) and sorted(set(kind.tolist())) == list(range(len(first)))
+
+
+@pytest.mark.parametrize("together", [1, 2, 3, 4, 2**22])
+@pytest.mark.parametrize("n_rows", range(1, 6))
+def test_no_two_rows_that_are_mixed_into_one_number_are_taken_for_alike(n_rows, together, monkeypatch):
+    """Every table of up to five rows and one column or two of 0 and 1, of which all are mixed into one number, and
+    those that differ in one cell alone; cells are compared in blocks of any size."""
+    monkeypatch.setattr(alike_rows, "ODD", np.uint64(0))
+    monkeypatch.setattr(alike_rows, "TOGETHER", together)
+    for cells in product((0, 1), repeat=n_rows):
+        table = np.array(cells, np.int32)[:, None]
+        for wider in (table, np.hstack([table * 0, table]), np.hstack([table, table * 0])):
+            kind, first = alike_rows.alike_rows(wider)
+            assert len(first) == len(set(cells)) and kind.shape == (n_rows,)
+            assert [cells[at] for at in first[kind]] == [*cells]
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 200])
+def test_rows_of_other_numbers_are_not_compared_cell_by_cell(n_rows, monkeypatch):
+    """Which would take as long as to sort them whole."""
+    monkeypatch.setattr(np, "unique", None)
+    random = np.random.default_rng(n_rows)
+    rows = random.integers(-3, 4, (n_rows, 3))
+    kind, first = alike_rows.alike_rows(rows)
+    assert np.array_equal(rows[first[kind]], rows) and len(first) == len({*map(tuple, rows.tolist())})

@@ -130,3 +130,49 @@ def test_a_test_is_asked_of_the_values_where_cells_are_coded(most, monkeypatch):
     for (kind, name, value), left in asked.items():
         test = {"kind": kind, "feature": name, "threshold": value, "values": value}
         assert left_of(test, data).tolist() == left.fill_null(False).to_list()
+
+
+@pytest.mark.parametrize("n_tests", [0, 1, 63, 64, 65, 128, 129, 200])
+@pytest.mark.parametrize("n_rows", [1, 8, 9, 80, 200])
+def test_rows_are_of_one_kind_if_no_test_of_any_number_tells_them_apart(n_rows, n_tests):
+    """Bits of 64 tests are one number of a row; the first and the last test alone tell some rows apart."""
+    random = np.random.default_rng(n_tests)
+    for own in ([0], [n_tests - 1], range(n_tests)):
+        table = np.zeros((n_tests, n_rows), bool)
+        for test in list(own)[:n_tests]:
+            table[test] = random.random(n_rows) < 0.5
+        sides = coverage.Sides(iter(table), n_rows)
+        kind, first = sides.kinds()
+        rows = [tuple(row) for row in table.T.tolist()]
+        assert [rows[at] for at in first[kind]] == rows and len(first) == len(set(rows))
+        assert np.array_equal(sides.of_rows(np.arange(n_rows)), table)
+
+
+@pytest.mark.parametrize("codes", [None, np.array([0, 1, 1, 0], np.uint8)])
+def test_a_question_is_asked_of_columns_with_codes_and_without(codes):
+    cells = np.array([0.5, 2.0, np.nan, 1.0] if codes is None else [0.5, 2.0])
+    own, other = coded_columns.CodedColumn(cells, codes), coded_columns.CodedColumn(np.arange(4.0))
+    asked = []
+
+    def ask(values):
+        asked.append(len(values))
+        return values <= 1.0
+
+    table = coded_columns.CodedColumns([other, own])
+    assert coverage.answered(table, 1, ask).tolist() == [True, False, False, True]
+    assert asked == [4 if codes is None else 2]  # once a value
+    assert coverage.answered(np.asarray(table), 1, ask).tolist() == [True, False, False, True]
+
+
+@pytest.mark.parametrize("kind", ["numeric", "categorical"])
+def test_a_column_without_a_value_has_no_split(kind):
+    X = np.column_stack([np.full(6, np.nan), np.arange(6.0) % 2])
+    features = (
+        Feature("none", kind, () if kind == "numeric" else ("a", "b")),
+        Feature("two", "categorical", ("a", "b")),
+    )
+    dataset = Dataset("d", X, np.arange(6, dtype=np.int32) % 2, features, ("p", "q"), np.ones(6), missing="separate")
+    for few in (0, coverage.FEW):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(coverage, "FEW", few)
+            assert count_uncovered(dataset, np.array([X[:, 1] == 0])) == (1, {})
