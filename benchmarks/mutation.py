@@ -7,7 +7,7 @@ fork of it, which says which lines it reaches and how long it takes. Then each c
 own and put in the place of the function's code object, so that all who imported it see it, and the tests that reach
 the changed expression run, likeliest and quickest first, until one fails. A change outside of functions that lives
 that way is tried once more in a process that imports the changed module. A change that no test sees survives and is
-printed, as a row for the lists of MUTATION.md, whose rows are left out.
+printed, as a row for the list of EQUIVALENT.md, whose rows are left out.
 
 Threads do not survive a fork: if the module of a test has polars at work when it is collected, its tests wait for ever
 in a fork. A child that does nothing for IDLE seconds is ended; what fails or waits in a fork is run once in a process
@@ -38,7 +38,7 @@ from types import CodeType, FunctionType
 from benchmarks.single_changes import Change, Source
 
 ROOT = Path(__file__).resolve().parents[1]
-LISTED = Path(__file__).with_name("MUTATION.md")
+LISTED = Path(__file__).with_name("EQUIVALENT.md")
 VERIFICATION = (
     "tests/unit/test_verify.py",
     "tests/unit/test_refusals.py",
@@ -536,14 +536,14 @@ def tests_of(modules, given) -> list[str]:
 
 
 def row(change: Change, why: str = "") -> str:
-    """A survivor as a row of MUTATION.md."""
+    """A survivor as a row of EQUIVALENT.md."""
     function = change.function[0] if change.function else "(module)"
     text = change.text.replace("|", "\\|")
     return f"| {change.module.removeprefix('odtc/')} {function} | `{text}` | {change.words} | {why} |"
 
 
 def listed() -> set[str]:
-    """The rows of the survivors that MUTATION.md explains, without their reasons."""
+    """The rows of the survivors that EQUIVALENT.md explains, without their reasons."""
     lines = [line for line in LISTED.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
     return {line.rsplit(" | ", 1)[0] for line in lines}
 
