@@ -30,6 +30,8 @@ CUTS = {"USERCUTS": "usercuts", "MODELCUTS": "usercuts", "LAZYCONS": "lazycons",
 SENSES = {"MIN": 1, "MINIMIZE": 1, "MAX": -1, "MAXIMIZE": -1}
 KNOWN = ("NAME", "OBJSENSE", "OBJNAME", "ROWS", *CUTS, "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
 COLUMNS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))  # of the fields of a fixed card
+NUMBERS = (COLUMNS[3], COLUMNS[5])
+WIDER = 24  # columns behind the last field, which a number of full precision may need
 
 Found = dict[str, tuple[int, int, list[str]]]  # section -> (begin, end, words behind it on its line)
 Shapes = dict[int, tuple[int, ...]]  # words on a card -> their fields
@@ -178,24 +180,30 @@ def _fixed(text: Text, section: str, shapes: Shapes, begin: int, end: int) -> tu
     newlines = np.flatnonzero(text.codes[begin:end] == 10) + begin
     stops = np.concatenate([newlines, [end]]) if text.codes[end - 1] != 10 else newlines
     lines = np.concatenate([[begin], stops[:-1] + 1])
-    width = COLUMNS[-1][1]
+    width = COLUMNS[-1][1] + WIDER
     places = lines[:, None] + np.arange(width)
     table = text.codes[np.minimum(places, len(text.codes) - 1)]
     solid = (table > 32) & (places < stops[:, None])
-    used = solid.any(axis=1) & (table[:, 0] != ord("*"))
-    lines, stops, table, solid = lines[used], stops[used], table[used], solid[used]
+    long = np.flatnonzero(stops - lines > width)
+    further = np.zeros(len(lines), bool)  # whether a line goes on behind all fields
+    further[long] = [bool((text.codes[lines[at] + width : stops[at]] > 32).any()) for at in long]
+    used = (solid.any(axis=1) | further) & (table[:, 0] != ord("*"))
+    lines, stops, table, solid, further = lines[used], stops[used], table[used], solid[used], further[used]
     if not len(lines):
         return None
     # A number of full precision is wider than its field: then it is the last word of its line.
-    number = COLUMNS[3][0]
     ends = np.where(solid.any(axis=1), width - solid[:, ::-1].argmax(axis=1), 0)
-    wide = (ends > COLUMNS[3][1]) & (solid[:, number:].sum(axis=1) == ends - number)
-    beyond = np.where(wide, ends - COLUMNS[3][1], 0)
-    solid[wide, COLUMNS[3][1] :] = False
+    beyond = {}
+    for low, high in NUMBERS:
+        begins = np.where(solid[:, low:high].any(axis=1), low + solid[:, low:high].argmax(axis=1), width)
+        last = np.arange(width) >= begins[:, None]
+        wide = (ends > high) & ((solid & last).sum(axis=1) == ends - begins)
+        beyond[low] = np.where(wide, ends - high, 0)
+        solid[wide, high:] = False
     gaps = np.ones(width, bool)
     for low, high in COLUMNS:
         gaps[low:high] = False
-    astray = (solid & (gaps | (table == 9))).any(axis=1)
+    astray = (solid & (gaps | (table == 9))).any(axis=1) | further
     if astray.any():
         raise text.error(
             lines[astray.argmax()],
@@ -208,7 +216,7 @@ def _fixed(text: Text, section: str, shapes: Shapes, begin: int, end: int) -> tu
         has = part.any(axis=1)
         first = np.where(has, part.argmax(axis=1), 0)
         last = np.where(has, high - low - part[:, ::-1].argmax(axis=1), 0)
-        last = last + beyond if low == number else last
+        last = last + beyond[low] if low in beyond else last
         present |= has.astype(np.int64) << field
         fields.append((lines + low + first, last - first) if has.any() else None)
     known = np.isin(present, [sum(1 << field for field in shape) for shape in shapes.values()] + _numberless(section))

@@ -164,6 +164,27 @@ def test_names_with_blanks_need_the_columns_of_fixed_mps(tmp_path):
         read(data.replace(b"   c 1    ", b"  c 1     ", 1), tmp_path)
 
 
+@given(st.floats(allow_nan=False, allow_infinity=False).filter(bool), st.floats(-1e9, 1e9).filter(bool))
+def test_a_number_of_full_precision_is_read_whole_at_the_end_of_a_fixed_card(number, other):
+    """The second number of a card was cut off at column 61: 1.2345678901234567e-05 was read as 1.23456789."""
+    for cells in (f"{number!r}", f"{float(f'{other:.4e}'):<15}c 1       {number!r}"):
+        data = f"NAME\nROWS\n N  obj\n G  c 1\nCOLUMNS\n    x y       obj       {cells}\nENDATA\n".encode()
+        model = FORMATS.get("fixed-mps").read(data, "m.mps")
+        read = model.A[0, 0] if "c 1 " in cells else model.c[0]
+        assert read == number, cells
+
+
+@pytest.mark.parametrize("behind", [64, 90, 200])
+@pytest.mark.parametrize(
+    "card", ["", "    x y       obj       1.", "    x y       obj       1.             c 1       2."]
+)
+def test_what_stands_behind_the_fields_of_a_fixed_card_is_refused(card, behind):
+    """Found by fuzzing: a card was passed over if all of it stood there."""
+    data = f"NAME\nROWS\n N  obj\n G  c 1\nCOLUMNS\n{card:<{behind}}c 1\nENDATA\n".encode()
+    with pytest.raises(ModelError, match="line 6: expected the fields of fixed MPS in their columns"):
+        FORMATS.get("fixed-mps").read(data, "m.mps")
+
+
 # What others write.
 
 # Read otherwise by HiGHS, for a reason of its own.
