@@ -298,6 +298,21 @@ def test_an_attribute_without_a_blank_behind_the_word_is_counted(tmp_path):
     assert [feature.name for feature in read(path, target="y").features] == ["b"]
 
 
+@pytest.mark.parametrize("end", ["\r\n", " \r\n", "\r", "\t \r\n"])
+def test_large_numbers_of_an_arff_file_with_lines_of_windows_are_told_apart(tmp_path, end):
+    """Found by fuzzing: the type at the end of such a line was not found, which was a fault."""
+    head = [
+        "@relation r",
+        f"@attribute x real{end.removesuffix(chr(10))}",
+        f"@attribute id NUMERIC{end.rstrip(chr(10))}",
+    ]
+    body = ["@attribute y {a,b}", "@data", "1,9007199254740993,a", "2,9007199254740992,b", "2,7,b"]
+    (tmp_path / "d.arff").write_bytes("\n".join([*head, *body]).encode())
+    data = read(tmp_path / "d.arff", categorical="id")
+    assert data.features[1].levels == ("7", "9007199254740992", "9007199254740993") and data.n_rows == 3
+    assert data.features[0].kind == "numeric"
+
+
 def test_one_large_number_written_in_two_ways_is_one(tmp_path):
     data = read(
         written(tmp_path, "a,y\n1e16,p\n10000000000000000.0,q\n12345678901234567890.5,p\n12345678901234567890.25,q\n")

@@ -28,7 +28,7 @@ def read(path) -> pl.DataFrame:
     DataError for text that is not UTF-8 or not ARFF.
     """
     text = read_text(path)
-    content = _loads(path, text)
+    content = _loads(path, text, _lines(path, text))
     names = [name.strip() for name, _ in content["attributes"]]
     check_names(names, repr(str(path)))
     large = [
@@ -38,7 +38,7 @@ def read(path) -> pl.DataFrame:
         and any(row[j] is not None and abs(row[j]) >= EXACT for row in content["data"])
     ]
     if large:  # its numbers are doubles already, so it is read again with these columns declared to be text
-        content = _loads(path, _as_text(text, large))
+        content = _loads(path, text, _as_text(_lines(path, text), large))
     columns = list(zip(*content["data"])) or [()] * len(names)
     return pl.DataFrame(
         [
@@ -48,12 +48,13 @@ def read(path) -> pl.DataFrame:
     )
 
 
-def _loads(path, text: str) -> dict:
+def _loads(path, text: str, lines: Iterator[str]) -> dict:
+    """What arff.load takes these lines for, which are those of a text but for some types."""
     import arff
 
     arff._RE_TYPE_NOMINAL = NOMINAL
     try:
-        return arff.load(_lines(path, text))
+        return arff.load(lines)
     except TimeLimitReached:
         raise
     # liac-arff raises its own exceptions for the errors it foresees, bare ones for the others.
@@ -84,13 +85,18 @@ def _lines(path, text: str) -> Iterator[str]:
         yield line
 
 
-def _as_text(text: str, which: list[int]) -> str:
-    """The text of a file with these attributes declared as STRING. As for the reader, a line that begins with
-    @attribute declares one, whatever follows without a blank."""
-    heads = list(re.finditer(r"(?im)^([ \t]*@attribute.*?)\S+[ \t]*$", text))
-    for j in reversed(which):
-        text = text[: heads[j].start()] + heads[j][1] + "STRING" + text[heads[j].end() :]
-    return text
+def _as_text(lines: Iterator[str], which: list[int]) -> Iterator[str]:
+    """The lines of a file with these attributes, of numbers, declared as STRING. As for the reader, a line that begins
+    with @attribute declares one, whatever follows without a blank."""
+    attribute, in_data = -1, False
+    for line in lines:
+        word = line.strip(" \r\n").upper()
+        in_data = in_data or word.startswith("@DATA")
+        if not in_data and word.startswith("@ATTRIBUTE"):
+            attribute += 1
+            if attribute in which:
+                line = re.sub(r"\S+\s*$", "STRING", line)
+        yield line
 
 
 def _dtype(declared):
