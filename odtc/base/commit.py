@@ -169,8 +169,9 @@ def _read(data: bytes, journal: Path, stem: str) -> dict[str, Any]:
         moves, removals = dict(facts["moves"]), list(facts["removals"])
         fits = facts["schema"] == SCHEMA
         for name in [*moves, *moves.values(), *removals]:
-            fits &= isinstance(name, str) and os.path.basename(name) == name
-            fits &= name.startswith((f"{stem}.", f".{stem[:40]}"))
+            fits &= isinstance(name, str) and os.path.basename(name) == name and "\0" not in name
+            temporary = name in moves and name.startswith(f".{stem[:40]}.") and name.endswith(PART)
+            fits &= temporary or name.startswith(f"{stem}.")
     except (ValueError, KeyError, TypeError, RecursionError):
         fits = False
     if not fits:

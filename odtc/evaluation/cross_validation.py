@@ -18,11 +18,11 @@ from odtc.data.encoding import ENCODINGS
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, NoSolutionError
 from odtc.evaluation.studies.engine import Pool, Step, Store, key_of, local, run_tasks
+from odtc.evaluation.studies.fold_scores import agrees, scores_of
 from odtc.evaluation.studies.price_path import beside_price, path_of, price_of, turns
 from odtc.model.solution import Termination
 from odtc.problem.formulation import FORMULATIONS, Estimates
 from odtc.problem.parameters import has_parameter, parse_params
-from odtc.trees.attack import is_robust
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.run import run as run_spec
 from odtc.workflow.specification import RunSpec, short_constraint
@@ -85,6 +85,7 @@ class Fold:
     figure: float | None = None
     robust_accuracy: float | None = None
     error: str | None = None
+    tree: dict | None = None  # as JSON, without curves
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,11 @@ class Result:
     folds: tuple[Fold, ...]
 
     def to_json(self) -> dict:
-        return asdict(self) | {
+        """As in STEM.tune.json, without the trees of the folds."""
+        told = asdict(self)
+        for fold in told["folds"]:
+            del fold["tree"]
+        return told | {
             "setting": asdict(self.setting) | {"params": dict(self.setting.params)},
             "name": str(self.setting),
         }
@@ -318,8 +323,17 @@ class FoldTask:
         return {"odtc": __version__, "content": self.content, "words": repr(words)}
 
     def run(self) -> dict:
-        train, test = self.dataset.taken(self.fold != self.k), self.dataset.taken(self.fold == self.k)
-        return asdict(score_fold(train, test, self.spec, self.number, self.k, self.step.path))
+        return asdict(score_fold(*self._parts, self.spec, self.number, self.k, self.step.path))
+
+    def agrees(self, result: dict) -> bool:
+        """As of odtc.evaluation.studies.fold_scores."""
+        placed = (result.get("setting"), result.get("fold")) == (self.number, self.k)
+        return placed and result.keys() == Fold.__dataclass_fields__.keys() and agrees(result, *self._parts, self.spec)
+
+    @property
+    def _parts(self) -> tuple[Dataset, Dataset]:
+        """The rows of the fit, and those that it is scored on."""
+        return self.dataset.taken(self.fold != self.k), self.dataset.taken(self.fold == self.k)
 
 
 def _content(dataset: Dataset, fold: np.ndarray) -> str:
@@ -450,21 +464,15 @@ def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int
         return Fold(number, k, None, None, None, False, None, error=str(problem))
     if done.interrupted or done.proof.termination == Termination.INTERRUPTED:
         raise KeyboardInterrupt
-    if not task.CLASSES:
-        told = task.figures(test.sums, done.tree.answers(test.X), train.classes).get(task.HEADLINE)
-        figure = told if told is None or not task.LESS_IS_BETTER else -told
-        scored = Fold(number, k, None, None, done.tree.n_leaves, done.proved, done.proof.seconds, figure)
-    else:
-        right = done.tree.predict(test.X) == test.y
-        of_class = [right[test.y == label].mean() for label in np.unique(test.y)]
-        accuracies = float(right.mean()), float(np.mean(of_class))
-        boxes = done.problem.module.boxes(done.problem)
-        stays = None if boxes is None else float(is_robust(done.tree, test.X, test.y, boxes).mean())
-        if boxes is None and done.tree.depth == 0:
-            stays = accuracies[0]  # a leaf alone answers alike wherever rows are moved
-        scored = Fold(
-            number, k, *accuracies, done.tree.n_leaves, done.proved, done.proof.seconds, robust_accuracy=stays
-        )
+    scored = Fold(
+        number,
+        k,
+        n_leaves=done.tree.n_leaves,
+        proved=done.proved,
+        seconds=done.proof.seconds,
+        tree=done.tree.with_curves([()] * done.tree.n_leaves).to_json(),
+        **scores_of(done.tree, train, test, done.problem.module.boxes(done.problem)),
+    )
     if known is not None:
         known.note(spec.model.depth, price, done, scored)
     return scored

@@ -153,14 +153,18 @@ def test_a_mixture_that_came_otherwise_is_refused(tmp_path):
 def test_a_journal_of_another_kind_is_refused(tmp_path):
     assert odtc(*BUILD, folder=tmp_path).code == 0
     (tmp_path / "stranger").write_text("keep me")
+    (tmp_path / ".mailrc").write_text("keep me")
     for text in (
         "no JSON",
         '{"schema": "odtc.journal/1", "moves": {}, "removals": ["stranger"]}',
         '{"schema": "odtc.journal/1", "moves": {"stranger": "m.sol"}, "removals": []}',
         '{"schema": "odtc.journal/1", "moves": {}, "removals": ["../m.mps"]}',
+        '{"schema": "odtc.journal/1", "moves": {}, "removals": [".mailrc"]}',
+        '{"schema": "odtc.journal/1", "moves": {".mailrc": "m.sol"}, "removals": []}',
+        '{"schema": "odtc.journal/1", "moves": {}, "removals": ["m.\\u0000"]}',
     ):
         (tmp_path / ".m.odtc-journal").write_text(text)
         with pytest.raises(OdtcError, match="expected a journal of odtc"):
             settle(tmp_path / "m.mps")
         assert "expected a journal of odtc" in odtc("solve", "m.mps", folder=tmp_path).err
-    assert (tmp_path / "stranger").read_text() == "keep me"
+    assert (tmp_path / "stranger").read_text() == (tmp_path / ".mailrc").read_text() == "keep me"

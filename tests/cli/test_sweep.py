@@ -14,6 +14,7 @@ import pytest
 
 from odtc.errors import ChoiceError
 from odtc.evaluation.studies import sweep as sweep_study
+from odtc.evaluation.studies.engine import Store
 from tests.command_line import MONKS, command, environment, odtc, refused, started
 
 GRID = ["--model", "dpflow,cart", "--depths", "1,2", "-p", "lambda=0,0.02", "--folds", "3", "--seeds", "0,1"]
@@ -228,6 +229,79 @@ def test_tune_that_is_killed_goes_on_where_it_was(tmp_path, monkeypatch):
     assert odtc(*words).code != 0 and len(list((tmp_path / "t.tune.fits").iterdir())) == 3
     assert odtc(*words).code == 0 and len(fits) == 4 + 3
     assert not (tmp_path / "t.tune.fits").exists()
+
+
+def _leaf(tree):
+    node = tree["root"]
+    while "left" in node:
+        node = node["left"]
+    return node
+
+
+def _all_right(result):
+    result["accuracy"] = result["balanced_accuracy"] = 1.0
+
+
+def _another_label(result):
+    """Its scores are those of another tree then."""
+    leaf = _leaf(result["tree"])
+    leaf["label"] = {"0": "1", "1": "0"}[leaf["label"]]
+
+
+def _without_a_tree(result):
+    result["tree"] = None
+
+
+def _another_shape(result):
+    result["n_leaves"] = [result["n_leaves"]]
+
+
+def _of_other_columns(result):
+    result["tree"]["features"][0]["name"] = "other"
+
+
+def _resealed(path, forge):
+    """A finished fit that somebody changed and sealed anew, as its program does."""
+    result = json.loads(path.read_text())
+    key = result.pop("task")
+    del result["seal"]
+    forge(result)
+    Store(path.parent).put(key, result)
+
+
+FORGED = [_all_right, _another_label, _without_a_tree, _another_shape, _of_other_columns]
+
+
+@pytest.mark.parametrize("forge", FORGED, ids=lambda forge: forge.__name__)
+def test_a_finished_fit_that_was_sealed_anew_is_run_again(quiet, forge, tmp_path):
+    """Who wrote the SHA-256 anew was believed: the scores are counted again by the tree that the file holds."""
+    shutil.copytree(quiet[0], tmp_path / "s")
+    for path in sorted((tmp_path / "s" / "tasks").glob("*.json"))[:3]:
+        _resealed(path, forge)
+    words = (MONKS / "monks-1.csv", MONKS / "monks-3.csv", *GRID)
+    said = odtc("sweep", *words, "--json", "-o", tmp_path / "s")
+    assert said.code == 0, said.err
+    assert table(tmp_path / "s").equals(table(quiet[0]))
+    assert {path: one["best"] for path, one in said.facts["data"].items()} == {
+        path: one["best"] for path, one in quiet[1]["data"].items()
+    }
+
+
+@pytest.mark.parametrize("forge", FORGED, ids=lambda forge: forge.__name__)
+def test_a_kept_fit_of_tune_that_was_sealed_anew_is_run_again(forge, tmp_path, monkeypatch):
+    words = ("tune", MONKS / "monks-1.csv", "--model", "cart", "--depths", "1,2", "--folds", "3", "--json")
+    whole = odtc(*words, "-o", tmp_path / "whole")
+    assert whole.code == 0, whole.err
+    monkeypatch.setattr(Store, "remove", lambda self: None)
+    assert odtc(*words, "-o", tmp_path / "t").code == 0
+    kept = [path for path in tmp_path.rglob("*.json") if '"seal"' in path.read_text()]
+    assert len(kept) == 6
+    for path in kept[:3]:
+        _resealed(path, forge)
+    again = odtc(*words, "-o", tmp_path / "t")
+    assert again.code == 0, again.err
+    told = [[(one["score"], one["n_leaves"]) for one in said.facts["results"]] for said in (whole, again)]
+    assert told[0] == told[1]
 
 
 def test_the_jobs_of_an_array_make_the_same_study(quiet, odtc_command, tmp_path):

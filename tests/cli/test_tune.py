@@ -20,7 +20,7 @@ from odtc.evaluation.cross_validation import Fold, Result, Setting
 from odtc.evaluation.majority import Majority
 from odtc.evaluation.studies.engine import local, run_tasks
 from odtc.workflow.run import run as run_spec
-from tests.command_line import odtc
+from tests.command_line import odtc, refused
 
 LINES = [
     "a,b,class",
@@ -443,3 +443,20 @@ def test_a_fit_is_warned_of_a_test_that_the_most_frequent_class_passes_as_well(f
     assert json.loads(said.out)["test_majority_accuracy"] == pytest.approx(share)
     said = odtc("fit", "rows.csv", "--depth", "3", "--test", "rows.csv", "-o", "h", folder=folder)
     assert said.code == 0 and "chance" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("results", [], "a setting with a score"),
+        ("results", [{"name": "a", "n_leaves": None, "score": 1}], "a setting with a score"),
+        ("results", [{"name": "a", "n_leaves": "2", "score": 1}], "results[0].n_leaves"),
+        ("results", [{"name": "a", "n_leaves": 2, "score": [1]}], "results[0].score"),
+        ("results", [{"name": "a", "n_leaves": 2, "score": 10**400}], "results[0].score"),
+        ("score", 7, "at score"),
+    ],
+)
+def test_a_tune_file_of_another_shape_is_no_picture(key, value, said, tmp_path):
+    told = {"data": "d", "folds": 2, "score": "accuracy", "results": [{"name": "a", "n_leaves": 2, "score": 0.5}]}
+    (tmp_path / "m.tune.json").write_text(json.dumps(told | {key: value}))
+    assert said in refused(odtc("plot", "tuning", "m", "-o", "p.svg", folder=tmp_path))

@@ -12,11 +12,13 @@ import zlib
 import polars as pl
 import pytest
 
+from odtc.base.compression.packing import pack, unpack_text
 from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.data.column_types import level_codes, levels_of
 from odtc.data.readers.arff import NOMINAL
 from odtc.data.reading import read
 from odtc.errors import OdtcError
+from odtc.formulations.dpflow.live_cases import Live
 from odtc.solvers.toml_solver import from_template
 from tests.command_line import MONKS, odtc
 
@@ -146,6 +148,48 @@ def bomb():
     return gzip.compress(bytes(150 << 20), 9)
 
 
+LIVE = {
+    "unit": 1.0,
+    "bound": [2],
+    "price": [0, 1],
+    "known": [0, -1, -2, -1, -1, -2, -2],
+    "vector": [1, 0],
+    "n_cases": 1,
+    "root": [0],
+    "sides": [[0, 0, [-1, -1, -1], [0, 0]], [0, 1, [1, -1, -2], [1, 1]]],
+}
+OTHER_LIVE = [
+    *({name: value for name, value in LIVE.items() if name != left_out} for left_out in LIVE),
+    *(LIVE | {name: "text"} for name in LIVE),
+    *(LIVE | {name: value} for name, value in (("unit", 0), ("bound", []), ("price", [0]), ("known", [9] * 7))),
+    *(LIVE | {name: value} for name, value in (("known", [0]), ("root", [99]), ("root", [-1]), ("root", [0, 1]))),
+    *(LIVE | {"sides": sides} for sides in ([], LIVE["sides"][:1], LIVE["sides"][::-1], [[0, 0]], [[0, 0, [1], [0]]])),
+    *(LIVE | {"sides": [LIVE["sides"][0], [0, 1, *more]]} for more in ([[9, -1, -1], [0, 0]], [[-1] * 3, [0]])),
+    [],
+    7,
+]
+
+
+class TestCases:
+    """`-p cases=` holds the end of a search: odtc sets it itself, and a manifest holds it."""
+
+    @pytest.mark.parametrize("text", ["abc", "====", "\u00e9", pack(b"[" * 10**5), pack(b"{}"), pack(b"\xff")])
+    def test_a_text_that_is_none(self, text, tmp_path):
+        self._refused(text, tmp_path)
+
+    @pytest.mark.parametrize("at", range(len(OTHER_LIVE)))
+    def test_cases_of_another_shape(self, at, tmp_path):
+        self._refused(pack(json.dumps(OTHER_LIVE[at]).encode()), tmp_path)
+
+    def test_what_is_whole_is_taken(self):
+        assert Live.read(pack(json.dumps(LIVE).encode()), 2, 4, 2).root == [0]
+
+    def _refused(self, text, folder):
+        (folder / "d.csv").write_text("a,b,y\n1,2,0\n2,3,1\n3,1,1\n4,2,0\n")
+        said = refused("build", "d.csv", "--model", "dpflow", "-p", f"cases={text}", "-o", "m", folder=folder)
+        assert "expected in -p cases=" in said.err
+
+
 class TestSizes:
     """What would become large is refused before it does."""
 
@@ -170,6 +214,22 @@ class TestSizes:
         for damaged in (packed[:-9], packed[:20], b"\x1f\x8b\x08", packed[:30] + b"??" + packed[32:]):
             with pytest.raises((EOFError, zlib.error)):
                 gunzip(damaged)
+
+    @pytest.mark.parametrize(
+        ("words", "mark"), [(("--model", "cg", "-p"), "columns=columns:"), (("--model", "dpflow", "-p"), "cases=")]
+    )
+    def test_a_packed_parameter_that_holds_nothing_but_size(self, words, mark, tmp_path):
+        (tmp_path / "d.csv").write_text("a,b,y\n1,2,0\n2,3,1\n3,1,1\n4,2,0\n")
+        given = f"{mark}{pack(b' ' * (30 << 20))}"
+        said = refused("build", "d.csv", *words, given, "-o", "m", folder=tmp_path)
+        assert "bytes hold more than" in said.err
+
+    @pytest.mark.parametrize("data", [b"", b"a", bytes(range(256)) * 5000, bytes(1 << 20)])
+    def test_a_packed_text_is_what_was_packed(self, data):
+        text = pack(data)
+        assert unpack_text(text) == data
+        with pytest.raises(ValueError, match="end too early"):
+            unpack_text(base64.b64encode(base64.b64decode(text)[:-5]).decode())
 
     def test_a_manifest_that_says_depth_20(self, tmp_path):
         assert build(tmp_path).code == 0

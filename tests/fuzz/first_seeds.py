@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from odtc.base.compression.packing import pack
 from odtc.fileformats.solution_files import POINTS
 from tests.command_line import CHECKOUT, MONKS, odtc
 from tests.files.test_broken import MODEL
-from tests.fuzz.targets import SOLUTION, TINY
+from tests.files.test_hostile import LIVE
+from tests.fuzz.targets import CERTIFIED, CERTIFIED_ROWS, SOLUTION, TINY, tiny_fit
 from tests.point_texts import text
 from tests.solvers.test_logs import TALKS
 
@@ -94,7 +96,9 @@ def made() -> dict[str, list[bytes]]:
     with tempfile.TemporaryDirectory() as name:
         here = Path(name)
         (here / "d.csv").write_text(TINY)
+        (here / "e.csv").write_text(CERTIFIED_ROWS)
         coded = ("--missing", "separate", "--depth", 2)
+        regression = ("--task", "regression", "--target")
         for words in (
             ("build", "d.csv", *coded, "-o", "b"),
             ("build", "d.csv", *coded, "--format", "lp", "-o", "l"),
@@ -106,6 +110,13 @@ def made() -> dict[str, list[bytes]]:
             ("frontier", "d.csv", *coded, "--vary", "recall[1] >= 0.4:0.8:0.4", "-o", "f"),
             ("bench", "models", "--data", "d.csv", "--forms", "flowoct,oct", "--depths", 1, "--results", "r.jsonl"),
             ("sweep", "d.csv", "--depths", 1, "--folds", 2, "-o", "study"),
+            ("frontier", "d.csv", *coded, *regression, "b", "--vary", "leaves <= 1:3:1", "-o", "g"),
+            ("frontier", "d.csv", *coded, "--class-weight", "0=2,1=1", "--vary", "f1[1] >= 0:1:0.5", "-o", "h"),
+            ("tune", "d.csv", "--missing", "separate", "--depths", 1, "--folds", 2, "-o", "t"),
+            ("certify", "e.csv", "-o", "thresholds.json"),
+            ("certify", "e.csv", "--constraint", "recall[1] >= 0.5", "-o", "constrained.json"),
+            ("certify", "e.csv", *regression, "size", "-o", "squares.json"),
+            ("certify", "e.csv", "--task", "survival", "--time", "size", "--event", "class", "-o", "likelihood.json"),
             ("certify", MONKS / "monks-1.csv", "--depth", 2, "--encoding", "onehot", "-o", "c.json"),
         ):
             said = odtc(*words, folder=here)
@@ -124,10 +135,23 @@ def made() -> dict[str, list[bytes]]:
         found["certificate"], found["run-record"] = get("c.json"), [_of_any(*get("b.run.json"))]
         found["near"], found["frontier"], found["columns"] = (
             get("n.near.json"),
-            get("f.frontier.json"),
+            get("f.frontier.json", "g.frontier.json", "h.frontier.json"),
             get("k.columns.json"),
         )
+        found["tune"] = get("t.tune.json")
+        found |= {f"certificate-{kind}": get(f"{kind}.json") for kind in CERTIFIED}
         found["results"], found["study"] = get("r.jsonl"), get("study/study.json")
+    task = tiny_fit()
+    found["finished"] = [json.dumps(task.run(), indent=1).encode()]
+    found["journal"] = [
+        json.dumps({"schema": "odtc.journal/1", "moves": {".m.mps.abc.part": "m.mps"}, "removals": ["m.sol"]}).encode()
+    ]
+    columns = {
+        "splits": [[], [0, 1, 2], [0], [1], [], [], [], []],
+        "columns": [[2, 1, [], []], [2, 2, [0], [-1]], [3, 3, [0], [1]]],
+    }
+    found["packed-columns"] = [json.dumps(columns | {"cover": [0]}).encode(), pack(b"{}").encode()]
+    found["packed-cases"] = [json.dumps(LIVE).encode(), pack(b"{}").encode()]
     found["toml-solver"] = [path.read_bytes() for path in sorted((CHECKOUT / "examples" / "my-solver").glob("*.toml"))]
     found["log"] = [talk.encode() for _, talk, *_ in TALKS.values()]
     found["import"] = [

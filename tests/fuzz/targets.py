@@ -14,6 +14,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from odtc.base.commit import settle
+from odtc.base.compression.packing import pack
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
@@ -21,11 +23,16 @@ from odtc.data.reading import read
 from odtc.errors import OdtcError
 from odtc.evaluation.benchmark import expect_results
 from odtc.evaluation.benchmark_formats import profiles
+from odtc.evaluation.cross_validation import FoldTask, Setting, fold_tasks
+from odtc.evaluation.studies.engine import Store
 from odtc.evaluation.studies.sweep import kept as kept_study
 from odtc.evaluation.studies.sweep import version_note
+from odtc.evaluation.studies.tuning import read_tuned
 from odtc.fileformats.model_files import read_model
 from odtc.fileformats.solution_files import POINTS, read_point
+from odtc.formulations.cg.column_pool import ColumnPool
 from odtc.formulations.cg.column_pool import read_pool as read_columns
+from odtc.formulations.dpflow.live_cases import Live
 from odtc.solvers.protocols import SOLVERS
 from odtc.solvers.solve import said_in_log
 from odtc.solvers.toml_solver import from_template
@@ -35,6 +42,7 @@ from odtc.verification.certificate import check, read_certificate
 from odtc.workflow.manifest import read_manifest
 from odtc.workflow.near_optimal import read_pool
 from odtc.workflow.near_optimal_set import read_near_optimal_set
+from odtc.workflow.provenance.certifying import checks
 from odtc.workflow.provenance.frontier_file import read_frontier
 from odtc.workflow.run_record import read_run
 from tests.command_line import MONKS
@@ -45,6 +53,9 @@ SENSE_BESIDE = re.compile(rb"^OBJSENSE[ \t]+\S", re.MULTILINE | re.IGNORECASE)
 FREE_ROW = re.compile(rb"^[ \t]*N[ \t]", re.MULTILINE)
 SOLUTION = b"any"
 TINY = "a,b,class\nx,1,0\ny,2,1\nx,3,1\ny,1.5,0\n,2,1\n"
+CERTIFIED_ROWS = "a,b,size,class\n" + "".join(
+    f"{i % 5},{i * i % 7},{i % 4 + i % 3 + 1},{i % 3 // 2}\n" for i in range(18)
+)
 CORPUS = Path(__file__).parent / "corpus"
 MEMORY = Path("/dev/shm")  # files that are written a million times, on systems that have it
 
@@ -126,6 +137,87 @@ def tiny() -> Encoded:
     return encode(read(path, missing="separate"))
 
 
+def _packed(read_text: Callable[[str], object]) -> Callable[[Path], None]:
+    """A target whose reader takes a text that was packed: what begins as base64 as it is, else the bytes packed."""
+
+    def read_file(path) -> None:
+        data = path.read_bytes()
+        as_it_is = re.fullmatch(rb"eJ[A-Za-z0-9+/=\s]*", data)
+        read_text(data.decode() if as_it_is else pack(data))
+
+    return read_file
+
+
+def _columns(text: str) -> None:
+    ColumnPool.from_text(text, 2, 1, tiny())
+
+
+def _journal(path) -> None:
+    """Of the stem m, in a folder of its own; a file that is none of the stem's stays."""
+    place = path.parent / "journal"
+    place.mkdir(exist_ok=True)
+    for name in ("m.mps", ".m.mps.abc.part", "stranger"):
+        (place / name).touch()
+    shutil.copyfile(path, place / ".m.odtc-journal")
+    settle(place / "m.sol")
+    assert (place / "stranger").exists()
+
+
+@functools.cache
+def fit_of_tiny() -> tuple[Store, FoldTask]:
+    """A fit of a study whose finished fits a target reads, and the folder of these."""
+    store = Store(folder() / f"{os.getpid()}-tasks")
+    store.make()
+    return store, tiny_fit()
+
+
+def tiny_fit() -> FoldTask:
+    """The fit that the seed is of."""
+    (task, _) = fold_tasks(tiny().dataset, [Setting("cart", 2)], np.array([0, 1, 1, 0, 1]))
+    return task
+
+
+def _finished(path) -> None:
+    """As it is, and sealed anew, which anyone can."""
+    data, (store, task) = path.read_bytes(), fit_of_tiny()
+    (store.folder / f"{task.key}.json").write_bytes(data)
+    store.get(task.key)
+    try:
+        facts = json.loads(data)
+    except (ValueError, RecursionError):
+        facts = None
+    result = isinstance(facts, dict) and {name: value for name, value in facts.items() if name not in ("task", "seal")}
+    if not (result and task.agrees(result)):
+        raise OdtcError("no result of this fit")
+
+
+CERTIFIED = {
+    "thresholds": {},
+    "constrained": {},
+    "squares": {"task": "regression", "target": "size"},
+    "likelihood": {"task": "survival", "time": "size", "event": "class"},
+}
+
+
+@functools.cache
+def certified(kind: str) -> Dataset:
+    """The rows of the certificate of a kind."""
+    path = folder() / f"{kind}.csv"
+    path.write_text(CERTIFIED_ROWS)
+    return read(path, **CERTIFIED[kind])
+
+
+def _certificate_of(kind: str) -> Callable[[Path], None]:
+    """Reads and checks a certificate, by what its schema asks for."""
+
+    def read_file(path) -> None:
+        known = checks()
+        facts = read_certificate(path, tuple(known))
+        known[facts["schema"]](facts, certified(kind))
+
+    return read_file
+
+
 def _results(path) -> None:
     """The cells of `odtc bench models`, and the profiles of them."""
     profiles(expect_results(path))
@@ -165,6 +257,15 @@ TARGETS: dict[str, tuple[str, Callable[[bytes], None]]] = {
     "results": ("results", by_path(_results, "results.jsonl")),
     "study": ("study", by_path(_study, "study.json")),
     "certificate": ("certificate", by_path(_certificate, "c.json")),
+    **{f"certificate-{kind}": (f"certificate-{kind}", by_path(_certificate_of(kind), "c.json")) for kind in CERTIFIED},
+    "tune": ("tune", by_path(read_tuned, "m.tune.json")),
+    "finished": ("finished", by_path(_finished, "f.json")),
+    "journal": ("journal", by_path(_journal, "journal.json")),
+    "packed-columns": (
+        "packed-columns",
+        by_path(_packed(lambda text: ColumnPool.from_text(text, 2, 1, tiny())), "p.txt"),
+    ),
+    "packed-cases": ("packed-cases", by_path(_packed(lambda text: Live.read(text, 2, tiny().n_tests, 2)), "p.txt")),
     "run-record": ("run-record", by_path(_run_record, "m.run.json")),
     "cost": ("cost", by_path(lambda path: cost_matrix(("0", "1"), np.ones(2), cost=path), "cost.csv")),
     "toml-solver": ("toml-solver", by_path(from_template, "solver.toml")),

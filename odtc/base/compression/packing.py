@@ -3,6 +3,10 @@
 import base64
 import zlib
 
+from odtc.base.compression.unpack import RATIO, TooLargeError
+
+LEAST = 1 << 20  # bytes that any packed text may hold
+
 
 def pack(data: bytes) -> str:
     """The text that holds these bytes."""
@@ -21,3 +25,23 @@ def unpack(text: str, most: int | None = None) -> bytes:
     """
     packed = base64.b64decode(text)
     return zlib.decompress(packed) if most is None else zlib.decompressobj().decompress(packed, most)
+
+
+def unpack_text(text: str) -> bytes:
+    """The bytes of a text that was packed, as of JSON: at most `LEAST`, or `RATIO` times the size of what holds it.
+
+    Raises
+    ------
+    ValueError
+        As `unpack`, for bytes that end too early, and if they hold more (TooLargeError).
+    zlib.error
+        If the bytes are not of zlib.
+    """
+    packed = base64.b64decode(text)
+    most, rest = max(LEAST, RATIO * len(packed)), zlib.decompressobj()
+    data = rest.decompress(packed, most + 1)
+    if len(data) > most:
+        raise TooLargeError.of(len(packed), most)
+    if not rest.eof:
+        raise ValueError("the packed bytes end too early")
+    return data

@@ -11,10 +11,10 @@ class TooLargeError(ValueError):
     """Packed bytes hold more than can be taken for a file of text; its words say how much."""
 
     @classmethod
-    def of(cls, packed: int) -> "TooLargeError":
-        """The error of so many packed bytes."""
+    def of(cls, packed: int, most: int | None = None) -> "TooLargeError":
+        """The error of so many packed bytes, which hold more than `most`, by default what a file may."""
         return cls(
-            f"its {packed:,} bytes hold more than {most_unpacked(packed):,}, which no text does; unpack it, if "
+            f"its {packed:,} bytes hold more than {most or most_unpacked(packed):,}, which no text does; unpack it, if "
             "it is meant"
         )
 

@@ -176,27 +176,13 @@ def size(
 @plot.command()
 def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: Picture) -> None:
     """Score against the number of leaves of the settings of `odtc tune`, with the Pareto front."""
-    from odtc.base.json_schema import read_object
     from odtc.data.task import TASKS
     from odtc.evaluation import plots as pictures
+    from odtc.evaluation.studies.tuning import read_tuned
 
     _expect_picture(o)
-    facts = read_object(
-        file if file.suffix == ".json" or file.is_file() else Path(f"{file}.tune.json"),
-        "STEM.tune.json of `odtc tune`",
-        ChoiceError,
-    )
-    try:
-        points = [
-            (entry["name"], entry["n_leaves"], entry["score"])
-            for entry in facts["results"]
-            if entry["score"] is not None
-        ]
-        title, figure = f"{facts['data']}, {facts['folds']} folds", facts["score"]
-    except (KeyError, TypeError) as problem:
-        raise ChoiceError(
-            f"expected the STEM.tune.json that `odtc tune` wrote, got {str(file)!r}, which has no {problem}"
-        ) from None
+    facts, points = read_tuned(file if file.suffix == ".json" or file.is_file() else Path(f"{file}.tune.json"))
+    title, figure = f"{facts['data']}, {facts['folds']} folds", facts["score"]
     of = next((one for one in map(TASKS.get, TASKS.names()) if figure and one.HEADLINE == figure), None)
     print(_picture(o, lambda ax: pictures.pareto(points, ax, "leaves (mean)", title, of)))
 

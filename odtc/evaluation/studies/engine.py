@@ -2,7 +2,8 @@
 
 A task is finished when its file is there, whole, under its key; the key is made of all that its result depends on. So
 nothing that was finished is lost or done again, whatever is killed: a worker, this process, or the machine. A file that
-holds the result of another task, or was changed, is no result: its task is run again.
+holds the result of another task, or was changed, is no result: its task is run again. So is one whose result, sealed
+anew, cannot be that of its task, as far as a task can tell.
 """
 
 import hashlib
@@ -40,7 +41,8 @@ class Step:
 
 
 class Task(Protocol):
-    """One fit of a study. It is sent to other processes, so it can be pickled. It may have a `step` (Step)."""
+    """One fit of a study. It is sent to other processes, so it can be pickled. It may have a `step` (Step), and
+    `agrees`, a method that tells whether a result that was kept can be its own."""
 
     @property
     def key(self) -> str:
@@ -119,6 +121,13 @@ def key_of(facts: dict) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
+def kept(task: Task, store: Store | None) -> dict | None:
+    """The result of a task that was finished before; None if it has not ended, or if what is kept is none of its."""
+    result = None if store is None else store.get(task.key)
+    agrees = getattr(task, "agrees", None)
+    return None if result is None or (agrees is not None and not agrees(result)) else result
+
+
 def finish(task: Task, store: Store | None) -> dict:
     """Runs a task, and keeps its result; for workers."""
     result = task.run()
@@ -129,7 +138,7 @@ def finish(task: Task, store: Store | None) -> dict:
 
 def finish_in_turn(tasks: Sequence[Task], store: Store | None) -> list[dict]:
     """Runs tasks one after the other, but for those that an earlier attempt has finished; for workers."""
-    return [(None if store is None else store.get(task.key)) or finish(task, store) for task in tasks]
+    return [kept(task, store) or finish(task, store) for task in tasks]
 
 
 def bundles(tasks: Sequence[Task], least: int) -> list[list[int]]:
@@ -196,7 +205,7 @@ def run_tasks(
     results: list[dict | None] = [None] * len(tasks)
     left = []
     for place, task in enumerate(tasks):
-        results[place] = store.get(task.key) if store is not None else None
+        results[place] = kept(task, store)
         if results[place] is None:
             left.append(place)
         elif tell:
@@ -221,10 +230,10 @@ def run_tasks(
                 ) from None
             # A worker may have kept a result that nobody heard of before the others were lost.
             for place in left if store is not None else ():
-                if results[place] is None and (kept := store.get(tasks[place].key)) is not None:
-                    results[place], lost = kept, 0
+                if results[place] is None and (ended := kept(tasks[place], store)) is not None:
+                    results[place], lost = ended, 0
                     if tell:
-                        tell(place, kept, False)
+                        tell(place, ended, False)
         left = [place for place in left if results[place] is None]
     return results
 

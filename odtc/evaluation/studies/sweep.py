@@ -41,6 +41,7 @@ from odtc.evaluation.cross_validation import (
     summarise,
 )
 from odtc.evaluation.studies.engine import Pool, Step, Store, key_of, local, part, run_tasks
+from odtc.evaluation.studies.fold_scores import agrees
 from odtc.evaluation.studies.price_path import beside_price, price_of, turns
 from odtc.problem.constraints.constraint import parse
 from odtc.problem.parameters import parse_params
@@ -138,11 +139,7 @@ class FitTask:
 
     def run(self) -> dict:
         """The scores of the fit. A fit that odtc refuses is a result, too: its `error` says why."""
-        dataset = _read(self.data, self.sha256, json.dumps(asdict(self.spec.reading), default=str))
-        if self.outer is not None:
-            dataset = dataset.taken(outer_folds(dataset, self.outer[1], self.seed) != self.outer[0])
-        fold = deal_rows(dataset, self.folds, self.seed)
-        train, test = dataset.taken(fold != self.fold), dataset.taken(fold == self.fold)
+        train, test = self._parts
         began, error = time.process_time(), None
         try:
             done = score_fold(train, test, self.spec, 0, self.fold, self.step.path)
@@ -153,6 +150,22 @@ class FitTask:
         scores = {name: value for name, value in asdict(done).items() if name not in ("setting", "fold")}
         cpu = time.process_time() - began
         return {"n_train": train.n_rows, "n_test": test.n_rows} | scores | {"cpu_seconds": cpu, "error": error}
+
+    def agrees(self, result: dict) -> bool:
+        """As of odtc.evaluation.studies.fold_scores."""
+        train, test = self._parts
+        sizes = (result.get("n_train"), result.get("n_test")) == (train.n_rows, test.n_rows)
+        seconds = isinstance(result.get("cpu_seconds"), float)
+        return sizes and seconds and agrees(result, train, test, self.spec)
+
+    @property
+    def _parts(self) -> tuple[Dataset, Dataset]:
+        """The rows of the fit, and those that it is scored on."""
+        dataset = _read(self.data, self.sha256, json.dumps(asdict(self.spec.reading), default=str))
+        if self.outer is not None:
+            dataset = dataset.taken(outer_folds(dataset, self.outer[1], self.seed) != self.outer[0])
+        fold = deal_rows(dataset, self.folds, self.seed)
+        return dataset.taken(fold != self.fold), dataset.taken(fold == self.fold)
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,15 @@ The fits are those of odtc.evaluation.cross_validation, as tasks of odtc.evaluat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
+from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, read_object, validate
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import encode
 from odtc.data.task import TASKS
+from odtc.errors import ChoiceError
 from odtc.evaluation.cross_validation import (
     SCHEMA,
     Fold,
@@ -33,6 +36,29 @@ from odtc.evaluation.majority import Majority
 from odtc.evaluation.studies.engine import Pool, Store
 from odtc.problem.constraints import constraint
 from odtc.workflow.specification import RunSpec
+
+# Of STEM.tune.json what a picture of it shows.
+TUNED = {
+    "data": TEXT,
+    "folds": WHOLE,
+    "score": TEXT,
+    "results": [{"name": TEXT, "n_leaves": (None, NUMBER), "score": (None, NUMBER)}],
+}
+
+
+def read_tuned(path: Path) -> tuple[dict, list[tuple[str, float, float]]]:
+    """(STEM.tune.json, its settings that have a score as (name, leaves, score)). Raises ChoiceError for another file,
+    and for one without such a setting."""
+    facts = read_object(path, "STEM.tune.json of `odtc tune`", ChoiceError)
+    try:
+        validate(facts, TUNED)
+    except SchemaError as problem:
+        raise ChoiceError(f"expected the STEM.tune.json that `odtc tune` wrote, got {str(path)!r}: {problem}") from None
+    told = [(one["name"], one["n_leaves"], one["score"]) for one in facts["results"]]
+    points = [point for point in told if None not in point]
+    if not points:
+        raise ChoiceError(f"expected a setting with a score in {str(path)!r}, got none")
+    return facts, points
 
 
 @dataclass(frozen=True)

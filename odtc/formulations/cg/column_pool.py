@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base.compression.packing import pack, unpack
+from odtc.base.compression.packing import pack, unpack_text
 from odtc.base.json_schema import ANY, FLAG, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value
 from odtc.base.json_schema import validate as fit_shape
 from odtc.data.encoding import Encoded
@@ -60,7 +60,7 @@ class ColumnPool:
     def from_text(cls, text: str, depth: int, tail: int, encoded: Encoded) -> "ColumnPool":
         """The pool of a manifest; raises ChoiceError for one that is damaged."""
         try:
-            facts = json.loads(unpack(text.removeprefix(MARK)))
+            facts = json.loads(unpack_text(text.removeprefix(MARK)))
             fit_shape(facts, POOL | {"cover": [WHOLE]})
             pool = cls._from_json(facts)
             pool._expect_whole(depth, tail, range(encoded.n_tests))

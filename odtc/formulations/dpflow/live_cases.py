@@ -12,12 +12,15 @@ are the end of a search, so they stand in the parameter `cases` of the problem, 
 """
 
 import json
+import zlib
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from odtc.base.compression import packing
-from odtc.errors import TreeError
+from odtc.base.json_schema import ANY, NUMBER, WHOLE, SchemaError, explain_error, show_value, validate
+from odtc.errors import ChoiceError, TreeError
 from odtc.formulations.dpflow.resources import LARGEST, lay
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
@@ -25,6 +28,37 @@ from odtc.model.milp import Model
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+
+
+def _side(value, place):
+    """The schema of a subtree: a list of four."""
+    _expect(isinstance(value, list) and len(value) == 4, f"expected a list of 4 at {place}, got {show_value(value)}")
+    validate(value[:2], [WHOLE], place)
+    validate(value[2], [WHOLE], place)
+    validate(value[3], [NUMBER], place)
+    return ANY
+
+
+def _expect(fits: bool, wrong: str) -> None:
+    if not fits:
+        raise SchemaError(wrong)
+
+
+def _expect_code(code: list, n_tests: int, n_classes: int, place: str) -> None:
+    """Raises SchemaError if a code (odtc.algorithms.dp.pareto.Points) is none of a whole tree."""
+    _expect(all(-n_classes <= one < n_tests for one in code), f"a node at {place} is no test and no class")
+    _expect(all(one < 0 for one in code[len(code) // 2 :]), f"the last nodes at {place} are no leaves")
+
+
+SHAPE = {
+    "unit": NUMBER,
+    **dict.fromkeys(("bound", "price"), [NUMBER]),
+    "known": [WHOLE],
+    "vector": [NUMBER],
+    "n_cases": WHOLE,
+    "root": [WHOLE],
+    "sides": [_side],
+}
 
 
 @dataclass(frozen=True)
@@ -60,8 +94,36 @@ class Live:
     sides: list
 
     @classmethod
-    def read(cls, text: str) -> "Live":
-        return cls(**json.loads(packing.unpack(text).decode()))
+    def read(cls, text: str, depth: int, n_tests: int, n_classes: int) -> "Live":
+        """The cases of a text that `packed` made, of trees of a depth over so many tests. Raises ChoiceError for one
+        that is damaged, or of other trees."""
+        try:
+            facts = json.loads(packing.unpack_text(text))
+            validate(facts, SHAPE)
+            live = cls(**{name: facts[name] for name in SHAPE})
+            live._expect_whole(depth, n_tests, n_classes)
+        except (ValueError, zlib.error, RecursionError, SchemaError) as problem:
+            raise ChoiceError(
+                f"expected in -p cases= what odtc has set there, got others: {explain_error(problem)}; leave it out"
+            ) from None
+        return live
+
+    def _expect_whole(self, depth: int, n_tests: int, n_classes: int) -> None:
+        """Raises SchemaError for what are no cases of trees of this depth."""
+        sums, n = len(self.bound), len(self.root)
+        for name, wanted in (("price", 1 + sums), ("vector", 1 + sums), ("known", 2 ** (depth + 1) - 1)):
+            _expect(len(getattr(self, name)) == wanted, f"expected {wanted} numbers at {name}")
+        _expect_code(self.known, n_tests, n_classes, "known")
+        _expect(self.unit > 0, "expected a unit above 0")
+        _expect(all(0 <= test < n_tests for test in self.root), "a root is none of the tests")
+        places = [tuple(entry[:2]) for entry in self.sides]
+        _expect(all(one <= other for one, other in pairwise(places)), "the sides are not sorted by case and side")
+        wanted = {(case, side) for case in range(n) for side in (0, 1)}
+        _expect(set(places) == wanted, "expected subtrees for both sides of each case, and no others")
+        for at, (_, _, code, vector) in enumerate(self.sides):
+            _expect(len(vector) == 1 + sums, f"expected {1 + sums} numbers at sides[{at}]")
+            _expect(len(code) == 2**depth - 1, f"expected {2**depth - 1} nodes at sides[{at}]")
+            _expect_code(code, n_tests, n_classes, f"sides[{at}]")
 
     def packed(self) -> str:
         """The text that `read` reads."""
@@ -72,7 +134,9 @@ class LiveModel:
     """The model of one problem with `cases`, as arrays."""
 
     def __init__(self, problem: Problem):
-        self.live = live = Live.read(problem.params.cases)
+        encoded = problem.encoded
+        sizes = problem.topology.depth, encoded.n_tests, len(encoded.classes)
+        self.live = live = Live.read(problem.params.cases, *sizes)
         size, r = 2**problem.topology.depth - 1, len(live.bound)
         self.case = np.array([entry[0] for entry in live.sides], np.int64)
         self.side = np.array([entry[1] for entry in live.sides], np.int64)
