@@ -270,43 +270,31 @@ def at_work(command: str, as_json: bool):
     return nullcontext() if as_json else live(command)
 
 
-def assured_facts(done, confidence: float) -> dict:
+def assured_facts(done) -> dict:
     """What new rows satisfy, as JSON."""
     from odtc.workflow.constrained.assurance import assumption
+    from odtc.workflow.telling.figures import of_the_tree
 
-    entries = done.assured(confidence)
+    entries = done.assured()
     return {
         "all": all(entry.holds for entry in entries),
-        "confidence": confidence,
+        "confidence": done.confidence,
         "assumption": assumption(done.problem, done.labelled, done.asked),
         "constraints": [entry.to_json() for entry in entries],
-        "of_the_tree": _of_the_tree(done),
+        "of_the_tree": of_the_tree(done),
         "searched": [str(given) for given in done.problem.constraints],
     }
 
 
-def _of_the_tree(done) -> list[str]:
-    """The constraints that say nothing of new rows: they are of the tree itself, or count training rows."""
-    from odtc.workflow.constrained.assurance import speaks_of_new_rows
-
-    return [str(given) for given in done.asked or done.problem.constraints if not speaks_of_new_rows(given)]
-
-
-def print_assured(done, confidence: float) -> None:
+def print_assured(done) -> None:
     """What new rows satisfy, a line for each constraint that speaks of them."""
-    from odtc.workflow.constrained.assurance import assumption, assured_text
+    from odtc.workflow.telling.figures import assured_lines
 
-    entries = done.assured(confidence)
-    for entry in entries:
-        print(f"{'assured' if entry.holds else 'unsure':<9} {assured_text(entry, confidence)}")
-    print(f"          if {assumption(done.problem, done.labelled, done.asked)}")
-    if others := _of_the_tree(done):
-        print(f"          of the tree and its training rows alone: {', '.join(others)}")
-    if open_ := [str(entry.constraint) for entry in entries if not entry.holds]:
-        say(
-            f"note: not assured on new rows: {', '.join(open_)}; the tree was fitted to satisfy the constraints on its "
-            f'training rows ("all" of "assured" in --json is false)'
-        )
+    for text, remarked in assured_lines(done):
+        if remarked:
+            say(f'{text} ("all" of "assured" in --json is false)')
+        else:
+            print(text)
 
 
 def priced(done, time_limit: float | None) -> list:

@@ -11,7 +11,7 @@ from odtc.base.text import in_notebook
 from odtc.data.dataset import Dataset
 from odtc.data.reading import rows_of
 from odtc.data.task import TASKS
-from odtc.errors import TreeError
+from odtc.errors import ChoiceError, TreeError
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.feasibility import OFF, Check, is_close
 from odtc.model.milp import Model
@@ -108,6 +108,8 @@ class Fit:
         If its rows were selected in rounds, those: accuracy per share of rows.
     interrupted : bool
         Whether Ctrl-C or SIGTERM came, also if the tree was proved by then: what follows has a moment.
+    confidence : float or None
+        With which new rows shall satisfy the constraints; None if that was not asked.
     notes : tuple of str
         Of `odtc.fit`: what is to be known of the run besides, as the command line says it on stderr: rows that were
         left out, what looks odd in the data, why this formulation.
@@ -130,6 +132,7 @@ class Fit:
     bound_of_all: float | None = None
     rounds: tuple[RoundFacts, ...] = ()
     interrupted: bool = False
+    confidence: float | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -214,13 +217,13 @@ class Fit:
 
     def __str__(self) -> str:
         from odtc.workflow.messages import dropped_text
-        from odtc.workflow.telling.figures import figures, size_lines  # which speak of fits
+        from odtc.workflow.telling.figures import assured_lines, figures, size_lines  # which speak of fits
 
-        found = list(figures(self))
+        found = [*figures(self), *((text, False) for text in size_lines(self)), *assured_lines(self)]
         notes = [*self.notes, *(in_python(text) for text, remarked in found if remarked)]
         if not self.notes and self.dataset is not None and (dropped := dropped_text(self.dataset)):
             notes.insert(0, in_python(dropped))
-        lines = [text for text, remarked in found if not remarked] + size_lines(self)
+        lines = [text for text, remarked in found if not remarked]
         return "\n".join([f"{self.tree}\n\n{self.claim}", *lines, *notes])
 
     def _repr_html_(self) -> str:
@@ -388,9 +391,12 @@ class Fit:
         cart = self.greedy if self._selected is None else None
         return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled, self.asked, cart)
 
-    def assured(self, confidence: float) -> list[Assured]:
-        """Which constraints on predictions new rows satisfy with this confidence, by the rows to test on
-        (odtc.workflow.constrained.assurance)."""
+    def assured(self, confidence: float | None = None) -> list[Assured]:
+        """Which constraints on predictions new rows satisfy with this confidence, or with that of the fit, by the rows to
+        test on (odtc.workflow.constrained.assurance)."""
+        confidence = self.confidence if confidence is None else confidence
+        if confidence is None:
+            raise ChoiceError("expected a confidence such as 0.95, as the fit was asked for none")
         return assurances(self.problem, self.tree, self.labelled, confidence, self.asked)
 
     def to_json(self) -> dict:

@@ -439,3 +439,18 @@ def test_the_tests_are_made_once_for_all_searches(files, monkeypatch):
     monkeypatch.setattr(posing, "encode", lambda *given: [made.append(given), make(*given)][1])
     done = odtc.fit(files[0], None, "dpflow", 1, constraints=("recall[yes] >= 0.7",), confidence=0.9)
     assert len(made) == 1 and done.dataset is made[0][0]
+
+
+def test_a_printed_fit_tells_what_is_assured_as_the_command_does(files):
+    """`print(fitted)` had the search's words on what it was asked for, and not what the test found."""
+    train, test = map(str, files)
+    constraints = ["recall[yes] >= 0.75", "recall[no] >= 0.92", "features <= 2"]
+    fitted = odtc.fit(train, depth=1, constraints=constraints, confidence=0.9, test=test)
+    assert [entry.holds for entry in fitted.assured()] == [True, False] and fitted.assured() == fitted.assured(0.9)
+    words = [word for given in constraints for word in ("--constraint", given)]
+    said = command("fit", train, "--depth", 1, *words, "--confidence", 0.9, "--test", test, folder=files[0].parent)
+    lines = said.out.splitlines()
+    told = lines[next(at for at, line in enumerate(lines) if line.startswith("assured")) :]
+    assert len(told) == 4 and "\n".join(told) in str(fitted)
+    assert "note: not assured on new rows: recall[no] >= 0.92; the tree was fitted" in str(fitted)
+    assert "--json" not in str(fitted) and "--json" in said.err

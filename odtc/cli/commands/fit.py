@@ -109,7 +109,7 @@ def fit(
         console.say(f"note: {sink.uncertified}")
     facts = done.to_json() | {"tree": sink.tree, "files": [*map(str, sink.files)]}
     if confidence is not None:
-        facts["assured"] = console.assured_facts(done, confidence)
+        facts["assured"] = console.assured_facts(done)
         add_to_run(sink.stem, {"assured": facts["assured"]})
     priced = console.priced(done, spec.solving.time_limit) if price else []
     if price:
@@ -118,4 +118,4 @@ def fit(
     if not as_json:
         console.print_prices(priced)
     if confidence is not None and not as_json:
-        console.print_assured(done, confidence)
+        console.print_assured(done)

@@ -134,7 +134,7 @@ def fit_assured(
         cramped = [given for given in asked if width[given] and not _has_room(given, width[given])]
         if cramped:
             reporter.say(_unasked_text(cramped, width, labelled))
-        return replace(found, asked=asked)
+        return replace(found, asked=asked, confidence=confidence)
     raise AssertionError("the constraints as asked were tried")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from odtc.data.task import TASKS
+from odtc.workflow.constrained.assurance import assumption, assured_text, speaks_of_new_rows
 from odtc.workflow.constrained.kept_constraints import broken_text, kept_text
 from odtc.workflow.messages import cart_of_all_text, unmeasured_text
 from odtc.workflow.results import Fit
@@ -62,6 +63,38 @@ def size_lines(done: Fit) -> list[str]:
     if done.smallest_words:
         lines.append(f"smallest  {done.smallest_words}")
     return [*lines, f"verified  {sum(check.passed for check in checks)} of {len(checks)} checks passed"]
+
+
+def assured_lines(done: Fit) -> Iterator[Line]:
+    """Which constraints new rows satisfy, if the fit was asked for a confidence: a line for each that speaks of them.
+
+    Parameters
+    ----------
+    done : Fit
+
+    Yields
+    ------
+    (str, bool) : a line, and whether it is a remark, which is no result
+    """
+    if done.confidence is None:
+        return
+    entries = done.assured()
+    for entry in entries:
+        yield f"{'assured' if entry.holds else 'unsure':<9} {assured_text(entry, done.confidence)}", False
+    yield f"          if {assumption(done.problem, done.labelled, done.asked)}", False
+    if others := of_the_tree(done):
+        yield f"          of the tree and its training rows alone: {', '.join(others)}", False
+    if open_ := [str(entry.constraint) for entry in entries if not entry.holds]:
+        yield (
+            f"note: not assured on new rows: {', '.join(open_)}; the tree was fitted to satisfy the constraints on its "
+            "training rows",
+            True,
+        )
+
+
+def of_the_tree(done: Fit) -> list[str]:
+    """The constraints that say nothing of new rows: they are of the tree itself, or count training rows."""
+    return [str(given) for given in done.asked or done.problem.constraints if not speaks_of_new_rows(given)]
 
 
 def no_better_text(label: str, share: float) -> str:
