@@ -72,7 +72,9 @@ def drawn(
             return [*cells, rows, one_line(remarks[place.leaf])]
         if counted:
             cells += [rows, percent(place.n_correct, place.n_rows), tally(place.node.rows, tree.classes)]
-            cells += ["by weight " + tally(place.node.counts, tree.classes)] * weighted
+            if weighted and place.node.counts:
+                share = percent(place.node.counts[place.node.label], sum(place.node.counts))
+                cells.append(f"by weight {share:>5}  {tally(place.node.counts, tree.classes)}")
         return cells
 
     nodes = []

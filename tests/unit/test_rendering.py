@@ -82,9 +82,15 @@ def test_text_shows_weights_only_where_they_differ_from_rows():
         class: no, yes
         2 leaves, depth 1, 15 rows, 13 right (86.7%; by weight 90.0%)
 
-        ├── petal length (cm) ≤ 3  → no   10 rows  80.0%  no: 8, yes: 2  by weight no: 4, yes: 1
-        └── petal length (cm) > 3  → yes   5 rows   100%  yes: 5         by weight yes: 5
+        ├── petal length (cm) ≤ 3  → no   10 rows  80.0%  no: 8, yes: 2  by weight 80.0%  no: 4, yes: 1
+        └── petal length (cm) > 3  → yes   5 rows   100%  yes: 5         by weight  100%  yes: 5
         """)
+
+
+def test_text_tells_the_share_by_weight_of_each_leaf():
+    """The leaf answers what weighs most: of its rows alone it seems to be wrong."""
+    told = drawn(Tree(Leaf(1, counts=(3.0, 9.0), rows=(3, 1)), (LENGTH,), ("no", "yes"))).splitlines()[-1]
+    assert told == "always  → yes  4 rows  25.0%  no: 3, yes: 1  by weight 75.0%  no: 3, yes: 9"
 
 
 def test_text_of_a_tree_without_counts_shows_its_classes():
