@@ -398,7 +398,8 @@ def _absent(facts: dict) -> str:
 
 
 def find_manifest(solution_path, raw: RawPoint) -> Manifest:
-    """The manifest beside a solution file: of the same stem, or the only one with these columns.
+    """The manifest beside a solution file: of the same stem, or the only one with these columns; of builds of one model
+    under several names, which have one identity, the first.
 
     Raises ManifestError that says how to name it.
     """
@@ -417,13 +418,18 @@ def find_manifest(solution_path, raw: RawPoint) -> Manifest:
             fitting.append(manifest)
         except OdtcError:
             continue
-    if len(fitting) == 1:
+    if len(fitting) == 1 or (fitting and all(_is_same_build(fitting[0], other) for other in fitting[1:])):
         return fitting[0]
     found = ", ".join(m.path.name for m in fitting) or "none"
     raise ManifestError(
         f"expected one manifest (*{SUFFIX}) beside {str(path)!r} whose columns are those of the solution, "
         f"found {found}; name it with --manifest FILE{SUFFIX}"
     )
+
+
+def _is_same_build(one: Manifest, other: Manifest) -> bool:
+    """Whether two manifests say the same of data and model: only the bytes of their model files may differ."""
+    return bool(one.identity) and one.facts | {"content": ""} == other.facts | {"content": ""}
 
 
 def _expect_sizes(facts: dict) -> None:

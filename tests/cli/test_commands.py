@@ -303,10 +303,16 @@ def test_the_only_manifest_with_these_columns_is_found(work):
 
 
 def test_two_fitting_manifests_are_a_question(work):
+    """Of other rows with the same columns; a copy is the same model, and so is the model built again as LP."""
+    odtc("build", "xor.csv", "--format", "lp", "-o", "again", folder=work)
     shutil.copy(work / "xor_flowoct_d2.odt.json", work / "twin.odt.json")
     shutil.move(work / "xor_flowoct_d2.sol", work / "solution.txt")
+    assert odtc("decode", "solution.txt", "--json", folder=work).facts["train_correct"] == 8
+    rows = (work / "xor.csv").read_text().splitlines()
+    (work / "fewer.csv").write_text("\n".join([*rows, rows[-1]]) + "\n")
+    odtc("build", "fewer.csv", "-o", "other", folder=work)
     said = odtc("decode", "solution.txt", folder=work)
-    assert said.code == 1 and "twin.odt.json" in said.err and "--manifest" in said.err
+    assert said.code == 1 and "other.odt.json" in said.err and "twin.odt.json" in said.err and "--manifest" in said.err
     assert odtc("decode", "solution.txt", "--manifest", "twin.odt.json", folder=work).code == 0
 
 
