@@ -91,7 +91,7 @@ class CoarseSearch:
         self.floor, self.begun = 0, False  # as of ConstrainedSearch
         self.whole: ConstrainedSearch | None = None  # the search over all tests, if there was one
         # Of each scale its tests, from the one with the most ones on; a row answers 1 to the first `code` of them.
-        ones = ones_of(problem.X)
+        self.ones = ones = ones_of(problem.X)
         order = np.lexsort((-ones, scale))
         self.tests = np.split(order, np.flatnonzero(np.diff(scale[order])) + 1)
 
@@ -151,7 +151,7 @@ class CoarseSearch:
 
     def _some(self, few: int) -> np.ndarray:
         """int (tests,): some quantiles of each scale."""
-        return np.sort(np.concatenate([_spread(mine, few) for mine in self.tests]))
+        return np.sort(np.concatenate([quantiles(mine, self.ones, few) for mine in self.tests]))
 
     def _inside(self, columns: np.ndarray) -> None:
         """Searches the thresholds of some columns, bool (columns,), together: as many quantiles as may be."""
@@ -160,7 +160,7 @@ class CoarseSearch:
             return
         few = self.inside // len(tests)
         if few > 1:
-            self._search(np.sort(np.concatenate([_spread(mine, few) for mine in tests])), self.upper)
+            self._search(np.sort(np.concatenate([quantiles(mine, self.ones, few) for mine in tests])), self.upper)
 
     def _columns_of_best(self) -> None:
         """Searches the columns that the best tree tests."""
@@ -220,26 +220,32 @@ class CoarseSearch:
 
     def _refine(self, start: tuple[np.ndarray, np.ndarray] | None, few: np.ndarray) -> None:
         """Searches the columns of a feasible tree (test, label) again, with the thresholds near its own, and so on from
-        what is found."""
-        for _ in range(AGAIN):
-            if start is None or self._tick():
-                return
+        what is found. Of a scale with very many thresholds these are spread over the rows between two of the first
+        tests, then over less: places beside each other would creep towards a better tree that is far."""
+        part, still = 1.0 / self.few, 0
+        while start is not None and not self._tick() and still < AGAIN:
             asked = np.unique(start[0][start[0] >= 0])
             used = np.isin(np.arange(self.problem.subsets.shape[1]), self.problem.column[asked])
             holding = np.flatnonzero((self.problem.subsets | ~used).all(axis=1))
             inside = self.problem.subsets[holding[0]][self.problem.column]
-            near = [few[inside[few]]]
+            near, narrow = [few[inside[few]]], True
             for test in asked.tolist():
                 mine = next(mine for mine in self.tests if test in mine)
                 place = int(np.flatnonzero(mine == test)[0])
-                near.append(mine[max(0, place - self.near) : place + self.near + 1])
+                width = max(self.near, int(part * len(mine)))
+                narrow &= width == self.near
+                for side in (mine[max(0, place - width) : place + 1], mine[place : place + width + 1]):
+                    near.append(quantiles(side, self.ones, self.near + 1))
             tests = np.unique(np.concatenate(near))
             if not len(tests):  # no column may be tested
                 return
             found = self._search(tests, cost_of(self.problem, *start))
-            if found.test is None:
+            if found.test is not None:
+                start = found.test, found.label
+            elif narrow:
                 return
-            start = found.test, found.label
+            still += narrow
+            part *= min(0.5, 2 / self.near)
 
     def _take(self, test, label, cost: int) -> None:
         self.upper, self.best = int(cost), (np.asarray(test, np.int32), np.asarray(label, np.int32))
@@ -378,9 +384,37 @@ class ThresholdSearch(CoarseSearch):
         self.bound = self.upper
 
 
-def _spread(tests: np.ndarray, few: int) -> np.ndarray:
-    """int (tests,): some quantiles of the tests of a scale."""
-    return tests[np.unique(np.linspace(0, len(tests) - 1, few).round().astype(int))]
+def quantiles(tests: np.ndarray, ones: np.ndarray, few: int, ends: bool = True) -> np.ndarray:
+    """Some tests of a scale, spread evenly over the rows.
+
+    Spread over the tests alone, most of them would be in the tails of a column in which many rows have the values in the
+    middle. Where few values hold most rows the rest is spread over the tests.
+
+    Parameters
+    ----------
+    tests : int (tests of the scale,)
+        From the one with the most ones on.
+    ones : int (all tests,)
+        How many rows answer each with 1.
+    few : int
+    ends : bool
+        Whether the first and the last test are among them; they part few rows from the others.
+
+    Returns
+    -------
+    int (at most `few`,)
+        In the order of `tests`.
+    """
+    if few >= len(tests):
+        return tests
+    rows = ones[tests]
+    shares = np.linspace(0, 1, few) if ends else np.linspace(0, 1, few + 2)[1:-1]
+    wanted = rows[0] + shares * (rows[-1] - rows[0])
+    after = np.clip(np.searchsorted(-rows, -wanted), 1, len(tests) - 1)
+    nearest = np.unique(after - (rows[after - 1] - wanted < wanted - rows[after]))
+    others = np.setdiff1d((shares * (len(tests) - 1)).round().astype(int), nearest)
+    rest = np.linspace(0, len(others) - 1, min(few - len(nearest), len(others))).round().astype(int)
+    return tests[np.union1d(nearest, others[rest])]
 
 
 def only(problem: ConstrainedProblem, tests: np.ndarray, roots=None) -> ConstrainedProblem:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import only
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, named, with_tests
+from odtc.algorithms.constrained.all_thresholds import only, quantiles
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, named, ones_of, with_tests
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 
 EACH = 8  # tests of a scale
@@ -68,14 +68,9 @@ def first_tree(problem: ConstrainedProblem, scales: list[np.ndarray], tick: Call
 
 def some_of_each(problem: ConstrainedProblem, scales: list[np.ndarray], depth: int) -> np.ndarray:
     """int (tests,): as many quantiles of each scale as this depth allows, at most EACH; none if one is too many."""
+    ones = ones_of(problem.X)
     for few in range(EACH, 0, -1):
         n = sum(min(few, len(mine)) for mine in scales)
         if len(problem.X) * float(n) ** max(2, depth) <= MOST:
-            return np.sort(np.concatenate([_inner(mine, few) for mine in scales]))
+            return np.sort(np.concatenate([quantiles(mine, ones, few, ends=False) for mine in scales]))
     return np.zeros(0, int)
-
-
-def _inner(tests: np.ndarray, few: int) -> np.ndarray:
-    """int (tests,): quantiles of the tests of a scale without its ends, which part few rows from the others."""
-    places = np.linspace(0, len(tests) - 1, few + 2)[1:-1] if few < len(tests) else np.arange(len(tests))
-    return tests[np.unique(places.round().astype(int))]

@@ -7,7 +7,7 @@ import pytest
 
 import odtc
 from odtc.algorithms.constrained import first_trees
-from odtc.algorithms.constrained.all_thresholds import CoarseSearch
+from odtc.algorithms.constrained.all_thresholds import CoarseSearch, quantiles
 from odtc.algorithms.constrained.constrained_problem import cost_of, keeps
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.first_trees import first_tree
@@ -102,3 +102,38 @@ def test_few_tests_of_many_columns_are_not_their_ends(monkeypatch):
     search = pipeline.pose(data, "dpflow", 2, constraints=("recall[b] >= 0.5",), fitting=True).derived(Posed)
     tree = first_tree(search.problem.arrays, search.search.tests, lambda: False, False).tree
     assert cost_of(search.problem.arrays, *tree) < 0.7 * min(y.sum(), (1 - y).sum())
+
+
+def test_some_tests_of_a_scale_part_the_rows_evenly():
+    """They were spread over the distinct values: of numbers of few digits most were in the tails, where few rows are."""
+    numbers = np.random.default_rng(3).normal(size=20_000).round(2)
+    ones = np.array([(numbers > value).sum() for value in np.unique(numbers)[:-1]])
+    tests = np.arange(len(ones))
+    for few, ends in ((8, False), (15, True)):
+        some = quantiles(tests, ones, few, ends)
+        parts = -np.diff([len(numbers), *ones[some], 0])
+        assert len(some) == few and (np.diff(some) > 0).all() and parts.max() < 1.5 * len(numbers) / (few - ends)
+    assert {0, len(ones) - 1} <= set(quantiles(tests, ones, 15).tolist())
+
+
+def test_a_scale_of_a_value_that_most_rows_have_is_spread_over_its_other_values():
+    ones = np.array([40, 38, 36, 30, 20, 11, 5, 1]) + np.array([960, *[0] * 7])
+    for few in range(1, 10):
+        some = quantiles(np.arange(8), ones, few, ends=False)
+        assert len(some) == min(few, 8) and (np.diff(some) > 0).all()
+
+
+def test_a_tree_that_is_far_from_the_best_one_is_refined_in_few_searches():
+    """Twelve places on either side of a threshold, four times, were 48 of 6,000."""
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(6000, 2))
+    y = ((X[:, 0] > 0.9) ^ (rng.random(6000) < 0.1)).astype(np.int32)
+    columns = tuple(Feature(f"c{j}", "numeric") for j in range(2))
+    data = Dataset("far", X, y, columns, ("no", "yes"), np.ones(6000))
+    problem = pipeline.pose(data, "dpflow", 1, constraints=("recall[yes] >= 0.5",), fitting=True).derived(Posed).problem
+    search = CoarseSearch(problem.arrays, problem.scale, 4, exactly=False)
+    far = next(int(test) for test in search.tests[0] if search.ones[test] < 2600)
+    asked, label = np.array([-1, far, -1, -1], np.int32), np.array([-1, -1, 0, 1], np.int32)
+    assert search.start(asked, label)
+    search._refine(search.best, np.zeros(0, int))
+    assert search.upper < 1.02 * min(int(((X[:, 0] > value) != y).sum()) for value in X[:, 0])
