@@ -110,6 +110,9 @@ class Fit:
         Whether Ctrl-C or SIGTERM came, also if the tree was proved by then: what follows has a moment.
     confidence : float or None
         With which new rows shall satisfy the constraints; None if that was not asked.
+    label_type : type or None
+        Of `odtc.fit` with labels in memory that are all whole numbers, numbers or truth values: int, float or bool, in
+        which `predict` answers. None if classes are answered by their names.
     notes : tuple of str
         Of `odtc.fit`: what is to be known of the run besides, as the command line says it on stderr: rows that were
         left out, what looks odd in the data, why this formulation.
@@ -133,6 +136,7 @@ class Fit:
     rounds: tuple[RoundFacts, ...] = ()
     interrupted: bool = False
     confidence: float | None = None
+    label_type: type | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -151,7 +155,8 @@ class Fit:
         Returns
         -------
         array (rows,)
-            Names of classes or actions, or numbers.
+            Classes as the labels of the fit were given: of numbers or truth values in memory such, else names. Actions by
+            their names; numbers.
 
         Raises
         ------
@@ -160,7 +165,11 @@ class Fit:
         """
         answers = self.tree.answers(rows_of(data, self.tree.features, sorted(self.tree.used)))
         numbers = TASKS.get(self.tree.task).NUMBERS
-        return answers if numbers else np.array(self.tree.classes, dtype=object)[answers]
+        if numbers:
+            return answers
+        if self.label_type is None:
+            return np.array(self.tree.classes, dtype=object)[answers]
+        return np.array([label_of(name, self.label_type) for name in self.tree.classes])[answers]
 
     @property
     def uncertified(self) -> str:
@@ -442,6 +451,15 @@ OF_CLASSES = frozenset(  # the figures that count rows which are right
     for tree in ("", "cart_")
     for figure in ("correct", "accuracy", "balanced_accuracy", "weighted_accuracy")
 )
+
+
+def label_of(name: str, label_type: type) -> int | float | bool:
+    """The label of a class in memory: `name` is that of the class, `label_type` int, float or bool.
+
+    Raises ValueError if there is none."""
+    if label_type is bool:
+        return bool(("false", "true").index(name))
+    return label_type(name)
 
 
 def _best(objective: float | None, bound: float | None, unit: float = 1.0) -> str:

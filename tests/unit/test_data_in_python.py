@@ -112,11 +112,38 @@ def test_a_result_predicts_other_rows_as_the_command_does(tmp_path, task):
 def test_a_result_predicts_arrays_and_refuses_others():
     X, y = np.arange(12.0).reshape(6, 2), [0, 0, 1, 1, 0, 1]
     fitted = odtc.fit(X, y, depth=2)
-    assert fitted.predict(X).tolist() == [fitted.tree.classes[k] for k in fitted.tree.predict(X)]
+    assert fitted.predict(X).tolist() == [int(fitted.tree.classes[k]) for k in fitted.tree.predict(X)]
     assert fitted.predict(X.tolist()).tolist() == fitted.predict(X).tolist()
     for other in (X[:, :1], X[0]):
         with pytest.raises(DataError, match="expected rows of the 2 columns of the tree"):
             fitted.predict(other)
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [7, -3], [0.5, 2.0], [True, False], ["0", "1"], ["no", "yes"]])
+def test_classes_are_answered_as_the_labels_were_given(labels, tmp_path):
+    """`(fitted.predict(X) == y).mean()` was 0 for labels that are numbers, as names were answered."""
+    X = pd.DataFrame({"a": np.arange(40.0)})
+    y = pd.Series([labels[0]] * 17 + [labels[1]] * 23, name="told")
+    table = X.assign(told=y)
+    of_polars = pl.DataFrame({"a": X["a"].to_list(), "told": y.to_list()})
+    fits = [odtc.fit(X, one, depth=1) for one in (y, y.to_numpy(), y.tolist())]
+    fits += [odtc.fit(table, "told", depth=1), odtc.fit(table, depth=1), odtc.fit(of_polars, target="told", depth=1)]
+    fits += [odtc.fit(X=X, y=y, depth=1)]
+    for fitted in fits:
+        found = fitted.predict(X)
+        assert (found == y).all() and {type(one) for one in found.tolist()} == {type(labels[0])}
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert {type(one) for one in odtc.fit(tmp_path / "t.csv", depth=1).predict(X).tolist()} == {str}  # text of a file
+
+
+def test_missing_labels_and_labels_of_two_types_have_no_say():
+    X = pd.DataFrame({"a": np.arange(40.0)})
+    y = pd.Series([3] * 17 + [4] * 22 + [None], dtype="Int64")
+    with pytest.warns(UserWarning, match="1 of 40 rows have no label"):
+        fitted = odtc.fit(X, y, depth=1)
+    assert fitted.predict(X).tolist() == [3] * 17 + [4] * 23
+    mixed = odtc.fit(X, [3] * 17 + ["b"] * 23, depth=1)
+    assert set(mixed.predict(X).tolist()) == {"3", "b"}
 
 
 @pytest.mark.parametrize("mark", [-999, -999.0, "-999", ["-999"], [-999], ("n=-999",)])
