@@ -377,11 +377,12 @@ def _scales(dataset: Dataset) -> Iterator[Note]:
             continue
         marks = [level for level in feature.levels if level not in levels]
         told = order_text(feature.name, [*order, *marks])  # a mark is a level, and an order names all of them
+        beside = f" (and {', '.join(map(repr, marks))}, the last unless --missing-mark names it)" if marks else ""
         yield Note(
             feature.name,
             "scale",
-            f"column {feature.name!r} has levels in an order, and each is a category of its own; tests part it in two "
-            f"with --ordered {shlex.quote(told)}",
+            f"column {feature.name!r} has levels in an order{beside}, and each is a category of its own; tests part "
+            f"it in two with --ordered {shlex.quote(told)}",
             of_many=f"have the levels {told.removeprefix(f'{feature.name}=')} in this order, and each is a category of "
             "its own; --ordered 'COLUMN=…' has tests part them in two",
         )

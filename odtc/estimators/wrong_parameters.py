@@ -9,8 +9,8 @@ _COLUMNS = "columns are given to fit(X, y) as arrays; leave out of X what the tr
 _MARKS = "replace them by NaN or None in X"
 # What people write by the command line, by scikit-learn or by other packages, and what they find it under.
 MEANT = {
-    "missing": "cells of X that are NaN, None or pandas.NA stay, and the tree may test whether one is missing, as by "
-    "--missing separate; drop rows from X and y to leave them out",
+    "missing": "cells of X that are NaN, None or pandas.NA stay, and the tree may test whether one is missing, as with "
+    'missing="separate" of odtc.fit; drop rows from X and y to leave them out',
     "depth": "max_depth",
     "lambda_": "ccp_alpha",
     "lam": "ccp_alpha",

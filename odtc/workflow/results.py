@@ -155,8 +155,8 @@ class Fit:
         Returns
         -------
         array (rows,)
-            Classes as the labels of the fit were given: of numbers or truth values in memory such, else names. Actions by
-            their names; numbers.
+            Classes as the labels of the fit were given: numbers or truth values if those in memory were, else names.
+            Actions by their names; numbers.
 
         Raises
         ------
@@ -401,8 +401,8 @@ class Fit:
         return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled, self.asked, cart)
 
     def assured(self, confidence: float | None = None) -> list[Assured]:
-        """Which constraints on predictions new rows satisfy with this confidence, or with that of the fit, by the rows to
-        test on (odtc.workflow.constrained.assurance)."""
+        """Which constraints on predictions new rows satisfy with this confidence, or with that of the fit, by the rows
+        to test on (odtc.workflow.constrained.assurance)."""
         confidence = self.confidence if confidence is None else confidence
         if confidence is None:
             raise ChoiceError("expected a confidence such as 0.95, as the fit was asked for none")

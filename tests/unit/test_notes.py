@@ -454,6 +454,7 @@ def test_ranges_of_numbers_are_told_of_their_order(tmp_path):
     told = [note.text.split("--ordered ")[1] for note in found.notes if note.kind == "scale"]
     assert told == ["'age=\"<25\"<25-74<75+<unknown'", "'visits=0<1<2<3+'"]
     assert [note.column for note in found.notes if note.kind != "scale"] == ["age"]  # of the mark
+    assert "in an order (and 'unknown', the last unless --missing-mark names it), and" in found.notes[-2].text
     asked = [word for text in told for word in ("--ordered", *shlex.split(text))]
     assert odtc("inspect", "visits.csv", *asked, "--json", folder=tmp_path).facts["n_tests"] == 6
 

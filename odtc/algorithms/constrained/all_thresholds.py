@@ -387,8 +387,8 @@ class ThresholdSearch(CoarseSearch):
 def quantiles(tests: np.ndarray, ones: np.ndarray, few: int, ends: bool = True) -> np.ndarray:
     """Some tests of a scale, spread evenly over the rows.
 
-    Spread over the tests alone, most of them would be in the tails of a column in which many rows have the values in the
-    middle. Where few values hold most rows the rest is spread over the tests.
+    Spread over the tests alone, most of them would be in the tails of a column whose values in the middle many rows
+    have. If few values hold most rows, the rest is spread over the tests.
 
     Parameters
     ----------

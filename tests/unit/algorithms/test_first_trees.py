@@ -105,7 +105,7 @@ def test_few_tests_of_many_columns_are_not_their_ends(monkeypatch):
 
 
 def test_some_tests_of_a_scale_part_the_rows_evenly():
-    """They were spread over the distinct values: of numbers of few digits most were in the tails, where few rows are."""
+    """They were spread over the distinct values: of numbers of few digits most were in the tails, with few rows."""
     numbers = np.random.default_rng(3).normal(size=20_000).round(2)
     ones = np.array([(numbers > value).sum() for value in np.unique(numbers)[:-1]])
     tests = np.arange(len(ones))
