@@ -14,7 +14,7 @@ from odtc.base.text import some
 from odtc.data.linear_terms import raw_values
 from odtc.data.splits import Oblique
 from odtc.heuristics.heuristic import HEURISTICS
-from odtc.heuristics.regularised import choose
+from odtc.heuristics.regularised import Candidate, candidates, choose
 from odtc.problem.constraints.constraint import mended
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem
@@ -31,7 +31,7 @@ ANY_COST = True
 BEYOND = True
 WEIGHS = True
 CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")
-FOLDS, TRAINING = "folds", "training"
+FOLDS, REST, TRAINING = "folds", "rest", "training"
 SECONDS = 20.0
 NEAR = 1e-6
 AFTER = 3.0  # seconds for a tree after Ctrl-C
@@ -51,7 +51,7 @@ class Params:
         FOLDS,
         "what speaks for a tree: `folds`, repeated cross-validation over penalties and numbers of leaves; or "
         "`training`, the loss on the training rows, which it then follows as closely as the depth lets it",
-        choices=(FOLDS, TRAINING),
+        choices=(FOLDS, REST, TRAINING),
     )
     se: float = parameter(1.0, "with folds: standard errors that fewer leaves may be worse on held-out rows", least=0)
     sparse: bool = parameter(
@@ -95,6 +95,17 @@ def _learned(problem: Problem, p: Params) -> tuple[HeapTree, str]:
         )
         heap = mended(problem, heap)
         return heap, words(problem, choice, heap)
+    if p.choice == REST:
+        limited = p.seconds == SECONDS and deadline.seconds_left() is not None
+        found = candidates(
+            problem.encoded,
+            problem.topology,
+            seconds=math.inf if limited else p.seconds,
+            seed=p.seed,
+            sparse=p.sparse,
+            part=0.9,
+        )
+        return _best_of_others(problem, found)
     heap = HEURISTICS.get("oblique").tree(
         problem.encoded,
         problem.topology,
@@ -105,6 +116,29 @@ def _learned(problem: Problem, p: Params) -> tuple[HeapTree, str]:
         part=1.0,
     )
     return mended(problem, heap), ""
+
+
+def _best_of_others(problem: Problem, found: list[Candidate]) -> tuple[HeapTree, str]:
+    """The candidate that loses least of the rows that were not selected, of equals that with the fewest leaves."""
+    selected, cost = problem.encoded.dataset.selected, problem.encoded.cost
+    whole, K = selected.whole, len(problem.encoded.classes)
+    others = whole.weight.copy()
+    others[selected.rows] = 0.0
+    heaps = [mended(problem, one.heap) for one in found]
+
+    def lost(heap: HeapTree) -> float:
+        tree = heap.to_tree(problem.encoded)
+        at = tree.apply(whole.X) * K + whole.y
+        counts, of_others = (
+            np.bincount(at, weight, tree.n_leaves * K).reshape(-1, K) for weight in (whole.weight, others)
+        )
+        label = (counts @ cost).argmin(axis=1)  # as all rows say: odtc.workflow.row_selection.selection.fill_leaves
+        return float((of_others * cost[:, label].T).sum())
+
+    losses = [lost(heap) for heap in heaps]
+    at = min(range(len(found)), key=lambda at: (losses[at], found[at].leaves))
+    n = whole.n_rows - len(selected.rows)
+    return heaps[at], f"{losses[at]:g} of {n}, {found[at].leaves} leaves, penalty {found[at].penalty}"
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:

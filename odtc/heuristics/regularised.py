@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.algorithms.hyperplanes.held_out import Choice, choose_tree
+from odtc.algorithms.hyperplanes.held_out import Choice, choose_tree, grown_candidates
 from odtc.algorithms.hyperplanes.loss_unit import unit_of
-from odtc.algorithms.hyperplanes.penalised import Grower
+from odtc.algorithms.hyperplanes.penalised import Grower, PrunedTree
 from odtc.base import deadline
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.data.encoding import Encoded
@@ -32,6 +32,15 @@ OPTIONS = {
     "seed": (int, "of the folds and draws (default 0)"),
     "sparse": (int, "1 for hyperplanes of few columns, 0 for any number (default 1)"),
 }
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A tree of so many leaves before twins were merged; `penalty` is the C of its nodes, None for single columns."""
+
+    heap: HeapTree
+    leaves: int
+    penalty: float | None
 
 
 def tree(
@@ -67,36 +76,87 @@ def choose(
         raise ChoiceError(
             f"expected seconds, se and seed of 0 or more for the start {NAME!r}, got {seconds:g}, {se:g} and {seed}"
         )
-    weighed = LinearTerms.encoded(encoded, gaps=True).by_quantiles()
-    alone, gaps = _Alone.of(encoded), np.flatnonzero(weighed.missing.any(axis=0))
-    clock = time.thread_time if deadline.seconds_left() is None else time.monotonic
-    unit, of_weight = unit_of(encoded.loss), unit_of(encoded.weight)
+    rows = _Scaled.of(encoded)
     choice = choose_tree(
-        np.hstack([weighed.Z, alone.places, weighed.missing[:, gaps]]),
-        encoded.loss / unit,
-        encoded.weight / of_weight,
-        Grower(topology.depth, seed, sparse, len(alone.tests), tuple(gaps), clock),
+        rows.Z,
+        rows.loss,
+        rows.weight,
+        rows.grower(topology.depth, seed, sparse),
         encoded.copies,
         se=se,
         seconds=deadline.time_share(seconds, part),
     )
-    choice = choice.in_units(unit, of_weight)
-    chosen, values = choice.tree, raw_values(encoded)
-    inside = [t for t in chosen.nodes() if not chosen.ends[t]]
+    choice = choice.in_units(unit_of(encoded.loss), unit_of(encoded.weight))
+    return rows.heap(topology, choice.tree), choice
 
-    def ask(t: int, rows) -> Split | bool:
-        if t not in inside:
-            return True
-        h, g = chosen.H[t], float(chosen.g[t])
-        asked = h[weighed.n : weighed.n + len(alone.tests)]
-        if asked.any():
-            split = alone.split(asked, g)
-            left = np.zeros(len(rows), bool) if split is None else split.left(values[rows])
-            return split if left.any() and not left.all() else not left.any()
-        split = split_by_hyperplane(weighed, h[: weighed.n], g, rows, kept=True)
-        return _of_one_category(split, values[rows], encoded.features) if isinstance(split, Oblique) else split
 
-    return build_tree(encoded, topology, ask, kept=True), choice
+def candidates(
+    encoded: Encoded, topology: CompleteTree, *, seconds: float, seed: int, sparse: bool, part: float
+) -> list[Candidate]:
+    """The trees that `choose` would have folds choose from, of all rows, for another judge; options as there."""
+    rows = _Scaled.of(encoded)
+    grown = grown_candidates(
+        rows.Z,
+        rows.loss,
+        rows.grower(topology.depth, seed, sparse),
+        encoded.copies,
+        seconds=deadline.time_share(seconds, part),
+    )
+    return [Candidate(rows.heap(topology, tree), tree.leaves, penalty) for penalty, tree in grown]
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """Rows as nodes are fitted to them: the numbers that hyperplanes weigh, scaled by quantiles, then columns that are
+    asked by themselves, then a column per number with missing cells that tells where they are."""
+
+    encoded: Encoded
+    weighed: LinearTerms
+    alone: "_Alone"
+
+    @classmethod
+    def of(cls, encoded: Encoded) -> "_Scaled":
+        return cls(encoded, LinearTerms.encoded(encoded, gaps=True).by_quantiles(), _Alone.of(encoded))
+
+    @property
+    def gaps(self) -> np.ndarray:
+        return np.flatnonzero(self.weighed.missing.any(axis=0))
+
+    @property
+    def Z(self) -> np.ndarray:
+        return np.hstack([self.weighed.Z, self.alone.places, self.weighed.missing[:, self.gaps]])
+
+    @property
+    def loss(self) -> np.ndarray:
+        return self.encoded.loss / unit_of(self.encoded.loss)
+
+    @property
+    def weight(self) -> np.ndarray:
+        return self.encoded.weight / unit_of(self.encoded.weight)
+
+    def grower(self, depth: int, seed: int, sparse: bool) -> Grower:
+        """Without a time limit its clock is CPU time, so that other programs on the machine change nothing."""
+        clock = time.thread_time if deadline.seconds_left() is None else time.monotonic
+        return Grower(depth, seed, sparse, len(self.alone.tests), tuple(self.gaps), clock)
+
+    def heap(self, topology: CompleteTree, chosen: PrunedTree) -> HeapTree:
+        """The tree of the splits of the data that a tree of scaled rows has."""
+        encoded, weighed, alone, values = self.encoded, self.weighed, self.alone, raw_values(self.encoded)
+        inside = [t for t in chosen.nodes() if not chosen.ends[t]]
+
+        def ask(t: int, rows) -> Split | bool:
+            if t not in inside:
+                return True
+            h, g = chosen.H[t], float(chosen.g[t])
+            asked = h[weighed.n : weighed.n + len(alone.tests)]
+            if asked.any():
+                split = alone.split(asked, g)
+                left = np.zeros(len(rows), bool) if split is None else split.left(values[rows])
+                return split if left.any() and not left.all() else not left.any()
+            split = split_by_hyperplane(weighed, h[: weighed.n], g, rows, kept=True)
+            return _of_one_category(split, values[rows], encoded.features) if isinstance(split, Oblique) else split
+
+        return build_tree(encoded, topology, ask, kept=True)
 
 
 def _of_one_category(split: Oblique, X: np.ndarray, features: tuple[Feature, ...]) -> Split:

@@ -135,6 +135,18 @@ def choose_tree(
     )
 
 
+def grown_candidates(
+    Z: np.ndarray, loss: np.ndarray, grower: Grower, copies: np.ndarray | None = None, *, seconds: float
+) -> list[tuple[float | None, PrunedTree]]:
+    """(penalty, None for single columns; tree) of each tree that `choose_tree` would choose from, of all rows and
+    without folds, for whoever has other rows to choose by; arguments as there."""
+    cheapest, rows, _, _ = _data_rows(loss, loss.max(axis=1), copies)
+    fitted = rows[_sample(cheapest[rows], FIT_ROWS, np.random.default_rng(grower.seed))]
+    each = np.maximum(1, np.ones(len(loss), int) if copies is None else copies)
+    paths = _grown(grower, Z, loss / each[:, None], fitted, grower.clock() + seconds, PENALTIES)
+    return [(None if family == CART else family[1], tree) for family, path in paths.items() for tree in path]
+
+
 @dataclass(frozen=True)
 class PriceChoice:
     """Which objective held-out rows speak for: the `place` of its prices, the `tree` of all rows that it ranks first,

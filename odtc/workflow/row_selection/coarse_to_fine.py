@@ -1,7 +1,7 @@
 """From coarse to fine: a sample, a search, then samples that are drawn by its tree.
 
     coarse rounds   of each class a sample; each has half of the rows of the next
-    last three      the whole share each: a plain sample by class, then two that are drawn by the best tree so far
+    tries           the whole share each: a plain sample by class, then those that are drawn by the best tree so far
 
 By a tree, each class in each leaf is due rows half in proportion to its rows and half to their square root: so wrong
 rows, which are few, are drawn more often. The rows of a class, leaf by leaf and those nearest to a split first, are cut
@@ -24,34 +24,42 @@ from odtc.workflow.row_selection.selection import Cluster, KeptRows
 NAME = "coarse_to_fine"
 SUMMARY = "samples in rounds, each drawn by the best tree so far, weighed as all rows are, with a bound for all rows"
 OPTIONS = {
-    "share": (float, "of all rows, that the last three rounds have (default 0.1, and 1,000 rows in any case)"),
+    "share": (float, "of all rows, that each of the last rounds has (default 0.1, and 1,000 rows in any case)"),
+    "tries": (int, "rounds that have the whole share, the last ones (default 3)"),
     "rounds": (
         int,
-        "of `odtc fit` and `select`, at most (default 4), which share the time limit; those before the last three have "
-        "half of the rows of the next",
+        "of `odtc fit` and `select`, at most (default: tries + 1), which share the time limit; those before the tries "
+        "have half of the rows of the next",
     ),
     "parts": (int, "disjoint parts of all rows that are searched after the rounds for a bound; 0: none (default)"),
     "gap": (float, "share of all weight by which the tree may lose more than the bound to end early (default 0)"),
 }
 GROWS = True
-SHARE, ROUNDS = 0.1, 4
-WHOLE = 3  # rounds of the whole share, the last ones: the better of two trees of as many rows is often far better
+SHARE = 0.1
+TRIES = 3  # the better of two trees of as many rows is often far better
 DRAWS, TIES = 2**24, 2**23  # numbers of draws; the one that orders rows as near as each other
 FEW = 1000  # rows that such a round has whatever their share: of fewer a tree follows the noise
 
 
-def expect(dimensions: int, share: float | None = None, rounds: int = ROUNDS, parts: int = 0, gap: float = 0.0) -> None:
-    share = SHARE if share is None else share
-    if not 0 < share <= 1 or rounds < 1 or parts < 0 or parts == 1 or not 0 <= gap < 1:
+def expect(
+    dimensions: int,
+    share: float | None = None,
+    tries: int = TRIES,
+    rounds: int | None = None,
+    parts: int = 0,
+    gap: float = 0.0,
+) -> None:
+    share, rounds = SHARE if share is None else share, tries + 1 if rounds is None else rounds
+    if not 0 < share <= 1 or tries < 1 or rounds < 1 or parts < 0 or parts == 1 or not 0 <= gap < 1:
         raise ChoiceError(
-            "expected share in (0, 1], rounds of 1 or more, parts of 2 or more, or 0, and gap in [0, 1), got "
-            f"share={share:g}, rounds={rounds}, parts={parts}, gap={gap:g}"
+            "expected share in (0, 1], tries and rounds of 1 or more, parts of 2 or more, or 0, and gap in [0, 1), got "
+            f"share={share:g}, tries={tries}, rounds={rounds}, parts={parts}, gap={gap:g}"
         )
 
 
 def rounds(**options) -> int:
     expect(1, **options)
-    return options.get("rounds", ROUNDS)
+    return options.get("rounds", options.get("tries", TRIES) + 1)
 
 
 def parts(**options) -> int:
@@ -63,11 +71,16 @@ def enough(**options) -> float:
 
 
 def select(
-    cluster: Cluster, share: float | None = None, rounds: int = ROUNDS, parts: int = 0, gap: float = 0.0
+    cluster: Cluster,
+    share: float | None = None,
+    tries: int = TRIES,
+    rounds: int | None = None,
+    parts: int = 0,
+    gap: float = 0.0,
 ) -> KeptRows:
-    n = len(cluster.rows)
+    n, rounds = len(cluster.rows), tries + 1 if rounds is None else rounds
     label, leaf = (np.zeros(n, np.int64) if of is None else of for of in (cluster.label, cluster.leaf))
-    near, later = cluster.near, cluster.round - max(1, rounds - WHOLE + 1)  # than the plain sample
+    near, later = cluster.near, cluster.round - max(1, rounds - tries + 1)  # than the plain sample
     if later == 0:
         leaf, near = np.zeros(n, np.int64), np.zeros(n)
     if share is None:
