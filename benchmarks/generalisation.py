@@ -13,7 +13,8 @@ train_test_split, seed s), the others test. What is chosen is chosen on the trai
     oblique_search  `odtc fit --model oblique_search` of the depth with its defaults and 120 s
 
 The sets: the 19 of Tables 1 to 5 of papers/000 and 003 (in $ODTC_DATA or ../shared/data); with --own instead those of
-scikit-learn and of its generators that no version of the search was tried on. Levels become indicators; numbers
+scikit-learn and of its generators that no version of the search was tried on; --sets may name any other NAME.csv or
+NAME.csv.gz of that folder, whose last column is the class. Levels become indicators; numbers
 with missing cells are left out, as no hyperplane weighs them, for all but nothing else.
 
 One line of JSON a cell, appended when it is done, split after split; what the file has already is not run again, and
@@ -102,7 +103,7 @@ def main() -> None:
     names = list(own) if asked.own else SETS
     if asked.sets:
         unknown = sorted(set(asked.sets.split(",")) - set(names))
-        if unknown:
+        if unknown and asked.own:
             words.error(f"expected --sets of {', '.join(names)}, got {', '.join(unknown)}")
         names = asked.sets.split(",")
     if not asked.own and not asked.table:

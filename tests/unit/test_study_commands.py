@@ -3,6 +3,7 @@
 import importlib
 import sys
 
+import numpy as np
 import pytest
 
 
@@ -38,6 +39,38 @@ def test_a_set_that_is_not_in_the_folder_is_named_before_the_first_cell(study, t
     with pytest.raises(SystemExit) as ended:
         module.main()
     assert ended.value.code == 2 and "for each set, got none for " in capsys.readouterr().err
+
+
+def test_a_set_of_the_user_takes_part_and_a_study_that_was_stopped_goes_on(tmp_path, monkeypatch, capsys):
+    """Its cells of the first split are not run again, and the table is that of a study that was not stopped."""
+    from benchmarks import generalisation
+
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 2))
+    rows = [f"{a:.3f},{b:.3f},{'yes' if a + b > 0 else 'no'}" for a, b in X]
+    (tmp_path / "mine.csv").write_text("\n".join(["a,b,y", *rows, ""]))
+    monkeypatch.setenv("ODTC_DATA", str(tmp_path))
+    ran = []
+
+    def run(dataset, depth, split, *more):
+        if len(ran) == 1 and split == 1:
+            ran.append("stopped")
+            raise KeyboardInterrupt
+        ran.append(split)
+        return dict.fromkeys([*generalisation.BESIDE, generalisation.OURS], 0.5 + split / 10) | {"leaves": 2, "cpu": 1}
+
+    def study(out: str) -> str:
+        words = ["generalisation", "--sets", "mine", "--depths", "2", "--splits", "2", "-o", str(tmp_path / out)]
+        monkeypatch.setattr(sys, "argv", words)
+        generalisation.main()
+        return capsys.readouterr().out
+
+    monkeypatch.setattr(generalisation, "run", run)
+    with pytest.raises(KeyboardInterrupt):
+        study("stopped.jsonl")
+    table = study("stopped.jsonl")
+    assert ran == [0, "stopped", 1] and "| mine@2 | 2 | 55.0" in table
+    assert table == study("whole.jsonl") == study("whole.jsonl") and ran == [0, "stopped", 1, 0, 1]
 
 
 @pytest.mark.parametrize("study", ["selection", "oblique", "generalisation"])
