@@ -49,6 +49,8 @@ Fixed on 2026-11-28 before its first run, after both had been tried on four sets
                  errors beside three, and twelve if these do beside six.
               3. The better of dpflow and rest on all training rows (of training, if 1 fails) becomes something that
                  one command does if, with the recipe's tries, it gains more than two standard errors beside either.
+              The machine being shared, the sets that are done at 03:40 count, whatever they say (fixed at 03:15, when
+              one set was done).
               Then Tables 7 and 8 run once, over eight orders of the training rows, with what came out of this; what
               that says is reported, whatever it is, and changes nothing any more.
 """
