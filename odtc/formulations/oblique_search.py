@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.algorithms.hyperplanes.held_out import FOLDS as PARTS
-from odtc.algorithms.hyperplanes.held_out import REPEATS, Choice
+from odtc.algorithms.hyperplanes.held_out import LEAST_ROWS, REPEATS, SURE, Choice
 from odtc.algorithms.hyperplanes.loss_unit import unit_of
 from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS
 from odtc.base import deadline
 from odtc.base.text import some
 from odtc.data.linear_terms import raw_values
 from odtc.data.splits import Oblique
+from odtc.errors import ChoiceError
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.heuristics.regularised import Candidate, candidates, choose
 from odtc.problem.constraints.constraint import mended
@@ -31,7 +32,8 @@ ANY_COST = True
 BEYOND = True
 WEIGHS = True
 CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")
-FOLDS, REST, TRAINING = "folds", "rest", "training"
+HELD_OUT, FOLDS, REST, TRAINING = "held-out", "folds", "rest", "training"
+JUDGES = 100_000  # of the rows that were not selected, which choose at most
 SECONDS = 20.0
 NEAR = 1e-6
 AFTER = 3.0  # seconds for a tree after Ctrl-C
@@ -43,21 +45,23 @@ ALONE = "this is the majority alone; -p choice=training fits the training rows a
 class Params:
     seconds: float = parameter(
         SECONDS,
-        "how long it may search; with folds CPU seconds if there is no time limit, and with one 0.9 of that limit if "
-        "this stands at its default",
+        "how long it may search; if held-out rows choose, CPU seconds if there is no time limit, and with one 0.9 of "
+        "that limit if this stands at its default",
         least=0,
     )
     choice: str = parameter(
-        FOLDS,
-        "what speaks for a tree: `folds`, repeated cross-validation over penalties and numbers of leaves; or "
-        "`training`, the loss on the training rows, which it then follows as closely as the depth lets it",
-        choices=(FOLDS, REST, TRAINING),
+        HELD_OUT,
+        "what speaks for a tree: `folds`, repeated cross-validation over penalties and numbers of leaves; `rest`, with "
+        "--select, the rows that were not selected, over the same trees; `held-out`, the rest if they are as many as "
+        "the selected at least, else folds; or `training`, the loss on the training rows, which it then follows as "
+        "closely as the depth lets it",
+        choices=(HELD_OUT, FOLDS, REST, TRAINING),
     )
     se: float = parameter(1.0, "with folds: standard errors that fewer leaves may be worse on held-out rows", least=0)
     sparse: bool = parameter(
         True,
-        "with folds: hyperplanes of few columns, by a price of coefficients (1-norm); `false` is quicker if there are "
-        "many columns",
+        "if held-out rows choose: hyperplanes of few columns, by a price of coefficients (1-norm); `false` is quicker "
+        "if there are many columns",
     )
     restarts: int = parameter(RESTARTS, "with training: number of trees it optimises, if there is time", least=0)
     seed: int = parameter(
@@ -82,30 +86,14 @@ def learned(problem: Problem) -> tuple[HeapTree, str]:
 
 
 def _learned(problem: Problem, p: Params) -> tuple[HeapTree, str]:
-    if p.choice == FOLDS:
+    if p.choice != TRAINING:
         limited = p.seconds == SECONDS and deadline.seconds_left() is not None
-        heap, choice = choose(
-            problem.encoded,
-            problem.topology,
-            seconds=math.inf if limited else p.seconds,
-            se=p.se,
-            seed=p.seed,
-            sparse=p.sparse,
-            part=0.9,
-        )
+        how = {"seconds": math.inf if limited else p.seconds, "seed": p.seed, "sparse": p.sparse, "part": 0.9}
+        if (others := _rest(problem, p.choice)) is not None:
+            return _best_of_others(problem, candidates(problem.encoded, problem.topology, **how), others)
+        heap, choice = choose(problem.encoded, problem.topology, se=p.se, **how)
         heap = mended(problem, heap)
         return heap, words(problem, choice, heap)
-    if p.choice == REST:
-        limited = p.seconds == SECONDS and deadline.seconds_left() is not None
-        found = candidates(
-            problem.encoded,
-            problem.topology,
-            seconds=math.inf if limited else p.seconds,
-            seed=p.seed,
-            sparse=p.sparse,
-            part=0.9,
-        )
-        return _best_of_others(problem, found)
     heap = HEURISTICS.get("oblique").tree(
         problem.encoded,
         problem.topology,
@@ -118,27 +106,63 @@ def _learned(problem: Problem, p: Params) -> tuple[HeapTree, str]:
     return mended(problem, heap), ""
 
 
-def _best_of_others(problem: Problem, found: list[Candidate]) -> tuple[HeapTree, str]:
-    """The candidate that loses least of the rows that were not selected, of equals that with the fewest leaves."""
-    selected, cost = problem.encoded.dataset.selected, problem.encoded.cost
-    whole, K = selected.whole, len(problem.encoded.classes)
-    others = whole.weight.copy()
-    others[selected.rows] = 0.0
-    heaps = [mended(problem, one.heap) for one in found]
+def _rest(problem: Problem, choice: str) -> np.ndarray | None:
+    """The places, in the whole data set, of the rows that choose a tree because they were not selected, JUDGES at most;
+    None if folds do. Raises ChoiceError if there are none and they are asked for."""
+    dataset = problem.encoded.dataset
+    selected = None if dataset is None else dataset.selected
+    n_others = 0 if selected is None else selected.whole.n_rows - len(selected.rows)
+    if choice == REST and not n_others:
+        raise ChoiceError("-p choice=rest has the rows choose that --select left out, and there are none; leave it out")
+    if choice == FOLDS or n_others < (1 if choice == REST else max(LEAST_ROWS, len(selected.rows) if selected else 0)):
+        return None
+    others = np.setdiff1d(np.arange(selected.whole.n_rows), selected.rows, assume_unique=True)
+    if n_others <= JUDGES:
+        return others
+    return np.sort(np.random.default_rng(problem.params.seed).choice(others, JUDGES, replace=False))
 
-    def lost(heap: HeapTree) -> float:
+
+def _best_of_others(problem: Problem, found: list[Candidate], others: np.ndarray) -> tuple[HeapTree | None, str]:
+    """The candidate that loses least of these rows of the whole data set, of equals that with the fewest leaves; a leaf
+    alone if none surely loses less. Then what was seen, in a sentence."""
+    dataset, cost = problem.encoded.dataset, problem.encoded.cost
+    whole, K = dataset.selected.whole, len(problem.encoded.classes)
+    X, y, weight = whole.X[others], whole.y[others], whole.weight[others]
+
+    def lost(heap: HeapTree) -> np.ndarray:
+        """float64 (others,): each leaf predicts what costs least of the selected rows and of these."""
         tree = heap.to_tree(problem.encoded)
-        at = tree.apply(whole.X) * K + whole.y
-        counts, of_others = (
-            np.bincount(at, weight, tree.n_leaves * K).reshape(-1, K) for weight in (whole.weight, others)
-        )
-        label = (counts @ cost).argmin(axis=1)  # as all rows say: odtc.workflow.row_selection.selection.fill_leaves
-        return float((of_others * cost[:, label].T).sum())
+        at, of_selected = tree.apply(X), tree.apply(dataset.X)
+        counts = np.bincount(at * K + y, weight, tree.n_leaves * K)
+        own = whole.weight[dataset.selected.rows]
+        counts += np.bincount(of_selected * K + dataset.y, own, tree.n_leaves * K)
+        label = (counts.reshape(-1, K) @ cost).argmin(axis=1)
+        return weight * cost[y, label[at]]
 
-    losses = [lost(heap) for heap in heaps]
-    at = min(range(len(found)), key=lambda at: (losses[at], found[at].leaves))
-    n = whole.n_rows - len(selected.rows)
-    return heaps[at], f"{losses[at]:g} of {n}, {found[at].leaves} leaves, penalty {found[at].penalty}"
+    kept = [(heap, one) for one in found if (heap := mended(problem, one.heap)) is not None]
+    if not kept:
+        return None, ""
+    losses = [lost(heap) for heap, _ in kept]
+    paid = [float(each.sum()) for each in losses]
+    best = min(range(len(kept)), key=lambda at: (paid[at], kept[at][1].leaves))
+    fewest = min(range(len(kept)), key=lambda at: (kept[at][1].leaves, paid[at]))
+    gain, unit = losses[fewest] - losses[best], bool((cost == (cost != 0)).all())
+    right, least = (_shown(paid[at] / float(weight.sum()), unit) for at in (best, fewest))
+    measure, those = "right" if unit else "mean cost", f"the {len(others):,} rows that were not selected"
+    if kept[fewest][1].leaves == 1 and not gain.sum() > SURE * len(gain) ** 0.5 * gain.std() > 0:
+        said = f"WARNING: no tree surely beats the majority on {those} ({measure}: majority {least}), so {ALONE}"
+        return kept[fewest][0], said
+    heap, chosen = kept[best]
+    said = f"chosen by {those}: {chosen.leaves} leaves, {_kind(chosen.penalty)}; {measure} on them {right}"
+    return heap, f"{said}, majority {least}{_gaps_note(problem, heap)}"
+
+
+def _shown(loss: float, unit: bool) -> str:
+    return f"{100 * (1 - loss):.1f} %" if unit else f"{loss:.4g}"
+
+
+def _kind(penalty: float | None) -> str:
+    return "single columns" if penalty is None else f"hyperplanes of penalty C = {penalty:g}"
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
@@ -148,12 +172,8 @@ def objective(problem: Problem, heap: HeapTree) -> float:
 
 def words(problem: Problem, choice: Choice, heap: HeapTree) -> str:
     """What the folds said, in a sentence or two: shares of rows that are right, or mean costs if errors are priced."""
-    said, encoded = _said(problem, choice), problem.encoded
-    gaps = np.isnan(raw_values(encoded)).any(axis=0)
-    asked = [heap.split(t, encoded)[0] for t in np.flatnonzero(heap.test >= 0).tolist()]
-    weighed = {place for split in asked if isinstance(split, Oblique) for place in split.measured if gaps[place]}
-    if weighed:
-        said += f"; a row with no {some([encoded.features[place].name for place in sorted(weighed)])} goes right there"
+    encoded = problem.encoded
+    said = _said(problem, choice) + _gaps_note(problem, heap)
     if heap.loss(encoded) > choice.tree.loss + NEAR * unit_of(encoded.loss) and not problem.constraints:
         said += (
             f"; WARNING: that tree loses {choice.tree.loss:.6g} and this one {heap.loss(encoded):.6g}, as numbers of "
@@ -162,15 +182,23 @@ def words(problem: Problem, choice: Choice, heap: HeapTree) -> str:
     return said
 
 
+def _gaps_note(problem: Problem, heap: HeapTree) -> str:
+    """Where a row goes that lacks a number which the tree weighs; "" if none can."""
+    encoded = problem.encoded
+    gaps = np.isnan(raw_values(encoded)).any(axis=0)
+    asked = [heap.split(t, encoded)[0] for t in np.flatnonzero(heap.test >= 0).tolist()]
+    weighed = {place for split in asked if isinstance(split, Oblique) for place in split.measured if gaps[place]}
+    if not weighed:
+        return ""
+    return f"; a row with no {some([encoded.features[place].name for place in sorted(weighed)])} goes right there"
+
+
 def _said(problem: Problem, choice: Choice) -> str:
     if not choice.folds:
         return "WARNING: there are too few rows to tell by held-out ones whether a tree beats the majority, so " + ALONE
     cost = problem.encoded.cost
     unit = bool((cost == (cost != 0)).all())
-
-    def shown(loss: float) -> str:
-        return f"{100 * (1 - loss):.1f} %" if unit else f"{loss:.4g}"
-
+    shown = lambda loss: _shown(loss, unit)
     measure = "right" if unit else "mean cost"
     beside = f"majority {shown(choice.majority)}"
     if not np.isnan(choice.linear):
@@ -182,8 +210,7 @@ def _said(problem: Problem, choice: Choice) -> str:
     if not choice.better:
         return f"WARNING: no tree surely beats the majority on held-out rows ({measure}: {beside}; {folds}), so {ALONE}"
     error = f" ± {100 * choice.error:.1f}" if unit else f" ± {choice.error:.2g}"
-    kind = "single columns" if choice.penalty is None else f"hyperplanes of penalty C = {choice.penalty:g}"
     return (
-        f"chosen by {folds}: {choice.tree.leaves} leaves, {kind}; {measure} on held-out rows "
+        f"chosen by {folds}: {choice.tree.leaves} leaves, {_kind(choice.penalty)}; {measure} on held-out rows "
         f"{shown(choice.held_out)}{error} (of the folds that chose it, so a little too good), {beside}"
     )

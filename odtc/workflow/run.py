@@ -17,8 +17,9 @@ from odtc.base.threads.matrix_products import in_one_thread
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded
 from odtc.data.task import expect_classes
-from odtc.errors import NoSolutionError, OutputError
+from odtc.errors import ChoiceError, NoSolutionError, OutputError, TimeLimitReached
 from odtc.model.solution import Solution, Termination
+from odtc.problem.parameters import has_parameter
 from odtc.trees.tree import Tree
 from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare, searches
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
@@ -86,6 +87,11 @@ def run(
     for note in solver.notes:
         reporter.say(note)
     several = rounds_of(spec.model.select) > 1 or parts_of(spec.model.select)
+    if "," in spec.model.model and not several:
+        raise ChoiceError(
+            f"expected one model, or several with a selection in rounds (--select coarse_to_fine), whose trees all "
+            f"rows judge, got {spec.model.model}; `odtc tune` chooses among models by cross-validation"
+        )
     whole = _run_rounds if several else partial(_run_once, met=met)
     solving = spec.solving
     with threads.at_most(solving.threads), workers.team(solving.workers, solving.cluster, reporter.say):
@@ -106,15 +112,16 @@ def _handing_in(done: Fit):
 
 
 def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, reporter: Reporter) -> Fit:
-    """The best of the rounds of a selection, each of which selects by the tree of the last."""
-    began, wanted = time.monotonic(), spec.model
+    """The best of the rounds of a selection, each of which selects by the tree of the last; of several models each has
+    rounds of its own, in an equal part of the time."""
+    began, wanted, each = time.monotonic(), spec.model, _one_model_each(spec)
     dataset = data if isinstance(data, Dataset) else read_in_time(spec, data)
     expect_classes(dataset.task, "--select")
     if dataset is not data and (words := dropped_text(dataset)):
         reporter.say(words)
-    fits, sinks, once = [], [], spec.with_model(select=None)
+    fits, sinks, bests = [], [], []
 
-    def fit_part(part: Dataset, seconds: float | None) -> Fit:
+    def fit_part(once: RunSpec, part: Dataset, seconds: float | None) -> Fit:
         own = sink.for_round(len(fits) + 1)
         try:
             fits.append(_run_once(once.with_solving(time_limit=seconds), part, test, solver, own, reporter))
@@ -126,11 +133,24 @@ def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, rep
 
     limit, parts = deadline.limit_left(began, spec.solving.time_limit), parts_of(wanted.select)
     in_rounds = limit / 2 if limit is not None and parts else limit
-    best = select_in_rounds(dataset, wanted.select, wanted.depth, fit_part, reporter.say, in_rounds)
+    for place, once in enumerate(each):
+        left = deadline.limit_left(began, in_rounds)
+        seconds = None if left is None else max(deadline.MOMENT, left / (len(each) - place))
+        name = f"{once.model.model}: " if len(each) > 1 else ""
+        say = lambda words, name=name: reporter.say(name + words)
+        try:
+            bests.append(select_in_rounds(dataset, wanted.select, wanted.depth, partial(fit_part, once), say, seconds))
+        except (NoSolutionError, TimeLimitReached) as problem:
+            if place + 1 == len(each) and not bests:
+                raise
+            say(str(problem))
+    best = min(bests, key=lambda done: (len(done.all_rows.breaks), done.all_rows.loss))
     at = next(at for at, found in enumerate(fits) if found is best)
     sink.chosen(sinks[at], sinks[:at] + sinks[at + 1 :])
     bounds = [done.all_rows.bound for done in fits]
     if parts:
+        proving = {done.problem.formulation for done in fits if done.all_rows.bound is not None}
+        once = next((one for one in each if one.model.model in proving), each[0])
 
         def prove(part: Dataset, seconds: float | None) -> float | None:
             done = _run_once(once.with_solving(time_limit=seconds), part, None, solver, Sink(), Reporter())
@@ -138,11 +158,29 @@ def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, rep
 
         left = deadline.limit_left(began, spec.solving.time_limit)
         bounds.append(bound_by_parts(dataset, parts, prove, reporter.say, left))
-    told = tuple(_round_facts(number, done, done is best) for number, done in enumerate(fits, 1))
+    told = tuple(_round_facts(number, done, done is best, len(each) > 1) for number, done in enumerate(fits, 1))
     return replace(best, bound_of_all=max((bound for bound in bounds if bound is not None), default=None), rounds=told)
 
 
-def _round_facts(number: int, done: Fit, kept: bool) -> RoundFacts:
+def _one_model_each(spec: RunSpec) -> list[RunSpec]:
+    """The specification of a round, once for each of the models between commas, with the parameters that it has."""
+    names = [name.strip() for name in spec.model.model.split(",")]
+    if len(names) == 1:
+        return [spec.with_model(select=None)]
+    has = {name: [key for key in spec.model.params if name != "auto" and has_parameter(name, key)] for name in names}
+    for key in spec.model.params:
+        if not any(key in keys for keys in has.values()):
+            raise ChoiceError(
+                f"-p: expected a parameter of {', '.join(names)}, got {key!r}, which none of them has; see "
+                "`odtc info MODEL`"
+            )
+    return [
+        spec.with_model(model=name, select=None, params={key: spec.model.params[key] for key in keys})
+        for name, keys in has.items()
+    ]
+
+
+def _round_facts(number: int, done: Fit, kept: bool, of_several: bool) -> RoundFacts:
     found, test, n_selected = done.all_rows, done.test, done.dataset.n_rows
     return RoundFacts(
         number,
@@ -153,6 +191,7 @@ def _round_facts(number: int, done: Fit, kept: bool) -> RoundFacts:
         found.loss,
         found.bound,
         kept,
+        done.problem.formulation if of_several else None,
     )
 
 

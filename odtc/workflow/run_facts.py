@@ -247,7 +247,8 @@ class AllRowsFacts(Facts):
 class RoundFacts(Facts):
     """A round of a selection: the rows that it selected, their share of all, and what its tree is right on: of all
     rows, and of the rows to test on. `loss` is that of all rows; no tree loses less of them than `bound`, if that is
-    known. The rows of the round that is `kept` are those of the tree that is handed in."""
+    known. The rows of the round that is `kept` are those of the tree that is handed in. `model` is the formulation, if
+    several were tried."""
 
     round: int
     n_selected: int
@@ -257,6 +258,7 @@ class RoundFacts(Facts):
     loss: float
     bound: float | None
     kept: bool
+    model: str | None = field(default=None, metadata=ONLY_IF_KNOWN)
 
 
 @dataclass(frozen=True)

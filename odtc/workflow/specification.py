@@ -33,7 +33,8 @@ class ModelSpec:
 
     model: str = spec_field(
         "flowoct",
-        "Formulation; see `odtc list models`. auto: by the size of the data.",
+        "Formulation; see `odtc list models`. auto: by the size of the data. Several between commas: with --select in "
+        "rounds, the best tree of all rows.",
         metavar="NAME|auto",
         completes="models",
     )

@@ -186,3 +186,42 @@ def test_all_thresholds_are_told_from_some():
 def test_options_that_fit_nothing_are_refused(words):
     with pytest.raises(ChoiceError, match="expected share in"):
         odtc.fit(made(0), "dpflow", 1, select=f"coarse_to_fine:{words}")
+
+
+def test_tries_have_the_whole_share_behind_one_round_of_half_of_it_and_begin_alike():
+    dataset = made(3, 400)
+    three, five = (odtc.fit(dataset, "dpflow", 2, select=f"coarse_to_fine:share=0.1,tries={n}") for n in (3, 5))
+    assert [one.n_selected for one in five.rounds] == [20, 40, 40, 40, 40, 40]
+    assert [one.loss for one in three.rounds] == [one.loss for one in five.rounds[:4]]
+    assert five.all_rows.loss == min(one.loss for one in five.rounds)
+    with pytest.raises(ChoiceError, match="tries=0"):
+        select_rows(dataset, "coarse_to_fine:tries=0", 2)
+
+
+def test_of_several_models_the_tree_that_loses_least_of_all_rows_is_handed_in():
+    """A line that thresholds have to climb in steps, and bands of one column."""
+    rng = np.random.default_rng(5)
+    X, how = rng.normal(size=(600, 2)), {"select": "coarse_to_fine:share=0.1", "choice": "training"}
+    how |= {"restarts": 1, "seconds": 600}
+    taken = set()
+    for y in (X[:, 0] + X[:, 1] > 0, np.floor(1.4 * X[:, 0]) % 2 == 0):
+        dataset = data(X, y)
+        done = odtc.fit(dataset, "dpflow,oblique_search", 2, **how)
+        alone = odtc.fit(dataset, "dpflow", 2, select=how["select"]), odtc.fit(dataset, "oblique_search", 2, **how)
+        assert done.all_rows.loss == min(one.all_rows.loss for one in alone)
+        assert [one.loss for one in done.rounds] == [one.loss for each in alone for one in each.rounds]
+        assert [one.model for one in done.rounds] == ["dpflow"] * 4 + ["oblique_search"] * 4
+        assert done.all_rows.bound == alone[0].all_rows.bound and done.dataset.n_rows <= 60
+        taken.add(done.problem.formulation)
+    assert taken == {"dpflow", "oblique_search"}
+
+
+def test_several_models_need_rounds_and_a_parameter_one_of_them():
+    dataset = made(0)
+    for select in (None, "convex_hull"):
+        with pytest.raises(ChoiceError, match="or several with a selection in rounds"):
+            odtc.fit(dataset, "dpflow,oblique_search", 2, select=select)
+    with pytest.raises(ChoiceError, match="'mu', which none of them has"):
+        odtc.fit(dataset, "dpflow,oblique_search", 2, select="coarse_to_fine", params={"mu": 0.1})
+    with pytest.raises(ChoiceError, match="did you mean"):
+        odtc.fit(dataset, "dpflow,oblique_serch", 2, select="coarse_to_fine")

@@ -14,10 +14,12 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.data.linear_terms import LinearTerms
 from odtc.errors import ChoiceError
+from odtc.formulations import oblique_search
 from odtc.heuristics.heuristic import grow
-from odtc.heuristics.regularised import choose
+from odtc.heuristics.regularised import candidates, choose
 from odtc.heuristics.separating_hyperplanes import build_tree, split_by_hyperplane
 from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow.row_selection.selection import select_rows
 from tests.command_line import odtc as run
 
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
@@ -390,3 +392,63 @@ def test_the_estimator_tells_what_the_folds_said_and_warns_of_a_majority():
     with pytest.warns(UserWarning, match="no tree surely beats the majority"):
         tree = odtc.OptimalTreeClassifier(**kept).fit(X, noise)
     assert tree.message_.startswith("WARNING: ")
+
+
+def selected(share: float, seed: int = 0, noise: bool = False):
+    """Weighed rows of three classes, and a share of them, weighed as all are."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 3))
+    y = rng.integers(0, 3, 300) if noise else np.digitize(X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=300), [-0.5, 0.7])
+    whole = replace(dataset(X, y), weight=rng.integers(1, 4, 300).astype(float))
+    return whole, select_rows(whole, f"coarse_to_fine:share={share},rounds=1", 2)
+
+
+def test_rows_that_were_not_selected_choose_the_tree_that_loses_least_of_them():
+    whole, part = selected(0.2)
+    cost = np.array([[0.0, 1, 5], [1, 0, 1], [2, 1, 0]])
+    problem = odtc.build(part, "dpflow", 2, cost=cost).problem
+    encoded, depth = problem.encoded, CompleteTree(2)
+    problem = replace(problem, module="oblique_search", params=oblique_search.Params())
+    others = np.setdiff1d(np.arange(300), part.selected.rows)
+
+    def lost(heap) -> float:
+        at, total = heap.to_tree(encoded).apply(whole.X), 0.0
+        for leaf in np.unique(at):
+            here = np.flatnonzero(at == leaf)
+            all_of = [sum(whole.weight[i] * cost[whole.y[i], k] for i in here) for k in range(3)]
+            total += sum(whole.weight[i] * cost[whole.y[i], np.argmin(all_of)] for i in np.intersect1d(here, others))
+        return total
+
+    heap, words = oblique_search.learned(problem)
+    how = {"seconds": np.inf, "seed": 0, "sparse": True, "part": 0.9}
+    found = [(one.leaves, lost(one.heap)) for one in candidates(encoded, depth, **how)]
+    least, alone = min(value for _, value in found), max(value for leaves, value in found if leaves == 1)
+    assert lost(heap) == pytest.approx(least) and least < alone
+    mean = least / whole.weight[others].sum()
+    assert "chosen by the 240 rows that were not selected: " in words and f"mean cost on them {mean:.4g}" in words
+
+
+@pytest.mark.parametrize(
+    ("share", "choice", "says"),
+    [
+        (0.2, "held-out", "chosen by the 240 rows that were not selected"),
+        (0.2, "folds", "chosen by 10 folds"),
+        (0.8, "held-out", "chosen by 10 folds"),
+        (0.8, "rest", "chosen by the 60 rows that were not selected"),
+        (1.0, "held-out", "chosen by 10 folds"),
+    ],
+)
+def test_folds_choose_if_the_others_are_fewer_than_the_selected(share, choice, says):
+    _, part = selected(share)
+    assert says in odtc.fit(part, "oblique_search", 1, choice=choice).solution.message
+
+
+def test_no_tree_of_noise_surely_beats_the_majority_on_the_rest_and_without_a_rest_that_is_said():
+    whole, part = selected(0.2, noise=True)
+    done = odtc.fit(part, "oblique_search", 2)
+    assert (
+        done.tree.n_leaves == 1
+        and "WARNING: no tree surely beats the majority on the 240 rows" in done.solution.message
+    )
+    with pytest.raises(ChoiceError, match="there are none"):
+        odtc.fit(whole, "oblique_search", 2, choice="rest")

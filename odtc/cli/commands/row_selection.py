@@ -136,7 +136,7 @@ def print_rounds(done) -> None:
         test = f"  {100 * one.test_accuracy:16.2f} %" if tested else ""
         print(
             f"{one.round:5}  {one.n_selected:13,}  {100 * one.share:4.1f} %  {100 * one.accuracy:10.2f} %{test}  "
-            f"{one.loss:11.10g}{'  kept' if one.kept else ''}"
+            f"{one.loss:11.10g}{f'  {one.model}' if one.model else ''}{'  kept' if one.kept else ''}"
         )
     found = done.all_rows
     if found.bound is not None:
