@@ -101,6 +101,23 @@ def table_of_arrays(X, y) -> tuple[pl.DataFrame, str]:
     return table.with_columns(_of_cells(labels, False, "y").alias(target)), target
 
 
+def with_weights(frame: pl.DataFrame, weights) -> tuple[pl.DataFrame, str]:
+    """(the rows with their weights as a further column, the name of this column). Raises DataError."""
+    try:
+        numbers = np.asarray(weights, dtype=float)
+    except (TypeError, ValueError):
+        numbers = np.zeros(0)
+    if numbers.shape != (len(frame),):
+        raise DataError(
+            f"expected weights as the name of a column, or as a number for each of {len(frame)} rows, got "
+            f"{weights!r:.60}"
+        )
+    name = "weight"
+    while name in frame.columns:
+        name += "_"
+    return frame.with_columns(pl.Series(name, numbers)), name
+
+
 def write_parquet(rows: list[dict], types: dict[str, type], stream: BinaryIO) -> None:
     """Writes rows as Parquet, each column of one type whatever is missing in it.
 

@@ -34,7 +34,7 @@ from odtc.data.column_coding import Column, WordsNeeded, code_columns, named_col
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature, decimal_of
 from odtc.data.file_text.missing_marks import marks_of_texts, unmet
 from odtc.data.file_text.text_pieces import encoding_of, not_text
-from odtc.data.frames import orders_of, series_of, table_of, table_of_arrays
+from odtc.data.frames import orders_of, series_of, table_of, table_of_arrays, with_weights
 from odtc.data.level_orders import in_order, order_text, orders_of_texts
 from odtc.data.partitions import columns as partitions
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label
@@ -116,8 +116,8 @@ def read(
     missing : {"drop", "error", "separate"}
         drop: rows with a missing cell are left out and counted. separate: a missing feature stays, as NaN; a row
         without label or weight is left out.
-    weights : str or None
-        A column of numbers >= 0, the weights of the rows; it is then no feature.
+    weights : str, array (rows,) or None
+        A column of numbers >= 0, the weights of the rows; it is then no feature. Beside a data frame also the numbers.
     name : str or None
         Name of the data set; None is the stem of the file, or "data".
     aside : sequence of str
@@ -173,7 +173,13 @@ def read_as(path, how: ReadingSpec, name: str | None = None) -> Dataset:
     _check_policy(how.missing)
     how = _with_lists(how)
     if hasattr(path, "columns") and hasattr(path, "shape"):
-        return from_frame(table_of(path), name or "data", _with_declared(path, how))
+        table = table_of(path)
+        if not isinstance(how.weights, str | None):
+            table, weights = with_weights(table, how.weights)
+            how = replace(how, weights=weights)
+        return from_frame(table, name or "data", _with_declared(path, how))
+    if not isinstance(how.weights, str | None):
+        raise DataError(f"expected --weights to name a column of the file, got {how.weights!r:.60}")
     try:
         path = Path(path)
     except TypeError:
@@ -258,7 +264,7 @@ def read_arrays(X, y, name: str = "data", missing: str = "drop", **reading) -> D
     missing : {"drop", "error", "separate"}
         As of `read`.
     **reading
-        Its other keywords, but `target`.
+        Its other keywords, but `target`. `weights` may also be numbers >= 0, one for each row.
 
     Returns
     -------
@@ -272,6 +278,8 @@ def read_arrays(X, y, name: str = "data", missing: str = "drop", **reading) -> D
     frame, target = table_of_arrays(X, y)
     if without := frame[target].null_count():
         warnings.warn(f"{without} of {frame.height} rows have no label: they are left out", stacklevel=2)
+    if not isinstance(reading.get("weights"), str | None):
+        frame, reading["weights"] = with_weights(frame, reading["weights"])
     how = _with_lists(ReadingSpec(target=target, missing=missing, **reading))
     return from_frame(frame, name, _with_declared(X, how, target) if hasattr(X, "columns") else how)
 

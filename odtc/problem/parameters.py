@@ -69,7 +69,7 @@ MEANT = {
     "ccp_alpha": "lambda, the price of a branch node",
     "random_state": "seed",
     "n_jobs": "threads",
-    "sample_weight": "weights, a column of the data",
+    "sample_weight": "weights, numbers beside X and y or a column of the data",
     "na_values": "missing_mark",
     "timeout": "time_limit",
 }

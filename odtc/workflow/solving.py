@@ -6,6 +6,8 @@ from functools import partial
 
 import numpy as np
 
+from odtc.base.registry import did_you_mean
+from odtc.base.spec_fields import fields_by_name
 from odtc.errors import ChoiceError
 from odtc.model.milp import Model
 from odtc.model.solution import Progress, Solution, Termination
@@ -107,6 +109,9 @@ def solve(
     ------
     SolverError, ChoiceError
     """
+    known = [*fields_by_name(SolvingSpec)]
+    for name in (one for one in keywords if one not in known):
+        raise ChoiceError(f"solve has no keyword {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
     return solve_model(model, SolvingSpec(solver=solver, **keywords), start, path, Hearing(progress, log, logs))
 
 

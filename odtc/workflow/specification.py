@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from odtc.base import cluster as clusters
+from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import PAIRS, REPEATED, command_words, fields_by_name, spec_field
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError
@@ -180,6 +181,7 @@ class RunSpec:
         params = dict(keywords.pop("params", None) or {})
         of_model = _pick(ModelSpec, keywords, leave=() if fitting else ("start",))
         of_solving = _pick(SolvingSpec, keywords) if fitting else {}
+        _expect_no_misspelt(model, keywords, fitting)
         spec = ModelSpec(model, depth, params | keywords, **of_model)
         return cls(reading, spec, SolvingSpec(**of_solving), fitting, simplify)
 
@@ -209,6 +211,25 @@ class RunSpec:
 def take_reading(keywords: dict) -> dict:
     """Takes the keywords of `odtc.read` out of `keywords`: those of the dict `reading`, and those beside it."""
     return (keywords.pop("reading", None) or {}) | _pick(ReadingSpec, keywords)
+
+
+def _expect_no_misspelt(model: str, keywords: dict, fitting: bool) -> None:
+    """Raises ChoiceError for a keyword that is no parameter of any formulation and nearly a field of a record."""
+    if not keywords:
+        return
+    from odtc.problem.parameters import (
+        MEANT,
+        able_models,
+        has_parameter,
+    )  # with all formulations: most runs have no parameter
+
+    records = (ModelSpec, ReadingSpec, SolvingSpec) if fitting else (ModelSpec, ReadingSpec)
+    known = [name for record in records for name in fields_by_name(record)]
+    for name in keywords:
+        key = name.rstrip("_")
+        is_one = name in known or key in MEANT or able_models(key) or (model != "auto" and has_parameter(model, key))
+        if not is_one and (hint := did_you_mean(name, known)):
+            raise ChoiceError(f"unknown keyword {name!r}{hint}")
 
 
 def _pick(cls, keywords: dict, leave=()) -> dict:

@@ -136,6 +136,45 @@ def test_classes_are_answered_as_the_labels_were_given(labels, tmp_path):
     assert {type(one) for one in odtc.fit(tmp_path / "t.csv", depth=1).predict(X).tolist()} == {str}  # text of a file
 
 
+def test_weights_may_stand_beside_the_rows():
+    """An array of them was told by numpy: "The truth value of an array with more than one element is ambiguous"."""
+    X = pd.DataFrame({"a": [1.0, 2, 3, 4, 5], "weight": [0.0, 1, 0, 1, 0]})
+    y, weights = ["no", "yes", "no", "yes", "no"], [1, 5, 1, 0.5, 4]
+    named = odtc.fit(X.assign(told=y, w=weights), "told", depth=1, weights="w")
+    for given in (weights, np.array(weights), pd.Series(weights)):
+        fits = [odtc.fit(X, y, depth=1, weights=given), odtc.fit(X.assign(told=y), "told", depth=1, weights=given)]
+        fits += [odtc.fit(X.to_numpy(), y, depth=1, weights=given)]
+        for fitted in fits:
+            assert fitted.dataset.weight.tolist() == weights and fitted.proof.objective == named.proof.objective
+            assert len(fitted.tree.features) == 2
+    for wrong in (weights[:3], [weights], ["much"] * 5, 3):
+        with pytest.raises(DataError, match="expected weights as the name of a column, or as a number for each of 5 r"):
+            odtc.fit(X, y, depth=1, weights=wrong)
+
+
+def test_weights_of_a_file_are_a_column(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n1,x\n2,z\n")
+    with pytest.raises(DataError, match=r"expected `weights` to name a column of the file, got \[1, 2\]"):
+        odtc.fit(tmp_path / "t.csv", depth=1, weights=[1, 2])
+
+
+def test_a_misspelt_keyword_is_told_by_the_one_that_is_meant():
+    """`timelimit=3` was called a parameter that the model has not, and `solve(relax=True)` an argument of a record."""
+    X, y = np.arange(12.0).reshape(6, 2), [0, 0, 1, 1, 0, 1]
+    for wrong, meant in {"timelimit": "time_limit", "constraint": "constraints", "hold_outs": "hold_out"}.items():
+        with pytest.raises(ChoiceError, match=f"^unknown keyword '{wrong}' .did you mean '{meant}'"):
+            odtc.fit(X, y, depth=1, **{wrong: 3})
+    with pytest.raises(ChoiceError, match="^unknown keyword 'encodings' .did you mean 'encoding'"):
+        odtc.build(X, y, "flowoct", depth=1, encodings="auto")
+    with pytest.raises(ChoiceError, match="has no parameter 'lamda' .did you mean 'lambda'"):
+        odtc.fit(X, y, "flowoct", depth=1, lamda=0.1)
+    model = odtc.build(X, y, "flowoct", depth=1)
+    with pytest.raises(
+        ChoiceError, match="^solve has no keyword 'thread' .did you mean 'threads'.*; known: time_limit, "
+    ):
+        odtc.solve(model, thread=1)
+
+
 def test_missing_labels_and_labels_of_two_types_have_no_say():
     X = pd.DataFrame({"a": np.arange(40.0)})
     y = pd.Series([3] * 17 + [4] * 22 + [None], dtype="Int64")
