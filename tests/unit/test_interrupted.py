@@ -182,6 +182,23 @@ def test_one_interruption_ends_a_search_under_constraints_in_its_bound_without_t
     assert done.tree is not None and done.verified
 
 
+@pytest.mark.parametrize("where", ["at_once", "first", "floor_of", "raised"])
+@pytest.mark.parametrize("end", [TimeLimitReached, KeyboardInterrupt])
+def test_what_ends_a_part_of_a_search_under_constraints_leaves_the_tree_in_hand(where, end, table, monkeypatch):
+    """The limit came as a search without the constraints ranked 100,000 rows, and CART's tree, which kept them, was
+    lost: there was no tree."""
+
+    def ended(*_):
+        raise end("it has passed")
+
+    monkeypatch.setattr(constrained, "needs_floor", lambda problem: True)
+    monkeypatch.setattr(constrained, where, ended)
+    with deadline.within(600.0):
+        done = pipeline.fit(read(table / "t.csv"), "dpflow", 3, encoding="thresholds", constraints=["recall[p] >= 0.5"])
+    assert done.tree is not None and done.verified
+    assert done.proof.bound is None or done.proof.bound <= done.proof.objective
+
+
 @pytest.mark.parametrize("choice", ["folds", "training"])
 def test_an_interrupted_search_for_hyperplanes_hands_in_a_tree(table, monkeypatch, choice):
     times = []

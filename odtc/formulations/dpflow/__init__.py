@@ -219,19 +219,24 @@ def _search_constrained(problem: Problem, start: HeapTree | None, progress, floo
         paid = None if start is None else constrained.paid_by(problem, start)
         progress(max(floor, bound), paid, "a bound of all trees")
 
-    start = constrained.at_once(problem, start)
-    start, multipliers = constrained.first(problem, start)
-    if constrained.needs_floor(problem):
-        part, most = FREE[problem.topology.depth <= constrained.SOON], FREE_MOST
-        if deadline.seconds_left() is not None and not constrained.tells_bounds(problem):
-            part, most = ALONE, np.inf
-        with deadline.within(deadline.time_share(most, part)):
-            paid = np.inf if start is None else constrained.paid_by(problem, start)
-            heap, below = constrained.floor_of(problem, multipliers, tell, paid, start)
-        start, floor = constrained.cheaper(problem, heap, start), max(floor, below)
+    with deadline.cut_short():
+        start = constrained.at_once(problem, start)
+    multipliers = None
+    with deadline.cut_short():
+        start, multipliers = constrained.first(problem, start)
+    with deadline.cut_short():
+        if constrained.needs_floor(problem):
+            part, most = FREE[problem.topology.depth <= constrained.SOON], FREE_MOST
+            if deadline.seconds_left() is not None and not constrained.tells_bounds(problem):
+                part, most = ALONE, np.inf
+            with deadline.within(deadline.time_share(most, part)):
+                paid = np.inf if start is None else constrained.paid_by(problem, start)
+                heap, below = constrained.floor_of(problem, multipliers, tell, paid, start)
+            start, floor = constrained.cheaper(problem, heap, start), max(floor, below)
     found = constrained.search(problem, start, progress, floor)
-    start = found.heap
-    return constrained.raised(problem, found, tell)
+    with deadline.cut_short():
+        found = constrained.raised(problem, found, tell)
+    return found
 
 
 def frontier(problem: Problem, varied) -> list[Searched] | None:
