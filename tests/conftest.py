@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from odtc.base.wording import on_command_line
 from odtc.testing.law import limit_examples
 
 # No test asserts how long a thing takes: a machine that others work on is slow now and then. In CI the draws are the
@@ -40,6 +41,13 @@ SLOW = (
     "unit/test_known_optima.py",
     "cli/test_html_report.py",
 )
+
+
+@pytest.fixture
+def told_on_command_line():
+    """Sentences name options as a run of the command line does."""
+    with on_command_line():
+        yield
 
 
 def is_quick(config) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from odtc.base.wording import option
 from odtc.errors import ChoiceError
 
 LOCAL = "local"  # in place of an address
@@ -62,7 +63,9 @@ def connected(address: str, workers: int) -> Iterator[Cluster]:
         Without the package, or if nothing answers at the address.
     """
     if find_spec("distributed") is None:
-        raise ChoiceError("--cluster: expected the package dask[distributed]; install it: pip install 'odtc[cluster]'")
+        raise ChoiceError(
+            f"{option('cluster')}: expected the package dask[distributed]; install it: pip install 'odtc[cluster]'"
+        )
     direct = False
     with contextlib.ExitStack() as stack:
         if address == LOCAL:
@@ -73,7 +76,8 @@ def connected(address: str, workers: int) -> Iterator[Cluster]:
                 found = Cluster(address, client.dashboard_link, direct)
         except (OSError, ValueError) as problem:
             raise ChoiceError(
-                f"--cluster: expected the address of a Dask scheduler, as tcp://host:8786, got {address!r}: {problem}"
+                f"{option('cluster')}: expected the address of a Dask scheduler, as tcp://host:8786, got {address!r}: "
+                f"{problem}"
             ) from None
         token = _present.set(found)
         try:

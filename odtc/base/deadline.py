@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from odtc.base.threads.matrix_products import for_product
+from odtc.base.wording import option
 from odtc.errors import ModelError, TimeLimitReached
 
 BLOCK = 4e9  # multiplications of one product between two looks: about half a second
@@ -130,8 +131,8 @@ def check() -> None:
     """Raises TimeLimitReached when the end has passed."""
     if is_over():
         raise TimeLimitReached(
-            "the time limit came before the work was done; allow more time (--time-limit), or make it smaller: "
-            "fewer tests (--encoding auto:bins=8), a smaller --depth"
+            f"the time limit came before the work was done; allow more time ({option('time_limit')}), or make it "
+            f"smaller: fewer tests ({option('encoding', 'auto:bins=8')}), a smaller {option('depth')}"
         )
 
 

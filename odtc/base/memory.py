@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from odtc.base.system import address_space_left
+from odtc.base.wording import option
 from odtc.errors import ModelError
 
 
@@ -30,14 +31,18 @@ def available() -> int | None:
 
 
 FEW = 2**22  # bytes
-SMALLER = "use a smaller --depth, or fewer tests (for instance --encoding auto:bins=8)"
 
 
-def require_memory(size: float, what: str, instead: str = SMALLER) -> None:
+def smaller() -> str:
+    """What to do about a model that is too large, in words."""
+    return f"use a smaller {option('depth')}, or fewer tests (for instance {option('encoding', 'auto:bins=8')})"
+
+
+def require_memory(size: float, what: str, instead: str = "") -> None:
     """Raises ModelError if `size` bytes are more than what is free."""
     room = available() if size > FEW else None  # to ask takes longer than to fill so little
     if room is not None and size > room:
         raise ModelError(
             f"{what} would take about {size / 2**30:,.1f} GiB of memory, {max(room, 0) / 2**30:,.1f} GiB are free; "
-            f"{instead}"
+            f"{instead or smaller()}"
         )

@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from odtc.base.wording import flag, option
 from odtc.errors import ChoiceError
 
 # How a field is written on the command line, if not as one plain word.
@@ -39,9 +40,9 @@ def spec_field(
     fits : callable or None
         Whether a value lies in the range.
     **written
-        How the command line writes the field: `flag` ("--solver-template" for the field `template`), `form` (NAMES,
-        REPEATED, PAIRS), `type` (of its value there, by default the annotation), `completes` (a kind of
-        `odtc list`, or a tuple of words) and `group` (the section of the help it stands in).
+        How the command line writes the field: `form` (NAMES, REPEATED, PAIRS), `type` (of its value there, by default
+        the annotation), `completes` (a kind of `odtc list`, or a tuple of words) and `group` (the section of the help
+        it stands in).
     """
     about = {"help": help, "metavar": metavar, "wanted": wanted, "fits": fits, **written}
     if isinstance(default, dict):
@@ -56,11 +57,6 @@ def default_of(field: dataclasses.Field[Any]) -> Any:
     return field.default
 
 
-def flag_of(field: dataclasses.Field[Any]) -> str:
-    """The option of a field on the command line."""
-    return str(field.metadata.get("flag", "")) or f"--{field.name.replace('_', '-')}"
-
-
 def fields_by_name(cls: Any) -> dict[str, dataclasses.Field[Any]]:
     """The fields of a specification, in order."""
     return {field.name: field for field in dataclasses.fields(cls)}
@@ -71,7 +67,7 @@ def check_ranges(spec: Any) -> None:
     for field in dataclasses.fields(spec):
         value = getattr(spec, field.name)
         if not _fits(field, value):
-            raise ChoiceError(f"{flag_of(field)}: expected {field.metadata['wanted']}, got {value!r}")
+            raise ChoiceError(f"{option(field.name)}: expected {field.metadata['wanted']}, got {value!r}")
 
 
 def _fits(field: dataclasses.Field[Any], value: Any) -> bool:
@@ -108,7 +104,7 @@ def command_words(spec: Any) -> list[str]:
         else:
             texts = [plain(value)]
         for text in texts:
-            words += [flag_of(field), text]
+            words += [flag(name), text]
     return words
 
 

@@ -19,6 +19,7 @@ from odtc import __version__
 from odtc.base import interrupts
 from odtc.base.plug_ins import take_option
 from odtc.base.threads import matrix_products
+from odtc.base.wording import on_command_line
 from odtc.cli import console
 from odtc.cli.help_page import CommandHelp, GroupHelp
 from odtc.errors import OdtcError, SetAsideWarning
@@ -158,7 +159,8 @@ def main() -> None:
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign gets it escaped
                 stream.reconfigure(errors="backslashreplace")
-        code = _exit_code()
+        with on_command_line():
+            code = _exit_code()
     except KeyboardInterrupt:  # also while another end was told
         console.say(f"odtc: error: {interrupts.words()}")
         code = 1

@@ -12,7 +12,8 @@ from typing import Annotated
 import typer
 
 from odtc.base import cluster as clusters
-from odtc.base.spec_fields import NAMES, PAIRS, REPEATED, SEVERAL, default_of, fields_by_name, flag_of
+from odtc.base.spec_fields import NAMES, PAIRS, REPEATED, SEVERAL, default_of, fields_by_name
+from odtc.base.wording import flag
 from odtc.cli.help_page import CONSTRAINTS, DATA, SOLVER
 from odtc.cli.help_page import MODEL as MODEL_SECTION
 from odtc.errors import ChoiceError
@@ -228,7 +229,7 @@ def _option(one, section: str, help: str | None = None, hidden: bool = False):
     return Annotated[
         kind,
         typer.Option(
-            flag_of(one), metavar=metavar, help=help, autocompletion=complete, rich_help_panel=group, hidden=hidden
+            flag(one.name), metavar=metavar, help=help, autocompletion=complete, rich_help_panel=group, hidden=hidden
         ),
     ]
 

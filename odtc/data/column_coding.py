@@ -14,6 +14,7 @@ import polars as pl
 
 from odtc.algorithms.number_places import LEAST_CELLS, NumberPlaces, bits_of
 from odtc.base import deadline, phases
+from odtc.base.wording import option
 from odtc.data import column_types
 from odtc.data.coded_columns import CodedColumn, narrowed, occurring
 from odtc.data.dataset import NUMERIC
@@ -124,7 +125,7 @@ class Column:
             cell = self.cells[int(self.code[row]) - 1]
             wrong = pl.Series([cell])
             if self.decimal is None and wrong.dtype == pl.String and (signs := written_numbers.signs_of([cell])):
-                advice = f"read the file with --decimal {' or '.join(signs)} or {advice}"
+                advice = f"read the file with {option('decimal', *signs)} or {advice}"
             column_types.numbers(wrong, self.name, self.place, advice, row + 1, self.decimal)
         large = np.flatnonzero(np.abs(values) >= column_types.EXACT)
         if large.size:
@@ -383,7 +384,7 @@ def code_columns(
                 raise TimeLimitReached(
                     f"{deadline.what_ends()} came while {place} was read, after {at:,} of the {len(columns):,} columns "
                     f"of its rows from {rows + 1:,} to {rows + frame.height:,}, so there is no tree; allow more time "
-                    "(--time-limit), or write fewer rows or columns to a file"
+                    f"({option('time_limit')}), or write fewer rows or columns to a file"
                 )
             coder.add(series)
         rows += frame.height

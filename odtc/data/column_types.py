@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from odtc.base.text import show_number
+from odtc.base.wording import option
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC
 from odtc.data.file_text import written_numbers
 from odtc.data.task import expect_addable
@@ -24,7 +25,6 @@ PADDED = re.compile(r"[+-]?0[0-9]")
 
 # From here on neighbouring integers are the same double, so names are kept as they are written.
 CORRECT = "correct it"
-AS_NAMES = "name the column in --categorical, or leave it out"
 EXACT = 2.0**53
 TOLD_DIGITS = 15  # of decimals, which doubles tell apart
 MOSTLY = 20  # times as many numbers as words in a column, and words are remarked on
@@ -143,7 +143,10 @@ def numbers(
     if wrong.any():
         row = wrong.arg_max()
         if decimal is not None:
-            advice = f"the decimal sign of these numbers is {decimal!r} (--decimal); write the cell so, or correct it"
+            advice = (
+                f"the decimal sign of these numbers is {decimal!r} ({option('decimal')}); write the cell so, or "
+                "correct it"
+            )
         elif advice == CORRECT and DECIMAL_COMMA.fullmatch(str(column[row])):
             advice = "write decimals with a point, and no comma between thousands"
         raise DataError(
@@ -223,7 +226,7 @@ def _as_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
     return text.cast(pl.Float64, strict=False)
 
 
-def expect_apart(cells, values: np.ndarray, where: str, rows: Iterable[int], advice: str = AS_NAMES) -> None:
+def expect_apart(cells, values: np.ndarray, where: str, rows: Iterable[int], advice: str | None = None) -> None:
     """Raises DataError if two different whole numbers among some cells are the same double in `values`, as from 2^53 on
     neighbours are: they would be one value to every test.
 
@@ -233,8 +236,10 @@ def expect_apart(cells, values: np.ndarray, where: str, rows: Iterable[int], adv
     values : float64 (cells,)
     where : str, the column in words
     rows : int (cells,), the rows of these cells, rising from 0
-    advice : str
+    advice : str or None
+        How the message ends; by default, how the numbers are kept as they are written.
     """
+    advice = advice or f"name the column in {option('categorical')}, or leave it out"
     first: dict[float, object] = {}
     for cell, value, row in zip(cells, values.tolist(), rows):
         exact = cell if isinstance(cell, int) else _whole(cell)
@@ -265,7 +270,7 @@ def expect_weight_left(values: np.ndarray, name: str, place: str) -> None:
     if not (values > 0).any():
         raise DataError(
             f"expected a weight above 0 in column {name!r} of {place} in a row without missing cells, got none; fill "
-            "them in, choose --missing separate, or name another column"
+            f"them in, choose {option('missing', 'separate')}, or name another column"
         )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.registry import did_you_mean
+from odtc.base.wording import option
 from odtc.errors import ChoiceError, OdtcError
 
 Names = tuple[str, ...]
@@ -58,11 +59,11 @@ def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, co
         given = (
             class_weight
             if isinstance(class_weight, Mapping)
-            else _assignments(class_weight, "--class-weight: expected balanced, or CLASS=W,…")
+            else _assignments(class_weight, f"{option('class_weight')}: expected balanced, or CLASS=W,…")
         )
         rows = np.ones(K)
         for name, value in given.items():
-            rows[_place(name, classes, "--class-weight")] = _price(value, f"the weight of class {str(name)!r}")
+            rows[_place(name, classes, option("class_weight"))] = _price(value, f"the weight of class {str(name)!r}")
     return _checked(matrix * rows[:, None], classes)
 
 
@@ -112,7 +113,7 @@ def _from_file(path: Path, classes: Names) -> np.ndarray:
         text = read_text(path)
     except OSError as problem:
         raise ChoiceError(
-            f"cannot read {where}: {problem.strerror}; --cost expects a CSV file, or TRUE:PREDICTED=PRICE,…"
+            f"cannot read {where}: {problem.strerror}; {option('cost')} expects a CSV file, or TRUE:PREDICTED=PRICE,…"
         ) from None
     except OdtcError as problem:
         raise ChoiceError(f"{where} cannot be used: {problem}") from None
@@ -165,7 +166,7 @@ def _prices(cells: list[str], k: int, predicted: list[int], classes: Names, wher
 def _from_pairs(pairs: Mapping, classes: Names) -> np.ndarray:
     matrix = unit_cost(len(classes))
     for (true, predicted), value in pairs.items():
-        k, c = _place(true, classes, "--cost"), _place(predicted, classes, "--cost")
+        k, c = _place(true, classes, option("cost")), _place(predicted, classes, option("cost"))
         matrix[k, c] = _price(value, f"the cost of {classes[k]!r} predicted as {classes[c]!r}")
     return _checked(matrix, classes)
 
@@ -216,13 +217,13 @@ def _assignments(text: str, wanted: str) -> dict[str, str]:
 
 def _pairs(text: str, classes: Names) -> dict[tuple[str, str], str]:
     pairs = {}
-    for name, value in _assignments(text, "--cost: expected TRUE:PREDICTED=PRICE,…").items():
+    for name, value in _assignments(text, f"{option('cost')}: expected TRUE:PREDICTED=PRICE,…").items():
         # A class may have a colon in its name: the colon meant stands between two classes.
         cuts = [(name[:at].strip(), name[at + 1 :].strip()) for at, sign in enumerate(name) if sign == ":"]
         known = [cut for cut in cuts if cut[0] in classes and cut[1] in classes]
         if not cuts:
             raise ChoiceError(
-                f"expected TRUE:PREDICTED=PRICE in --cost, got {name}={value} (or the path of a CSV file)"
+                f"expected TRUE:PREDICTED=PRICE in {option('cost')}, got {name}={value} (or the path of a CSV file)"
             )
         pairs[(known or cuts)[0]] = value
     return pairs

@@ -18,6 +18,7 @@ from odtc.base import deadline, phases
 from odtc.base.contract import Contract
 from odtc.base.memory import require_memory
 from odtc.base.registry import Registry
+from odtc.base.wording import option
 from odtc.data.binary_tests import merged_scales, merged_tests
 from odtc.data.binary_tests.column_tests import threshold_tests
 from odtc.data.cost_matrix import unit_cost
@@ -257,7 +258,7 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False, radi
         if deadline.has_waited(began, PATIENCE):
             raise TimeLimitReached(
                 f"{deadline.what_ends()} came while the tests of {dataset.name!r} were made, so there is no tree; "
-                "allow more time (--time-limit), or take fewer rows or columns"
+                f"allow more time ({option('time_limit')}), or take fewer rows or columns"
             )
 
     phases.begin("encoding")
@@ -321,7 +322,8 @@ def _expect_levels(dataset: Dataset, asked: TestList) -> None:
             advice = "write these cells as empty ones or as numbers" if words else "put them into groups"
             raise DataError(
                 f"expected fewer levels, got {len(feature.levels):,} of the column {feature.name!r} in "
-                f"{dataset.n_rows:,} rows{shown}: each level is a test; {advice}, or leave the column out (--ignore)"
+                f"{dataset.n_rows:,} rows{shown}: each level is a test; {advice}, or leave the column out "
+                f"({option('ignore')})"
             )
 
 

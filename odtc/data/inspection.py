@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base.python_words import in_python, told_in_python
 from odtc.base.registry import did_you_mean
 from odtc.base.text import in_notebook, show_figure, show_number, some
+from odtc.base.wording import option
 from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.encoding import encode
@@ -70,7 +70,7 @@ class Inspection:
         return f"<Inspection of {self.name}: {self.n_rows:,} rows, {len(self.notes)} notes>"
 
     def __str__(self) -> str:
-        return in_python(self.to_text())
+        return self.to_text()
 
     def _repr_html_(self) -> str:
         return in_notebook(str(self))
@@ -102,13 +102,12 @@ class Inspection:
             said += f", {self.n_rows_incomplete:,} of them with missing cells"
         if (weights := self.weights) is not None:
             said += f", weighed by {weights['column']!r} ({weights['values']}; {show_figure(weights['sum'])} in all)"
-        tests = self.refusal or f"--encoding {self.encoding}: {self.n_tests:,} different tests of all columns"
+        tests = self.refusal or f"{option('encoding', self.encoding)}: {self.n_tests:,} different tests of all columns"
         return "\n".join(
             [said, "", *(row.rstrip() for row in rows), "", tests, *(f"note: {n.text}" for n in self.notes)]
         )
 
 
-@told_in_python()
 def inspect(data, y=None, *, encoding: str = "auto", **reading) -> Inspection:
     """The columns of a table as odtc reads them, with remarks on what looks odd: what `odtc inspect` shows.
 
@@ -222,8 +221,8 @@ def _whole(data, reading: ReadingSpec) -> tuple[Dataset, ReadingSpec, list[Note]
         whole = read_as(data, replace(reading, missing="separate"))
         text = (
             f"the target {whole.target!r} has {problem.numbers:,} different numbers in {problem.rows:,} rows, which "
-            "are no classes; predict the number (--task regression), as here, name another column with --target, or "
-            "make classes of it"
+            f"are no classes; predict the number ({option('task', 'regression')}), as here, name another column with "
+            f"{option('target')}, or make classes of it"
         )
         return whole, reading, [Note(whole.target, "numbers as classes", text)]
 

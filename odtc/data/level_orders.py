@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from odtc.base.registry import did_you_mean
 from odtc.base.text import some
+from odtc.base.wording import option
 from odtc.errors import ChoiceError, DataError
 
 
@@ -53,9 +54,9 @@ def orders_of_texts(texts: Sequence[str], names: Sequence[str], place: str) -> d
         if column is None:
             column = text.partition("=")[0]
             hint = did_you_mean(column, names) or f"; it has {some(names)}"
-            raise ChoiceError(f"expected --ordered to name a column of {place}, got {column!r}{hint}")
+            raise ChoiceError(f"expected {option('ordered')} to name a column of {place}, got {column!r}{hint}")
         if column in found:
-            raise ChoiceError(f"expected one --ordered for each column, got two for {column!r}")
+            raise ChoiceError(f"expected one {option('ordered')} for each column, got two for {column!r}")
         found[column] = None if column == text else _levels(text[len(column) + 1 :], text)
     return found
 
@@ -81,7 +82,7 @@ def in_order(levels: tuple[str, ...], order: tuple[str, ...], column: str, place
     if unknown := [level for level in levels if level not in order]:
         hint = did_you_mean(unknown[0], [level for level in order if level not in levels])
         raise DataError(
-            f"expected --ordered to name every level of column {column!r} of {place}, got none for "
+            f"expected {option('ordered')} to name every level of column {column!r} of {place}, got none for "
             f"{some(unknown)}{hint}; write {order_text(column, (*order, *unknown))!r}, in the order that you mean"
         )
     return tuple(level for level in order if level in levels)
@@ -92,8 +93,8 @@ def _levels(text: str, whole: str) -> tuple[str, ...]:
     levels = tuple(cell.strip() for cell in cells)
     if len(levels) < 2 or len(set(levels)) < len(levels) or not all(levels):
         raise ChoiceError(
-            f"expected --ordered COLUMN=LOW<MIDDLE<HIGH, two different levels or more, got {whole!r}; a level that "
-            "holds < stands in double quotes"
+            f"expected {option('ordered')} COLUMN=LOW<MIDDLE<HIGH, two different levels or more, got {whole!r}; a "
+            "level that holds < stands in double quotes"
         )
     return levels
 

@@ -6,7 +6,6 @@ stays on its side and half of the gap between the sides is kept; the bound is th
 middle of the gap. So what is shown is what the tree holds, and routes by.
 """
 
-import shlex
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from odtc.algorithms.robust_lp import solve_lp
 from odtc.base import deadline
+from odtc.base.wording import option
 from odtc.data.binary_tests.column_tests import midpoints
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.data.encoding import Encoded
@@ -69,11 +69,11 @@ class LinearTerms:
                     columns.append((column == level).astype(float))
         if missed and refuse_missing:
             raise ChoiceError(
-                f"a hyperplane cannot weigh the missing cells of {', '.join(map(repr, missed))}: leave out their "
-                f"rows (--missing drop) or the "
-                f"columns (--aside {shlex.quote(','.join(missed))}), or take --model dpflow --encoding oblique, "
-                f"which asks such columns by "
-                "themselves, or --model oblique_search, whose hyperplanes send rows without a number right"
+                f"a hyperplane cannot weigh the missing cells of {', '.join(map(repr, missed))}: leave out their rows "
+                f"({option('missing', 'drop')}) or the columns ({option('aside', missed)}), or take "
+                f"{option('model', 'dpflow')} with {option('encoding', 'oblique')}, which asks such columns by "
+                f"themselves, or {option('model', 'oblique_search')}, whose hyperplanes send rows without a number "
+                "right"
             )
         raw = np.array(columns).T if columns else np.zeros((len(values), 0))
         low = raw.min(axis=0) if raw.size else np.zeros(0)
@@ -202,7 +202,7 @@ def raw_values(encoded: Encoded) -> np.ndarray:
     if found is None:
         raise ChoiceError(
             f"a model of hyperplanes needs the numbers of each row, and the encoding {encoded.scheme!r} holds rows of "
-            f"{encoded.name!r} for one that differ in them; use --encoding auto, without bins"
+            f"{encoded.name!r} for one that differ in them; use {option('encoding', 'auto')}, without bins"
         )
     return found
 

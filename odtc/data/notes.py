@@ -7,7 +7,6 @@ anything: the run goes on with the data as it was read.
 import contextlib
 import hashlib
 import re
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from odtc.base import deadline, phases
 from odtc.base.text import show_number
+from odtc.base.wording import option
 from odtc.data.coded_columns import distinct
 from odtc.data.column_types import MISSING_CELLS, are_numbers, numbers_of, values_of, words_among_numbers
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
@@ -212,7 +212,7 @@ def _identifiers(dataset: Dataset) -> Iterator[Note]:
                 feature.name,
                 "identifier",
                 f"column {feature.name!r} has {different:,} levels in {n:,} rows, as names or numbers of rows have; "
-                "leave it out with --ignore, since no rule learned from it holds for new rows",
+                f"leave it out with {option('ignore')}, since no rule learned from it holds for new rows",
             )
         elif feature.kind == NUMERIC:
             if different == n and known.max() - known.min() < 2 * n:
@@ -220,15 +220,15 @@ def _identifiers(dataset: Dataset) -> Iterator[Note]:
                     feature.name,
                     "identifier",
                     f"column {feature.name!r} counts the rows ({known.min():.0f} to {known.max():.0f}, each once); "
-                    "if it is an identifier, leave it out with --ignore",
+                    f"if it is an identifier, leave it out with {option('ignore')}",
                 )
             elif different > n / 2 and NAMED_IDENTIFIER.fullmatch(feature.name):
                 yield Note(
                     feature.name,
                     "identifier",
                     f"column {feature.name!r} has {different:,} different numbers in {n:,} rows and the name of an "
-                    "identifier; if it is one, leave it out with --ignore, since no rule learned from it holds for new "
-                    "rows",
+                    f"identifier; if it is one, leave it out with {option('ignore')}, since no rule learned from it "
+                    "holds for new rows",
                 )
 
 
@@ -242,14 +242,14 @@ def _counts(dataset: Dataset) -> Iterator[Note]:
                 feature.name,
                 "counts",
                 f"column {feature.name!r} has the name and the numbers of counts; if each row stands for so many, "
-                f"--weights {shlex.quote(feature.name)} counts them",
+                f"{option('weights', feature.name)} counts them",
             )
     if dataset.target.lower() == "freq":
         yield Note(
             dataset.target,
             "counts",
             f"the target {dataset.target!r} has the name of counts; if each row stands for so many, "
-            f"--weights {shlex.quote(dataset.target)} counts them, and --target names the column to predict",
+            f"{option('weights', dataset.target)} counts them, and {option('target')} names the column to predict",
         )
 
 
@@ -260,13 +260,14 @@ def _times(dataset: Dataset) -> Iterator[Note]:
     for at, feature in enumerate(dataset.features):
         if feature.kind == NUMERIC and feature.name.lower() in OF_TIMES and not (dataset.X[:, at] < 0).any():
             value = "" if set(dataset.classes) == {"0", "1"} else f"={dataset.classes[-1]}"
-            time, event = shlex.quote(feature.name), shlex.quote(f"{dataset.target}{value}")
+            time, event = feature.name, f"{dataset.target}{value}"
             yield Note(
                 dataset.target,
                 "survival",
-                f"the target {dataset.target!r} has the name of an event, and {feature.name!r} that of a time; if rows "
-                f"were observed so long, --task survival --time {time} --event {event} predicts their risk, and as a "
-                "feature the time is known only after the event",
+                f"the target {dataset.target!r} has the name of an event, and {feature.name!r} that of a time; if "
+                f"rows were observed so long, {option('task', 'survival')} {option('time', time)} "
+                f"{option('event', event)} predicts their risk, and as a feature the time is known only after the "
+                "event",
             )
 
 
@@ -286,14 +287,14 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 feature.name,
                 "date",
                 f"column {feature.name!r} looks like times ({shown}), and each time is a category of its own; turn it "
-                "into a number of hours or minutes, or leave it out with --ignore",
+                f"into a number of hours or minutes, or leave it out with {option('ignore')}",
             )
         elif _most(others, DURATION.fullmatch):
             yield Note(
                 feature.name,
                 "date",
                 f"column {feature.name!r} looks like durations ({shown}), and each is a category of its own; turn it "
-                "into a number of days or seconds, or leave it out with --ignore",
+                f"into a number of days or seconds, or leave it out with {option('ignore')}",
             )
         elif _are_measures(others) and not are_numbers(others, feature.decimal):
             example = next(filter(_is_measure, others))
@@ -342,7 +343,7 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 feature.name,
                 "levels",
                 f"column {feature.name!r} has {len(levels):,} levels in {dataset.n_rows:,} rows, so that few rows "
-                "speak for each; put them into groups, or leave it out with --ignore",
+                f"speak for each; put them into groups, or leave it out with {option('ignore')}",
             )
         if marks:
             also = " beside cells that are empty or '?'" if np.isnan(column).any() or dataset.n_dropped else ""
@@ -382,9 +383,9 @@ def _scales(dataset: Dataset) -> Iterator[Note]:
             feature.name,
             "scale",
             f"column {feature.name!r} has levels in an order{beside}, and each is a category of its own; tests part "
-            f"it in two with --ordered {shlex.quote(told)}",
+            f"it in two with {option('ordered', [told])}",
             of_many=f"have the levels {told.removeprefix(f'{feature.name}=')} in this order, and each is a category of "
-            "its own; --ordered 'COLUMN=…' has tests part them in two",
+            f"its own; {option('ordered', ['COLUMN=…'])} has tests part them in two",
         )
 
 
@@ -394,8 +395,9 @@ def _of_other_manner(feature: Feature) -> Note:
         feature.name,
         "number",
         f"column {feature.name!r} holds numbers, of which some are not written with {feature.decimal!r} before the "
-        "decimals, as --decimal says, or stand beside words in rows that are left out, so that each is a category of "
-        "its own; write all numbers of the file in one manner, or leave the column out with --ignore",
+        f"decimals, as {option('decimal')} says, or stand beside words in rows that are left out, so that each is a "
+        "category of its own; write all numbers of the file in one manner, or leave the column out with "
+        f"{option('ignore')}",
     )
 
 
@@ -407,9 +409,9 @@ def _of_signs(words: list[str], example: str) -> tuple[str, str]:
         return _of_marks_among(words)
     if len({tuple(written_numbers.values_of(words, sign)) for sign in signs}) > 1:
         reads = [show_number(written_numbers.values_of([example], sign)[0]) for sign in signs]
-        told = " or ".join(f"--decimal {sign} ({number})" for sign, number in zip(signs, reads))
-        return f"read the file with {told}", f"read the file with --decimal {' or '.join(signs)}"
-    return (f"read the file with --decimal {signs[0]}",) * 2
+        told = " or ".join(f"{option('decimal', sign)} ({number})" for sign, number in zip(signs, reads))
+        return f"read the file with {told}", f"read the file with {option('decimal', *signs)}"
+    return (f"read the file with {option('decimal', signs[0])}",) * 2
 
 
 def _of_marks_among(words: list[str]) -> tuple[str, str]:
@@ -422,8 +424,11 @@ def _of_marks_among(words: list[str]) -> tuple[str, str]:
         return ("write plain numbers",) * 2
     listed = ", ".join(map(repr, few[:3])) + (", …" if len(few) > 3 else "")
     means = "means a missing cell" if len(few) == 1 else "mean missing cells"
-    told = f"read the file with --decimal {sign}, and with {_marked(few)} if {listed} {means}"
-    return told, f"read the file with --decimal {sign}, and name what is no number with --missing-mark"
+    told = f"read the file with {option('decimal', sign)}, and with {_marked(few)} if {listed} {means}"
+    return (
+        told,
+        f"read the file with {option('decimal', sign)}, and name what is no number with {option('missing_mark')}",
+    )
 
 
 def _thousands(dataset: Dataset) -> Iterator[Note]:
@@ -447,20 +452,24 @@ def _thousands(dataset: Dataset) -> Iterator[Note]:
                 feature.name,
                 "thousands",
                 f"column {feature.name!r} is read with points before decimals ({show_number(parted[0])}), and other "
-                f"columns have decimal commas; if its points part thousands, --decimal , reads {thousands[0]:.0f}",
+                f"columns have decimal commas; if its points part thousands, {option('decimal', ',')} reads "
+                f"{thousands[0]:.0f}",
                 of_many="are read with points before decimals, and other columns have decimal commas; if their points "
-                "part thousands, read the file with --decimal ,",
+                f"part thousands, read the file with {option('decimal', ',')}",
             )
 
 
 def _of_dates(name: str, dates: list[str], shown: str) -> str:
     """What is remarked on a column of dates, `shown` being one of them; ISO dates are sorted as text."""
-    ordered = ", compare those of this file with --ordered (any other date is then taken as later than all of them)"
+    ordered = (
+        f", compare those of this file with {option('ordered')} (any other date is then taken as later than all of "
+        "them)"
+    )
     sorts = all(map(ISO_DATE.fullmatch, dates))
     number = "days since a day" + (f", {dates[0][:10].replace('-', '')}" if sorts else "")
     return (
         f"column {name!r} looks like dates ({shown}), and each date is a category of its own; turn it into numbers "
-        f"(a year, a month, {number}){ordered if sorts else ''}, or leave it out with --ignore"
+        f"(a year, a month, {number}){ordered if sorts else ''}, or leave it out with {option('ignore')}"
     )
 
 
@@ -487,7 +496,7 @@ def _numbers_for_missing(dataset: Dataset) -> Iterator[Note]:
                     f"{show_number(low)} to {show_number(high)} in the others; if {mark:.0f} means a missing cell, "
                     f"name it with {_marked([f'{feature.name}={mark:.0f}'])}",
                     of_many=f"hold {mark:.0f}, far from their other numbers; if it means a missing cell, name it with "
-                    f"--missing-mark {mark:.0f}, or COLUMN={mark:.0f} for one of them",
+                    f"{option('missing_mark', [f'{mark:.0f}'])}, or COLUMN={mark:.0f} for one of them",
                 )
 
 
@@ -517,7 +526,7 @@ def _codes(dataset: Dataset) -> Iterator[Note]:
             name,
             "code",
             f"column {name!r} has cells with zeros before the number ({cell!r}) and is taken as numbers; if they are "
-            f"codes, keep them as they are written with --categorical {name}",
+            f"codes, keep them as they are written with {option('categorical', [name])}",
         )
 
 
@@ -562,7 +571,7 @@ def _are_measures(levels) -> bool:
 def _marked(marks: list[str], column: str = "") -> str:
     """The options that name marks of missing cells, three at most; one that holds = in its column alone."""
     named = [f"{column}={mark}" if column and "=" in mark else mark for mark in marks[:3]]
-    return " ".join(f"--missing-mark {shlex.quote(mark)}" for mark in named) + (" …" if len(marks) > 3 else "")
+    return " ".join(option("missing_mark", [mark]) for mark in named) + (" …" if len(marks) > 3 else "")
 
 
 def _them(marks: list[str]) -> str:
@@ -617,7 +626,7 @@ def _telling(dataset: Dataset) -> Iterator[Note]:
             feature.name,
             "leak",
             f"column {feature.name!r} alone determines the class {dataset.target!r}; if it is known only after the "
-            "class, leave it out with --ignore",
+            f"class, leave it out with {option('ignore')}",
         )
 
 
@@ -645,7 +654,8 @@ def _rare_classes(dataset: Dataset) -> Iterator[Note]:
             dataset.target,
             "rows as classes",
             f"the target {dataset.target!r} has {len(dataset.classes):,} classes in {dataset.n_rows:,} rows, as names "
-            "of rows have, and no tree learns them; --target names the column to predict, by default the last one",
+            f"of rows have, and no tree learns them; {option('target')} names the column to predict, by default the "
+            "last one",
         )
         return
     rows = np.bincount(dataset.y, minlength=len(dataset.classes)).tolist()
@@ -667,12 +677,13 @@ def _rare_classes(dataset: Dataset) -> Iterator[Note]:
             )
     if len(rows) == 2 and dataset.n_rows >= IDENTIFIER and FEW <= min(rows) < IMBALANCE * dataset.n_rows:
         name, count = min(zip(dataset.classes, rows), key=lambda pair: pair[1])
-        recall = shlex.quote(f"recall[{name}] >= 0.8")
+        recall = f"recall[{name}] >= 0.8"
         yield Note(
             dataset.target,
             "imbalance",
             f"class {name!r} has {count:,} of {dataset.n_rows:,} rows ({100 * count / dataset.n_rows:.2g} %), so that "
-            f"a tree is right on nearly all without it; --class-weight balanced or --constraint {recall} asks for it",
+            f"a tree is right on nearly all without it; {option('class_weight', 'balanced')} or "
+            f"{option('constraints', recall)} asks for it",
         )
     marks = [name for name in dataset.classes if name.lower() in MARKS]
     if marks:
@@ -697,7 +708,8 @@ def _many_numbers(dataset: Dataset) -> Iterator[Note]:
             dataset.target,
             "numbers as classes",
             f"the target {dataset.target!r} has {len(numbers):,} different numbers, and each is a class of its own; "
-            "predict the number (--task regression), put them into ranges, or name another column with --target",
+            f"predict the number ({option('task', 'regression')}), put them into ranges, or name another column with "
+            f"{option('target')}",
         )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.memory import require_memory
+from odtc.base.wording import option
 from odtc.errors import DataError
 
 # 4 GiB of bytes: no model of that size can be built, and saying so beats running out of memory.
@@ -164,7 +165,8 @@ def require_cells(rows: int, tests: int) -> None:
     if rows * tests > MOST_CELLS:
         raise DataError(
             f"expected at most {MOST_CELLS:,} binary cells, got {tests:,} tests on {rows:,} rows; take fewer "
-            "thresholds (--encoding auto:bins=16); --model auto without constraints needs no column for each of them"
+            f"thresholds ({option('encoding', 'auto:bins=16')}); {option('model', 'auto')} without constraints needs "
+            "no column for each of them"
         )
 
 

@@ -25,9 +25,9 @@ from odtc.base import deadline, phases
 from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.contract import Contract
 from odtc.base.memory import available
-from odtc.base.python_words import told_in_python
 from odtc.base.registry import Registry, did_you_mean
 from odtc.base.text import some
+from odtc.base.wording import option
 from odtc.data import column_types
 from odtc.data.coded_columns import table_of_columns
 from odtc.data.column_coding import Column, WordsNeeded, code_columns, named_columns
@@ -86,7 +86,6 @@ READERS = Registry(
 )
 
 
-@told_in_python()
 def read(
     path,
     target=None,
@@ -214,7 +213,7 @@ def _of_nameless(path: Path) -> list[tuple[str, str, str]]:
 def _of_marks(how: ReadingSpec, names: Sequence[str], met: dict[str, set[str]]) -> list[tuple[str, str, str]]:
     """What is remarked on marks of missing cells that no cell is."""
     return [
-        ("", "missing mark", f"no cell of the file is {text!r}, which --missing-mark names")
+        ("", "missing mark", f"no cell of the file is {text!r}, which {option('missing_mark')} names")
         for text in unmet(how.missing_mark, names, met, how.decimal)
     ]
 
@@ -346,10 +345,14 @@ def _read_ones(names: Sequence[str], place: str, how: ReadingSpec) -> list[str]:
     for role in ("target", "weights", "categorical", "numeric", "aside"):
         for name in _listed(getattr(how, role) or ()):
             if name in how.ignore:
-                raise ChoiceError(f"expected another column for --ignore, got {name!r}, which --{role} names, too")
+                raise ChoiceError(
+                    f"expected another column for {option('ignore')}, got {name!r}, which {option(role)} names, too"
+                )
     for name in how.ignore:
         if name not in names:
-            raise ChoiceError(f"expected --ignore to name a column of {place}, got {name!r}{_meant(name, names)}")
+            raise ChoiceError(
+                f"expected {option('ignore')} to name a column of {place}, got {name!r}{_meant(name, names)}"
+            )
     return [name for name in names if name not in how.ignore]
 
 
@@ -386,7 +389,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     n_rows = len(columns[targets[0]].missing)
     orders = _ordered(how, list(columns), place)
     kinds = [columns[n].kind(n in categorical or n in orders, n in numeric) for n in names]
-    advice = "correct it, or name the column in --categorical"
+    advice = f"correct it, or name the column in {option('categorical')}"
     numbers = {n: columns[n].numbers(advice) for n, kind in zip(names, kinds) if kind == NUMERIC}
     padded = [(n, cell) for n in numbers if n not in numeric and (cell := columns[n].padded)]
     merged = [(n, *cells) for n in numbers if (cells := columns[n].merged)]
@@ -473,7 +476,7 @@ def _without_some(frame: pl.DataFrame, name, how: ReadingSpec, source) -> Datase
         raise DataError(
             f"expected rows to train on and rows to set aside of {frame.height} in "
             f"{(source or {}).get('path') or name!r}, got {kept.height} and {held_out.height}; choose another "
-            "--hold-out"
+            f"{option('hold_out')}"
         )
     listed = list(dict.fromkeys([*_listed(how.categorical), *worded]))
     target = whole.target if how.task == CLASSIFICATION else how.target
@@ -711,7 +714,7 @@ def expect_time(place: str, rows: int) -> None:
     if deadline.is_over():
         raise TimeLimitReached(
             f"{deadline.what_ends()} came while {place} was read, after {rows:,} of its rows, so there is no tree; "
-            "allow more time (--time-limit), or write fewer rows or columns to a file"
+            f"allow more time ({option('time_limit')}), or write fewer rows or columns to a file"
         )
 
 
@@ -820,15 +823,25 @@ def _check_columns(names, place: str, targets, how: ReadingSpec, aside) -> None:
     ):
         for name in named:
             if name not in names:
-                raise ChoiceError(f"expected --{role} to name a column of {place}, got {name!r}{_meant(name, names)}")
+                raise ChoiceError(
+                    f"expected {option(role)} to name a column of {place}, got {name!r}{_meant(name, names)}"
+                )
             if name in targets:
-                raise ChoiceError(f"expected another column for --{role}, got {name!r}, which is the target of {place}")
+                raise ChoiceError(
+                    f"expected another column for {option(role)}, got {name!r}, which is the target of {place}"
+                )
             if role in ("categorical", "numeric", "aside", "ordered") and name == weights:
-                raise ChoiceError(f"expected a feature column for --{role}, got {name!r}, which holds the weights")
+                raise ChoiceError(
+                    f"expected a feature column for {option(role)}, got {name!r}, which holds the weights"
+                )
             if role == "numeric" and name in categorical:
-                raise ChoiceError(f"expected the column {name!r} in --categorical or in --numeric, got it in both")
+                raise ChoiceError(
+                    f"expected the column {name!r} in {option('categorical')} or in {option('numeric')}, got it in both"
+                )
             if role == "ordered" and name in numeric:
-                raise ChoiceError(f"expected the column {name!r} in --ordered or in --numeric, got it in both")
+                raise ChoiceError(
+                    f"expected the column {name!r} in {option('ordered')} or in {option('numeric')}, got it in both"
+                )
 
 
 def _kept_rows(columns: dict, names, targets, weights, missing: str, place: str) -> np.ndarray:
@@ -841,14 +854,14 @@ def _kept_rows(columns: dict, names, targets, weights, missing: str, place: str)
         first = next(n for n in needed if columns[n].missing[row])
         raise DataError(
             f"expected no missing cell in {place}, got {cells} in {incomplete.sum()} rows, the first in row "
-            f"{row + 1}, column {first!r}; fill them in, or choose --missing drop or separate"
+            f"{row + 1}, column {first!r}; fill them in, or choose {option('missing', 'drop', 'separate')}"
         )
     if not len(incomplete):
         raise DataError(f"expected rows of data in {place}, got none")
     if incomplete.all():
         lacks = [int(columns[n].missing.sum()) for n in needed]
         worst = needed[int(np.argmax(lacks))]
-        keep = "leave that column out with --ignore, or choose --missing separate"
+        keep = f"leave that column out with {option('ignore')}, or choose {option('missing', 'separate')}"
         advice = keep if worst in names else "name another column"
         raise DataError(
             f"expected a row without missing cells in {place}, got none among {len(incomplete)} rows (column {worst!r} "

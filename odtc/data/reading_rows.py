@@ -8,6 +8,7 @@ import polars as pl
 
 from odtc.base.registry import did_you_mean
 from odtc.base.text import some
+from odtc.base.wording import option
 from odtc.data import column_types
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
 from odtc.data.file_text.missing_marks import without_marks
@@ -160,5 +161,5 @@ def one_target(columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[st
     target = how.target if how.target is not None else others[-1] if others else how.weights
     if target not in columns:
         hint = did_you_mean(str(target), columns) or f"; it has {some(columns)}"
-        raise ChoiceError(f"expected --target to name a column of {place}, got {target!r}{hint}")
+        raise ChoiceError(f"expected {option('target')} to name a column of {place}, got {target!r}{hint}")
     return (str(target),)

@@ -25,6 +25,7 @@ import numpy as np
 
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
+from odtc.base.wording import option
 from odtc.data.cost_matrix import MOST
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, sums_over
@@ -113,8 +114,8 @@ class Task(Protocol):
         """The sums of a leaf of another tree that keeps its answer, whatever its rows are here, with these sums,
         float64 (rows, sums); of a task with MOMENTS. Raises TreeError for a task that cannot."""
         raise TreeError(
-            f"expected a tree of another task to import, got one of --task {self.NAME}, whose leaves keep no answers "
-            "of other trees; fit it anew"
+            f"expected a tree of another task to import, got one of {option('task', self.NAME)}, whose leaves keep no "
+            "answers of other trees; fit it anew"
         )
 
     def curve(self, sums: np.ndarray) -> tuple[tuple[float, float], ...]:
@@ -213,8 +214,8 @@ def expect_solvers_tell_apart(encoded: Encoded) -> None:
     if (cost := leaf_cost(encoded)) < LEAST:
         raise DataError(
             f"expected a model whose one leaf for all rows costs {LEAST:g} or more, got {cost:.4g}: solvers count "
-            "costs that differ by less as equal; leave --solver and --format out, so that odtc's own search finds the "
-            "tree, or multiply the numbers"
+            f"costs that differ by less as equal; leave {option('solver')} and --format out, so that odtc's own search "
+            "finds the tree, or multiply the numbers"
         )
 
 
@@ -265,7 +266,7 @@ def lost_weights(weight: np.ndarray) -> str:
 def expect_classes(task: str, what: str) -> None:
     """Raises ChoiceError for a task whose leaves do not answer classes; `what` needs that."""
     if not TASKS.get(task).CLASSES:
-        raise ChoiceError(f"{what} is about classes, which --task {task} has not; leave it out, or classify")
+        raise ChoiceError(f"{what} is about classes, which {option('task', task)} has not; leave it out, or classify")
 
 
 def task_of(how: ReadingSpec):
@@ -275,5 +276,7 @@ def task_of(how: ReadingSpec):
     for name in TASK_FIELDS:
         if getattr(how, name) != getattr(plain, name) and name not in task.FIELDS:
             able = [other for other in TASKS.names() if name in TASKS.get(other).FIELDS]
-            raise ChoiceError(f"--{name} is an option of --task {' or '.join(able)}, got it with --task {how.task}")
+            raise ChoiceError(
+                f"{option(name)} is an option of {option('task', *able)}, got it with {option('task', how.task)}"
+            )
     return task

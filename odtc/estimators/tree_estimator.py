@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from odtc.base.memory import require_memory
-from odtc.base.python_words import in_python
 from odtc.base.text import WARNING, some
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.task import expect_addable, lost_weights
@@ -21,7 +20,7 @@ from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.cost_complexity import price_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
 from odtc.estimators.least_weight import least_rows
-from odtc.estimators.units import ONE, WORDS, Units, in_unit, unit_of, units_for
+from odtc.estimators.units import ONE, Units, in_unit, unit_of, units_for
 from odtc.estimators.wrong_parameters import expect_known
 from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination, is_proved
@@ -225,7 +224,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
             cost if cost is None else cost * units.cost for cost in (solution.objective, solution.bound)
         )
         self.is_optimal_ = is_proved(solution.objective, solution.bound)
-        self.message_ = in_python(solution.message, WORDS)
+        self.message_ = solution.message
         if self.message_.startswith(WARNING):
             warn_caller(self.message_.removeprefix(WARNING), UserWarning)
 

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from odtc.base.python_words import told_in_python
 from odtc.base.text import show_number
+from odtc.base.wording import in_keywords
 from odtc.data.tasks import median, regression, survival
 from odtc.errors import DataError
 from odtc.trees.tree import Branch, Node, Tree
@@ -25,8 +25,8 @@ class Units(NamedTuple):
 
 
 ONE = Units()
-# Words of `fit` that are others than those of `odtc.fit` (odtc.base.python_words)
-WORDS = {"depth": "max_depth", "start": "start", "categorical": "categorical_features", "weights": "sample_weight"}
+# Keywords that are other words than the fields of a specification (odtc.base.wording)
+KEYWORDS = {"depth": "max_depth", "start": "start", "categorical": "categorical_features", "weights": "sample_weight"}
 
 
 def units_for(unit: float, power: int = 1, price: float = 0.0) -> Units:
@@ -83,7 +83,7 @@ def in_doubles() -> Iterator[None]:
     """Around a `fit`, whose errors are in its own words. Raises DataError for numbers of which a sum, a square or a
     quotient is none that doubles hold."""
     try:
-        with told_in_python(WORDS):
+        with in_keywords(KEYWORDS):
             yield
     except OverflowError:
         raise DataError(

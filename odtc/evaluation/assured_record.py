@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_object, validate
+from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.errors import OdtcError, TreeError
 from odtc.problem.constraints.constraint import parse
@@ -64,7 +65,9 @@ def counted_again(record: AssuredRecord, problem: Problem, tree: Tree, labelled:
     """
     told = "so this is the word of the run"
     if labelled is None:
-        return replace(record, note=f"The rows to test on are not known here, {told}; name their file with --test.")
+        return replace(
+            record, note=f"The rows to test on are not known here, {told}; name their file with {option('test')}."
+        )
     try:
         asked = tuple(parse(entry["constraint"], problem.encoded) for entry in record.entries)
         found = assurances(problem, tree, labelled, record.confidence, asked) if asked else []

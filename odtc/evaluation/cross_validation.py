@@ -13,6 +13,7 @@ from itertools import product
 import numpy as np
 
 from odtc import __version__
+from odtc.base.wording import option, param
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
 from odtc.data.task import TASKS
@@ -169,12 +170,14 @@ def score_of(name: str, score: str, params: dict[str, list[str]]) -> str:
         boxes = params.get("robust", [])
         if score == ROBUST and len(boxes) != 1:
             raise ChoiceError(
-                f"--score {ROBUST}: expected one box that all settings are judged by, as -p robust=age:2, got "
-                f"{len(boxes) or 'none'}"
+                f"--score {ROBUST}: expected one box that all settings are judged by, as "
+                f"{param('robust', 'age:2')}, got {len(boxes) or 'none'}"
             )
         return score
     if score != SCORES[0]:
-        raise ChoiceError(f"--score {score} is of classes: --task {name} is tuned by its {task.HEADLINE_WORDS}")
+        raise ChoiceError(
+            f"--score {score} is of classes: {option('task', name)} is tuned by its {task.HEADLINE_WORDS}"
+        )
     return OF_TASK
 
 
@@ -211,7 +214,7 @@ def limited(spec: RunSpec, params: dict[str, list[str]], say: Callable[[str], ob
         return spec
     say(
         f"note: a solver proves robust trees, and may not end: each fit has {ROBUST_SECONDS:g} s, as there is no "
-        "--time-limit"
+        f"{option('time_limit')}"
     )
     return spec.with_solving(time_limit=ROBUST_SECONDS)
 
@@ -398,7 +401,9 @@ def run_nested(
         setting = results[best].setting
         (found,) = run_tasks([FoldTask(dataset, outer, setting.of(spec), best, k, content)], local(1), store, None)
         if found[score] is None:
-            raise ChoiceError(f"no tree came of {setting} without fold {k + 1}; allow more time (--time-limit)")
+            raise ChoiceError(
+                f"no tree came of {setting} without fold {k + 1}; allow more time ({option('time_limit')})"
+            )
         scores.append(found[score])
         inner.append(results[best].score)
         chosen.append(best)
@@ -436,7 +441,7 @@ def best_setting(results: list[Result], rule: str = "best") -> int:
     whole = [place for place, result in enumerate(results) if result.score is not None]
     if not whole:
         why = next((fold.error for result in results for fold in result.folds if fold.error), None)
-        told = f": {why}" if why else "; allow more time (--time-limit), or a smaller --depths"
+        told = f": {why}" if why else f"; allow more time ({option('time_limit')}), or a smaller --depths"
         raise ChoiceError(f"no setting has a tree in every fold{told}")
     top = max(whole, key=lambda place: results[place].score)
     slack = results[top].deviation / np.sqrt(len(results[top].folds)) if rule == "1se" else 1e-12

@@ -15,6 +15,7 @@ import odtc
 from odtc.base import phases
 from odtc.base.spec_fields import plain, quoted
 from odtc.base.templates import render
+from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read_rows
 from odtc.data.splits import Splits
@@ -187,7 +188,9 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         assured = counted_again(assured, run.fit.problem, own, labelled)
     compared = training if test is None else labelled
     if compared is None and groups:
-        raise ChoiceError("--group: expected rows to compare groups in, got none; name a file of them with --test")
+        raise ChoiceError(
+            f"--group: expected rows to compare groups in, got none; name a file of them with {option('test')}"
+        )
     if groups:
         expect_classes(run.tree.task, "--group")
     of_constraints = tuple(of.text for of in run.fit.problem.encoded.groups) if run.fit else ()

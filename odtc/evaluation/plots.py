@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from odtc.base.wording import command
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.splits import Subset
 from odtc.data.task import TASKS
@@ -48,7 +49,7 @@ def progress(history, ax, title: str = "") -> None:
     if not best and not bounds:
         raise ChoiceError(
             "expected a run that told incumbents or bounds on the way, got one that told none; a search or a solver "
-            "tells them (`odtc fit`, `odtc solve`)"
+            f"tells them ({command('fit')}, `odtc solve`)"
         )
     last = max(seconds for seconds, _ in best + bounds)
     for points, label, colour, style in (

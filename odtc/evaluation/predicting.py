@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC
 from odtc.data.reading import BATCH, frames_of, read_judged_rows
 from odtc.data.reading_rows import code_frames
@@ -119,7 +120,9 @@ def predict_file(
         For a policy that is none, and for probabilities of a tree whose task has no classes.
     """
     if probabilities and not TASKS.get(tree.task).CLASSES:
-        raise ChoiceError(f"--probabilities: expected a tree of classes, got one of --task {tree.task}; leave it out")
+        raise ChoiceError(
+            f"--probabilities: expected a tree of classes, got one of {option('task', tree.task)}; leave it out"
+        )
     if policy not in ON_MISSING:
         raise ChoiceError(f"--on-missing: expected one of {', '.join(ON_MISSING)}, got {policy!r}")
     K = len(tree.classes)
@@ -194,8 +197,9 @@ def judge_file(given, data) -> dict:
     run = open_run(given)
     if run.fit is None or run.fit.dataset is None:
         raise ChoiceError(
-            f"--score of --task {run.tree.task} needs the record of the run and its data file beside {str(given)!r}; "
-            "fit the tree with --test FILE, or let `odtc import TREE --data FILE` judge its answers on a file"
+            f"--score of {option('task', run.tree.task)} needs the record of the run and its data file beside "
+            f"{str(given)!r}; fit the tree with {option('test')} FILE, or let `odtc import TREE --data FILE` judge its "
+            "answers on a file"
         )
     task, rows = TASKS.get(run.tree.task), read_judged_rows(data, run.fit.dataset)
     facts = task.figures(rows.sums, run.tree.answers(rows.X), run.tree.classes)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
@@ -218,7 +219,9 @@ def reading_of(old: Tree, given: ReadingSpec, path) -> ReadingSpec:
     """
     plain = ReadingSpec()
     if given.task not in (plain.task, old.task):
-        raise ChoiceError(f"expected new rows of the task of the old tree, {old.task}, got --task {given.task}")
+        raise ChoiceError(
+            f"expected new rows of the task of the old tree, {old.task}, got {option('task', given.task)}"
+        )
     if old.task == plain.task:
         return given if given.target is not None else replace(given, target=old.target)
     fields = TASKS.get(old.task).FIELDS

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from odtc.base.memory import available
-from odtc.base.python_words import in_python, told_in_python
 from odtc.base.text import in_notebook
+from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.errors import ChoiceError, DataError, ModelError
 from odtc.evaluation.machine_pace import pace
@@ -52,7 +52,7 @@ class SizeTable:
     pace: float = 1.0
 
     def __str__(self) -> str:
-        return in_python(self.to_text())
+        return self.to_text()
 
     def __repr__(self) -> str:
         return f"<SizeTable of {len(self.counts)} models: {self.data}>"
@@ -85,7 +85,7 @@ class SizeTable:
             right = "  ".join(cell.rjust(width) for cell, width in zip(numbers, widths[1:]))
             lines.append(f"{name.ljust(widths[0])}  {right}  {words}".rstrip())
         if self.auto:
-            lines.append(f"* --model auto: {self.why}")
+            lines.append(f"* {option('model', 'auto')}: {self.why}")
         lines.append(
             "exact, but for ≤ (at most) and ~ (about); memory beside the data, to build and write; a solver takes "
             "more; CPU s as a small model took on this machine just now"
@@ -93,8 +93,9 @@ class SizeTable:
         over = [name for name, counts in self.counts.items() if self._too_large(counts)]
         if over and self.free is not None:
             lines.append(
-                f"{', '.join(over)}: more than the {_bytes(self.free)} of memory that are free; use a smaller --depth, "
-                "fewer tests (for instance --encoding auto:bins=8), or fewer rows (--select balanced)"
+                f"{', '.join(over)}: more than the {_bytes(self.free)} of memory that are free; use a smaller "
+                f"{option('depth')}, fewer tests (for instance {option('encoding', 'auto:bins=8')}), or fewer rows "
+                f"({option('select', 'balanced')})"
             )
         return "\n".join(lines)
 
@@ -115,7 +116,6 @@ class SizeTable:
         return counts.exact and None not in (counts.memory, self.free) and counts.memory > self.free
 
 
-@told_in_python()
 def estimate(data, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **keywords) -> SizeTable:
     """How large the model of every formulation would be, before anything is built.
 

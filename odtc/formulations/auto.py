@@ -5,6 +5,7 @@ Each formulation may say of a problem's sizes whether it fits and about how much
 only a search can tell, comes last.
 """
 
+from odtc.base.wording import option
 from odtc.data.encoding import Encoded
 from odtc.problem.estimates import Sizes
 from odtc.problem.formulation import FORMULATIONS, Estimates
@@ -26,5 +27,5 @@ def choose(
     why = f"{best} {estimates[best].words}"
     for other in others[:1]:
         said = estimates[other]
-        why += f"; --model {other} {said.words} instead" if said.fits else f"; {other} {said.words}"
+        why += f"; {option('model', other)} {said.words} instead" if said.fits else f"; {other} {said.words}"
     return Choice(best, why)

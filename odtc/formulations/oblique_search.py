@@ -11,6 +11,7 @@ from odtc.algorithms.hyperplanes.loss_unit import unit_of
 from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS
 from odtc.base import deadline
 from odtc.base.text import some
+from odtc.base.wording import param
 from odtc.data.linear_terms import raw_values
 from odtc.data.splits import Oblique
 from odtc.errors import ChoiceError
@@ -38,7 +39,6 @@ SECONDS = 20.0
 NEAR = 1e-6
 AFTER = 3.0  # seconds for a tree after Ctrl-C
 ALL_FOLDS = PARTS * REPEATS
-ALONE = "this is the majority alone; -p choice=training fits the training rows as closely as the depth lets it"
 
 
 @dataclass(frozen=True)
@@ -194,8 +194,12 @@ def _gaps_note(problem: Problem, heap: HeapTree) -> str:
 
 
 def _said(problem: Problem, choice: Choice) -> str:
+    alone = (
+        f"this is the majority alone; {param('choice', 'training')} fits the training rows as closely as the depth "
+        "lets it"
+    )
     if not choice.folds:
-        return "WARNING: there are too few rows to tell by held-out ones whether a tree beats the majority, so " + ALONE
+        return "WARNING: there are too few rows to tell by held-out ones whether a tree beats the majority, so " + alone
     cost = problem.encoded.cost
     unit = bool((cost == (cost != 0)).all())
     shown = lambda loss: _shown(loss, unit)
@@ -206,9 +210,9 @@ def _said(problem: Problem, choice: Choice) -> str:
     folds = f"{choice.folds} folds" if choice.folds == ALL_FOLDS else f"{choice.folds} of {ALL_FOLDS} folds"
     if choice.over:
         folds += ", time over: single columns alone" if choice.alone else ", time over"
-        folds += " (-p seconds=…)"
+        folds += f" ({param('seconds', ...)})"
     if not choice.better:
-        return f"WARNING: no tree surely beats the majority on held-out rows ({measure}: {beside}; {folds}), so {ALONE}"
+        return f"WARNING: no tree surely beats the majority on held-out rows ({measure}: {beside}; {folds}), so {alone}"
     error = f" ± {100 * choice.error:.1f}" if unit else f" ± {choice.error:.2g}"
     return (
         f"chosen by {folds}: {choice.tree.leaves} leaves, {_kind(choice.penalty)}; {measure} on held-out rows "

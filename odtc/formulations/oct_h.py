@@ -23,6 +23,7 @@ from functools import partial
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.wording import param
 from odtc.data.linear_terms import LinearTerms
 from odtc.data.splits import Oblique
 from odtc.errors import TimeLimitReached, TreeError
@@ -275,7 +276,7 @@ def _plane(problem: Problem, heap: HeapTree, t: int) -> tuple[np.ndarray, float]
         raise TreeError(
             f"the tree asks {words[:100]!r}, and no hyperplane with a gap of mu = {problem.params.mu:g} parts these "
             f"rows so; "
-            "lower -p mu, or give another tree"
+            f"lower {param('mu')}, or give another tree"
         )
     return found
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, graft_subtree, merge_equal_rows
 from odtc.base import deadline
+from odtc.base.wording import option
 from odtc.data.encoding import Encoded, gains_of
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.trees.complete_tree import CompleteTree
@@ -28,8 +29,9 @@ def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0, seconds: 
     except TimeLimitReached:
         deadline.check()  # a time limit around this one
         raise ChoiceError(
-            f"no best tree of depth {topology.depth} on {encoded.n_tests} tests within {seconds:g} seconds; "
-            f"use --start local_search, or allow more, as in --start optimal:seconds={10 * seconds:g}"
+            f"no best tree of depth {topology.depth} on {encoded.n_tests} tests within {seconds:g} seconds; use "
+            f"{option('start', 'local_search')}, or allow more, as in "
+            f"{option('start', f'optimal:seconds={10 * seconds:g}')}"
         ) from None
     test, _ = blank_arrays(topology)
     graft_subtree(test, 1, found)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from odtc.base import deadline
 from odtc.base.memory import require_memory
+from odtc.base.wording import option
 from odtc.errors import ModelError
 from odtc.model import vectors
 from odtc.model.blocks import Axis, Block, Cells, NamedBlock, PickedBlock
@@ -141,7 +142,7 @@ class ModelBuilder:
         if max(n_cols, n_rows) >= 2**31:
             raise ModelError(
                 f"the model would have at least {n_cols:,} columns and {n_rows:,} rows, more than 2^31 - 1; "
-                "use a smaller --depth, or fewer tests (for instance --encoding auto:bins=8)"
+                f"use a smaller {option('depth')}, or fewer tests (for instance {option('encoding', 'auto:bins=8')})"
             )
         if n_cols + n_rows > SMALL:
             require_memory(

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from odtc.base.memory import SMALLER, available
+from odtc.base.memory import available, smaller
+from odtc.base.wording import command, option
 from odtc.errors import ChoiceError, ModelError
 from odtc.model.counting import counting
 from odtc.model.milp import CountedModel, Model, largest_piece
@@ -127,7 +128,7 @@ def counts_of(
         return found
     grows = module.can(Iterative) and module.loops(problem)
     model = counted(problem, cuts)
-    words = ["`odtc fit` adds rows or columns to it"] if grows else []
+    words = [f"{command('fit')} adds rows or columns to it"] if grows else []
     if solved := [name for name in model.cuts if CUTS.get(name).SOLVES]:
         words.append(f"without the rows of {', '.join(solved)}, which the compiler solves subtrees for")
     found = Counts.of_model(model, "; ".join(words))
@@ -167,9 +168,9 @@ def _advice(problem: Problem, cuts: str | tuple[str, ...] | None, room: int) -> 
     for depth in range(problem.topology.depth - 1, 0, -1):
         less = counts_of(replace(problem, topology=CompleteTree(depth)), cuts)
         if less.memory is not None and less.memory <= room:
-            return f"--depth {depth} takes about {less.memory / 2**30:,.1f} GiB; {_others()}"
-    return f"{SMALLER}; {_others()}"
+            return f"{option('depth', depth)} takes about {less.memory / 2**30:,.1f} GiB; {_others()}"
+    return f"{smaller()}; {_others()}"
 
 
 def _others() -> str:
-    return "`odtc build --estimate` shows what every other --model takes"
+    return "`odtc build --estimate` shows what every other model takes"

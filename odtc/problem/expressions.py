@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from odtc.base.wording import params
 from odtc.errors import ModelError
 from odtc.model.blocks import Axis, Block, Cells
 from odtc.model.builder import ModelBuilder
@@ -263,8 +264,8 @@ def missing(problem: Problem, model: Model, needs: Needs) -> str:
         return ""
     says = ", ".join(f"{what.value!r}" for what in statements(problem, model))
     usual = params_to_json(type(problem.params)())
-    chosen = {key: _word(value) for key, value in params_to_json(problem.params).items() if value != usual.get(key)}
-    how = " ".join(f"-p {key}={word}" for key, word in chosen.items() if len(word) <= LONGEST)
+    chosen = {key: value for key, value in params_to_json(problem.params).items() if value != usual.get(key)}
+    how = params({key: value for key, value in chosen.items() if len(str(value)) <= LONGEST})
     return (
         f"needs a model that says {words(needs)}; {problem.formulation}{f' ({how})' if how else ''} says "
         f"{says or 'nothing of single rows and nodes'}"
@@ -308,7 +309,3 @@ def _summed(expression: Expression | None, name: str) -> Expression | None:
 def _widened(labels: Any, by: int) -> Any:
     """The array with so many axes of length 1 behind its own."""
     return labels if not by else np.asarray(labels).reshape(np.shape(labels) + (1,) * by)
-
-
-def _word(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -52,6 +52,7 @@ import numpy as np
 
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
+from odtc.base.wording import option
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model
@@ -282,7 +283,7 @@ class SearchesItself(Protocol):
 
     def refusal(self, problem: Problem) -> str:
         """Why it does not take a problem that it refuses, and what to do, as the end of a sentence."""
-        return "take fewer tests (--encoding auto:bins=8) or a smaller --depth"
+        return f"take fewer tests ({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')}"
 
     def frontier(self, problem: Problem, varied: list[Constraint]) -> list[Any] | None:
         """The same for each of some constraints beside those of the problem, the loosest first; None if there is no

@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 from odtc.base.registry import did_you_mean
+from odtc.base.wording import option
 from odtc.errors import ChoiceError
 from odtc.problem.formulation import FORMULATIONS
 
@@ -126,7 +127,7 @@ def has_parameter(formulation: str, key: str) -> bool:
 def _of_others(key: str) -> str:
     """Which formulations have this parameter, as a part of a sentence; "" for none."""
     able = able_models(key)
-    return f", which is one of --model {' or '.join(able)}" if able else ""
+    return f", which is one of {option('model', *able)}" if able else ""
 
 
 def params_to_json(params: Any) -> dict[str, Any]:

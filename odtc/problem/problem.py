@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from odtc.base.contract import Member
+from odtc.base.wording import option
 from odtc.data.encoding import Encoded
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
@@ -81,7 +82,7 @@ def price_of_errors(problem: Problem) -> np.ndarray:
         classes = TASKS.get(problem.encoded.task).CLASSES
         raise ChoiceError(
             f"{problem.formulation} counts a row only as right or wrong, so it cannot take costs that depend on "
-            f"{'the class predicted' if classes else 'the answer'}; use --model {' or '.join(able)}"
-            f"{', or costs by true class alone (--class-weight)' if classes else ''}"
+            f"{'the class predicted' if classes else 'the answer'}; use {option('model', *able)}"
+            + (f", or costs by true class alone ({option('class_weight')})" if classes else "")
         )
     return price

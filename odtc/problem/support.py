@@ -31,8 +31,8 @@ def small_problem(name: str, form: dict[str, Any], classes: int = 2) -> Problem:
     return Problem(few_rows(classes), CompleteTree(2), FORMULATIONS.get(name), parse_params(name, form))
 
 
-def able(fits: Callable[[Problem], bool]) -> list[tuple[str, str]]:
-    """(formulation, its parameters as on the command line) of each whose model fits by default, or else in the first of
+def able(fits: Callable[[Problem], bool]) -> list[tuple[str, dict[str, Any]]]:
+    """(formulation, its parameters) of each whose model fits by default, or else in the first of
     its FORMS that does.
 
     Parameters
@@ -42,12 +42,12 @@ def able(fits: Callable[[Problem], bool]) -> list[tuple[str, str]]:
 
     Returns
     -------
-    list of (str, str)
+    list of (str, dict)
     """
     found = []
     for name in FORMULATIONS.able(Compiled):
         for form in ({}, *filter(None, FORMULATIONS.get(name).FORMS)):
             if fits(small_problem(name, form)):
-                found.append((name, " ".join(f"-p {key}={str(value).lower()}" for key, value in form.items())))
+                found.append((name, form))
                 break
     return found

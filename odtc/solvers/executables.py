@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from odtc.base.contract import Member
+from odtc.base.wording import option
 from odtc.errors import SolverError
 from odtc.solvers.child_process import python_environment, quick_output
 from odtc.solvers.protocols import PackageSolver
@@ -38,7 +39,7 @@ def locate(module: Member, program: str | None = None) -> Program | None:
     if program is not None:
         path = shutil.which(program)
         if path is None:
-            raise SolverError(f"expected an executable with --program, got {program!r}, which is none")
+            raise SolverError(f"expected an executable with {option('program')}, got {program!r}, which is none")
         return _program(module, path)
     # The scripts of a virtual environment are not on PATH if it is not activated.
     search = os.pathsep.join([os.environ.get("PATH", ""), str(Path(sys.executable).parent)])
@@ -70,7 +71,10 @@ def what_to_install(module: Member, program: str | None = None) -> str:
         return "install its package, or choose one of `odtc list solvers`"
     ways = [f"the program {' or '.join(map(repr, module.PROGRAMS))} on PATH"] if module.PROGRAMS else []
     ways += [f"the Python package {module.PACKAGE!r}"] if module.PACKAGE else []
-    return f"expected {' or '.join(ways)}; install it, name it with --program, or choose one of `odtc list solvers`"
+    return (
+        f"expected {' or '.join(ways)}; install it, name it with {option('program')}, or choose one of `odtc list "
+        "solvers`"
+    )
 
 
 def version(module: Member, program: str | None = None) -> str | None:

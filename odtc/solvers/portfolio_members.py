@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from odtc.base.system import cores
+from odtc.base.wording import option
 from odtc.errors import ChoiceError, SolverError
 from odtc.solvers.executables import what_to_install
 from odtc.solvers.solver import find_solver, version
@@ -36,8 +37,8 @@ def refuse_program(program: str | None) -> None:
     """Raises ChoiceError: an executable that is named is of one solver."""
     if program is not None:
         raise ChoiceError(
-            f"--program: expected none in a race, as it names the executable of one solver, got {program!r}; put it "
-            f"on PATH"
+            f"{option('program')}: expected none in a race, as it names the executable of one solver, got {program!r}; "
+            "put it on PATH"
         )
 
 

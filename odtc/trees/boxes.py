@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.base.registry import did_you_mean
+from odtc.base.wording import option
 from odtc.data.binary_tests.column_tests import box_ends
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.data.splits import Missing, Split, Subset, Threshold
@@ -133,10 +134,12 @@ class Boxes:
         if moved and split.kind not in ("threshold", "subset", "missing"):
             raise ChoiceError(
                 f"robust: expected tests of one column where cells may move, got a hyperplane over {', '.join(moved)}; "
-                "leave these columns out, or use --encoding auto"
+                f"leave these columns out, or use {option('encoding', 'auto')}"
             )
         if moved and isinstance(split, Subset) and len(split.values) > 1 and self.radius[split.feature]:
-            raise ChoiceError(f"robust: expected thresholds of {moved[0]!r}, got a set of numbers; use --encoding auto")
+            raise ChoiceError(
+                f"robust: expected thresholds of {moved[0]!r}, got a set of numbers; use {option('encoding', 'auto')}"
+            )
 
     def sides(self, split: Split, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Whether some point in the box of each row goes left, and whether some goes right.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.base.wording import option
 from odtc.data.encoding import Encoded, sums_over
 from odtc.data.splits import Split
 from odtc.data.task import TASKS, part_costs
@@ -171,7 +172,9 @@ class HeapTree:
         if tree.classes != encoded.classes or tree.features != encoded.features:
             raise TreeError("the tree has other columns or classes than the data; start from a tree of the same data")
         if tree.depth > topology.depth:
-            raise TreeError(f"the tree has depth {tree.depth}, the model only {topology.depth}; raise --depth")
+            raise TreeError(
+                f"the tree has depth {tree.depth}, the model only {topology.depth}; raise {option('depth')}"
+            )
         test, label = blank_arrays(topology)
         others = {}  # splits beyond the encoding, and who goes left
 
@@ -196,7 +199,7 @@ class HeapTree:
                     return
                 raise TreeError(
                     f"the tree asks {node.split.words(encoded.features)[0]!r}, which no test of the encoding "
-                    f"{encoded.scheme!r} asks; use an --encoding that holds it"
+                    f"{encoded.scheme!r} asks; use an {option('encoding')} that holds it"
                 )
             test[t], left_is_zero = found
             zero, one = (node.left, node.right) if left_is_zero else (node.right, node.left)

@@ -14,6 +14,7 @@ import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.base.text import show_number
+from odtc.base.wording import option
 from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import BOOLEAN, NUMERIC, Dataset
 from odtc.data.reading_spec import CLASSIFICATION
@@ -74,8 +75,8 @@ def import_tree(source, dataset: Dataset) -> Tree:
         source = read_foreign(source)
     if dataset.task not in tasks_of_source(source):
         raise TreeError(
-            f"expected a tree for --task {dataset.task}, as {dataset.name!r} was read for, got one for --task "
-            f"{task_of_source(source)}; read the data for that, or fit a tree anew"
+            f"expected a tree for {option('task', dataset.task)}, as {dataset.name!r} was read for, got one for "
+            f"{option('task', task_of_source(source))}; read the data for that, or fit a tree anew"
         )
     try:
         every = np.arange(dataset.n_rows)

@@ -7,6 +7,7 @@ import numpy as np
 
 from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value, validate
 from odtc.base.text import in_notebook
+from odtc.base.wording import option
 from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import Feature, feature_shape
 from odtc.data.reading_spec import CLASSIFICATION
@@ -225,7 +226,7 @@ class Tree:
             f"row {numbers[np.isnan(X[:, feature])][0]} has no value for {self.features[feature].name!r}, which this "
             f"tree {'compares with a threshold' if len(split.features) == 1 else 'weighs'}; "
             "fill it in, let `odtc predict --on-missing blank` (or majority) answer without it, or train with "
-            "--missing separate"
+            f"{option('missing', 'separate')}"
         )
 
     def answer(self, leaf: Leaf) -> str | float:

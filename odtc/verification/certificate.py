@@ -43,6 +43,7 @@ from odtc.base.json_schema import (
     show_value,
     validate,
 )
+from odtc.base.wording import command
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.reading_spec import SIGNS
 from odtc.errors import CertificateError
@@ -156,7 +157,7 @@ def read_certificate(path, schemas: tuple[str, ...] = SCHEMAS) -> dict:
         raise CertificateError(
             f"expected a certificate of schema {SCHEMA!r} or {OF_THRESHOLDS!r} in {str(path)!r}, got "
             f"{show_value(facts.get('schema'))}; "
-            f"make it with `odtc certify`"
+            f"make it with {command('certify')}"
         )
     try:
         validate(facts, SOURCE)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE
+from odtc.base.wording import option
 from odtc.data.dataset import Dataset, feature_shape
 from odtc.data.reading_spec import SIGNS
 from odtc.errors import CertificateError
@@ -223,7 +224,7 @@ def expect_losses(facts: dict, dataset: Dataset) -> None:
     else:
         wanted = 1.0 - np.eye(len(dataset.classes))
     if not np.allclose(np.array(facts["loss"]) / unit, wanted, rtol=1e-9, atol=0):
-        raise CertificateError(f"the certificate states other losses than --task {dataset.task} has")
+        raise CertificateError(f"the certificate states other losses than {option('task', dataset.task)} has")
 
 
 def words(terms: dict) -> str:
@@ -247,7 +248,7 @@ def words(terms: dict) -> str:
         said.append(f"no test asks {', '.join(terms['aside'])}")
     left = [f"{terms['n_dropped_missing']:,} with missing cells"] if terms["n_dropped_missing"] else []
     left += (
-        [f"{terms['n_set_aside']:,} set aside by chance (--hold-out {terms['hold_out']:g})"]
+        [f"{terms['n_set_aside']:,} set aside by chance ({option('hold_out', terms['hold_out'])})"]
         if "hold_out" in terms
         else []
     )

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from odtc.base.wording import param
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, answers_of
 from odtc.data.task import TASKS, leaf_cost, part_costs
@@ -164,7 +165,11 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
     if least := problem.module.least_rows(problem):
         fewest = heap.fewest_rows(encoded)
         checks.append(
-            Check("least rows", fewest >= least, f"-p n_min={least}: the leaf with the fewest rows has {fewest}")
+            Check(
+                "least rows",
+                fewest >= least,
+                f"{param('n_min', least)}: the leaf with the fewest rows has {fewest}",
+            )
         )
     answering = on_answers(problem)
     rows = None if dataset is None else _routed(encoded, tree, dataset)

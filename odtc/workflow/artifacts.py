@@ -14,6 +14,7 @@ from odtc.base import phases
 from odtc.base.atomic_write import stem_of, write_text
 from odtc.base.commit import together
 from odtc.base.staging import remove, rename
+from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import CLASSIFICATION, ReadingSpec
@@ -289,14 +290,14 @@ def open_model(path, start_path=None, solvers=()) -> Opened:
         if raw.model and model.identity and raw.model != model.identity:
             raise SolutionError(
                 f"the start {str(start_path)!r} is of the model {short(raw.model)}…, the file {str(path)!r} is the "
-                f"model {short(model.identity)}…; --start names another, or none"
+                f"model {short(model.identity)}…; {option('start')} names another, or none"
             )
         if raw.values is not None:
             try:
                 point = raw.on(model.columns)
             except SolutionError as problem:
                 raise SolutionError(
-                    f"the start {str(start_path)!r} does not fit: {problem}; --start names another, or none"
+                    f"the start {str(start_path)!r} does not fit: {problem}; {option('start')} names another, or none"
                 ) from None
     return Opened(model, point, stem, facts, own_rows)
 

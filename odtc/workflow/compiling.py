@@ -12,6 +12,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.text import some
+from odtc.base.wording import command, option, param
 from odtc.data.cost_matrix import expect_telling_prices
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import expect_solvers_tell_apart
@@ -47,7 +48,8 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
     ChoiceError for a learner, which has no model, and for a family that is unknown or does not fit."""
     if not problem.module.can(Compiled):
         raise ChoiceError(
-            f"{problem.formulation!r} learns its tree without a model: use `odtc fit`, or another --model"
+            f"{problem.formulation!r} learns its tree without a model: use {command('fit')}, or another "
+            f"{option('model')}"
         )
     if problem.encoded.task == CLASSIFICATION:
         expect_telling_prices(problem.encoded.weight, problem.encoded.cost, OFF)
@@ -73,8 +75,8 @@ def left_out_text(problem: Problem) -> str:
     if of is None:
         return ""
     return (
-        f"{fixed[of]:,} of {fixed['of']:,} {of} are left out of the model, since the compiler's own search "
-        f"proves that no better tree needs them (bound {fixed['bound']:.10g}); a row of your own could: -p fix=false "
+        f"{fixed[of]:,} of {fixed['of']:,} {of} are left out of the model, since the compiler's own search proves that "
+        f"no better tree needs them (bound {fixed['bound']:.10g}); a row of your own could: {param('fix', False)} "
         "writes all"
     )
 
@@ -84,7 +86,7 @@ def pricing(problem: Problem, text: str) -> Model:
     ChoiceError
     for a model that has none, and for what is no leaf."""
     if not problem.module.can(Pricing):
-        raise ChoiceError(f"--pricing: {problem.formulation!r} has no pricing problems; use --model cg")
+        raise ChoiceError(f"--pricing: {problem.formulation!r} has no pricing problems; use {option('model', 'cg')}")
     key, _, number = (part.strip() for part in text.partition("="))
     leaves = problem.topology.leaves
     if key != "leaf" or not number.isdigit() or int(number) not in leaves:
@@ -182,8 +184,8 @@ def known_tree(problem: Problem, name: str | Path | None, say=None) -> HeapTree 
         if heap.beyond is not None and not problem.module.BEYOND:
             raise ChoiceError(
                 f"the start {name!r} asks hyperplanes, and {problem.formulation} only the tests of the encoding; "
-                f"take --start cart, "
-                "or give it hyperplanes to ask (--encoding oblique)"
+                f"take {option('start', 'cart')}, "
+                f"or give it hyperplanes to ask ({option('encoding', 'oblique')})"
             )
         return heap
     tree = read_tree(name)

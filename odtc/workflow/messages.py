@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from odtc.base.text import some
+from odtc.base.wording import command, option
 from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import Dataset
 from odtc.data.notes import notes_on
@@ -76,7 +77,7 @@ def held_out_text(dataset: Dataset) -> str:
 def why_dropped(dataset: Dataset) -> str:
     """Why rows were left out; which of them --missing separate would keep."""
     incomplete = dataset.n_dropped - dataset.n_unlabelled
-    words = [f"{incomplete} with missing cells (--missing separate keeps them)"] if incomplete else []
+    words = [f"{incomplete} with missing cells ({option('missing', 'separate')} keeps them)"] if incomplete else []
     words += (
         [f"{dataset.n_unlabelled} without a label{' or a weight' if dataset.source.get('weights') else ''}"]
         if dataset.n_unlabelled
@@ -90,7 +91,7 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
     good for; and with `read_here` which rows of the data file are not in it."""
     notes = []
     if problem.choice is not None and (problem.constraints or not spec.searching):  # a search is what fit does anyway
-        notes.append(f"--model auto: {problem.choice.why}")
+        notes.append(f"{option('model', 'auto')}: {problem.choice.why}")
     notes += problem.module.advice(problem)
     if read_here:
         notes += file_notes(problem, spec)
@@ -103,7 +104,7 @@ def file_notes(problem: Problem, spec: RunSpec) -> list[str]:
     whole = dataset if dataset.selected is None else dataset.selected.whole
     notes = [dropped_text(whole), held_out_text(dataset)]
     if whole is not dataset:
-        notes.append(f"--select {spec.model.select}: {dataset.n_rows:,} of {whole.n_rows:,} rows")
+        notes.append(f"{option('select', spec.model.select)}: {dataset.n_rows:,} of {whole.n_rows:,} rows")
     # A tree under costs or constraints is to be more than right on most rows.
     asked = problem.constraints or spec.model.cost is not None or spec.model.class_weight is not None
     return [note for note in [*notes, *data_notes(whole, {"imbalance"} if asked else set())] if note]
@@ -136,7 +137,7 @@ def cart_of_all_text(done: Fit) -> str:
     return (
         f"CART of all rows has {cart.correct} of {cart.n_rows} right ({100 * cart.accuracy:.2f} %) and loses "
         f"{cart.loss:.10g}, less than this tree of {done.dataset.n_rows:,} rows: select more of them, or train on all "
-        f"(without --select)"
+        f"(without {option('select')})"
     )
 
 
@@ -183,7 +184,9 @@ def data_notes(dataset: Dataset, without: Collection[str] = ()) -> list[str]:
     """The remarks on a data set but for those `without` a kind, the first ones in full."""
     found = [f"note: {note.text}" for note in notes_on(dataset) if note.kind not in without]
     more = len(found) - REMARKS_SHOWN
-    return found if more <= 1 else found[:REMARKS_SHOWN] + [f"note: {more} more remarks: `odtc inspect` shows them"]
+    return (
+        found if more <= 1 else found[:REMARKS_SHOWN] + [f"note: {more} more remarks: {command('inspect')} shows them"]
+    )
 
 
 def no_start_text(problem: Problem, name) -> str:
@@ -203,7 +206,7 @@ def no_solution_text(
     are those of the model, and whether they are of `selected` rows alone; `own_rows` names rows that its user added."""
     if solution.termination == Termination.INFEASIBLE and solution.solver == COMPILER and solution.message:
         which = "it" if len(constraints) == 1 else "one of them"
-        return f"proved: {solution.message}; relax {which}, allow a greater --depth, or more tests"
+        return f"proved: {solution.message}; relax {which}, allow a greater {option('depth')}, or more tests"
     if solution.termination == Termination.INFEASIBLE and own_rows:
         beside = f" together with {'; '.join(constraints)}" if constraints else ""
         return (
@@ -216,7 +219,7 @@ def no_solution_text(
             f"this depth over these tests keeps "
             f"{'the constraint' if len(constraints) == 1 else 'all the constraints'} "
             f"{'; '.join(constraints)}{' on the selected rows' if selected else ''}: relax one, allow a greater "
-            f"--depth or more tests, "
+            f"{option('depth')} or more tests, "
             "or look at the rows that were added to the file, if any were (docs/files.md)"
         )
     if solution.solver == COMPILER and constraints and solution.message:  # of a search (kept_constraints.unmet_text)
@@ -224,13 +227,14 @@ def no_solution_text(
     if solution.solver == COMPILER and solution.termination != Termination.UNKNOWN:
         return (
             "the time limit came in the compile, before there was a model, and there is no start; allow more time "
-            "(--time-limit), "
-            "give a start (--start cart), or make it smaller: fewer tests (--encoding auto:bins=8), a smaller --depth"
+            f"({option('time_limit')}), give a start ({option('start', 'cart')}), or make it smaller: fewer tests "
+            f"({option('encoding', 'auto:bins=8')}), a smaller {option('depth')}"
         )
-    more = "the time limit came first; allow more time (--time-limit)"
+    more = f"the time limit came first; allow more time ({option('time_limit')})"
     why = {
         Termination.TIME_LIMIT: {
-            "none": f"{more}, or give a start (--start cart) to a solver that takes one (odtc list solvers)",
+            "none": f"{more}, or give a start ({option('start', 'cart')}) to a solver that takes "
+            f"one (odtc list solvers)",
             "accepted": more,
         }.get(solution.start, f"{more}; it did not take the start that it was given"),
         Termination.INFEASIBLE: "it says the model is infeasible"

@@ -9,6 +9,7 @@ from odtc.base import deadline
 from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
 from odtc.base.staging import remove
+from odtc.base.wording import option
 from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
 from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal, NearOptimal
@@ -66,8 +67,8 @@ def expect_pool(problem: Problem, most: int, within: float | str | None = None) 
     """Raises ChoiceError if there is no such pool: of a model that cannot rank trees, or under constraints."""
     if not problem.module.can(NearOptimal):
         raise ChoiceError(
-            f"{problem.formulation} cannot rank the trees near the best; use --model "
-            f"{' or '.join(FORMULATIONS.able(NearOptimal))}"
+            f"{problem.formulation} cannot rank the trees near the best; use "
+            f"{option('model', *FORMULATIONS.able(NearOptimal))}"
         )
     problem.module.expect_ranking(problem)
     if most < 1 or (isinstance(within, (int, float)) and not within >= 0):

@@ -19,6 +19,7 @@ from odtc.algorithms.near_optimal.stored_graph import StoredGraph, count_using, 
 from odtc.base import deadline
 from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
+from odtc.base.wording import option
 from odtc.data.encoding import of_each_column
 from odtc.errors import ChoiceError, TreeError
 from odtc.problem.branch_penalty import without_noise
@@ -147,7 +148,7 @@ class NearOptimalSet:
         if self.graph is None:
             raise ChoiceError(
                 "the file has no graph to count such trees by, as it would be too large; give a smaller --within, "
-                "fewer tests or a smaller --depth"
+                f"fewer tests or a smaller {option('depth')}"
             )
         found: dict[tuple[int, int], int] = {}
         for b, x in self._counted(frozenset(range(len(self.names))) - set(refused)):
@@ -184,8 +185,8 @@ def expect_within(problem: Problem, within) -> Within:
     """Raises ChoiceError if the trees near the best of a problem cannot be counted."""
     if not problem.module.can(CountsNearOptimal):
         raise ChoiceError(
-            f"{problem.formulation} cannot count the trees near the best; use --model "
-            f"{' or '.join(FORMULATIONS.able(CountsNearOptimal))}"
+            f"{problem.formulation} cannot count the trees near the best; use "
+            f"{option('model', *FORMULATIONS.able(CountsNearOptimal))}"
         )
     problem.module.expect_ranking(problem)
     problem.module.expect_counting(problem)

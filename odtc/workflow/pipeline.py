@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from odtc.base import deadline
-from odtc.base.python_words import in_python, told_in_python
 from odtc.base.registry import did_you_mean
 from odtc.base.text import as_remark
 from odtc.base.threads.matrix_products import in_one_thread
@@ -91,7 +90,6 @@ __all__ = [
 ]
 
 
-@told_in_python()
 def build(data=None, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **keywords) -> Model:
     """Data and a formulation to a Model, whose `A` is a scipy.sparse array.
 
@@ -157,7 +155,6 @@ def labelled(data, y, model, depth, keywords: dict) -> tuple:
     return read_arrays(data, y, **how), model, depth
 
 
-@told_in_python()
 def fit(
     data=None,
     y=None,
@@ -244,18 +241,17 @@ def _label_type(done: Fit, data, y) -> type | None:
 
 
 def _notes(done: Fit, spec: RunSpec, of_rows: bool, said: list[str], began: float) -> tuple[str, ...]:
-    """What the command line says of a run that has begun at this moment, in Python's words; with `of_rows` what is to
-    be known of its rows, too, which a run says of files alone."""
+    """What the command line says of a run that has begun at this moment; with `of_rows` what is to be known of its
+    rows, too, which a run says of files alone."""
     found = list(said)
     if of_rows and done.problem.encoded.dataset is not None:
         left = deadline.limit_left(began, spec.solving.time_limit)
         with deadline.within(None if left is None else max(left, REMARKING)):
             found += file_notes(done.problem, spec)
     found += [as_remark(text) for text in (simplified_text(done), done.solution.message) if text]
-    return tuple(dict.fromkeys(map(in_python, found)))
+    return tuple(dict.fromkeys(found))
 
 
-@told_in_python()
 @in_one_thread()
 def near_optimal(
     data: Any,
@@ -297,7 +293,6 @@ def near_optimal(
     return near_optimal_set(pose(data, model, depth, **keywords), within, time_limit, seed=seed)
 
 
-@told_in_python()
 @in_one_thread()
 def frontier(
     data: Any,
@@ -340,7 +335,6 @@ def frontier(
     return Frontier(problem, vary, points_of(problem, texts, deadline.limit_left(began, time_limit)), spec.model)
 
 
-@told_in_python()
 @in_one_thread()
 def certify(
     data: Any,

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.wording import option, param
 from odtc.data.cost_matrix import cost_matrix, expect_telling_prices
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
@@ -73,7 +74,7 @@ def pose_run(
         encoded = replace(encoded, cost=prices)
     if model == "auto" and wanted.params.get("robust"):
         (model,) = able_models("robust")
-        choice = Choice(model, f"{model} takes -p robust")
+        choice = Choice(model, f"{model} takes {param('robust')}")
         settings = _settings(spec, model)
     if model == "auto" and TASKS.get(dataset.task).MOMENTS:
         model = next(name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS)
@@ -90,12 +91,12 @@ def pose_run(
     if TASKS.get(dataset.task).MOMENTS and not FORMULATIONS.get(model).MOMENTS:
         able = [name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS]
         raise ChoiceError(
-            f"what a leaf of --task {dataset.task} costs is no sum of costs of its rows, which {model} needs: use "
-            f"--model {' or '.join(able)}"
+            f"what a leaf of {option('task', dataset.task)} costs is no sum of costs of its rows, which {model} needs: "
+            f"use {option('model', *able)}"
         )
-    for option in ("class_weight", "cost", "select"):
-        if getattr(wanted, option) is not None:
-            expect_classes(dataset.task, f"--{option.replace('_', '-')}")
+    for name in ("class_weight", "cost", "select"):
+        if getattr(wanted, name) is not None:
+            expect_classes(dataset.task, option(name))
     if wanted.class_weight is not None or wanted.cost is not None:
         # "balanced" is of all rows, also if some of them are selected: the leaves will hold all.
         counted = encoded if dataset.selected is None else dataset.selected.whole
@@ -107,7 +108,7 @@ def pose_run(
         expect_telling_prices(encoded.weight, encoded.cost, SEEN)
     problem = constraint.posed(Problem(encoded, topology, model, settings, choice=choice), wanted.constraints)
     if problem.module.prices_answers(problem):
-        expect_classes(encoded.task, f"--model {problem.formulation} with these parameters")
+        expect_classes(encoded.task, f"{option('model', problem.formulation)} with these parameters")
     with _part_of_limit(spec, began):
         return problem.module.prepared(problem) if prepared else problem
 
@@ -215,7 +216,8 @@ def test_rows(problem: Problem, path) -> Dataset:
     if encoded.missing == "error" or incomplete.all():
         raise DataError(
             f"expected test rows without missing cells in {place}, got {incomplete.sum()} with them among "
-            f"{rows.n_rows}, the first in row {incomplete.argmax() + 1}; fill them in, or train with --missing separate"
+            f"{rows.n_rows}, the first in row {incomplete.argmax() + 1}; fill them in, or train with "
+            f"{option('missing', 'separate')}"
         )
     keep = ~incomplete
     return rows.taken(keep, n_dropped=int((incomplete * rows.copies).sum()))

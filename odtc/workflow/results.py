@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 
-from odtc.base.python_words import in_python
 from odtc.base.text import in_notebook
 from odtc.data.dataset import Dataset
 from odtc.data.reading import rows_of
@@ -229,9 +228,9 @@ class Fit:
         from odtc.workflow.telling.figures import assured_lines, figures, size_lines  # which speak of fits
 
         found = [*figures(self), *((text, False) for text in size_lines(self)), *assured_lines(self)]
-        notes = [*self.notes, *(in_python(text) for text, remarked in found if remarked)]
+        notes = [*self.notes, *(text for text, remarked in found if remarked)]
         if not self.notes and self.dataset is not None and (dropped := dropped_text(self.dataset)):
-            notes.insert(0, in_python(dropped))
+            notes.insert(0, dropped)
         lines = [text for text, remarked in found if not remarked]
         return "\n".join([f"{self.tree}\n\n{self.claim}", *lines, *notes])
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from odtc.algorithms.thresholds import workers
 from odtc.base import deadline, interrupts, threads
 from odtc.base.threads.matrix_products import in_one_thread
+from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded
 from odtc.data.task import expect_classes
@@ -116,7 +117,7 @@ def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, rep
     rounds of its own, in an equal part of the time."""
     began, wanted, each = time.monotonic(), spec.model, _one_model_each(spec)
     dataset = data if isinstance(data, Dataset) else read_in_time(spec, data)
-    expect_classes(dataset.task, "--select")
+    expect_classes(dataset.task, option("select"))
     if dataset is not data and (words := dropped_text(dataset)):
         reporter.say(words)
     fits, sinks, bests = [], [], []

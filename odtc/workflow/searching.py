@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
 from odtc.errors import TimeLimitReached, TreeError
@@ -145,8 +146,10 @@ def _easier(problem: Problem, timed: bool) -> str:
     """What would let a search end, in words; with `timed` more time is one of it."""
     given = ENCODINGS.parse(problem.encoded.scheme)[1].get("bins", np.inf)
     bins = next((few for few in FEWER if few < given), None)
-    ways = ["more time (--time-limit)"] if timed else []
-    ways += ["a smaller --depth"] + ([] if bins is None else [f"fewer tests (--encoding auto:bins={bins})"])
+    ways = [f"more time ({option('time_limit')})"] if timed else []
+    ways += [f"a smaller {option('depth')}"] + (
+        [] if bins is None else [f"fewer tests ({option('encoding', f'auto:bins={bins}')})"]
+    )
     return f"{', '.join(ways[:-1])}{' or ' if ways[1:] else ''}{ways[-1]} would let it end"
 
 

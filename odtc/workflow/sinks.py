@@ -6,6 +6,7 @@ from pathlib import Path
 
 from odtc.base.atomic_write import new_file
 from odtc.base.commit import together
+from odtc.base.wording import option
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, ContradictionError
 from odtc.model.milp import Model
@@ -145,14 +146,14 @@ class FileSink(Sink):
     def _refuse_what_cannot_be(self, problem: Problem, spec: RunSpec) -> None:
         cuts, model = spec.model.cuts, spec.model.model
         if learns(problem):
-            for option, stands in (
-                ("--cuts", cuts not in (None, "none")),
+            for asked, stands in (
+                (option("cuts"), cuts not in (None, "none")),
                 ("--format", self.format),
                 ("--keep", self.keep),
             ):
                 if stands:
                     raise ChoiceError(
-                        f"{option}: {problem.formulation!r} learns its tree without a solver, so there is no model; "
+                        f"{asked}: {problem.formulation!r} learns its tree without a solver, so there is no model; "
                         f"leave the option out"
                     )
             return
@@ -178,14 +179,18 @@ class FileSink(Sink):
         """Raises ChoiceError if no certificate can come: it is of an own search, over the rows of the file."""
         asked, solving = "--certificate writes the proof of odtc's own search", spec.solving
         if not problem.module.can(SearchesItself):
-            raise ChoiceError(f"{asked}, which --model {spec.model.model} has not; leave --model out")
+            raise ChoiceError(
+                f"{asked}, which {option('model', spec.model.model)} has not; leave {option('model')} out"
+            )
         listed = self.pool is not None and not self._sums
-        options = {"--solver": solving.solver, "--format": self.format, "--keep": self.keep, "--pool": listed}
-        for option, stands in options.items():
+        options = {option("solver"): solving.solver, "--format": self.format, "--keep": self.keep, "--pool": listed}
+        for other, stands in options.items():
             if stands:
-                raise ChoiceError(f"{asked}, and with {option} a solver proves the tree; leave {option} out")
+                raise ChoiceError(f"{asked}, and with {other} a solver proves the tree; leave {other} out")
         if spec.model.select is not None:
-            raise ChoiceError(f"{asked}, and --select leaves rows of the file out; leave --select out")
+            raise ChoiceError(
+                f"{asked}, and {option('select')} leaves rows of the file out; leave {option('select')} out"
+            )
 
     @contextmanager
     def logs(self, solver: ChosenSolver):

@@ -8,6 +8,7 @@ import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import fields_by_name
+from odtc.base.wording import option
 from odtc.errors import ChoiceError
 from odtc.model.milp import Model
 from odtc.model.solution import Progress, Solution, Termination
@@ -57,8 +58,8 @@ def choose_solver(spec: SolvingSpec) -> ChosenSolver:
         if program is not None:
             if module.can(PackageSolver):
                 raise ChoiceError(
-                    f"--program: {solver!r} runs inside of odtc and has no executable; name another --solver, such "
-                    f"as highs-cli"
+                    f"{option('program')}: {solver!r} runs inside of odtc and has no executable; name another "
+                    f"{option('solver')}, such as highs-cli"
                 )
             installed(solver, program)
         return ChosenSolver(module.NAME)

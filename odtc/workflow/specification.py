@@ -10,6 +10,7 @@ from pathlib import Path
 from odtc.base import cluster as clusters
 from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import PAIRS, REPEATED, command_words, fields_by_name, spec_field
+from odtc.base.wording import option
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError
 from odtc.model.options import Options
@@ -44,7 +45,6 @@ class ModelSpec:
         {},
         "Parameter of the formulation; see `odtc info MODEL`.",
         metavar="KEY=VALUE",
-        flag="-p",
         form=PAIRS,
     )
     encoding: str = spec_field(
@@ -83,7 +83,6 @@ class ModelSpec:
         (),
         "Constraint on the tree, as 'leaf_rows >= 5'; see `odtc list constraints`.",
         metavar="'NAME[…] OP NUMBER'",
-        flag="--constraint",
         form=REPEATED,
         completes="constraints",
         group="Constraints",
@@ -118,7 +117,6 @@ class SolvingSpec(Options):
         None,
         "A solver that odtc does not know; see examples/my-solver.",
         metavar="FILE.toml",
-        flag="--solver-template",
     )
     program: str | None = spec_field(None, "The solver's executable, if it is not on PATH.", metavar="FILE")
     workers: int = spec_field(
@@ -140,7 +138,7 @@ class SolvingSpec(Options):
             return self.solver or DEFAULT_SOLVER
         if Path(self.template).suffix != ".toml":
             raise ChoiceError(
-                f"--solver-template: expected a file that ends in .toml, got {str(self.template)!r}; see "
+                f"{option('template')}: expected a file that ends in .toml, got {str(self.template)!r}; see "
                 f"examples/my-solver"
             )
         return f"{self.solver},{self.template}" if "," in str(self.solver) else str(self.template)

@@ -85,7 +85,7 @@ def test_a_model_that_memory_cannot_hold_is_refused_before_it_is_built(monkeypat
     posed = pose(*pipeline.labelled(random.integers(0, 2, (2000, 20)).astype(float), np.arange(2000) % 2, "oct", 9, {}))
     need = counts.counts_of(posed)
     monkeypatch.setattr(counts, "available", lambda: need.memory // 3)
-    with pytest.raises(ModelError, match=rf"has {need.columns:,} columns, {need.rows:,} rows.*--depth 7 takes about"):
+    with pytest.raises(ModelError, match=rf"has {need.columns:,} columns, {need.rows:,} rows.*depth=7 takes about"):
         compile_model(posed)
     assert counts.counts_of(pose(*_same(posed, 7))).memory <= need.memory // 3
 
@@ -120,5 +120,5 @@ def test_what_does_not_fit_is_said_with_advice():
     small, large = Counts(1, 2, 3, True, 10, 0.1), Counts(10, 20, 30, True, 4_000, 0.1)
     table = SizeTable({"oct": small, "flowoct": large, "cg": Counts(words="a search")}, "cg", "why", 2_000, "2 rows")
     text = table.to_text()
-    assert "flowoct: more than the 2 KB of memory that are free; use a smaller --depth" in text
+    assert "flowoct: more than the 2 KB of memory that are free; use a smaller `depth`" in text
     assert "oct: more" not in text.replace("flowoct: more", "") and "does not fit" in text and "cg*" in text

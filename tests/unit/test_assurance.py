@@ -208,7 +208,7 @@ def test_held_out_rows_need_rows_on_both_sides(files, tmp_path):
 def test_a_confidence_needs_rows_and_constraints(files):
     train, test = files
     fitted = odtc.fit(train, "auto", 1, constraints=("accuracy >= 0.6",))
-    with pytest.raises(ChoiceError, match="name their file with --test"):
+    with pytest.raises(ChoiceError, match="name their file with `test`"):
         fitted.assured(0.95)
     with pytest.raises(ChoiceError, match="between 0 and 1"):
         assurances(fitted.problem, fitted.tree, None, 95)

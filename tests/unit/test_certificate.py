@@ -631,7 +631,7 @@ def test_what_it_is_of_is_said(mixed):
 def test_class_weights_that_are_no_whole_numbers_are_told_as_such_in_the_same_proportions():
     balanced = np.array([[0, 1500 / (2 * 1449)], [1500 / (2 * 51), 0]])  # 1449 rows and 51
     assert whole_class_weights(("well", "ill"), balanced) == (
-        "; --class-weight well=17,ill=483 has them in the same proportions"
+        '; class_weight="well=17,ill=483" has them in the same proportions'
     )
     three = np.array([[0, 0.1, 0.1], [0.25, 0, 0.25], [1, 1, 0]])
     assert "a=2,b=5,c=20" in whole_class_weights(("a", "b", "c"), three)

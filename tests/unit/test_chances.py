@@ -13,6 +13,8 @@ from odtc.data.reading import read
 from odtc.errors import DataWarning
 from tests.command_line import CHECKOUT
 
+pytestmark = pytest.mark.usefixtures("told_on_command_line")
+
 N = 400
 
 

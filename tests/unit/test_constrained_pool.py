@@ -88,7 +88,7 @@ def test_what_has_no_pool_is_told_why():
         near_optimal_set(problem, 1.0)
     with pytest.raises(
         ChoiceError,
-        match="are listed over at most 600 tests, got 8.. tests; take fewer .--encoding auto:bins=8",
+        match="are listed over at most 600 tests, got 8.. tests; take fewer .encoding=.auto:bins=8",
     ):
         near_optimal(posed(5, ["recall[p] >= 0.5"], 2, numbers=10**6, rows=300), 3)
 

@@ -171,7 +171,7 @@ def test_what_no_model_can_say_is_refused_by_the_models():
 
 
 def test_forms_that_take_a_kind_are_named_with_their_parameters():
-    assert "flowoct, bendersoct, oct with -p binary=true and dpflow take it" in able_models(CONSTRAINTS.get("tests"))
+    assert "flowoct, bendersoct, oct with binary=True and dpflow take it" in able_models(CONSTRAINTS.get("tests"))
     said = able_models(CONSTRAINTS.get("leaf_precision"))
     assert said.startswith("flowoct takes it; ") and "keeps it by its own search" in said
 

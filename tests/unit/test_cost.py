@@ -73,7 +73,7 @@ def test_names_with_signs():
     "words, part",
     [
         ({"class_weight": "blanced"}, "CLASS=W"),
-        ({"class_weight": "A=2"}, "unknown class 'A' in --class-weight (did you mean 'a'?); the classes are a, b, c"),
+        ({"class_weight": "A=2"}, "unknown class 'A' in `class_weight` (did you mean 'a'?); the classes are a, b, c"),
         ({"class_weight": "a=-1"}, "0 or more as the weight of class 'a', got '-1'"),
         ({"class_weight": "a=nan"}, "finite"),
         ({"class_weight": "a=2,a=3"}, "twice"),
@@ -159,7 +159,10 @@ def rare():
 
 def test_a_formulation_of_right_and_wrong_refuses_prices_by_pair():
     with pytest.raises(
-        ChoiceError, match="bendersoct counts a row only as right or wrong.*flowoct. or oct or binoct or fair or dpflow"
+        ChoiceError,
+        ChoiceError,
+        match="bendersoct counts a row only as right or wrong.*use model=.flowoct. or .oct. or .binoct. or .fair. or "
+        ".dpflow",
     ):
         odtc.build(rare(), "bendersoct", 1, cost="a:b=5")
     odtc.build(rare(), "bendersoct", 1, cost="a:b=5,a:c=5")

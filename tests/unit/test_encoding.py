@@ -237,7 +237,7 @@ def test_bins_cut_at_quantiles():
 
 
 def test_thresholds_refuse_words():
-    with pytest.raises(DataError, match="--encoding auto, or --numeric x1"):
+    with pytest.raises(DataError, match='encoding="auto", or numeric=."x1"'):
         encode(made([[1, 2], [0, 1]], kinds=[NUMERIC, CATEGORICAL]), "thresholds")
 
 
@@ -339,7 +339,7 @@ def test_sampled_thresholds_are_some_of_all_and_hold_those_of_cart(dataset, seed
 @pytest.mark.parametrize(
     "rows, said",
     [
-        (1, r"got 100,000 of the column 'code' in 100,000 rows.*or leave the column out \(--ignore\)"),
+        (1, r"got 100,000 of the column 'code' in 100,000 rows.*or leave the column out \(`ignore`\)"),
         (2, r"100,000 different values of the column 'code'; leave it out"),
     ],
 )
@@ -418,7 +418,7 @@ def test_a_column_of_names_of_rows_is_refused_before_its_tests_are_asked(monkeyp
         "y": [at % 2 for at in range(n)],
     }
     with pytest.raises(
-        DataError, match="got 40 of the column 'name' in 40 rows; all but 1 are numbers .not 'foo'.*--ignore"
+        DataError, match="got 40 of the column 'name' in 40 rows; all but 1 are numbers .not 'foo'.*`ignore`"
     ):
         encode(from_frame(pl.DataFrame(frame), "frame"))
     frame["name"] = [f"row {at}" for at in range(n)]

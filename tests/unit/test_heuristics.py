@@ -135,7 +135,7 @@ def test_wide_data_is_searched_in_parts(monkeypatch):
 
 def test_a_search_that_does_not_end_in_time_names_the_other():
     encoded = encoding.encode(read(EXAMPLES / "iris" / "iris.csv"))
-    with pytest.raises(ChoiceError, match="within 0 seconds; use --start local_search"):
+    with pytest.raises(ChoiceError, match='within 0 seconds; use start_from="local_search"'):
         grow("optimal:seconds=0", encoded, CompleteTree(4))
     with pytest.raises(ChoiceError, match="did you mean 'seconds'"):
         grow("optimal:second=1", encoded, CompleteTree(2))

@@ -331,7 +331,7 @@ def test_good_text_of_the_same_kind(tmp_path):
     [
         (DecisionTreeClassifier(), "got DecisionTreeClassifier"),
         (RandomForestClassifier(n_estimators=2), "got RandomForestClassifier"),
-        (DecisionTreeRegressor(), "a tree for --task classification, as .* got one for --task regression"),
+        (DecisionTreeRegressor(), 'a tree for task="classification", as .* got one for task="regression"'),
     ],
 )
 def test_other_estimators_are_refused(estimator, sentence):
@@ -512,8 +512,8 @@ def test_numbers_and_classes_are_not_taken_for_one_another(tmp_path):
     (tmp_path / "c.csv").write_text("a,y\n1,no\n2,yes\n3,no\n")
     data = odtc.read(tmp_path / "c.csv")
     fitted = DecisionTreeRegressor(max_depth=1).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 5.0])
-    with pytest.raises(TreeError, match="--task classification, as 'c' was read for, got one for --task regression"):
+    with pytest.raises(TreeError, match="task=.classification., as 'c' was read for, got one for task=.regression."):
         import_tree(fitted, data)
     numbers = replace(data, task="regression", classes=("mean",), sums=np.ones((3, 5)))
-    with pytest.raises(TreeError, match="--task regression, as 'c' was read for, got one for --task classification"):
+    with pytest.raises(TreeError, match="task=.regression., as 'c' was read for, got one for task=.classification."):
         import_tree(DecisionTreeClassifier(max_depth=1).fit([[1.0], [2.0], [3.0]], ["no", "yes", "no"]), numbers)

@@ -148,7 +148,7 @@ def test_when_they_are_taken():
     with pytest.raises(ChoiceError, match="leaf_rows"):
         pipeline.build(data, "dpflow", 2, intervals="true", constraints=("leaf_rows >= 3",))
     model = pipeline.build(data, "dpflow", 3)
-    with pytest.raises(TreeError, match="intervals=false"):
+    with pytest.raises(TreeError, match="intervals=False"):
         model.problem.module.start(model.problem, grow("cart", model.problem.encoded, model.problem.topology))
 
 

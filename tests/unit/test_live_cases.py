@@ -164,7 +164,7 @@ def test_rows_of_ones_own_are_warned_of_where_trees_were_left_out():
     assert whole.n_cols > reduced.n_cols and not whole.left_out
     assert reduced.left_out.startswith(f"{whole.n_cols - reduced.n_cols:,} of {whole.n_cols:,} columns are left out")
     name = reduced.column_names[0]
-    with pytest.warns(UserWarning, match="a row of your own could: -p fix=false writes all"):
+    with pytest.warns(UserWarning, match="a row of your own could: fix=False writes all"):
         own = reduced.add_rows([{name: 1}], upper=1)
     assert "optimal for the edited model, by HiGHS" in str(odtc.decode(own, odtc.solve(own)))
     with warnings.catch_warnings():

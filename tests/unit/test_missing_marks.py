@@ -23,6 +23,8 @@ from tests.command_line import odtc as command
 from tests.command_line import refused
 from tests.unit import test_second_checker as second
 
+pytestmark = pytest.mark.usefixtures("told_on_command_line")
+
 MARKS = ("-999", "unknown", "age=99")
 
 

@@ -19,6 +19,8 @@ from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import DataWarning
 from tests.command_line import MONKS, odtc
 
+pytestmark = pytest.mark.usefixtures("told_on_command_line")
+
 N = 40
 
 

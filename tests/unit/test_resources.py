@@ -191,7 +191,7 @@ def test_a_tree_that_is_left_out_is_no_start(tmp_path):
             ):
                 worst = heap
     (tmp_path / "own.json").write_text(json.dumps(worst.to_tree(model.problem.encoded).to_json()))
-    with pytest.raises(TreeError, match="fix=false"):
+    with pytest.raises(TreeError, match="fix=False"):
         pipeline.start(model, tmp_path / "own.json")
     whole = odtc.build(
         "examples/monks/monks-1.csv", "dpflow", 2, encoding="onehot", constraints=constraints, fix="false"

@@ -99,7 +99,7 @@ def test_both_leave_out_the_same_rows_that_are_set_aside(task, target, tmp_path)
         pairs += [facts, facts | {"data": facts["data"] | {"hold_out": 0.8}}, facts | {"data": less}]
         untold = {key: value for key, value in facts["of"].items() if key not in ("hold_out", "n_set_aside")}
         pairs += [facts | {"of": untold}, facts | {"of": facts["of"] | {"n_set_aside": 0}}]
-        assert f"{facts['of']['n_set_aside']} set aside by chance (--hold-out {share:g})" in words(facts["of"])
+        assert f"{facts['of']['n_set_aside']} set aside by chance (hold_out={share:g})" in words(facts["of"])
     said = [line.split()[0] for line in expect_same([(facts, file) for facts in pairs])]
     assert said == ["proved", *["refused"] * 4] * 3
 
@@ -138,7 +138,7 @@ def test_its_sentence_says_what_is_priced_and_of_what_it_is(tmp_path):
     (tmp_path / "p.json").write_text(json.dumps(facts | {"data": facts["data"] | {"path": "d.csv", "sha256": "0"}}))
     done = subprocess.run(["node", CHECKER, tmp_path / "p.json"], capture_output=True, text=True)
     assert done.returncode == 0 and "(lambda 0.2 and costs s:t=7, t:s=2)" in done.stdout
-    terms = words(facts["of"]).replace(" (--hold-out 0.25)", "")
+    terms = words(facts["of"]).replace(" (hold_out=0.25)", "")
     assert f"of: {terms}\n" in done.stdout and "its SHA-256 differs" in done.stderr
 
 

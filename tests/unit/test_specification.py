@@ -7,7 +7,8 @@ import pytest
 from typer.main import get_command
 
 import odtc
-from odtc.base.spec_fields import fields_by_name, flag_of
+from odtc.base.spec_fields import fields_by_name
+from odtc.base.wording import flag
 from odtc.cli.app import app
 from odtc.errors import ChoiceError, OdtcError
 from odtc.model.solution import Solution, Termination
@@ -29,7 +30,7 @@ FIELDS = [
 @pytest.mark.parametrize(("name", "part", "field"), FIELDS, ids=str)
 def test_every_field_is_an_option_with_its_own_help(name, part, field):
     one = fields_by_name(part)[field]
-    (option,) = [found for found in get_command(app).commands[name].params if flag_of(one) in found.opts]
+    (option,) = [found for found in get_command(app).commands[name].params if flag(one.name) in found.opts]
     assert option.help == one.metadata["help"] and option.metavar == one.metadata["metavar"]
 
 
@@ -90,13 +91,13 @@ def test_the_command_of_a_specification_gives_it_back(monkeypatch, spec):
     [("time_limit", 0), ("threads", 0), ("threads", 1025), ("seed", 2**31), ("seed", -1), ("gap", -1.0)],
 )
 def test_a_value_out_of_range_is_refused_by_its_option(field, value):
-    with pytest.raises(ChoiceError, match=f"^--{field.replace('_', '-')}: expected .*, got "):
+    with pytest.raises(ChoiceError, match=f"^`{field}`: expected .*, got "):
         SolvingSpec(**{field: value})
 
 
 @pytest.mark.parametrize("field", ["time_limit", "threads", "gap", "workers"])
 def test_a_text_in_place_of_a_number_is_refused_by_its_option(field):
-    with pytest.raises(odtc.OdtcError, match=f"--{field.replace('_', '-')}: expected .*, got '5'"):
+    with pytest.raises(odtc.OdtcError, match=f"`{field}`: expected .*, got '5'"):
         RunSpec.from_keywords("auto", 2, {field: "5"}, fitting=True)
 
 

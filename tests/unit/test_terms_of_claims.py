@@ -73,9 +73,9 @@ def test_the_losses_of_a_median_are_how_far_two_numbers_are_apart(scale, price, 
     for place in ((0, 1), (5, 0), (2, 2)):
         other = apart.copy()
         other[place] += 1e-6
-        with pytest.raises(CertificateError, match="states other losses than --task median has"):
+        with pytest.raises(CertificateError, match="states other losses than task=.median. has"):
             claim.expect_losses(facts | {"loss": other.tolist()}, medians())
-    with pytest.raises(CertificateError, match="states other losses than --task median has"):
+    with pytest.raises(CertificateError, match="states other losses than task=.median. has"):
         claim.expect_losses(facts | {"loss": (2 * apart).tolist()}, medians())
 
 
@@ -133,7 +133,7 @@ BEFORE, BEHIND = "target 'y' (n, p); every row counts 1", "rows left out: none"
         ({"task": "other"}, f"task other, of which the cost is its own; {BEFORE}; {BEHIND}"),
         (
             {"n_dropped_missing": 2, "hold_out": 0.25, "n_set_aside": 1500},
-            f"{BEFORE}; rows left out: 2 with missing cells, 1,500 set aside by chance (--hold-out 0.25)",
+            f"{BEFORE}; rows left out: 2 with missing cells, 1,500 set aside by chance (hold_out=0.25)",
         ),
     ],
     ids=str,

@@ -87,11 +87,11 @@ def test_fit_states_no_senseless_bound(tmp_path):
 @pytest.mark.parametrize(
     "termination,start,words,absent",
     [
-        ("time_limit", "none", "--start cart", "did not take"),
+        ("time_limit", "none", 'start_from="cart"', "did not take"),
         ("time_limit", "accepted", "more time", "start"),
-        ("time_limit", "not confirmed", "did not take the start", "--start"),
-        ("time_limit", "rejected", "did not take the start", "--start"),
-        ("infeasible", "none", "every model of odtc has a solution", "--start"),
+        ("time_limit", "not confirmed", "did not take the start", "start_from"),
+        ("time_limit", "rejected", "did not take the start", "start_from"),
+        ("infeasible", "none", "every model of odtc has a solution", "start_from"),
     ],
 )
 def test_what_is_said_where_there_is_no_solution(termination, start, words, absent):

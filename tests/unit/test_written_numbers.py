@@ -21,6 +21,8 @@ from odtc.trees.tree import read_tree
 from tests.command_line import odtc as command
 from tests.command_line import refused
 
+pytestmark = pytest.mark.usefixtures("told_on_command_line")
+
 GERMAN = {"1.234,50 €": 1234.5, "5 %": 5, "-3,5": -3.5, "−3,5": -3.5, "1\u202f234,5": 1234.5, "1'000": 1000, ",5": 0.5}
 ENGLISH = {"$1,234.50": 1234.5, "5%": 5, "-$5": -5, "$-5": -5, "USD 3": 3, "1,234,567": 1234567, "1e3": 1000, ".5": 0.5}
 
@@ -290,7 +292,7 @@ def test_inspect_reads_as_fit_does(files):
 
 def test_weights_of_people_are_told_of_the_option(tmp_path):
     (tmp_path / "t.csv").write_text("a;w;y\n" + "1;0,5;p\n2;1,5;q\n" * 5, encoding="utf-8")
-    with pytest.raises(DataError, match="got '0,5' in row 1; read the file with decimal=\",\" or correct it"):
+    with pytest.raises(DataError, match="got .0,5. in row 1; read the file with --decimal , or correct it"):
         read(tmp_path / "t.csv", weights="w", target="y")
     assert read(tmp_path / "t.csv", weights="w", target="y", decimal=",").weight.tolist() == [0.5, 1.5] * 5
 

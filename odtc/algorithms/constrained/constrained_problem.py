@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from odtc.algorithms.thresholds.ranks import merge_rows
+from odtc.base.wording import option
 
 EXACT = 2.0**52  # whole numbers up to here, and their differences, are exact in float64
 FINEST = 26  # bits behind the point of a multiplier
@@ -227,7 +228,8 @@ def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
         if 2 * (2.0**bits * max(1, problem.most_cost) + float((most * sums).sum())) < EXACT and (most >= 1).all():
             return 2**bits, most.astype(np.int64)
     raise TooLarge(
-        "costs and uses are too large for whole numbers below 2^52; round weights, costs and --lambda to fewer digits"
+        f"costs and uses are too large for whole numbers below 2^52; round weights, costs and {option('lambda')} to "
+        "fewer digits"
     )
 
 

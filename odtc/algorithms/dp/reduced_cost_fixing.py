@@ -24,13 +24,13 @@ from odtc.algorithms.dp.lagrangian_flow import (
 from odtc.algorithms.dp.pareto import Budgets, Points, drop_dominated, join_codes
 from odtc.base import deadline
 from odtc.base.memory import require_memory
+from odtc.base.wording import param
 
 GAP = 1 / 4096  # of the scale of cost: trees so near to the bound are the first from which an incumbent is taken
 WIDTHS = (20, 60)  # subtrees of a state from which one is made if there are too many
 WORK = 3_000_000  # pairs of subtrees of a level: more are too many
 PAIRS = 1_000_000  # of them held at once
 SORTED = 5000  # multiplications that take as long as one pair
-INSTEAD = "set -p tail=1"
 ROUNDING = 1e-9  # of numbers up to three times the number of states
 
 
@@ -204,7 +204,9 @@ def join_points(
         count = np.maximum(ends - first[right], 0)
         if count.sum() > WORK:
             return None
-    deadline.expect_end(float(count.sum()) * SORTED, f"{int(count.sum()):,} pairs of subtrees of a level", INSTEAD)
+    deadline.expect_end(
+        float(count.sum()) * SORTED, f"{int(count.sum()):,} pairs of subtrees of a level", f"set {param('tail', 1)}"
+    )
     found, begin, ends = [step.points.raised(height + 1)], 0, np.cumsum(count)
     while begin < len(count):
         deadline.check()
@@ -222,7 +224,7 @@ def join_points(
         require_memory(
             2 * sum(part.n_bytes for part in found),
             f"{sum(map(len, found)):,} subtrees of one level with what they cost and use",
-            INSTEAD,
+            f"set {param('tail', 1)}",
         )
         begin = end
     return drop_dominated(Points.joined(found), flow.budgets.both, flow.unit)

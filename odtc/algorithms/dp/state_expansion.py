@@ -17,15 +17,20 @@ from odtc.algorithms.dp.side_costs import side_costs
 from odtc.algorithms.dp.state_graph import LIMBS, Graph, Level, Rows
 from odtc.base import deadline
 from odtc.base.memory import require_memory
+from odtc.base.wording import option, param
 
 CELLS = 4_000_000  # of a table held at once
 ARC_BYTES = 200  # of an arc while its level is made, and of its column in the model
 FEW = 2**28  # bytes that need no estimate
 SAMPLE = 32  # states by which the arcs of a level are estimated
-INSTEAD = (
-    "use fewer tests (for instance --encoding auto:bins=8), a smaller --depth, -p tail=2, or --model flowoct, "
-    "which grows with the rows"
-)
+
+
+def _instead() -> str:
+    """What to do about a graph that is too large, in words."""
+    return (
+        f"use fewer tests (for instance {option('encoding', 'auto:bins=8')}), a smaller {option('depth')}, "
+        f"{param('tail', 2)}, or {option('model', 'flowoct')}, which grows with the rows"
+    )
 
 
 def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True, ends: bool = False) -> Graph:
@@ -98,7 +103,7 @@ def _expect_stumps(rows: Rows, size: int) -> None:
     deadline.expect_end(
         float(n) * F**2 * (K if K > 2 else 1) * comb(F, size),
         f"the sums over all itemsets of {size + 2} of {F:,} tests",
-        INSTEAD,
+        _instead(),
     )
 
 
@@ -114,7 +119,7 @@ def _with_stumps(graph: Graph, depth: int) -> Graph:
         deadline.expect_end(
             work,
             f"the best pairs of {rows.X.shape[1]:,} tests at {last.n_states:,} states of the dynamic program",
-            INSTEAD,
+            _instead(),
         )
         for s in np.unique(last.state).tolist():
             arcs, members = slice(*last.first[s : s + 2]), last.members(s, len(rows.X))
@@ -202,14 +207,14 @@ def _expect_arcs(rows: Rows, now: dict, opened: np.ndarray) -> None:
     (n, F), level = rows.X.shape, now["path"].shape[1]
     what = f"level {level} of the dynamic program, {len(opened):,} states over {F:,} tests"
     if not table_fits(F, level + 1, 8 * rows.sums.shape[1]):
-        deadline.expect_end(float(len(opened)) * n * F * rows.sums.shape[1], what, INSTEAD)
+        deadline.expect_end(float(len(opened)) * n * F * rows.sums.shape[1], what, _instead())
     if len(opened) * F * ARC_BYTES < FEW:
         return
     some = opened[np.unique(np.linspace(0, len(opened) - 1, SAMPLE).astype(int))]
     member = np.unpackbits(now["cover"][some], axis=1, count=n).T
     ones, held = deadline.product(member, rows.X, np.float32), member.sum(axis=0)[:, None]
     arcs = ((ones >= rows.least) & (held - ones >= rows.least)).sum() / len(some) * len(opened)
-    require_memory(arcs * ARC_BYTES, f"{what} with about {arcs:,.0f} arcs (rows and columns of the model),", INSTEAD)
+    require_memory(arcs * ARC_BYTES, f"{what} with about {arcs:,.0f} arcs (rows and columns of the model),", _instead())
 
 
 def _sides(rows: Rows, now: dict, opened: np.ndarray):

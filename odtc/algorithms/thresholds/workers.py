@@ -20,6 +20,7 @@ from typing import Any
 
 from odtc.base import cluster as clusters
 from odtc.base import deadline, system, threads
+from odtc.base.wording import option
 from odtc.errors import ChoiceError, OdtcError
 
 ATTEMPTS = 3  # times that processes may be lost one after the other before a part has ended
@@ -144,7 +145,7 @@ class Team:
         return (BrokenProcessPool,)
 
     def _said(self, problem) -> TeamLost:
-        return TeamLost("a process of --workers was killed, or had too little memory")
+        return TeamLost(f"a process of {option('workers')} was killed, or had too little memory")
 
 
 class ClusterTeam(Team):
@@ -171,8 +172,8 @@ class ClusterTeam(Team):
         except TimeoutError:
             self.close()
             raise ChoiceError(
-                f"--cluster: expected workers at {cluster.address}, got none within {clusters.PATIENCE} seconds; start "
-                f"some: dask worker {cluster.address}"
+                f"{option('cluster')}: expected workers at {cluster.address}, got none within {clusters.PATIENCE} "
+                f"seconds; start some: dask worker {cluster.address}"
             ) from None
 
     def _connect(self) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.algorithms.equal_rows import Looked, equal_rows, hashes
+from odtc.base.wording import option
 from odtc.data.coded_columns import as_rows, distinct, narrowed
 from odtc.data.dataset import Dataset
 from odtc.data.ranked_answers import MOST_CELLS
@@ -38,7 +39,7 @@ def answers_by_feature(dataset: Dataset, asked, look: Look) -> list[tuple[list[i
                 raise DataError(
                     f"expected fewer levels, got {len(mine):,} tests on {len(values):,} different values of the column "
                     f"{dataset.features[features[0]].name!r}; leave it out "
-                    "if it is an identifier (--ignore)"
+                    f"if it is an identifier ({option('ignore')})"
                 )
             X = as_rows(values, dataset.X.shape[1])
         else:

@@ -1,5 +1,6 @@
 """One column per threshold of every feature, all of them numeric: x > t."""
 
+from odtc.base.wording import option
 from odtc.data.binary_tests.column_tests import BINS, threshold_tests
 from odtc.data.dataset import NUMERIC
 from odtc.data.splits import TestList
@@ -18,8 +19,8 @@ def tests(dataset, bins=None):
     for feature in dataset.features:
         if feature.kind != NUMERIC:
             raise DataError(
-                f"expected numeric columns only for --encoding thresholds, got the {feature.kind} column "
-                f"{feature.name!r} in {dataset.name!r}; use --encoding auto, or --numeric {feature.name} "
-                "if it holds numbers"
+                f"expected numeric columns only for {option('encoding', 'thresholds')}, got the {feature.kind} column "
+                f"{feature.name!r} in {dataset.name!r}; use {option('encoding', 'auto')}, or "
+                f"{option('numeric', [feature.name])} if it holds numbers"
             )
     return TestList.joined(threshold_tests(dataset, feature, bins) for feature in range(len(dataset.features)))

@@ -10,6 +10,7 @@ import polars as pl
 
 from odtc.base.registry import did_you_mean
 from odtc.base.text import some
+from odtc.base.wording import option
 from odtc.data.column_types import PADDED, finite_numbers
 from odtc.errors import ChoiceError
 
@@ -42,11 +43,13 @@ def marks_of_texts(texts: Sequence[str], names: Sequence[str], place: str) -> di
         if column is None and "=" in text:
             name = text.partition("=")[0]
             hint = did_you_mean(name, names) or f"; it has {some(names)}"
-            raise ChoiceError(f"expected --missing-mark to name a column of {place} before =, got {name!r}{hint}")
+            raise ChoiceError(
+                f"expected {option('missing_mark')} to name a column of {place} before =, got {name!r}{hint}"
+            )
         if not mark.strip():
             raise ChoiceError(
-                f"expected --missing-mark to hold a text that means a missing cell, as -999 or unknown, got {text!r}; "
-                "empty cells are missing without it"
+                f"expected {option('missing_mark')} to hold a text that means a missing cell, as -999 or unknown, got "
+                f"{text!r}; empty cells are missing without it"
             )
         for name in names if column is None else [column]:
             found[name] = (*found.get(name, ()), mark)

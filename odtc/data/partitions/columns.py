@@ -19,6 +19,7 @@ import polars as pl
 
 from odtc.base import deadline
 from odtc.base.cluster import Cluster, lost
+from odtc.base.wording import as_here, option
 from odtc.data.coded_columns import kind_for
 from odtc.data.column_coding import MOST_WORDS, Column, WordsNeeded, code_columns, exact_numbers, named_columns
 from odtc.data.file_text.missing_marks import Marks
@@ -74,11 +75,13 @@ def columns_of(
         with cluster.client() as client:
             once = {"pure": False, "retries": RETRIES}
             read = [
-                client.submit(coded, reader.NAME, full, some, place, words, names, decimal, marks, **once)
+                client.submit(as_here(coded), reader.NAME, full, some, place, words, names, decimal, marks, **once)
                 for some in runs(parts, EACH * sum(client.nthreads().values()))
             ]
             known = [client.submit(cells_of, one, **once) for one in read]
-            found = whole(in_time(reduced(known, lambda a, b: client.submit(joined, a, b, words, **once)), place))
+            found = whole(
+                in_time(reduced(known, lambda a, b: client.submit(as_here(joined), a, b, words, **once)), place)
+            )
             return together(found, fetched(client, read, place), place)
     except lost() as problem:
         raise Unread(f"the cluster was lost: {problem}") from None
@@ -96,7 +99,7 @@ def in_time(future: Any, place: str) -> Any:
             raise
         raise TimeLimitReached(
             f"{deadline.what_ends()} came while {place} was read by the cluster, so there is no tree; allow more time "
-            "(--time-limit), more workers, or write fewer rows or columns to a file"
+            f"({option('time_limit')}), more workers, or write fewer rows or columns to a file"
         ) from None
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from odtc.base.wording import option
 from odtc.data import column_types
 from odtc.data.dataset import CATEGORICAL, Dataset
 from odtc.errors import DataError, NotClassesError
@@ -32,8 +33,8 @@ def expect(cells, how, place: str) -> None:
     if n_rows >= 20 and 2 * len(classes) > n_rows and column_types.numbers_of(classes) is not None:
         raise NotClassesError(
             f"expected a target with few classes in {place}, got {len(classes)} different numbers in {n_rows} rows of "
-            f"{target!r}, which looks like a regression target; predict the number (--task regression), name another "
-            "with --target, or make classes of it",
+            f"{target!r}, which looks like a regression target; predict the number ({option('task', 'regression')}), "
+            f"name another with {option('target')}, or make classes of it",
             n_rows,
             len(classes),
         )

@@ -13,6 +13,7 @@ import numpy as np
 
 from odtc.algorithms.weighted_quantiles import places_of, weighted_median
 from odtc.base.text import show_number
+from odtc.base.wording import option
 from odtc.data.cost_matrix import MOST as MOST_COST
 from odtc.data.dataset import Dataset
 from odtc.data.tasks import regression
@@ -57,8 +58,8 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
         raise DataError(f"expected numbers that differ in {place}, got {values[0]:.10g} in all {n} rows of weight")
     if len(values) * max(len(values), n) > MOST:
         raise DataError(
-            f"expected fewer different numbers for --task median in {place}, got {len(values):,} in {n:,} rows; "
-            "round them, or use --task regression"
+            f"expected fewer different numbers for {option('task', 'median')} in {place}, got {len(values):,} in {n:,} "
+            f"rows; round them, or use {option('task', 'regression')}"
         )
     with np.errstate(over="ignore", invalid="ignore"):
         spread = float(kept.weight.sum()) * (values[-1] - values[0])

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from odtc.base.cluster import Cluster, as_they_end, connected, lost
+from odtc.base.wording import as_here
 from odtc.errors import ChoiceError
 from odtc.evaluation.studies.engine import EACH, Pool, Store, Task, WorkersLost, bundles, finish_in_turn, local
 
@@ -48,7 +49,9 @@ def _on(cluster: Cluster, tasks: Sequence[Task], store: Store | None) -> Iterato
         with cluster.client() as client:
             together = bundles(tasks, EACH * sum(client.nthreads().values()))
             sent = {
-                client.submit(finish_in_turn, [tasks[at] for at in places], store, pure=False, retries=RETRIES): places
+                client.submit(
+                    as_here(finish_in_turn), [tasks[at] for at in places], store, pure=False, retries=RETRIES
+                ): places
                 for places in together
             }
             for future in as_they_end(client, sent):

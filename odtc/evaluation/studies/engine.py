@@ -18,6 +18,7 @@ import joblib
 
 from odtc.base import system
 from odtc.base.atomic_write import write_text
+from odtc.base.wording import as_here
 from odtc.errors import OdtcError, OutputError
 
 ATTEMPTS = 3  # times that workers may be lost one after the other before a task has ended
@@ -253,7 +254,8 @@ def local(jobs: int) -> Pool:
         together = bundles(tasks, EACH * size)
         try:
             for places, results in run(
-                joblib.delayed(_numbered)(places, [tasks[place] for place in places], store) for places in together
+                joblib.delayed(as_here(_numbered))(places, [tasks[place] for place in places], store)
+                for places in together
             ):
                 yield from zip(places, results)
         except joblib.externals.loky.process_executor.TerminatedWorkerError:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.wording import param
 from odtc.data.threshold_scales import Scales
 from odtc.errors import SolverError, TimeLimitReached, TreeError
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
@@ -172,7 +173,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     if chosen is None:
         raise TreeError(
             f"a path of the tree is none of the {len(columns):,} columns of the model; give the start of a heuristic, "
-            "or columns that hold it (-p columns=all, or a file of odtc fit --model cg)"
+            f"or columns that hold it ({param('columns', 'all')}, or a file of odtc fit --model cg)"
         )
     x[chosen] = 1
     cost, paid = float(columns.cost()[chosen].sum()) * paths.unit - problem.params.reward, objective(problem, heap)
@@ -180,7 +181,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         raise TreeError(
             f"the tree costs {paid:.10g}, its columns {cost:.10g}: it has leaves, or subtrees below the ends of the "
             f"paths, "
-            "that are not the best; give the tree that a heuristic makes, or set -p tail=0"
+            f"that are not the best; give the tree that a heuristic makes, or set {param('tail', 0)}"
         )
     if not paths.depth:
         return {"x": x}
@@ -273,7 +274,7 @@ def loops(problem: Problem) -> bool:
 
 def instead(problem: Problem, given) -> str:
     """The parameter that keeps a constraint, which has no rows here."""
-    return f"-p n_min={int(given.bound)}" if given.name == "leaf_rows" else ""
+    return param("n_min", int(given.bound)) if given.name == "leaf_rows" else ""
 
 
 def pricing(problem: Problem, leaf: int) -> Model:
@@ -370,7 +371,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
         start="accepted" if start is not None else "none",
         history=tuple(history),
         message=message or _words(search, some),
-        scope=some and f"trees over {some} (-p splits=…)",
+        scope=some and f"trees over {some} ({param('splits', ...)})",
         overall=overall,
     )
     return model, found
@@ -449,7 +450,7 @@ def _words(search: BranchAndPrice, some: str) -> str:
     """What the search over the tests that the nodes may ask has left."""
     if search.proven or not search.finished or search.exact:
         return ""
-    return f"no column over {some or 'all tests'} is worth it, and a gap is left: -p exact=true closes it"
+    return f"no column over {some or 'all tests'} is worth it, and a gap is left: {param('exact', True)} closes it"
 
 
 def beside(problem: Problem) -> dict[str, str]:

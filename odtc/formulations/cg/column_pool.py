@@ -16,6 +16,7 @@ import numpy as np
 from odtc.base.compression.packing import pack, unpack_text
 from odtc.base.json_schema import ANY, FLAG, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value
 from odtc.base.json_schema import validate as fit_shape
+from odtc.base.wording import param
 from odtc.data.encoding import Encoded
 from odtc.data.splits import split_from_json
 from odtc.errors import ChoiceError, OdtcError
@@ -67,7 +68,8 @@ class ColumnPool:
             _expect(all(row in range(encoded.n_rows) for row in pool.cover), "a row (5) is of none of the rows")
         except (ValueError, OverflowError, zlib.error, RecursionError, SchemaError) as problem:
             raise ChoiceError(
-                f"expected the columns that odtc wrote in -p {MARK[:-1]}={MARK}…, got others: {explain_error(problem)}"
+                f"expected the columns that odtc wrote in {param(MARK[:-1], f'{MARK}…')}, got others: "
+                f"{explain_error(problem)}"
             ) from None
         return pool
 
@@ -185,7 +187,7 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
     except (SchemaError, OverflowError) as problem:
         raise ChoiceError(
             f"the columns {str(path)!r} are not whole: {explain_error(problem)}; "
-            "make them again with odtc fit --model cg"
+            f"make them again with odtc fit --model cg"
         ) from None
     except ChoiceError:
         raise

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.algorithms.dp.shallow_trees_min_leaf import Subtrees
+from odtc.base.wording import option, param
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import whole_weights
 from odtc.errors import ChoiceError
@@ -290,6 +291,6 @@ def require_path_memory(n_paths: int, bytes_each: int, n_tests: int) -> None:
     if n_paths > MOST_PATHS or n_paths * bytes_each > MOST_BYTES:
         raise ChoiceError(
             f"expected at most {min(MOST_PATHS, MOST_BYTES // bytes_each):,} paths, got {n_paths:,} over {n_tests} "
-            f"splits; "
-            "take fewer splits (-p splits=sampled, a smaller -p q), or a smaller --depth"
+            f"splits; take fewer splits ({param('splits', 'sampled')}, a smaller {param('q')}), or a smaller "
+            f"{option('depth')}"
         )

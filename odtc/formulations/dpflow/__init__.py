@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.wording import option, param
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.auto_estimate import counts, estimate  # noqa: F401
@@ -113,17 +114,16 @@ def keeps(problem: Problem) -> tuple[str, ...]:
 
 
 def hinders(problem: Problem, given) -> str:
-    """The parameter for which a constraint is not kept that would be without it, as on the command line; "" for
-    none."""
+    """The parameter for which a constraint is not kept that would be without it, with its value; "" for none."""
     params = problem.params
     if given.name not in KEEPS and given.module.KNOWS != Knows.TESTS:
         return ""
     return (
-        "-p proof=true"
+        param("proof", True)
         if params.proof
-        else "-p intervals=true"
+        else param("intervals", True)
         if params.intervals == "true"
-        else f"-p tail={params.tail}"
+        else param("tail", params.tail)
         if params.tail in ("1", "2")
         else ""
     )
@@ -319,8 +319,8 @@ def expect_counting(problem: Problem) -> None:
     ranked_trees.expect_leaf_rows_alone(problem)
     if moments.by_moments(problem):
         raise ChoiceError(
-            f"the trees near the best are counted by whole units of what labels cost, which --task "
-            f"{problem.encoded.task} has not; `odtc fit --within E` lists them"
+            f"the trees near the best are counted by whole units of what labels cost, which "
+            f"{option('task', problem.encoded.task)} has not; `odtc fit --within E` lists them"
         )
 
 

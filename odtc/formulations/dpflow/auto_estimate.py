@@ -7,6 +7,7 @@ tests; over many ordered thresholds the search over intervals of them counts.
 from contextlib import suppress
 from math import comb
 
+from odtc.base.wording import option
 from odtc.data.threshold_scales import Scales
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import (
@@ -42,7 +43,9 @@ def estimate(sizes: Sizes) -> Estimate:
         if sizes.encoded is not None and sums > engines.MOST_SUMS:
             if constrained.can_search(sizes.encoded, sizes.depth):
                 words = f"searches the {sizes.n_tests:,} tests, or some of them, for a good tree under constraints"
-                return Estimate(True, f"{words}, and has a bound: fewer tests (--encoding auto:bins=8) prove it", sums)
+                return Estimate(
+                    True, f"{words}, and has a bound: fewer tests ({option('encoding', 'auto:bins=8')}) prove it", sums
+                )
         elif sums <= engines.MOST_SUMS:
             words = f"searches for the tree under constraints itself: {_one_look(sizes, sums)}"
             return Estimate(True, words, sums)
@@ -141,4 +144,4 @@ def _columns(sizes: Sizes, remembers: bool) -> tuple[int, str, int]:
 
 
 def _less(would: str) -> str:
-    return f"fewer tests (--encoding auto:bins=8) or a smaller --depth would {would}"
+    return f"fewer tests ({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')} would {would}"

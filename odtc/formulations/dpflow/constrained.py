@@ -20,6 +20,7 @@ from odtc.algorithms.constrained.first_trees import first_tree, some_of_each
 from odtc.algorithms.constrained.subtree_search import improved
 from odtc.algorithms.constrained.targets.frontier_search import FrontierSearch
 from odtc.base import deadline
+from odtc.base.wording import option, param
 from odtc.data.encoding import Encoded
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
@@ -107,15 +108,11 @@ def searches(problem: Problem) -> bool:
 
 
 def _program(problem: Problem) -> str:
-    """The parameter that asks for a program, as on the command line; "" for none."""
+    """The parameter that asks for a program, with its value; "" for none."""
     params = problem.params
-    asked = {
-        "fix=false": not params.fix,
-        "proof=true": params.proof,
-        f"tail={params.tail}": params.tail != "auto",
-        f"intervals={params.intervals}": params.intervals != "auto",
-    }
-    return next((f"-p {text}" for text, is_so in asked.items() if is_so), "")
+    usual = {"fix": True, "proof": False, "tail": "auto", "intervals": "auto"}
+    given = ((name, getattr(params, name)) for name in usual)
+    return next((param(name, value) for name, value in given if value != usual[name]), "")
 
 
 def refusal(problem: Problem) -> str:
@@ -124,7 +121,10 @@ def refusal(problem: Problem) -> str:
         return f"{asked} asks for a model: leave it out"
     if not can_search(problem.encoded, problem.topology.depth):
         n_scales, depth = len(np.unique(nested(problem.encoded))), problem.topology.depth
-        instead = "take fewer tests (--encoding auto:bins=8), leave columns out (--ignore) or take a smaller --depth"
+        instead = (
+            f"take fewer tests ({option('encoding', 'auto:bins=8')}), leave columns out ({option('ignore')}) or take a "
+            f"smaller {option('depth')}"
+        )
         return f"{n_scales:,} columns and levels are too many at depth {depth}: {instead}"
     return problem.derived(Posed).refused
 

@@ -21,6 +21,7 @@ from odtc.algorithms.thresholds.interval_lp import Layer, layers
 from odtc.algorithms.thresholds.interval_search import FIRST, IntervalSearch
 from odtc.algorithms.thresholds.prefix_sums import Ranked
 from odtc.base import deadline
+from odtc.base.wording import option, param
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.data.threshold_scales import MOST, Scales, whole_weights
@@ -49,8 +50,8 @@ def taken(problem: Problem) -> bool:
     if params.intervals == "true":
         if against:
             raise ChoiceError(
-                f"an interval of thresholds costs what the best subtrees below it do, which -p {against} leaves open; "
-                f"drop one of -p intervals=true and -p {against}"
+                f"an interval of thresholds costs what the best subtrees below it do, which {param(against)} "
+                f"leaves open; drop one of {param('intervals', True)} and {param(against)}"
             )
         return True
     return against is None and not problem.constraints and worth(problem.encoded)
@@ -141,7 +142,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     if paid - least > 1e-9 * max(1.0, abs(least)):
         raise TreeError(
             f"the tree costs {paid:.10g}; by intervals only the best tree is written, which costs {least:.10g}; "
-            "start from that of a heuristic, or set -p intervals=false"
+            f"start from that of a heuristic, or set {param('intervals', False)}"
         )
     point = {}
     for j, layer in enumerate(problem.derived(Intervals).program):
@@ -210,7 +211,8 @@ class Intervals:
             deadline.expect_end(
                 SUM * work(self.scales, depth),
                 f"the search over intervals of {problem.encoded.n_tests:,} thresholds at depth {depth}",
-                "use a smaller --depth, fewer thresholds (--encoding auto:bins=8), or --model flowoct",
+                f"use a smaller {option('depth')}, fewer thresholds ({option('encoding', 'auto:bins=8')}), or "
+                f"{option('model', 'flowoct')}",
             )
         search.value(rows, depth)
         return search

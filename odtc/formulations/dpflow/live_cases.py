@@ -20,6 +20,7 @@ import numpy as np
 
 from odtc.base.compression import packing
 from odtc.base.json_schema import ANY, NUMBER, WHOLE, SchemaError, explain_error, show_value, validate
+from odtc.base.wording import param
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulations.dpflow.resources import LARGEST, lay
 from odtc.model.blocks import Axis
@@ -207,7 +208,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
             return point
     raise TreeError(
         "the model has no columns for this tree: a search excludes it, since one that costs no more is known; give the "
-        "tree that a heuristic makes, or set -p fix=false"
+        f"tree that a heuristic makes, or set {param('fix', False)}"
     )
 
 

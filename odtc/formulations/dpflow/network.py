@@ -24,6 +24,7 @@ from collections.abc import Callable
 import numpy as np
 
 from odtc.algorithms.dp.state_graph import Graph, Rows
+from odtc.base.wording import param
 from odtc.errors import TreeError
 from odtc.formulations.dpflow.extract_tree import lay_best
 from odtc.formulations.dpflow.program import Shape, share
@@ -128,8 +129,9 @@ def point_of(
     cost *= 1 - problem.params.lambda_
     if abs(cost - (paid := objective(problem, heap))) > 1e-9 * max(1.0, paid, float(problem.encoded.loss.sum())):
         raise TreeError(
-            f"the tree costs {paid:.10g}, the model writes it as one of {cost:.10g}: it has leaves or folded "
-            "subtrees that are not the best; give the tree that a heuristic makes, or set -p tail=0 -p fold=false"
+            f"the tree costs {paid:.10g}, the model writes it as one of {cost:.10g}: it has leaves or folded subtrees "
+            f"that are not the best; give the tree that a heuristic makes, or set {param('tail', 0)} "
+            f"{param('fold', False)}"
         )
     return point
 

@@ -12,6 +12,7 @@ from odtc.algorithms.constrained.engines import FEW_TESTS
 from odtc.algorithms.dp.k_best import Derivations, DerivedTree, OutOfMemory
 from odtc.algorithms.near_optimal.constrained_list import ConstrainedList, OpenCases
 from odtc.base import deadline
+from odtc.base.wording import option
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.forms import moments
@@ -35,12 +36,12 @@ def expect_ranking(problem: Problem) -> None:
     if problem.encoded.n_tests > FEW_TESTS:
         raise ChoiceError(
             f"the trees near the best under {str(given)!r} are listed over at most {FEW_TESTS} tests, got "
-            f"{problem.encoded.n_tests:,} tests; take fewer (--encoding auto:bins=8)"
+            f"{problem.encoded.n_tests:,} tests; take fewer ({option('encoding', 'auto:bins=8')})"
         )
     if not constrained.searches(problem):
         raise ChoiceError(
             f"the trees near the best under {str(given)!r} are listed by a search that does not take these parameters "
-            f"at depth {problem.topology.depth}; leave out {str(given)!r}, or the -p options"
+            f"at depth {problem.topology.depth}; leave out {str(given)!r}, or its parameters"
         )
 
 

@@ -20,6 +20,7 @@ from odtc.algorithms.dp.pareto import Budgets, label_points, stump_points
 from odtc.algorithms.dp.reduced_cost_fixing import FixedFlow, fix_columns, join_points
 from odtc.algorithms.dp.state_expansion import generate
 from odtc.algorithms.dp.state_graph import Rows
+from odtc.base.wording import param
 from odtc.errors import TreeError
 from odtc.formulations.dpflow import size_estimate
 from odtc.model.blocks import Axis
@@ -201,7 +202,7 @@ def start(problem: Problem, flow: Flow, heap: HeapTree) -> dict[str, np.ndarray]
         raise TreeError(
             "the model has no columns for this tree: one that costs less is known, or predicts as well what the "
             "constraints count; "
-            "give the tree that a heuristic makes, or set -p fix=false"
+            f"give the tree that a heuristic makes, or set {param('fix', False)}"
         )
     paid, less = (
         tree.loss(problem.encoded) + flow.branch[0] * tree.n_branch_nodes

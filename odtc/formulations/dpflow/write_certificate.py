@@ -4,7 +4,6 @@ Over few tests these are targets of the dynamic program, over many thresholds th
 (odtc.verification.certificate has both forms).
 """
 
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -14,6 +13,7 @@ import numpy as np
 
 import odtc
 from odtc.base import deadline
+from odtc.base.wording import option
 from odtc.data.coded_columns import CodedColumns, as_rows
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Splits
@@ -90,7 +90,7 @@ def whole_class_weights(classes: Sequence[str], cost: np.ndarray) -> str:
     if max(weights) > MOST_WEIGHT or not np.allclose(np.array(weights) / scale, of_class, rtol=1e-9, atol=0):
         return ""
     told = ",".join(f"{name}={weight}" for name, weight in zip(classes, weights))
-    return f"; --class-weight {shlex.quote(told)} has them in the same proportions"
+    return f"; {option('class_weight', told)} has them in the same proportions"
 
 
 def _in_proportion(values: np.ndarray) -> tuple[list[int], float]:
@@ -242,9 +242,9 @@ def require_tests_of_columns(encoded: Encoded) -> None:
     merged = (other for others in encoded.stands_for for other, _ in others)
     if any(isinstance(split, Oblique) for split in (*Splits.of(encoded.tests).others.values(), *merged)):
         raise ChoiceError(
-            f"a certificate holds tests of one column each, as sums of columns are rounded; the encoding "
-            f"{encoded.scheme!r} asks "
-            "hyperplanes: choose another --encoding, or `odtc fit --model dpflow`, which proves its tree by a solver"
+            "a certificate holds tests of one column each, as sums of columns are rounded; the encoding "
+            f"{encoded.scheme!r} asks hyperplanes: choose another {option('encoding')}, or `odtc fit --model dpflow`, "
+            "which proves its tree by a solver"
         )
 
 

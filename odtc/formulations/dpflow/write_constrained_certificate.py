@@ -20,6 +20,7 @@ from odtc.algorithms.constrained.engines import Engine, engine_of
 from odtc.algorithms.constrained.one_column.interval_trees import IntervalTrees, nested_subsets
 from odtc.algorithms.constrained.one_test import OneTestSearch
 from odtc.base import deadline
+from odtc.base.wording import command, option
 from odtc.data.splits import Oblique
 from odtc.errors import CertificateError, ChoiceError, NotProvedError, TimeLimitReached
 from odtc.formulations.dpflow.threshold_search import ROWS, ThresholdSearch
@@ -94,7 +95,7 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
     if any(isinstance(test, Oblique) for test in encoded.tests):
         raise ChoiceError(
             f"a certificate holds tests of one column each; the encoding {encoded.scheme!r} has hyperplanes: choose "
-            "another --encoding"
+            f"another {option('encoding')}"
         )
     order = np.argsort([test.features[0] for test in encoded.tests], kind="stable")
     facts = _head(problem, order) | {"claim": 0}
@@ -145,7 +146,7 @@ def _searched(problem: Problem, read: Read, arrays: ConstrainedProblem, order: n
     if found.proved:
         return search, found
     if not deadline.is_over() and not deadline.is_interrupted():
-        raise ChoiceError("the search ended without a proof; take fewer tests (--encoding auto:bins=8)")
+        raise ChoiceError(f"the search ended without a proof; take fewer tests ({option('encoding', 'auto:bins=8')})")
     raise _unproved(problem, found, order)
 
 
@@ -153,7 +154,7 @@ def _unproved(problem: Problem, found: Found, order: np.ndarray) -> NotProvedErr
     """What a search that was ended has come to."""
     error = NotProvedError(
         f"{deadline.what_ends()} came before the proof, so that there is no certificate; more time, fewer tests "
-        "(--encoding auto:bins=8) or a smaller --depth would let it end"
+        f"({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')} would let it end"
     )
     error.interrupted = deadline.is_interrupted()
     if found.test is not None:
@@ -272,13 +273,13 @@ def certificate_of(
     if not small_enough(depth, n_tests, rows := problem.encoded.dataset.n_rows, apart):
         return None, (
             f"{alone}: {n_tests:,} tests of {rows:,} rows are too many for a certificate of depth {depth} under "
-            "constraints; fewer (--encoding auto:bins=8) have one"
+            f"constraints; fewer ({option('encoding', 'auto:bins=8')}) have one"
         )
     if isinstance(engine, OneTestSearch):
         return lambda: _certified_again(problem, heap), ""
     return (
         None,
-        f"{alone}: it left no multipliers of every case; `odtc certify` searches again and writes a certificate",
+        f"{alone}: it left no multipliers of every case; {command('certify')} searches again and writes a certificate",
     )
 
 

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.base.wording import param
 from odtc.data.original_features import Features
 from odtc.errors import ChoiceError
 from odtc.formulations.fair import by_definition
@@ -268,7 +269,7 @@ def _contrast(problem: Problem, kind: np.ndarray, first: np.ndarray) -> Contrast
     """What ρ prices, None if nothing; raises ChoiceError if no group is named, or one that is none."""
     rho, group, index = problem.params.rho, problem.params.group, problem.params.index
     if rho and not group:
-        raise ChoiceError(f"expected group=COLUMN, the protected column, with rho={rho:g}; add -p group=COLUMN")
+        raise ChoiceError(f"expected group=COLUMN, the protected column, with rho={rho:g}; add {param('group')}")
     if not group:
         return None
     contrast = Contrast.of(

@@ -34,6 +34,7 @@ from functools import cached_property
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.wording import option, param
 from odtc.data.encoding import Encoded
 from odtc.data.task import expect_classes
 from odtc.errors import ChoiceError, TimeLimitReached
@@ -58,18 +59,23 @@ CELLS = 4e6  # rows times tests times classes that one step of the start counts
 def expect(problem: Problem) -> None:
     """Raises ChoiceError for parameters and costs that the form does not know."""
     params = problem.params
-    expect_classes(problem.encoded.task, "-p robust")
-    for key, given in (("literal=true", params.literal), ("rows=all", params.rows == "all")):
+    expect_classes(problem.encoded.task, param("robust"))
+    for key, value, given in (("literal", True, params.literal), ("rows", "all", params.rows == "all")):
         if given:
-            raise ChoiceError(f"-p robust: no row has one way through the tree, which -p {key} writes; leave it out")
+            raise ChoiceError(
+                f"{param('robust')}: no row has one way through the tree, which {param(key, value)} writes; leave it "
+                "out"
+            )
     if problem.encoded.class_price is None:
         raise ChoiceError(
-            "-p robust counts a row only as right or wrong, so it cannot take costs that depend on the class "
-            "predicted; use costs by true class alone (--class-weight)"
+            f"{param('robust')} counts a row only as right or wrong, so it cannot take costs that depend on the "
+            f"class predicted; use costs by true class alone ({option('class_weight')})"
         )
     dataset = problem.encoded.dataset
     if dataset is not None and dataset.selected is not None:
-        raise ChoiceError("-p robust is about all rows, and --select leaves some out; leave out one of the two")
+        raise ChoiceError(
+            f"{param('robust')} is about all rows, and {option('select')} leaves some out; leave out one of the two"
+        )
     _ = problem.derived(Reach).boxes
 
 

@@ -9,6 +9,7 @@ from odtc.algorithms.near_optimal.fewest_columns import Looks
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import rank_rows
 from odtc.base.memory import require_memory
+from odtc.base.wording import option
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
 from odtc.trees.complete_tree import CompleteTree
@@ -17,7 +18,6 @@ from odtc.trees.heap_tree import Beyond, HeapTree, blank_arrays, settle
 BYTES = (
     24  # of a search for each row and column, at least: ranks and orders of the proof, and of the search for few leaves
 )
-FEWER = "set columns aside (--aside), train on part of the rows (--select, --hold-out), or take --model cart"
 
 
 def columns_asked(encoded: Encoded, scales: Scales) -> list[tuple[int, ...]]:
@@ -47,7 +47,11 @@ class RankedTests:
     def __init__(self, encoded: Encoded, price: float, least: int, loss: np.ndarray | None = None):
         self.encoded, self.scales = encoded, Scales.of(encoded)
         rows, columns = self.scales.rank.shape
-        require_memory(BYTES * rows * columns, f"the search over {rows:,} rows and {columns:,} columns", FEWER)
+        fewer = (
+            f"set columns aside ({option('aside')}), train on part of the rows ({option('select')}, "
+            f"{option('hold_out')}), or take {option('model', 'cart')}"
+        )
+        require_memory(BYTES * rows * columns, f"the search over {rows:,} rows and {columns:,} columns", fewer)
         loss = encoded.loss if loss is None else loss
         self.ranked = rank_rows(self.scales.rank, loss, encoded.copies, price, least)
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.text import some
+from odtc.base.wording import option, param
 from odtc.data.splits import Subset
 from odtc.formulations.svm1_odt.margin_prices import MarginPrices, choose_margin_prices
 from odtc.formulations.svm1_odt.parts import Form, literal
@@ -166,7 +167,8 @@ def advice(problem: Problem) -> list[str]:
     if squeezed := form.weighed.squeezed(form.eps):
         small.append(
             f"on the scale of [0, 1] cells far out leave nine tenths of {some(squeezed)} within less than the margin: "
-            f"no hyperplane parts these rows by it; clip the column, lower -p epsilon, or take --model oblique_search"
+            f"no hyperplane parts these rows by it; clip the column, lower {param('epsilon')}, or take "
+            f"{option('model', 'oblique_search')}"
         )
     chosen = problem.derived(Searched).prices
     small += [] if chosen is None else [_prices_text(problem, chosen)]
@@ -181,8 +183,8 @@ def advice(problem: Problem) -> list[str]:
     words = (
         f"with alpha1·epsilon = {form.a1 * form.eps:.4g} all hyperplanes 0 cost {zero:.4g} and send every row where "
         f"it likes, less than "
-        f"the {best:.4g} of a tree: raise alpha1 to {best / form.eps / problem.params.M:.4g} or more, or take -p "
-        f"margin=hard"
+        f"the {best:.4g} of a tree: raise alpha1 to {best / form.eps / problem.params.M:.4g} or more, or take "
+        f"{param('margin', 'hard')}"
     )
     return [*small, words]
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.base.wording import param
 from odtc.data.dataset import NUMERIC
 from odtc.data.linear_terms import LinearTerms
 from odtc.errors import ChoiceError, TreeError
@@ -212,7 +213,7 @@ class Form:
         return TreeError(
             f"the tree asks {words[:100]!r}, and no hyperplane with a margin of epsilon = {self.eps * self.M:g} "
             f"parts these rows "
-            "so; lower -p epsilon, or give another tree"
+            f"so; lower {param('epsilon')}, or give another tree"
         )
 
     def point(self, heap: HeapTree) -> dict[str, np.ndarray]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from odtc.base.contract import Member
 from odtc.base.text import show_number
+from odtc.base.wording import command, option, params
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.data.task import expect_classes
@@ -37,10 +38,6 @@ from odtc.trees.heap_tree import HeapTree, settle
 OF_COLUMNS = (Subject.FEATURES, Subject.PLACES, Subject.DEPTHS, Subject.SETTLED)
 # Blanks are taken once and for all: in turn by two parts, many of them would be parted in all ways.
 GRAMMAR = re.compile(r"\s*+(?P<name>\w++)\s*+(\[(?P<args>.*)\])?\s*+((?P<op><=|>=)\s*+(?P<bound>\S+)\s*+)?", re.DOTALL)
-BY_SEARCH = (
-    "is satisfied by the compiler's own search alone, as no row of a model tells which branch nodes separate rows; use "
-    "`odtc fit --model dpflow`, with fewer tests (--encoding auto:bins=8) or a smaller --depth if it is refused"
-)
 EXAMPLES = {"N": 3.0, "R": 0.6, "D": 0.05, "C": 100.0}  # numbers of an example, by their letter in the summary
 OF_CLASSES = (Subject.RIGHT, Subject.RIGHT_OF_TWO, Subject.PREDICTIONS, Subject.LEAVES)
 SLACK = 1e-9  # of the bound: sums of weights are rounded
@@ -255,7 +252,12 @@ def built(problem: Problem) -> Model:
     for number, given in rowed(problem):
         module = given.module
         if module.SUBJECT == Subject.SETTLED:
-            raise SearchOnlyError(f"constraint {str(given)!r} {BY_SEARCH}{'; ' * bool(module.HINT)}{module.HINT}")
+            raise SearchOnlyError(
+                f"constraint {str(given)!r} is satisfied by the compiler's own search alone, as no row of a model "
+                "tells which branch nodes separate rows; use `odtc fit --model dpflow`, with fewer tests "
+                f"({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')} if it is refused"
+                f"{'; ' * bool(module.HINT)}{module.HINT}"
+            )
         if why := missing(problem, model, module.needs(problem.encoded, given)):
             drop = problem.module.hinders(problem, given)
             same = problem.module.instead(problem, given)
@@ -279,16 +281,16 @@ def able_models(kind: Member) -> str:
     if kind.SUBJECT == Subject.SETTLED:
         return "`odtc fit --model dpflow` takes it, whose own search needs no model"
     models = tuple(FORMULATIONS.get(name) for name in FORMULATIONS.able(Compiled))
-    names = [f"{name} with {how}" if how else name for name, how in _able_of(models, kind)]
+    names = [f"{name} with {params(form)}" if form else name for name, form in _able_of(models, kind)]
     *first, last = names or ["no model"]
     hint = f"; {kind.HINT}" if kind.HINT else ""
     if not {name.split()[0] for name in names} & set(FORMULATIONS.able(SearchesItself)):
-        hint += "; without a model, `odtc fit` keeps it by its own search (leave out --solver)"
+        hint += f"; without a model, {command('fit')} keeps it by its own search (leave out {option('solver')})"
     return f"{', '.join(first)} and {last} take it{hint}" if first else f"{last} takes it{hint}"
 
 
 @cache
-def _able_of(models: tuple[Member, ...], kind: Member) -> list[tuple[str, str]]:
+def _able_of(models: tuple[Member, ...], kind: Member) -> list[tuple[str, dict[str, Any]]]:
     """Which of the models registered now take a kind: each of them is built, so they are asked once."""
     return able(lambda problem: takes(problem, kind))
 

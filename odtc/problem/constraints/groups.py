@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.base.registry import did_you_mean
+from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
@@ -125,7 +126,7 @@ def members(dataset: Dataset, text: str) -> tuple[np.ndarray, list[str]]:
     raise ChoiceError(
         f"expected group=COLUMN, COLUMN:LEVEL|LEVEL or COLUMN<=NUMBER, got {text!r}: the data has no column "
         f"{name!r}{did_you_mean(name, columns)}; it has {', '.join(map(repr, columns))} (columns that are no features "
-        "are named in --aside)"
+        f"are named in {option('aside')})"
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from odtc.base.contract import Contract, Member
 from odtc.base.registry import Registry
+from odtc.base.wording import option, params
 from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis, Cells
 from odtc.model.builder import ModelBuilder
@@ -102,7 +103,7 @@ def family(word: str) -> tuple[Member, int]:
         return module, 0
     key, _, value = (part.strip() for part in rest.partition("="))
     if key != ROUNDS or not value.isdecimal() or not 1 <= int(value) <= 10_000:
-        raise ChoiceError(f"expected {name}:{ROUNDS}=N with N from 1 to 10000 in --cuts, got {word!r}")
+        raise ChoiceError(f"expected {name}:{ROUNDS}=N with N from 1 to 10000 in {option('cuts')}, got {word!r}")
     if not module.SEPARATES:
         able = ", ".join(name for name in CUTS.names() if CUTS.get(name).SEPARATES)
         raise ChoiceError(
@@ -128,7 +129,7 @@ def why_unfit(name: str, problem: Problem, model: Model) -> str:
 def hint(module: Member) -> str:
     """Which models say what a family is written on (odtc.problem.support); and its own HINT."""
     models = able(lambda problem: not missing(problem, problem.module.build(problem), module.NEEDS))
-    names = [f"{name} {how}".rstrip() for name, how in models]
+    names = [f"{name} {params(form)}".rstrip() for name, form in models]
     have = f"models that do: {', '.join(names)}" if names else "no model does"
     return "; ".join(filter(None, [have, module.HINT]))
 

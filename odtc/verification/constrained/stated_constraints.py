@@ -22,6 +22,7 @@ from itertools import permutations
 
 import numpy as np
 
+from odtc.base.wording import command
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
 from odtc.verification.constrained.stated_order import Order, read_order
@@ -354,7 +355,7 @@ def _parsed(text: str) -> _Text:
     if (found["name"], found["op"]) not in KNOWN:
         raise CertificateError(
             f"a certificate can hold the constraints {', '.join(sorted({name for name, _ in KNOWN}))}, "
-            f"got {text!r}; `odtc fit` proves its tree without one"
+            f"got {text!r}; {command('fit')} proves its tree without one"
         )
     args = next(csv.reader([found["args"]], skipinitialspace=True), []) if found["args"] else []
     return _Text(found["name"], [arg.strip() for arg in args], found["op"], Fraction(found["bound"] or 0), text)

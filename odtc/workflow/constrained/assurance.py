@@ -12,6 +12,7 @@ from math import ceil
 import numpy as np
 
 from odtc.base.text import show_figure
+from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import ChoiceError, OdtcError
 from odtc.problem.constraints.constraint import Constraint
@@ -102,8 +103,8 @@ def assurances(
     expect_share(confidence)
     if labelled is None:
         raise ChoiceError(
-            "a confidence needs rows that had no part in the choice of the tree: set some aside (--hold-out 0.3), or "
-            "name their file with --test"
+            "a confidence needs rows that had no part in the choice of the tree: set some aside "
+            f"({option('hold_out', 0.3)}), or name their file with {option('test')}"
         )
     given = [one for one in asked or problem.constraints if speaks_of_new_rows(one)]
     found = _sums_of_each(given, problem, tree, labelled)
@@ -151,7 +152,7 @@ def seen_before(trained: Dataset, labelled: Dataset) -> str:
     if seen == len(of_test):
         raise ChoiceError(
             f"expected test rows that had no part in the choice of the tree, got {seen:,} that are training rows, too; "
-            "name another file with --test, or set rows aside with --hold-out 0.3"
+            f"name another file with {option('test')}, or set rows aside with {option('hold_out', 0.3)}"
         )
     return (
         f"{seen:,} of the {len(of_test):,} test rows are training rows, too: what is called assured by them is not, "
@@ -167,7 +168,7 @@ def _row_texts(rows: Dataset) -> list[bytes]:
 def expect_share(confidence: float) -> None:
     """Raises ChoiceError for a confidence that is no probability."""
     if not 0 < confidence < 1:
-        raise ChoiceError(f"expected a --confidence between 0 and 1, such as 0.95, got {confidence:g}")
+        raise ChoiceError(f"expected a {option('confidence')} between 0 and 1, such as 0.95, got {confidence:g}")
 
 
 def widths(problem: Problem, tree: Tree, n_rows: int, confidence: float) -> dict[Constraint, float]:

@@ -16,6 +16,7 @@ from math import ceil, floor
 from pathlib import Path
 
 from odtc.base import deadline
+from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.task import expect_classes
 from odtc.errors import ChoiceError, NoSolutionError
@@ -78,7 +79,7 @@ def fit_assured(
     expect_share(confidence)
     began, reporter = time.monotonic(), reporter or Reporter()
     if not spec.model.constraints:
-        raise ChoiceError("expected a --constraint that a confidence can be told of, got none")
+        raise ChoiceError(f"expected a {option('constraints')} that a confidence can be told of, got none")
     if not isinstance(data, Dataset):
         if test is None and not spec.reading.hold_out:
             spec = replace(spec, reading=replace(spec.reading, hold_out=HELD_OUT))
@@ -86,15 +87,16 @@ def fit_assured(
             dataset = read_in_time(spec, data)
     else:
         dataset = data
-    expect_classes(dataset.task, "--confidence")
+    expect_classes(dataset.task, option("confidence"))
     if (dataset.weight != 1).any():
         raise ChoiceError(
-            "a confidence is of rows that are drawn, and these count by weight: leave out --confidence, or the weights"
+            f"a confidence is of rows that are drawn, and these count by weight: leave out {option('confidence')}, or "
+            "the weights"
         )
     if test is None and dataset.held_out is None:
         raise ChoiceError(
-            "a confidence needs rows that had no part in the choice of the tree: set some aside (--hold-out 0.3), or "
-            "name their file with --test"
+            "a confidence needs rows that had no part in the choice of the tree: set some aside "
+            f"({option('hold_out', 0.3)}), or name their file with {option('test')}"
         )
 
     def left() -> float | None:
@@ -147,9 +149,9 @@ class _BeforeSearch(Sink):
     def posed(self, problem: Problem, spec: RunSpec) -> None:
         if not any(map(speaks_of_new_rows, problem.constraints)):
             raise ChoiceError(
-                "expected a --constraint that speaks of new rows, such as "
+                f"expected a {option('constraints')} that speaks of new rows, such as "
                 f"{RATE.format(rarest(problem.encoded))!r}, got {', '.join(map(str, problem.constraints))}: that is of "
-                "the tree itself, or of its training rows; leave out --confidence"
+                f"the tree itself, or of its training rows; leave out {option('confidence')}"
             )
         labelled = held_out_rows(problem) if self.test is None else test_rows(problem, self.test)
         for words in never_assured(problem, labelled, self.confidence):

@@ -1,6 +1,7 @@
 """What was asked of a tree and what it reaches, for each constraint, on training and on test rows."""
 
 from odtc.base.text import show_figure
+from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.errors import OdtcError
 from odtc.heuristics.heuristic import HEURISTICS
@@ -96,7 +97,8 @@ def unmet_text(problem: Problem, ended: str) -> str:
     which = "the constraint" if len(problem.constraints) == 1 else "one of them"
     return (
         f"no tree that keeps {'; '.join(map(str, problem.constraints))} was met before {ended}, and it is open whether "
-        f"there is one; CART breaks {reached}: allow more time (--time-limit) or a greater --depth, or relax {which}"
+        f"there is one; CART breaks {reached}: allow more time ({option('time_limit')}) or a greater "
+        f"{option('depth')}, or relax {which}"
     )
 
 

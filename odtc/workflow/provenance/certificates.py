@@ -12,6 +12,7 @@ from math import isfinite
 from typing import Any
 
 from odtc.base import deadline
+from odtc.base.wording import command
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError, ChoiceError, NotProvedError, TimeLimitReached
 from odtc.model.feasibility import is_close
@@ -27,7 +28,6 @@ AT_LIMIT = 2.0  # seconds for it after a limit
 LEAST, TIMED = 6.0, 60.0
 TOLD = 1.0  # seconds, after which the states that were checked tell how long the others take
 TRIED = 0.3  # of the time, which is spent before that: the first states are those of the most rows
-CERTIFY = "`odtc certify` writes it and `odtc verify --certificate` checks it"
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,10 @@ class Certified:
     why: str = ""
     bound: float | None = None
     facts: dict | None = field(default=None, repr=False)
+
+
+def _by_hand() -> str:
+    return f"{command('certify')} writes it and `odtc verify --certificate` checks it"
 
 
 def _pace(facts: dict) -> Callable[[], None]:
@@ -117,7 +121,7 @@ def certify_bound(done: Fit) -> tuple[dict | None, str]:
     except (ChoiceError, CertificateError) as reason:
         return None, str(reason)
     except (TimeLimitReached, KeyboardInterrupt):
-        return None, f"it was not made and checked in a moment; {CERTIFY}"
+        return None, f"it was not made and checked in a moment; {_by_hand()}"
     return facts, f"the certificate is of a bound: no tree costs less than {proof.bound:.10g}"
 
 
@@ -153,11 +157,11 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     except (TimeLimitReached, NotProvedError):  # the latter of a search that the certificate of no tree asks for
         ended = left is not None and left < own
         cut = "no time was left to check" if ended else "it would take longer than the search did to check"
-        return Certified(None, why=f"the search has proved {shown}; {cut} the proof by its certificate: {CERTIFY}")
+        return Certified(None, why=f"the search has proved {shown}; {cut} the proof by its certificate: {_by_hand()}")
     except KeyboardInterrupt:
         deadline.end_soon()
         return Certified(
-            None, why=f"the search has proved {shown}; an interruption ended the check by its certificate: {CERTIFY}"
+            None, why=f"the search has proved {shown}; an interruption ended the check by its certificate: {_by_hand()}"
         )
     unit = unit_of_costs(problem)
     # Sums that are no whole numbers of a unit may have trees that differ by less than any proof tells apart.

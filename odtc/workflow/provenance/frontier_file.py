@@ -12,6 +12,7 @@ from pathlib import Path
 from odtc.base import deadline, phases
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
 from odtc.base.text import some
+from odtc.base.wording import command, option
 from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
@@ -89,7 +90,7 @@ class RecheckedFrontier:
 
 def read_frontier(path: str | Path) -> dict:
     """The JSON object of a STEM.frontier.json; raises TreeError for one that is not whole."""
-    advice = "make it again with `odtc frontier`"
+    advice = f"make it again with {command('frontier')}"
     facts = read_if_of(path, SCHEMA, SUFFIX, "frontier", advice, TreeError)
     if facts is None:
         raise TreeError(f"expected the points of a frontier in {str(path)!r}, found none")
@@ -168,7 +169,7 @@ def _note(path: Path, numbers: Sequence[str]) -> str:
         return ""
     return (
         f"{path.name}: that no tree costs less than is stated, or that there is none, is the word of the run, not "
-        f"derived again, for {some(numbers)} (--time-limit has it searched longer)"
+        f"derived again, for {some(numbers)} ({option('time_limit')} has it searched longer)"
     )
 
 
@@ -178,7 +179,7 @@ def _data(facts: dict, path: Path, data: Path | None) -> Dataset:
     if source is None or "model" not in facts:
         raise TreeError(
             f"cannot verify {str(path)!r}: it names no data file by its SHA-256, as one of data in memory or of an "
-            "earlier odtc; make it again from a data file with `odtc frontier`"
+            f"earlier odtc; make it again from a data file with {command('frontier')}"
         )
     where = data if data is not None else path.resolve().parent / source["path"]
     if not where.is_file():

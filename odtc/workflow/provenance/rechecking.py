@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base import deadline, phases
+from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError, TimeLimitReached
@@ -108,7 +109,7 @@ def _selected_again(problem: Problem, dataset: Dataset, seconds: float | None) -
         with deadline.within(SECONDS if seconds is None else seconds):
             again = select_rows(chosen.whole, scheme, problem.topology.depth)
     except (ChoiceError, TimeLimitReached):
-        return f"{word}, not derived again (--time-limit allows longer)"
+        return f"{word}, not derived again ({option('time_limit')} allows longer)"
     same = np.array_equal(again.selected.rows, chosen.rows) and np.array_equal(again.weight, dataset.weight)
     return "" if same else f"{word}: {scheme} selects others here"
 

@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass, replace
 
 from odtc.base import deadline, phases
+from odtc.base.wording import command, option
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.model.milp import Model
@@ -101,7 +102,7 @@ def word_of_run_text(words: list[str], bound: float) -> str:
         return ""
     return (
         f"{', '.join(claims)}: the word of the run, not derived again; what is derived is that no tree costs less than "
-        f"{bound:.10g} (--time-limit has it searched longer, `odtc certify` writes a proof to check)"
+        f"{bound:.10g} ({option('time_limit')} has it searched longer, {command('certify')} writes a proof to check)"
     )
 
 

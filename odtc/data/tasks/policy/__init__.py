@@ -21,6 +21,7 @@ import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.base.text import show_figure, some
+from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.reading_spec import GOALS, SCORES
 from odtc.data.task import expect_addable
@@ -47,37 +48,43 @@ def target_columns(columns, how, place: str) -> tuple[str, ...]:
     for name, known in (("scores", SCORES), ("goal", (None, *GOALS))):
         if getattr(how, name) not in known:
             raise ChoiceError(
-                f"--{name}: expected one of {', '.join(filter(None, known))}, got {getattr(how, name)!r}"
+                f"{option(name)}: expected one of {', '.join(filter(None, known))}, got {getattr(how, name)!r}"
                 f"{did_you_mean(str(getattr(how, name)), list(filter(None, known)))}"
             )
     if how.target is not None:
         raise ChoiceError(
-            "a policy has no --target: name the columns of costs with --actions, or --treatment and --outcome"
+            f"a policy has no {option('target')}: name the columns of costs with {option('actions')}, or "
+            f"{option('treatment')} and {option('outcome')}"
         )
     if how.actions:
         if given := [name for name in ("treatment", "outcome", "propensity") if getattr(how, name)]:
-            raise ChoiceError(f"expected either --actions or --treatment and --outcome, got --actions and --{given[0]}")
+            raise ChoiceError(
+                f"expected either {option('actions')} or {option('treatment')} and {option('outcome')}, got "
+                f"{option('actions')} and {option(given[0])}"
+            )
         if len(how.actions) < 2 or len(set(how.actions)) < len(how.actions):
             in_one = len(how.actions) == 1 and "," in how.actions[0]
             hint = f" as one name; in Python they are a list, {how.actions[0].split(',')}" if in_one else ""
-            raise ChoiceError(f"--actions: expected two different columns or more, got {', '.join(how.actions)}{hint}")
+            raise ChoiceError(
+                f"{option('actions')}: expected two different columns or more, got {', '.join(how.actions)}{hint}"
+            )
         wanted = {"actions": how.actions}
     elif absent := [name for name, column in observed.items() if column is None]:
         raise ChoiceError(
-            f"--task policy: expected --actions A,B (columns of costs) or --treatment and --outcome, got no "
-            f"--{absent[0]}"
+            f"{option('task', 'policy')}: expected {option('actions')} A,B (columns of costs) or {option('treatment')} "
+            f"and {option('outcome')}, got no {option(absent[0])}"
         )
     else:
         wanted = {name: (column,) for name, column in observed.items()} | {"propensity": how.propensity}
-    for option, names in wanted.items():
+    for role, names in wanted.items():
         for name in names:
             if name not in columns:
                 hint = did_you_mean(str(name), columns) or f"; it has {some(columns)}"
-                raise ChoiceError(f"expected --{option} to name a column of {place}, got {name!r}{hint}")
+                raise ChoiceError(f"expected {option(role)} to name a column of {place}, got {name!r}{hint}")
     found = tuple(name for names in wanted.values() for name in names)
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)
-        raise ChoiceError(f"expected different columns for --{', --'.join(wanted)}, got {twice!r} twice")
+        raise ChoiceError(f"expected different columns for {', '.join(map(option, wanted))}, got {twice!r} twice")
     return found
 
 

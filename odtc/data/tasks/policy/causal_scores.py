@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from odtc.base import phases
+from odtc.base.wording import option
 from odtc.data import column_types
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset
 from odtc.data.reading_spec import ReadingSpec
@@ -71,8 +72,8 @@ def _known(columns: list[np.ndarray], how: ReadingSpec, actions: tuple[str, ...]
         return None
     if len(columns) not in (1, len(actions)):
         raise DataError(
-            f"--propensity: expected one column, of the action that a row received, or {len(actions)}, one for each of "
-            f"{', '.join(actions)}, got {len(columns)}"
+            f"{option('propensity')}: expected one column, of the action that a row received, or {len(actions)}, one "
+            f"for each of {', '.join(actions)}, got {len(columns)}"
         )
     for name, values in zip(how.propensity, columns):
         wrong = ~((values > 0) & (values <= 1))

@@ -10,6 +10,7 @@ import re
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, Dataset
 
 LEAST = 50  # rows from which on a column is judged
@@ -20,13 +21,16 @@ NAMED_AHEAD = 0.5  # the same of a column whose name says what it is
 NAMES = re.compile("propens|chance|prob", re.IGNORECASE)
 
 
-# What the words name: options of a command, or arguments of an estimator.
-COMMAND = ("name {} with --propensity, or leave it out with --ignore", "--propensity")
-PYTHON = ("give {} as propensity to fit, and leave it out of X", "fit")
+# How arguments of an estimator's `fit` are named, in place of options: what to do, and what takes the columns.
+OF_ESTIMATOR = ("give {} as propensity to fit, and leave it out of X", "fit")
+
+
+def _of_options() -> tuple[str, str]:
+    return f"name {{}} with {option('propensity')}, or leave it out with {option('ignore')}", option("propensity")
 
 
 def told_of_features(
-    rows: Dataset, actions: tuple[str, ...], taken: np.ndarray, words: tuple[str, str] = COMMAND
+    rows: Dataset, actions: tuple[str, ...], taken: np.ndarray, words: tuple[str, str] | None = None
 ) -> tuple[tuple[str, str], ...]:
     """What is to be said of features that look like probabilities, if no column is named as such.
 
@@ -36,8 +40,8 @@ def told_of_features(
     actions : tuple of str
     taken : int (rows,)
         The action that each row received, from 0.
-    words : tuple of str
-        COMMAND or PYTHON.
+    words : tuple of str, or None
+        OF_ESTIMATOR; None for options.
 
     Returns
     -------
@@ -52,12 +56,12 @@ def told_of_features(
             of = "the action that a row received" if action < 0 else repr(actions[action])
             named = "it" if action < 0 else f"a column for each action, in the order {', '.join(actions)},"
             text = f"column {feature.name!r} looks like the probability of {of}, and is read as a feature"
-            found.append((feature.name, f"{text}; {words[0].format(named)}"))
+            found.append((feature.name, f"{text}; {(words or _of_options())[0].format(named)}"))
     return tuple(found)
 
 
 def told_of_received(
-    name: str, chance: np.ndarray, actions: tuple[str, ...], taken: np.ndarray, words: tuple[str, str] = COMMAND
+    name: str, chance: np.ndarray, actions: tuple[str, ...], taken: np.ndarray, words: tuple[str, str] | None = None
 ) -> tuple[tuple[str, str], ...]:
     """What is to be said of one column of probabilities that are those of one action in all rows, not of the action
     that each row received.
@@ -70,8 +74,8 @@ def told_of_received(
     actions : tuple of str
     taken : int (rows,)
         The action that each row received, from 0.
-    words : tuple of str
-        COMMAND or PYTHON.
+    words : tuple of str, or None
+        OF_ESTIMATOR; None for options.
 
     Returns
     -------
@@ -84,7 +88,8 @@ def told_of_received(
         return ()
     text = (
         f"column {name!r} looks like the probability of {actions[action]!r} in all rows, and is read as that of the "
-        f"action which each row received; give {words[1]} a column for each action, in the order {', '.join(actions)}"
+        f"action which each row received; give {(words or _of_options())[1]} a column for each action, in the order "
+        f"{', '.join(actions)}"
     )
     return ((name, text),)
 

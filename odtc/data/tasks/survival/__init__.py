@@ -22,6 +22,7 @@ import numpy as np
 from odtc.algorithms.moments import laws
 from odtc.base.registry import did_you_mean
 from odtc.base.text import some
+from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.tasks.survival.curves import concordance, hazard_at, integrated_brier, kaplan_meier, nelson_aalen
 from odtc.errors import ChoiceError, DataError
@@ -44,16 +45,23 @@ HALF = 0.5  # events of a leaf without one
 def target_columns(columns, how, place: str) -> tuple[str, ...]:
     """The columns of times and of events."""
     if how.target is not None:
-        raise ChoiceError("a survival tree has no --target: name its columns with --time and --event")
+        raise ChoiceError(
+            f"a survival tree has no {option('target')}: name its columns with {option('time')} and {option('event')}"
+        )
     wanted = {"time": how.time, "event": _event_column(columns, how.event)}
-    for option, name in wanted.items():
+    for role, name in wanted.items():
         if name is None:
-            raise ChoiceError(f"--task survival: expected --time COL and --event COL, got no --{option}")
+            raise ChoiceError(
+                f"{option('task', 'survival')}: expected {option('time')} COL and {option('event')} COL, got no "
+                f"{option(role)}"
+            )
         if name not in columns:
             hint = did_you_mean(str(name), columns) or f"; it has {some(columns)}"
-            raise ChoiceError(f"expected --{option} to name a column of {place}, got {name!r}{hint}")
+            raise ChoiceError(f"expected {option(role)} to name a column of {place}, got {name!r}{hint}")
     if wanted["time"] == wanted["event"]:
-        raise ChoiceError(f"expected different columns for --time and --event, got {how.time!r} twice")
+        raise ChoiceError(
+            f"expected different columns for {option('time')} and {option('event')}, got {how.time!r} twice"
+        )
     return tuple(wanted.values())
 
 
@@ -91,7 +99,7 @@ def _events(column, asked: str, place: str) -> np.ndarray:
         marked = {word: float(_same(word, value)) for word in words}
         if not any(marked.values()):
             raise DataError(
-                f"expected the value {value!r} of --event {asked} in column {column.name!r} of {place}, got "
+                f"expected the value {value!r} of {option('event', asked)} in column {column.name!r} of {place}, got "
                 f"{some(words)}"
             )
     else:
@@ -99,7 +107,7 @@ def _events(column, asked: str, place: str) -> np.ndarray:
         if other := [word for word, found in marked.items() if found is None]:
             raise DataError(
                 f"expected 1 for an event and 0 for a censored row in column {column.name!r} of {place}, got "
-                f"{other[0]!r}; say which value is the event, as in --event {column.name}={other[0]}"
+                f"{other[0]!r}; say which value is the event, as in {option('event', f'{column.name}={other[0]}')}"
             )
     if column.values is not None:
         return np.array([marked[_shown(value)] for value in column.values.tolist()])

@@ -13,6 +13,7 @@ import numpy as np
 
 from odtc.algorithms.moments.laws import LAWS
 from odtc.base import deadline
+from odtc.base.wording import command, option, param
 from odtc.data.encoding import Encoded
 from odtc.data.task import TASKS, own_costs
 from odtc.data.tasks import median
@@ -36,10 +37,6 @@ start = states.start
 GROWN = 2e6  # rows times columns of which a tree is made deeper in a moment after the limit
 MANY = 32  # numbers, from which on medians are searched for among sorted rows
 UNCERTIFIED = "a certificate of medians takes a class for each number, of which there are more than {}"
-BY_SEARCH = (
-    "the linear program of --task {} keeps the constraint leaf_rows alone; `odtc fit` without a solver and without "
-    "--format finds the best tree under {!r}"
-)
 
 
 def by_moments(problem: Problem) -> bool:
@@ -53,8 +50,8 @@ def takes(problem: Problem) -> bool:
         return False
     params, task = problem.params, problem.encoded.task
     if params.intervals == "true" or params.tail in ("1", "2"):
-        asked = "intervals=true" if params.intervals == "true" else f"tail={params.tail}"
-        raise ChoiceError(f"-p {asked} folds costs of rows, which --task {task} has not; leave it out")
+        asked = ("intervals", True) if params.intervals == "true" else ("tail", params.tail)
+        raise ChoiceError(f"{param(*asked)} folds costs of rows, which {option('task', task)} has not; leave it out")
     return not params.proof
 
 
@@ -72,7 +69,10 @@ def _expect_leaf_rows(problem: Problem) -> None:
     """Raises ChoiceError for other constraints, which no column of the program keeps."""
     if limited(problem):
         given = next(given for given in problem.constraints if given.name not in states.ROWS)
-        raise ChoiceError(BY_SEARCH.format(problem.encoded.task, str(given)))
+        raise ChoiceError(
+            f"the linear program of {option('task', problem.encoded.task)} keeps the constraint leaf_rows alone; "
+            f"{command('fit')} without a solver and without --format finds the best tree under {str(given)!r}"
+        )
 
 
 def searches(problem: Problem) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from odtc.algorithms.moments.search import MomentSearch
 from odtc.algorithms.moments.tree_limits import Place, fitted
+from odtc.base.wording import command, option
 from odtc.data.dataset import Dataset
 from odtc.data.tasks import regression
 from odtc.errors import CertificateError, ChoiceError
@@ -49,17 +50,17 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     together = tuple(given.args for given in problem.constraints if given.name == TOGETHER)
     if dataset is None or by_places(problem):
         raise ChoiceError(
-            f"a certificate of --task {problem.encoded.task} is of data, and of limits on the leaves of a tree, the "
-            "number of its tests, and columns tested together; leave the others out, or let `odtc fit` prove the tree "
-            "by its search alone"
+            f"a certificate of {option('task', problem.encoded.task)} is of data, and of limits on the leaves of a "
+            "tree, the number of its tests, and columns tested together; leave the others out, or let "
+            f"{command('fit')} prove the tree by its search alone"
         )
     limit, whole = Limit(least_rows(problem), limits.leaves or 0), WholeTrees(limits.distinct, together)
     if why := whole.why_not(problem.topology.depth, limit.leaves, problem.encoded.n_tests):
         raise ChoiceError(f"{why}: the proof is that of the search")
     if dataset.task not in measured_tasks():
         raise ChoiceError(
-            f"certificates are checked of the tasks {', '.join(measured_tasks())}, not of --task {dataset.task}: the "
-            "proof is that of the search"
+            f"certificates are checked of the tasks {', '.join(measured_tasks())}, not of "
+            f"{option('task', dataset.task)}: the proof is that of the search"
         )
     law, lam = measure_of(dataset.task), exact_share(problem.params.lambda_)
     scales_of, measure = _measured(law, dataset)

@@ -7,6 +7,7 @@ from operator import and_
 import numpy as np
 
 from odtc.algorithms.moments.tree_limits import TreeLimits
+from odtc.base.wording import option
 from odtc.data.task import TASKS
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError
@@ -93,7 +94,7 @@ def _most_tests(problem: Problem) -> int | None:
         return None
     if problem.encoded.n_tests > MANY_TESTS:
         why = f"the tests of a tree are counted among {MANY_TESTS:,} at most, and these are {problem.encoded.n_tests:,}"
-        raise _refusal(problem, given, why, "ask for fewer (--encoding auto:bins=8), ")
+        raise _refusal(problem, given, why, f"ask for fewer ({option('encoding', 'auto:bins=8')}), ")
     return most
 
 
@@ -113,6 +114,6 @@ def _terms(problem: Problem) -> list[tuple[Constraint, Terms]]:
 
 def _refusal(problem: Problem, given: Constraint, why: str, instead: str = "") -> ChoiceError:
     return ChoiceError(
-        f"--task {problem.encoded.task} does not take {str(given)!r}: {why}; {instead}leave it out, or bound the size "
-        "of the tree by --max-branch-nodes or --max-features"
+        f"{option('task', problem.encoded.task)} does not take {str(given)!r}: {why}; {instead}leave it out, or bound "
+        "the size of the tree by --max-branch-nodes or --max-features"
     )

@@ -1,0 +1,179 @@
+"""How a sentence names an option to its reader: `--time-limit` on the command line, `time_limit` in Python, and
+`max_depth` for the depth of an estimator.
+
+A sentence is made by whoever finds the fault, deep inside, and who reads it is known at the outside: the command line
+says that it is one (`on_command_line`), an estimator which keywords are its own (`in_keywords`); all others speak
+Python. Names are those of the fields of specifications (odtc.workflow.specification). What the command line alone has,
+such as --pool, is written as it is.
+"""
+
+import json
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+# Options that are other words than their fields; all others have dashes for underscores.
+FLAGS = {"constraints": "--constraint", "template": "--solver-template", "params": "-p"}
+KEYWORDS = {"start": "start_from", "lambda": "lambda_"}  # of `odtc.fit`
+FUNCTIONS = ("certify", "fit", "frontier", "inspect")  # commands that are functions of odtc, too
+ANY = "…"  # a value that is left open
+
+
+class Wording(Protocol):
+    """What the functions of this module come to for one kind of reader."""
+
+    def option(self, name: str, *values: Any) -> str: ...
+
+    def param(self, name: str, *values: Any) -> str: ...
+
+    def params(self, values: Mapping[str, Any]) -> str: ...
+
+    def command(self, name: str) -> str: ...
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """`--missing drop`, `-p tail=1` and `odtc fit`."""
+
+    def option(self, name: str, *values: Any) -> str:
+        return " ".join([flag(name), " or ".join(map(_as_word, values))]) if values else flag(name)
+
+    def param(self, name: str, *values: Any) -> str:
+        return f"-p {name}={' or '.join(map(_as_word, values))}" if values else f"-p {name}"
+
+    def params(self, values: Mapping[str, Any]) -> str:
+        return " ".join(self.param(name, value) for name, value in values.items())
+
+    def command(self, name: str) -> str:
+        return f"`odtc {name}`"
+
+
+@dataclass(frozen=True)
+class Python:
+    """missing="drop", tail=1 and `odtc.fit`; `keywords` are those that are other words than the fields."""
+
+    keywords: tuple[tuple[str, str], ...] = tuple(KEYWORDS.items())
+
+    def option(self, name: str, *values: Any) -> str:
+        keyword = dict(self.keywords).get(name, name)
+        return f"{keyword}={' or '.join(map(_as_python, values))}" if values else f"`{keyword}`"
+
+    def param(self, name: str, *values: Any) -> str:
+        return self.option(name, *map(_typed, values))
+
+    def params(self, values: Mapping[str, Any]) -> str:
+        return ", ".join(self.param(name, value) for name, value in values.items())
+
+    def command(self, name: str) -> str:
+        return f"`odtc.{name}`" if name in FUNCTIONS else f"`odtc {name}`"
+
+
+_of_process: Wording = Python()
+_of_context: ContextVar[Wording | None] = ContextVar("wording", default=None)
+
+
+@contextmanager
+def on_command_line() -> Iterator[None]:
+    """Around a run of the command line: all threads of the process speak of its options."""
+    global _of_process
+    before, _of_process = _of_process, CommandLine()
+    try:
+        yield
+    finally:
+        _of_process = before
+
+
+@contextmanager
+def in_keywords(names: Mapping[str, str]) -> Iterator[None]:
+    """Around a function of Python with keywords of its own: {"depth": "max_depth"} of an estimator."""
+    token = _of_context.set(Python(tuple((KEYWORDS | dict(names)).items())))
+    try:
+        yield
+    finally:
+        _of_context.reset(token)
+
+
+def as_here(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function for another process, whose sentences are for the reader of this one."""
+    return partial(_run_in, _now(), function)
+
+
+def flag(name: str) -> str:
+    """The option of the command line for a field."""
+    return FLAGS.get(name, "--" + name.replace("_", "-"))
+
+
+def option(name: str, *values: Any) -> str:
+    """An option, with what it is to be.
+
+    Parameters
+    ----------
+    name : str
+        The field of a specification.
+    *values : object
+        One value, or those that it may have; a list of names is one value, and `...` one that is left open.
+
+    Returns
+    -------
+    str
+        `--time-limit` or `time_limit`; `--missing drop or separate` or missing="drop" or "separate".
+    """
+    return _now().option(name, *values)
+
+
+def param(name: str, *values: Any) -> str:
+    """A parameter of a formulation, as `option`: `-p tail=1`, or tail=1."""
+    return _now().param(name, *values)
+
+
+def params(values: Mapping[str, Any]) -> str:
+    """Several parameters with their values: `-p tail=0 -p fold=false`, or tail=0, fold=False."""
+    return _now().params(values)
+
+
+def command(name: str) -> str:
+    """A command, `odtc fit`; in Python the function if there is one, `odtc.fit`."""
+    return _now().command(name)
+
+
+def _now() -> Wording:
+    return _of_context.get() or _of_process
+
+
+def _run_in(wording: Wording, function: Callable[..., Any], *given: Any, **more: Any) -> Any:
+    token = _of_context.set(wording)
+    try:
+        return function(*given, **more)
+    finally:
+        _of_context.reset(token)
+
+
+def _as_word(value: Any) -> str:
+    """A value as a word of the command line."""
+    if value is ...:
+        return ANY
+    if isinstance(value, bool):
+        return str(value).lower()
+    return shlex.quote(",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value))
+
+
+def _typed(value: Any) -> Any:
+    """The value of a parameter that is a text, as Python writes it: 1 for "1", True for "true"."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def _as_python(value: Any) -> str:
+    if value is ...:
+        return ANY
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_as_python, value))}]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
