@@ -8,11 +8,7 @@
 The command line has the same words: `odtc --help`.
 """
 
-from odtc import old_paths
-
 __version__ = "0.1.0"
-
-old_paths.install()
 
 # Loaded when first used: `import odtc` (and so `odtc --help`) stays fast.
 _HOMES = {
