@@ -9,11 +9,13 @@ A schema is one of
 * a function of a value and its place that returns the next schema, so that schemas may depend on values.
 """
 
+import dataclasses
 import json
 import sys
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin
 
 from odtc.base.commit import settle
 from odtc.base.file_kinds import kind_by_name
@@ -27,6 +29,10 @@ TEXT, WHOLE, NUMBER, REAL, FLAG, ANY = (
     "true or false",
     "anything",
 )
+KINDS: dict[type, Any] = {  # how a value of an annotation is written
+    **{str: TEXT, Path: TEXT, int: WHOLE, float: NUMBER, bool: FLAG},
+    **{tuple: [TEXT], dict: {}, object: ANY, NoneType: None},
+}
 LONGEST = 60  # characters of a value in a message
 LARGEST = sys.float_info.max  # JSON's whole numbers have no end, ours are doubles
 
@@ -115,6 +121,21 @@ def validate(value: Any, shape: Any, place: str = "") -> None:
             REAL: number and (isinstance(value, float) or abs(value) <= LARGEST),
         }
         _expect(fits.get(shape, value == shape), shape if shape in fits else repr(shape), value, place)
+
+
+def schema_of(record: Any) -> dict[str, Any]:
+    """The schema of a dataclass as `dataclasses.asdict` writes it, by the annotations of its fields: texts, numbers,
+    tuples of texts, dicts, objects of any kind, and unions of these."""
+    return {field.name: _of_annotation(field.type) for field in dataclasses.fields(record)}
+
+
+def _of_annotation(kind: Any) -> Any:
+    kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    schemas: list[Any] = []
+    for schema in (KINDS[get_origin(one) or one] for one in kinds):
+        if schema not in schemas:
+            schemas.append(schema)
+    return tuple(schemas) if len(schemas) > 1 else schemas[0]
 
 
 def _fit_any(value: Any, shapes: tuple[Any, ...], place: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.json_schema import NUMBER, schema_of
 from odtc.base.wording import option, param
 from odtc.data.cost_matrix import cost_matrix, expect_telling_prices
 from odtc.data.dataset import Dataset
@@ -111,6 +112,10 @@ def pose_run(
         expect_classes(encoded.task, f"{option('model', problem.formulation)} with these parameters")
     with _part_of_limit(spec, began):
         return problem.module.prepared(problem) if prepared else problem
+
+
+# What `model_to_json` writes.
+POSED = schema_of(ModelSpec) | {"class_weight": None, "cost": ([[NUMBER]], None)}
 
 
 def model_to_json(problem: Problem, model: ModelSpec) -> dict:

@@ -1,10 +1,14 @@
 """What a number in a file of ours may be: every double, and nothing else."""
 
+import json
 import sys
+from dataclasses import asdict
 
 import pytest
 
-from odtc.base.json_schema import NUMBER, REAL, SchemaError, validate
+from odtc.base.json_schema import ANY, NUMBER, REAL, SchemaError, schema_of, validate
+from odtc.data.reading_spec import ReadingSpec
+from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 
 @pytest.mark.parametrize("value", [0, -1, 5e-324, 1e308, -sys.float_info.max, int(sys.float_info.max)])
@@ -17,3 +21,14 @@ def test_every_finite_double_is_a_number(value):
 def test_what_is_no_finite_double_is_none(value):
     with pytest.raises(SchemaError, match="expected a finite number at bound, got"):
         validate(value, NUMBER, "bound")
+
+
+@pytest.mark.parametrize("record", [ReadingSpec(), ModelSpec(), ModelSpec(cuts=("a",), start=None), SolvingSpec()])
+def test_a_specification_satisfies_the_schema_of_its_annotations(record):
+    schema = schema_of(type(record))
+    facts = json.loads(json.dumps(asdict(record)))
+    validate(facts, schema)
+    for name in facts:
+        if schema[name] != ANY:
+            with pytest.raises(SchemaError, match="expected .*, got "):
+                validate(facts | {name: [7]}, schema)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from odtc import __version__
 from odtc.base.atomic_write import new_file, write_bytes, write_text
-from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE, SchemaError, validate
+from odtc.base.json_schema import TEXT, WHOLE, SchemaError, schema_of, validate
 from odtc.base.text import of_any_bytes
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS, encode
@@ -66,16 +66,6 @@ COLUMNS = {
 }
 
 
-NUMBERS = {"time_limit": NUMBER, "threads": WHOLE}  # of a specification, whose default is none
-
-
-def _values_of(cls) -> dict:
-    """The schema of a record of a specification, by the kinds of its defaults; what has none is a text."""
-    kinds = {tuple: [TEXT], str: TEXT, int: WHOLE, float: NUMBER, bool: FLAG, dict: {}}
-    found = {name: kinds.get(type(value), (TEXT, None)) for name, value in vars(cls()).items()}
-    return found | {name: (kind, None) for name, kind in NUMBERS.items() if name in found}
-
-
 NEEDED = ("data", "models", "depths", "encodings", "seeds")  # lists of which none is empty
 SHAPE = {
     "schema": SCHEMA,
@@ -83,7 +73,11 @@ SHAPE = {
     **dict.fromkeys(("depths", "seeds"), [WHOLE]),
     "params": lambda value, place: dict.fromkeys(value, [TEXT]) if isinstance(value, dict) else {},
     "folds": WHOLE,
-    "spec": {"reading": _values_of(ReadingSpec), "model": _values_of(ModelSpec), "solving": _values_of(SolvingSpec)},
+    "spec": {
+        "reading": schema_of(ReadingSpec),
+        "model": schema_of(ModelSpec) | dict.fromkeys(("class_weight", "cost"), (TEXT, None)),
+        "solving": schema_of(SolvingSpec),
+    },
     "leaf_rows?": [(WHOLE, None)],
     "tries?": [TEXT],
     "nested?": (WHOLE, None),

@@ -37,9 +37,8 @@ from odtc.workflow.constrained.frontier import (
     varied,
 )
 from odtc.workflow.manifest import describe_data
-from odtc.workflow.posing import pose_run
+from odtc.workflow.posing import POSED, pose_run
 from odtc.workflow.provenance.searched_again import SECONDS, least_objective
-from odtc.workflow.provenance.without_model import MODEL
 from odtc.workflow.specification import ModelSpec, RunSpec
 
 MAYBE = (NUMBER, None)
@@ -49,7 +48,7 @@ SHAPE = {
     "vary": TEXT,
     "constraints": [TEXT],
     "source?": {"path": TEXT, "sha256": TEXT},
-    "model?": MODEL,
+    "model?": POSED,
     "points": [
         {
             "constraint": TEXT,

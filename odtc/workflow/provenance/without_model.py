@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from odtc.base.commit import settle
-from odtc.base.json_schema import NUMBER, TEXT, SchemaError, read_object, validate
+from odtc.base.json_schema import TEXT, SchemaError, read_object, schema_of, validate
 from odtc.base.spec_fields import fields_by_name
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
@@ -27,7 +27,7 @@ from odtc.trees.tree import Tree, read_tree
 from odtc.verification.known_trees import against_known, is_below
 from odtc.workflow.compiling import greedy, quickly_searched
 from odtc.workflow.decoding import without_model
-from odtc.workflow.posing import model_to_json, pose_run
+from odtc.workflow.posing import POSED, model_to_json, pose_run
 from odtc.workflow.provenance.rechecking import check_record
 from odtc.workflow.provenance.searched_again import SearchedAgain, search_again, tree_size
 from odtc.workflow.results import Fit
@@ -37,22 +37,11 @@ from odtc.workflow.run_record import SHAPE as RECORD
 from odtc.workflow.solving import learns
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
-MODEL = {
-    "model": TEXT,
-    "params": {},
-    "encoding": TEXT,
-    "cuts?": (None, TEXT, [TEXT]),
-    "start?": (TEXT, None),
-    "cost?": (None, [[NUMBER]]),
-    "class_weight?": (None,),
-    "constraints?": [TEXT],
-    "select?": (TEXT, None),
-}
 FIT = {
     "tree": {"file": TEXT, "sha256": TEXT},
     "data": {"name": TEXT, "path": TEXT, "sha256": TEXT},
-    "reading": {},
-    "model": MODEL,
+    "reading": schema_of(ReadingSpec),
+    "model": POSED,
     "certified": (True, False, None),
     "fewest_leaves?": (True, False, None),
     "fewest_columns?": (True, False, None),
