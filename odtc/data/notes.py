@@ -378,7 +378,8 @@ def _scales(dataset: Dataset) -> Iterator[Note]:
             continue
         marks = [level for level in feature.levels if level not in levels]
         told = order_text(feature.name, [*order, *marks])  # a mark is a level, and an order names all of them
-        beside = f" (and {', '.join(map(repr, marks))}, the last unless --missing-mark names it)" if marks else ""
+        unless = f"the last unless {option('missing_mark')} names it"
+        beside = f" (and {', '.join(map(repr, marks))}, {unless})" if marks else ""
         yield Note(
             feature.name,
             "scale",

@@ -178,7 +178,7 @@ def read_as(path, how: ReadingSpec, name: str | None = None) -> Dataset:
             how = replace(how, weights=weights)
         return from_frame(table, name or "data", _with_declared(path, how))
     if not isinstance(how.weights, str | None):
-        raise DataError(f"expected --weights to name a column of the file, got {how.weights!r:.60}")
+        raise DataError(f"expected {option('weights')} to name a column of the file, got {how.weights!r:.60}")
     try:
         path = Path(path)
     except TypeError:

@@ -11,7 +11,7 @@ from odtc.algorithms.hyperplanes.loss_unit import unit_of
 from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS
 from odtc.base import deadline
 from odtc.base.text import some
-from odtc.base.wording import param
+from odtc.base.wording import option, param
 from odtc.data.linear_terms import raw_values
 from odtc.data.splits import Oblique
 from odtc.errors import ChoiceError
@@ -113,7 +113,10 @@ def _rest(problem: Problem, choice: str) -> np.ndarray | None:
     selected = None if dataset is None else dataset.selected
     n_others = 0 if selected is None else selected.whole.n_rows - len(selected.rows)
     if choice == REST and not n_others:
-        raise ChoiceError("-p choice=rest has the rows choose that --select left out, and there are none; leave it out")
+        raise ChoiceError(
+            f"{param('choice', REST)} has the rows choose that {option('select')} left out, and there are none; leave "
+            "it out"
+        )
     if choice == FOLDS or n_others < (1 if choice == REST else max(LEAST_ROWS, len(selected.rows) if selected else 0)):
         return None
     others = np.setdiff1d(np.arange(selected.whole.n_rows), selected.rows, assume_unique=True)
@@ -150,7 +153,7 @@ def _best_of_others(problem: Problem, found: list[Candidate], others: np.ndarray
     right, least = (_shown(paid[at] / float(weight.sum()), unit) for at in (best, fewest))
     measure, those = "right" if unit else "mean cost", f"the {len(others):,} rows that were not selected"
     if kept[fewest][1].leaves == 1 and not gain.sum() > SURE * len(gain) ** 0.5 * gain.std() > 0:
-        said = f"WARNING: no tree surely beats the majority on {those} ({measure}: majority {least}), so {ALONE}"
+        said = f"WARNING: no tree surely beats the majority on {those} ({measure}: majority {least}), so {_alone()}"
         return kept[fewest][0], said
     heap, chosen = kept[best]
     said = f"chosen by {those}: {chosen.leaves} leaves, {_kind(chosen.penalty)}; {measure} on them {right}"
@@ -193,11 +196,13 @@ def _gaps_note(problem: Problem, heap: HeapTree) -> str:
     return f"; a row with no {some([encoded.features[place].name for place in sorted(weighed)])} goes right there"
 
 
+def _alone() -> str:
+    way = param("choice", TRAINING)
+    return f"this is the majority alone; {way} fits the training rows as closely as the depth lets it"
+
+
 def _said(problem: Problem, choice: Choice) -> str:
-    alone = (
-        f"this is the majority alone; {param('choice', 'training')} fits the training rows as closely as the depth "
-        "lets it"
-    )
+    alone = _alone()
     if not choice.folds:
         return "WARNING: there are too few rows to tell by held-out ones whether a tree beats the majority, so " + alone
     cost = problem.encoded.cost

@@ -88,10 +88,10 @@ def run(
     for note in solver.notes:
         reporter.say(note)
     several = rounds_of(spec.model.select) > 1 or parts_of(spec.model.select)
-    if "," in spec.model.model and not several:
+    if "," in str(spec.model.model) and not several:
         raise ChoiceError(
-            f"expected one model, or several with a selection in rounds (--select coarse_to_fine), whose trees all "
-            f"rows judge, got {spec.model.model}; `odtc tune` chooses among models by cross-validation"
+            f"expected one model, or several with a selection in rounds ({option('select', 'coarse_to_fine')}), whose "
+            f"trees all rows judge, got {spec.model.model}; `odtc tune` chooses among models by cross-validation"
         )
     whole = _run_rounds if several else partial(_run_once, met=met)
     solving = spec.solving

@@ -165,14 +165,13 @@ class FileSink(Sink):
             )
         if self.keep and grows(problem):
             raise ChoiceError(
-                f"--keep keeps the models of rounds that a solver solves; fit --model {model} keeps its columns in "
-                f"STEM.columns.json, "
-                "and --format mps its last master"
+                f"--keep keeps the models of rounds that a solver solves; `odtc fit --model {model}` keeps its columns "
+                "in STEM.columns.json, and --format mps its last master"
             )
         if self.format and loops and not self.keep and not grows(problem):
             raise ChoiceError(
-                f"--format: fit --model {model} solves one model a round; --keep keeps them all, "
-                f"and `odtc build --model {model}` writes the one that needs no rounds"
+                f"--format: `odtc fit --model {model}` solves one model a round; --keep keeps them all, and "
+                f"`odtc build --model {model}` writes the one that needs no rounds"
             )
 
     def _expect_certificate(self, problem: Problem, spec: RunSpec) -> None:

@@ -187,7 +187,7 @@ class TestCases:
     def _refused(self, text, folder):
         (folder / "d.csv").write_text("a,b,y\n1,2,0\n2,3,1\n3,1,1\n4,2,0\n")
         said = refused("build", "d.csv", "--model", "dpflow", "-p", f"cases={text}", "-o", "m", folder=folder)
-        assert "expected in -p cases=" in said.err
+        assert "expected in -p cases=…" in said.err
 
 
 class TestSizes:

@@ -105,7 +105,8 @@ class Live:
             live._expect_whole(depth, n_tests, n_classes)
         except (ValueError, zlib.error, RecursionError, SchemaError) as problem:
             raise ChoiceError(
-                f"expected in -p cases= what odtc has set there, got others: {explain_error(problem)}; leave it out"
+                f"expected in {param('cases', ...)} what odtc has set there, got others: {explain_error(problem)}; "
+                "leave it out"
             ) from None
         return live
 
