@@ -19,7 +19,6 @@ from functools import lru_cache
 from glob import glob
 from pathlib import Path
 
-import numpy as np
 import scipy.sparse  # noqa: F401  models assemble their rows with it; its import is no part of a build
 
 from odtc import __version__
@@ -502,8 +501,7 @@ def _outcome(solution: Solution, cpu: float | None) -> dict:
 
 def _relaxed(model, settings: Settings) -> dict:
     """The bound of the root relaxation: integrality dropped, HiGHS, its own limit."""
-    loose = replace(model, integrality=np.zeros_like(model.integrality))
-    found = pipeline.solve(loose, "highs", threads=1, time_limit=settings.lp_limit)
+    found = pipeline.solve(model.relaxed(), "highs", threads=1, time_limit=settings.lp_limit)
     if found.termination == Termination.INTERRUPTED:
         raise KeyboardInterrupt
     done = found.termination == Termination.OPTIMAL

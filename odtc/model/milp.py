@@ -13,7 +13,7 @@ The names are those of scipy.optimize.milp and HiGHS. A model is always a minimi
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -384,6 +384,16 @@ class Model:
             If a name, a cost or a bound is none.
         """
         return own_parts.with_columns(self, names, cost, lower, upper, integer)
+
+    def relaxed(self) -> "Model":
+        """The linear relaxation, whose columns need not be whole: `odtc.solve(model.relaxed()).objective` is its bound.
+
+        Returns
+        -------
+        Model
+            The same columns and rows; a point of it is no tree.
+        """
+        return replace(self, integrality=np.zeros_like(self.integrality))
 
     def to_scipy(self) -> dict[str, Any]:
         """The keywords of scipy.optimize.milp: `odtc.decode(model, milp(**model.to_scipy()))`.

@@ -14,6 +14,8 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse
+from scipy.optimize import linprog
 
 import odtc as package
 from odtc.data.dataset import NUMERIC
@@ -285,6 +287,36 @@ def test_dry_run_writes_nothing(work):
     odtc("build", "xor.csv", "-o", "m", folder=work)
     before = contents(work)
     assert "m.sol" in odtc("solve", "m.mps", "--dry-run", folder=work).out and contents(work) == before
+
+
+@pytest.mark.parametrize("solver", ["highs", "cbc", "glpk"])
+def test_the_bound_of_the_linear_relaxation_is_told_and_nothing_is_written(work, solver):
+    """An OR researcher asks for it first, and had to edit the file or the arrays."""
+    if version(find_solver(solver)) is None:
+        pytest.skip(f"{solver} is not installed")
+    odtc("build", "xor.csv", "-o", "m", folder=work)
+    model, before = package.build(work / "xor.csv", "flowoct", 2), contents(work)
+    A, inside = model.A.tocsr(), list(zip(model.col_lower, model.col_upper))
+    above, below = np.isfinite(model.row_upper), np.isfinite(model.row_lower)
+    least = linprog(
+        model.c,
+        A_ub=scipy.sparse.vstack([A[above], -A[below]]),
+        b_ub=np.concatenate([model.row_upper[above], -model.row_lower[below]]),
+        bounds=inside,
+    )
+    said = odtc("solve", "m.mps", "--relax", "--solver", solver, "--json", folder=work)
+    assert said.facts["relaxation"] == pytest.approx(least.fun + model.offset, abs=1e-6) and said.facts["files"] == []
+    assert package.solve(model.relaxed(), threads=1).objective == pytest.approx(said.facts["relaxation"], abs=1e-6)
+    assert contents(work) == before
+    assert "--relax writes no solution" in refused(odtc("solve", "m.mps", "--relax", "-o", "x.sol", folder=work))
+
+
+def test_the_relaxation_of_a_model_that_maximises_is_an_upper_bound(work):
+    (work / "up.lp").write_text("Maximize\n obj: x + y\nSubject To\n c: 2 x + 2 y <= 3\nGenerals\n x y\nEnd\n")
+    assert odtc("solve", "up.lp", "--relax", folder=work).out.startswith("linear relaxation: 1.5, ")
+    (work / "none.lp").write_text("Minimize\n obj: x\nSubject To\n c: x <= -1\nEnd\n")
+    said = odtc("solve", "none.lp", "--relax", folder=work)
+    assert said.code == 3 and "the linear relaxation was not solved: HiGHS" in said.err and "infeasible" in said.err
 
 
 # decode finds its manifest

@@ -23,6 +23,10 @@ def solve(
             "--start", metavar="FILE", help="Start file, or none; by default the one that `build` wrote beside."
         ),
     ] = None,
+    relax: Annotated[
+        bool,
+        typer.Option("--relax", help="Solve the linear relaxation: tells its bound, writes no solution."),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the exact command, and run nothing.")] = False,
     script: Annotated[
         str | None,
@@ -50,6 +54,11 @@ def solve(
     from odtc.workflow.sinks import open_logs
 
     how = spec.solving
+    if relax:
+        if script or dry_run or o:
+            raise ChoiceError("--relax writes no solution and no job: leave out -o, --script and --dry-run")
+        _relax(how, model_file, as_json)
+        return
     target = o or Path(f"{artifacts.stem_of(model_file)}.sol")
     if script or dry_run:
         _plan(script, how, model_file, start, target)
@@ -97,6 +106,28 @@ def solve(
     )
     console.print_race(facts)
     print(f"{target}  (odtc decode {shlex.quote(str(target))})")
+
+
+def _relax(how: SolvingSpec, model_file: Path, as_json: bool) -> None:
+    """The bound of the linear relaxation."""
+    from odtc.solvers import portfolio_members
+    from odtc.workflow import artifacts, solving
+
+    solver = solving.choose_solver(how)
+    for note in solver.notes:
+        console.say(note)
+    opened = artifacts.open_model(model_file, Path("none"), portfolio_members.solver_names(how.named_solver))
+    with console.ConsoleReporter().solving(solver) as hearing:
+        found = solving.solve_model(opened.model.relaxed(), how, hearing=hearing)
+    found = artifacts.in_own_sense(opened.model, found)
+    console.say_note(found)
+    if as_json:
+        facts = {"relaxation": found.objective, "termination": str(found.termination), "solver": found.solver}
+        console.print_json(facts | {"seconds": found.seconds, "files": []})
+    if found.termination != "optimal":
+        raise NoSolutionError(f"the linear relaxation was not solved: {found.solver} ended as {found.termination}")
+    if not as_json:
+        print(f"linear relaxation: {found.objective:.10g}, {found.seconds:.2f} s, {found.solver}")
 
 
 def _plan(kind, spec, model_file, start, target) -> None:
