@@ -23,16 +23,6 @@ def print_json(facts: dict) -> None:
         print(json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False))
 
 
-def csv_column(title: str, cells: list[str]) -> str:
-    import csv
-    import io
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([[title], *([cell] for cell in cells)])
-    return text.getvalue()
-
-
 def say_replaced(paths) -> None:
     """Which files go, as they are of the model that is replaced."""
     if paths:

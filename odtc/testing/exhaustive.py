@@ -124,26 +124,6 @@ def separations(points):
     return np.array(found, bool).reshape(-1, n).T
 
 
-def every_labelling(X, n_classes: int, depth: int) -> set[tuple[int, ...]]:
-    """What the trees of this depth at most over the 0/1 columns of X can predict for all rows."""
-    known = {}
-
-    def labellings(rows, depth):
-        if (rows, depth) not in known:
-            found = {(k,) * len(rows) for k in range(n_classes)}
-            for column in X.T if depth and rows else ():
-                ones = tuple(r for r in rows if column[r])
-                zeros = tuple(r for r in rows if not column[r])
-                for one in labellings(ones, depth - 1):
-                    for zero in labellings(zeros, depth - 1):
-                        told = dict(zip(ones + zeros, one + zero))
-                        found.add(tuple(told[r] for r in rows))
-            known[rows, depth] = found
-        return known[rows, depth]
-
-    return labellings(tuple(range(len(X))), depth)
-
-
 def fewest_branch_nodes(X, n_classes: int, depth: int, least: int = 0) -> dict[tuple[int, ...], int]:
     """{what a tree predicts for each row: the fewest branch nodes it takes}, of all trees of this depth at most over
     the 0/1 columns of X whose leaves hold no row or `least`."""

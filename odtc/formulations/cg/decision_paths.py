@@ -133,7 +133,7 @@ class Paths:
         self.cost = {e: np.full(len(self.reached[e]), np.nan) for e in self.ends.tolist()}
         self.low = {e: self._floors(self.reached[e].rows) for e in self.ends.tolist()}
         self.below = {e: np.full((len(self.reached[e]), 2**self.tail), -1, np.int32) for e in self.ends.tolist()}
-        self.n_evaluated, self._known = 0, {}
+        self._known = {}
         same: dict = {}  # ends that ask the same splits in their subtrees have one number
         self._asks = (
             {
@@ -242,7 +242,6 @@ class Paths:
         else:
             for job in jobs:
                 self._evaluate(*job)
-        self.n_evaluated += sum(len(new) for _, new in jobs)
 
     def _evaluate(self, e: int, some: np.ndarray) -> None:
         here = self.reached[e]
