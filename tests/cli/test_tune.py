@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import odtc as package
-from odtc.cli.commands.tune import whole_numbers
+from odtc.cli.commands.tune import nested_text, whole_numbers
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import ChoiceError
 from odtc.evaluation import cross_validation
@@ -346,6 +346,19 @@ def test_nested_scores_are_those_of_choices_made_without_the_rows():
         assert found.scores[k] == pytest.approx((tree.predict(test.X) == test.y).mean())
     assert found.optimism == pytest.approx(np.mean(found.inner) - np.mean(found.scores))
     assert found.to_json()["folds"] == 3
+
+
+@pytest.mark.parametrize(
+    ("chosen", "says"),
+    [
+        ((1, 1, 1), "1 of 3 settings was chosen, most often b, 3 of 3 times"),
+        ((2, 1, 2), "2 of 3 settings were chosen, most often c, 2 of 3 times"),
+        ((0, 1, 2), "3 of 3 settings were chosen, each once"),
+    ],
+)
+def test_how_often_a_setting_was_chosen_is_said(chosen, says):
+    honest = cross_validation.Nested((0.5, 0.7, 0.6), (0.6, 0.6, 0.6), chosen, 1.0)
+    assert nested_text(honest, "abc", None, {}).endswith(says)
 
 
 def test_nested_goes_on_where_it_was_stopped(folder):

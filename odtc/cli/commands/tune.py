@@ -298,7 +298,12 @@ def nested_text(honest, settings, task, terms: Mapping) -> str:
     return (
         f"nested    {score} (sd {deviation.lstrip('-').removesuffix(' %')}) on {len(honest.scores)} parts that took "
         f"no part in the choice, of which their folds had said {said}; "
-        f"{len(times)} of {len(settings)} settings were chosen, {settings[first]} {times[first]} times"
+        f"{len(times)} of {len(settings)} settings {'was' if len(times) == 1 else 'were'} chosen, "
+        + (
+            "each once"
+            if times[first] == 1
+            else f"most often {settings[first]}, {times[first]} of {len(honest.chosen)} times"
+        )
     )
 
 
