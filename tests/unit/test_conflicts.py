@@ -102,6 +102,14 @@ def test_a_number_that_may_not_be_the_nearest_is_told_as_such():
     assert "(whether a nearer number can was not settled in the time)" in told.text
 
 
+def test_a_number_that_every_tree_keeps_is_told_only_if_none_is_nearer():
+    """ "recall[1] >= 0 can be kept" was the answer where the time ended after the first tree."""
+    problem = pipeline.pose(small(1, n=10, values=2), "dpflow", 2, encoding="auto")
+    (recall,) = posed(problem, ["recall[yes] >= 0.9"]).constraints
+    assert "can be kept" not in Conflict((recall,), True, (Nearest(recall, 0.0, False),)).text
+    assert "recall[yes] >= 0 can be kept" in Conflict((recall,), True, (Nearest(recall, 0.0, True),)).text
+
+
 @pytest.mark.parametrize("smallest", [True, False])
 @pytest.mark.parametrize("alone", [True, False])
 @pytest.mark.parametrize("many", [1, 2, 3])

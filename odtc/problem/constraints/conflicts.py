@@ -72,6 +72,8 @@ class Conflict:
             said = f"no tree of this depth over these tests keeps together: {names}"
             said += " (without any one of them there is a tree)" if self.smallest else ""
         for given, value, settled in self.nearest:
+            if not settled and given.op == ">=" and value <= 0:  # what any tree keeps is no news
+                continue
             said += f"; {replace(given, bound=_eased(value, given.op))} can be kept"
             said += "" if self.alone else ", with the others as asked"
             said += "" if settled else " (whether a nearer number can was not settled in the time)"
