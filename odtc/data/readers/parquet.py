@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from odtc.base.system import STDERR
+from odtc.data.readers.parquet_headers import expect_counts
 from odtc.errors import DataError
 
 NAME = "parquet"
@@ -26,6 +27,7 @@ def parts(path, size: int) -> list[tuple[int, int, int]]:
     """(first row, rows, rows of a frame) of what is decoded at once: whole row groups, or a frame where a group is too
     large; one at least."""
     try:
+        expect_counts(path)
         table = pl.scan_parquet(path, glob=False)
         with STDERR.away():
             n_rows = table.select(pl.len()).collect().item()
@@ -51,6 +53,7 @@ def part(path, part: tuple[int, int, int]) -> Iterator[pl.DataFrame]:
 def read(path) -> pl.DataFrame:
     """The columns in their native types; raises DataError if the file is not whole Parquet."""
     try:
+        expect_counts(path)
         # An open file instead of a path: polars would take "*" and "[" in a path for a pattern.
         with open(path, "rb") as stream, STDERR.away():
             return pl.read_parquet(stream)
