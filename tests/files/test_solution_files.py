@@ -722,3 +722,20 @@ def test_each_line_of_the_columns_of_glpk_is_of_a_column(tmp_path, at):
 def test_an_output_of_lp_solve_may_have_no_variables(tmp_path, blank):
     text = f"\nValue of objective function: 0\n\nActual values of the variables:\n{blank}"
     assert [*read_text(tmp_path, f"{text}Actual values of the constraints:\n").names] == []
+
+
+def test_words_of_lp_solve_behind_its_values_say_nothing_of_the_end(tmp_path):
+    text = "\nValue of objective function: 1\n\nActual values of the variables:\nx 1\n"
+    text += "\nActual values of the constraints:\n"
+    for words, end in (("", "optimal"), ("\nThis problem is infeasible\n", "optimal")):
+        raw = read_text(tmp_path, f"{text}r 1\n{words}")
+        assert raw.termination == end and dict(zip(raw.names, raw.values)) == {"x": 1}
+
+
+@pytest.mark.parametrize("value", [0.0, 0.25, 1.0, 1e3, -1e6])
+@pytest.mark.parametrize(("share", "unproved"), [(0.5, False), (2.0, True)])
+def test_a_bound_of_highs_proves_a_point_within_a_share_of_its_objective(tmp_path, value, share, unproved):
+    bound = value - share * 1e-6 * max(1.0, abs(value))
+    facts = f"Objective_bound {bound!r}\nMIP_rel_gap 0\n"
+    text = HIGHS.format(facts=facts, columns="1").replace("Objective 2\n", f"Objective {value!r}\n")
+    assert read_text(tmp_path, f"{text}b1 2\n# Rows 0\n").within_gap == unproved

@@ -623,3 +623,37 @@ def test_the_figures_by_definition_are_those_of_scikit_learn(seed):
     }
     for kind, figure in {**whole, **of_class, **of_groups}.items():
         assert rate(kind, truth.tolist(), said.tolist(), weight.tolist(), 1, group.tolist()) == pytest.approx(figure)
+
+
+def test_groups_that_an_encoding_carries_stay_if_no_others_are_asked_for():
+    """A manifest cannot count them anew."""
+    encoded = posed(pipeline.pose(people(), "dpflow", 1), ["statistical_parity[group=c,positive=yes] <= 0.5"]).encoded
+    assert encoded.groups and carrying(encoded, ()).groups == encoded.groups
+
+
+def test_the_leaves_of_the_only_class_have_no_other_label():
+    dataset = Dataset(
+        "d", np.arange(4.0)[:, None], np.zeros(4, np.int32), (Feature("n", "numeric"),), ("x",), np.ones(4)
+    )
+    problem = posed(pipeline.pose(dataset, "dpflow", 1), ["class_leaves[x] <= 0"])
+    heap = settle(np.array([-1, 0, -1, -1], np.int32), problem.encoded, np.array([-1, -1, 0, 0], np.int32))
+    (given,) = problem.constraints
+    assert given.module.value(problem.encoded, given, heap) == 1
+    assert given.module.mend(problem.encoded, given, heap) is heap
+
+
+def test_a_class_without_weight_has_no_recall():
+    for weight, mean in (((1.0, 1.0, 0.0, 0.0), 0.5), ((1.0, 1.0, 1.0, 1.0), 0.75)):
+        assert rate("balanced_accuracy", [0, 0, 1, 1], [0, 1, 1, 1], weight) == mean
+
+
+def test_shares_of_right_rows_in_groups_are_those_of_the_rows_that_are_right():
+    encoded = posed(pipeline.pose(people(), "dpflow", 1), ["group_accuracy[group=c] >= 0.5"]).encoded
+    (given,) = posed(pipeline.pose(people(), "dpflow", 1), ["group_accuracy[group=c] >= 0.5"]).constraints
+    each = replace(encoded, X=encoded.X[encoded.row_of], y=people().y, weight=np.ones(12), row_of=np.arange(12))
+    each = replace(each, groups=())
+    said = np.array([0, 1, 0, 1, 1, 1, 1, 0, 1, 1, 0, 0])
+    told = {share.of: share.value for one in given.module.proportions(each, given, said) for share in one.shares}
+    for at, level in enumerate("uvw"):
+        own = people().X[:, 1] == at
+        assert told[f"of {level}"] == pytest.approx((said == people().y)[own].mean())

@@ -238,3 +238,13 @@ def test_rows_that_no_test_tells_apart_bound_every_tree(formulation):
     lost = sum(min(counts) for counts in kinds.values())
     assert lost > 0 and least_objective(problem) == (lost if formulation in ("dpflow", "flowoct") else 0)
     assert search_again(problem, None, 0).bound == least_objective(problem)
+
+
+@pytest.mark.parametrize("formulation", ["flowoct", "binoct"])
+def test_a_search_of_all_trees_certifies_nothing_of_another_formulations_tree(formulation):
+    """Though it bounds that tree, which is the best one: its certificate and its size are of other trees."""
+    problem = pipeline.build(dataset(), formulation, 2, encoding="onehot").problem
+    (_, heap), *_ = search_again(problem, None, 60).trees
+    again = search_again(problem, heap, 60)
+    assert problem.module.objective(problem, heap) == again.bound == best_of(problem)
+    assert not again.certified and again.size == ()
