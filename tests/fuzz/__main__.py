@@ -49,6 +49,7 @@ def main() -> None:
         make_corpus()
         return
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # tables of three rows
+    os.environ.setdefault("ODTC_COMPILED", "never")  # numba does not know what atheris puts into the code
     guide = None if given.plain else _atheris()
     with guide.instrument_imports(include=["odtc"], exclude=NO_READERS) if guide else contextlib.nullcontext():
         from tests.fuzz.targets import TARGETS
