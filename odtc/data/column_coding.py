@@ -250,7 +250,8 @@ class ColumnCoder:
         if self._values is not None:
             self._values.append(self._as_values(series))
             return
-        raw = series if self._native or series.dtype == pl.String else series.cast(pl.String)
+        plain = self._native or series.dtype == pl.String
+        raw = series if plain else column_types.cells_as_text(series, self.place)
         raw = raw.fill_nan(None) if raw.dtype.is_float() else raw
         code, fresh = self._known.codes(raw)
         if len(fresh):

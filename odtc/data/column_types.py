@@ -79,17 +79,21 @@ def column_cells(series: pl.Series, place: str) -> pl.Series:
         return series
     if dtype == pl.Boolean:
         return series
-    try:
-        text = None if dtype.is_nested() else series.cast(pl.String)  # polars writes structs as text
-    except pl.exceptions.PolarsError:
-        text = None
-    if text is None:
-        raise DataError(
-            f"expected numbers, words, booleans or dates in column {series.name!r} of {place}, got the type {dtype}; "
-            "convert or remove the column"
-        )
-    text = text.str.strip_chars()
+    text = cells_as_text(series, place).str.strip_chars()
     return text.set(text.is_in(MISSING_CELLS), None)
+
+
+def cells_as_text(series: pl.Series, place: str) -> pl.Series:
+    """The cells as text; raises DataError for lists, structs and other types that hold no words."""
+    try:
+        if not series.dtype.is_nested():  # polars writes structs as text
+            return series.cast(pl.String)
+    except pl.exceptions.PolarsError:  # bytes that are no text
+        pass
+    raise DataError(
+        f"expected numbers, words, booleans or dates in column {series.name!r} of {place}, got the type "
+        f"{series.dtype}; convert or remove the column"
+    )
 
 
 def missing_words(series: pl.Series) -> list[str]:

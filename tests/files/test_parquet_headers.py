@@ -115,6 +115,16 @@ def test_pages_of_whole_files_add_up(n, compression, group, page, random):
         parquet_headers._expect_counts(memory)
 
 
+@pytest.mark.parametrize("kind", [0x19, 0x17, 0x18, 0x1C], ids=["lists", "doubles", "texts", "structs"])
+def test_lists_without_an_end_are_left_to_polars(tmp_path, kind):
+    """Found by fuzzing: lists in lists, as deep as the file is long. So are as many doubles as 2^62."""
+    footer = b"\x19" + (bytes([kind]) * 5000 if kind == 0x19 else bytes([0xF0 | kind & 15]) + b"\xff" * 8 + b"\x3f")
+    (tmp_path / "d.parquet").write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    parquet_headers.expect_counts(tmp_path / "d.parquet")
+    with pytest.raises(DataError, match="a whole Parquet file"):
+        odtc.read(tmp_path / "d.parquet")
+
+
 def test_bytes_that_are_no_headers_are_left_to_polars():
     random = np.random.default_rng(1)
     data = written(pl.DataFrame({"a": [1.0, 2.0], "y": ["p", "q"]}))

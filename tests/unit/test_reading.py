@@ -192,6 +192,15 @@ def test_what_is_decoded_of_parquet_at_once_are_whole_row_groups(tmp_path, monke
     assert np.array_equal(pl.concat(reader.batches(path, 16 * 80_000))["a"].to_numpy(), rows)
 
 
+@pytest.mark.parametrize("cells", [[b"ab", b"\xff\x00", b"c", None], [b"\xff", b"a", b"b", b"c"]])
+def test_bytes_that_are_no_text_are_refused_wherever_they_stand(tmp_path, cells):
+    """Found by fuzzing: the first cell alone was looked at."""
+    pl.DataFrame({"g": cells, "x": [1.0, 2, 3, 4], "y": ["a", "b", "a", "b"]}).write_parquet(tmp_path / "d.parquet")
+    with pytest.raises(DataError, match="numbers, words, booleans or dates in column 'g' of .*, got the type Binary"):
+        read(tmp_path / "d.parquet", missing="separate")
+    assert [feature.name for feature in read(tmp_path / "d.parquet", ignore=["g"]).features] == ["x"]
+
+
 def test_parquet(tmp_path):
     frame = pl.DataFrame(
         {

@@ -75,8 +75,8 @@ def struct(data, at: int, deep: int = 0) -> tuple[Struct, int]:
     IndexError, ValueError
         If these bytes are none.
     """
-    if at < 0 or deep > DEEPEST:
-        raise ValueError("no struct")
+    if at < 0:
+        raise IndexError("no struct")
     found: Struct = {}
     number = 0
     while head := data[at]:
@@ -91,6 +91,8 @@ def struct(data, at: int, deep: int = 0) -> tuple[Struct, int]:
 
 def _value(data, at: int, kind: int, deep: int) -> tuple[Any, int]:
     """A value of a kind, and the place behind it."""
+    if deep > DEEPEST or at >= len(data):
+        raise ValueError("no value")
     if kind in (1, 2, 3):  # a truth value of a list, a byte
         return data[at], at + 1
     if kind in (4, 5, 6):
