@@ -9,6 +9,7 @@ import pytest
 
 import odtc
 from odtc.cli.console import say_note
+from odtc.errors import DataWarning
 from odtc.estimators.least_weight import _cart, best_fitting, fits, least_rows
 from odtc.model.solution import Solution, Termination
 from odtc.trees.tree import Leaf
@@ -245,3 +246,14 @@ def test_of_a_tree_cut_back_and_one_grown_under_the_limit_the_better_is_taken():
             better += paid[0] < paid[1]
             between += paid[0] < paid[1] and min(one.sum() for one in leaves) < 2 * least
     assert better and between
+
+
+def test_weights_that_sums_lose_are_told():
+    weight = np.ones(len(X))
+    weight[0] = 1e-18
+    y = (X[:, 0] > 3).astype(int)
+    with pytest.warns(DataWarning, match="rounding loses 1 of"):
+        odtc.OptimalTreeClassifier(1).fit(X, y, sample_weight=weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        odtc.OptimalTreeClassifier(1).fit(X, y, sample_weight=np.ones(len(X)))

@@ -16,6 +16,7 @@ from odtc.trees.tree import Leaf
 from odtc.workflow.artifacts import write_tree
 from odtc.workflow.provenance import without_model
 from odtc.workflow.provenance.model_file import _confirmed
+from odtc.workflow.provenance.searched_again import SearchedAgain
 from odtc.workflow.provenance.without_model import data_of_tree, open_record, reading_of_tree, write_record
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
@@ -93,6 +94,17 @@ def test_a_figure_that_is_false_fails_its_check(run):
     assert "bound" not in failed(opened(run, bound=bound - 1))
     none = opened(run, bound=None, gap=None, termination="time_limit")
     assert "bound" not in {one.name for one in none.fit.decoded.checks}
+
+
+def test_a_bound_above_the_tree_of_the_record_fails_though_no_other_tree_is_in_hand(run, monkeypatch):
+    monkeypatch.setattr(without_model, "_known_trees", lambda *_: [])
+    monkeypatch.setattr(without_model, "search_again", lambda problem, *_: SearchedAgain(problem, 0.0))
+    assert "bound" not in failed(opened(run)) and "bound" in failed(opened(run, bound=run[2]["objective"] + 1))
+
+
+def test_options_that_a_record_does_not_name_are_those_of_a_run_that_names_none(run):
+    found = opened(run, options={"seed": 3})
+    assert failed(found) == set() and found.spec.solving == replace(SolvingSpec(), seed=3)
 
 
 def test_what_is_derived_again_is_of_a_bound_alone(run):
