@@ -22,6 +22,7 @@ PACKAGES = {
         *("numpy", "scipy", "highspy", "polars", "liac-arff", "scikit-learn", "joblib", "threadpoolctl"),
         *("typer", "rich", "jinja2"),
     ),
+    "fast": ("numba", "isal"),
     "plot": ("matplotlib",),
     "onnx": ("onnx",),
 }

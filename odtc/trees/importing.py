@@ -17,11 +17,12 @@ from odtc.base.text import show_number
 from odtc.base.wording import option
 from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import BOOLEAN, NUMERIC, Dataset
+from odtc.data.reading import read, read_arrays
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Missing, Split, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.data.tasks import median, policy, regression, survival
-from odtc.errors import TreeError
+from odtc.errors import ChoiceError, TreeError
 from odtc.trees.tree import Branch, Leaf, Node, Tree, read_tree
 
 # How a pickle or a compressed one begins (pickle from protocol 2 on, gzip, zlib, bzip2, xz, lzma, lz4).
@@ -46,7 +47,7 @@ class Comparison:
     absent_left: bool | None = None
 
 
-def import_tree(source, dataset: Dataset) -> Tree:
+def import_tree(source, data, y=None, **reading) -> Tree:
     """A tree of another program over the features and classes of a data set, with its rows counted in the leaves.
 
     Predictions are those of scikit-learn for every number. A leaf that answers a number keeps it, whatever the mean,
@@ -60,7 +61,11 @@ def import_tree(source, dataset: Dataset) -> Tree:
         of another run, or a file with one of odtc's trees in JSON or with the text of `export_text(…,
         feature_names=…)`. A column of the estimator is the feature of this name, or of this place if the estimator has
         no names; "feature=level" and "feature_level" are the 0/1 column of a level.
-    dataset : Dataset
+    data : Dataset, path, data frame, or array (rows, columns)
+    y : array (rows,) or None
+        The labels of the rows of an array, or of a data frame without a target.
+    **reading
+        How what is no Dataset is read, as of `odtc.read`: `target`, `task`, `missing`, …
 
     Returns
     -------
@@ -70,7 +75,17 @@ def import_tree(source, dataset: Dataset) -> Tree:
     ------
     TreeError
         If the tree has no meaning on this data set.
+    DataError, ChoiceError
+        If the data cannot be read.
     """
+    if not isinstance(data, Dataset):
+        dataset = read(data, **reading) if y is None else read_arrays(data, y, **reading)
+    elif y is None and not reading:
+        dataset = data
+    else:
+        raise ChoiceError(
+            "expected labels and keywords of reading beside rows, got them beside a Dataset, which has its own"
+        )
     if isinstance(source, (str, Path)):
         source = read_foreign(source)
     if dataset.task not in tasks_of_source(source):

@@ -19,10 +19,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 
 import odtc
-from odtc.data.reading import from_frame, read
+from odtc.data.reading import from_frame, read, read_arrays
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.splits import Missing, Subset, Threshold
-from odtc.errors import TreeError
+from odtc.errors import ChoiceError, TreeError
 from odtc.trees.importing import import_tree, last_left, read_foreign
 from odtc.trees.tree import Branch, Leaf
 from tests.command_line import CHECKOUT, MONKS, refused
@@ -54,6 +54,19 @@ def assert_counted(tree, dataset):
 def test_the_last_number_that_goes_left(threshold):
     last = last_left(threshold)
     assert float(np.float32(last)) <= threshold < float(np.float32(np.nextafter(last, np.inf)))
+
+
+def test_rows_with_labels_and_frames_stand_for_the_data_that_they_are_read_as():
+    draw = np.random.default_rng(3)
+    X, y = draw.normal(size=(40, 2)), draw.integers(0, 3, 40)
+    fitted = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    of_rows = import_tree(fitted, X, y)
+    assert (classes_of(of_rows, read_arrays(X, y)) == fitted.predict(X).astype(str)).all()
+    frame = pl.DataFrame(X, schema=["x0", "x1"]).with_columns(label=y)
+    assert import_tree(fitted, frame, target="label").root == of_rows.root
+    for more in ({"y": y}, {"target": "label"}):
+        with pytest.raises(ChoiceError, match="beside a Dataset, which has its own"):
+            import_tree(fitted, read_arrays(X, y), **more)
 
 
 @pytest.mark.slow
