@@ -225,7 +225,7 @@ def test_pose_refuses_what_speaks_of_classes(tmp_path):
     costs = np.random.default_rng(8).integers(0, 5, (12, 2)).tolist()
     path = write(tmp_path / "p.csv", header[:3] + list("ab"), [a[:3] + b for a, b in zip(rows, costs)])
     data = read(path, task="policy", actions=["a", "b"])
-    with pytest.raises(odtc.OdtcError, match="--select is about classes"):
+    with pytest.raises(odtc.OdtcError, match="`select` is about classes"):
         pose_run(RunSpec(model=ModelSpec("dpflow", 2, select="convex_hull")), data)
 
 

@@ -238,7 +238,7 @@ def test_a_race_that_cannot_be(solvers, kind, words, tmp_path, monkeypatch):
 
 
 def test_no_program_of_its_own():
-    with pytest.raises(ChoiceError, match="--program"):
+    with pytest.raises(ChoiceError, match="`program`: expected none in a race"):
         odtc.solve(SMALL, solver="highs,cbc", program="cbc")
 
 

@@ -160,7 +160,6 @@ def rare():
 def test_a_formulation_of_right_and_wrong_refuses_prices_by_pair():
     with pytest.raises(
         ChoiceError,
-        ChoiceError,
         match="bendersoct counts a row only as right or wrong.*use model=.flowoct. or .oct. or .binoct. or .fair. or "
         ".dpflow",
     ):

@@ -158,6 +158,6 @@ def test_a_process_that_is_killed_is_said_in_a_sentence():
         team = workers.present()
         team.begin(team, make_ready, 1)
         assert results(team, sum_of, [1, 2, 3]) == {1: 2, 2: 3, 3: 4}
-        with pytest.raises(OdtcError, match="a process of --workers was killed"):
+        with pytest.raises(OdtcError, match="a process of `workers` was killed"):
             results(team, _end_of_process, [1, 2])
     assert workers.present() is None
