@@ -51,6 +51,19 @@ def test_a_byte_that_is_changed_before_the_footer_never_ends_the_process(tmp_pat
     assert 0 < int(done.stdout) < 2 * footer  # bytes of statistics change nothing that is read
 
 
+def test_a_field_that_says_to_be_of_another_kind_is_refused(tmp_path):
+    """Found by fuzzing: polars reads the number of values of such a page all the same."""
+    data = written(pl.DataFrame({"colour": WORDS, "y": ["a", "b"] * 2}))
+    at = _count_of_first_data_page(data)
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    for place, word in ((at - 1, "the header of a page"), (footer, "its footer")):
+        assert data[place] == 0x15  # a number
+        for kind in (0x18, 0x1B, 0x1F):
+            (tmp_path / "d.parquet").write_bytes(data[:place] + bytes([kind]) + data[place + 1 :])
+            with pytest.raises(DataError, match=f"a whole Parquet file.*{word} is damaged"):
+                odtc.read(tmp_path / "d.parquet")
+
+
 @pytest.mark.parametrize("count", [-1, -53, 5, 2**31 - 1])
 @pytest.mark.parametrize("name", ["colour", "size"])
 def test_a_page_of_more_values_than_its_column_is_refused(tmp_path, name, count):
@@ -116,16 +129,15 @@ def test_pages_of_whole_files_add_up(n, compression, group, page, random):
 
 
 @pytest.mark.parametrize("kind", [0x19, 0x17, 0x18, 0x1C], ids=["lists", "doubles", "texts", "structs"])
-def test_lists_without_an_end_are_left_to_polars(tmp_path, kind):
+def test_lists_without_an_end_are_refused(tmp_path, kind):
     """Found by fuzzing: lists in lists, as deep as the file is long. So are as many doubles as 2^62."""
     footer = b"\x19" + (bytes([kind]) * 5000 if kind == 0x19 else bytes([0xF0 | kind & 15]) + b"\xff" * 8 + b"\x3f")
     (tmp_path / "d.parquet").write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
-    parquet_headers.expect_counts(tmp_path / "d.parquet")
-    with pytest.raises(DataError, match="a whole Parquet file"):
+    with pytest.raises(DataError, match="a whole Parquet file.*its footer is damaged"):
         odtc.read(tmp_path / "d.parquet")
 
 
-def test_bytes_that_are_no_headers_are_left_to_polars():
+def test_bytes_that_are_no_headers_are_told_by_one_exception():
     random = np.random.default_rng(1)
     data = written(pl.DataFrame({"a": [1.0, 2.0], "y": ["p", "q"]}))
     for _ in range(3000):
@@ -137,4 +149,4 @@ def test_bytes_that_are_no_headers_are_left_to_polars():
             try:
                 parquet_headers._expect_counts(memory)
             except ValueError as problem:
-                assert "values says" in str(problem)  # and no other exception
+                assert str(problem).endswith("damaged") or "values says" in str(problem)

@@ -3,8 +3,8 @@
 polars believes these numbers: of a page that says to hold -53 values it asks for 2^61 bytes, which ends the process
 without an exception. So they are looked at before. Headers are in Thrift's compact protocol
 (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md), their fields those of
-https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift. What cannot be read here is left to
-polars, which says why.
+https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift. A file whose headers are none is
+refused: polars reads a field as what it should be, whatever it says to be, and so takes other headers for whole ones.
 """
 
 import mmap
@@ -21,6 +21,7 @@ PACKED, DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_2 = (
     8,
 )  # PageHeader
 UNPACKED = 2
+MAGIC = b"PAR1"
 DEEPEST = 16  # structs in one another
 UNREAD = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # of bytes that are no such headers
 
@@ -28,7 +29,8 @@ Struct = dict[int, Any]
 
 
 def expect_counts(path) -> None:
-    """Raises ValueError if a page says to hold a negative number of values, or more than its column has."""
+    """Raises ValueError if a page says to hold a negative number of values, or more than its column has, and if a
+    header cannot be read."""
     with open(path, "rb") as stream:
         try:
             data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
@@ -39,13 +41,15 @@ def expect_counts(path) -> None:
 
 
 def _expect_counts(data: mmap.mmap) -> None:
+    if data[-4:] != MAGIC:  # polars says so
+        return
     length = int.from_bytes(data[-8:-4], "little")
     try:
         footer, _ = struct(data, len(data) - 8 - length)
         chunks = [chunk[META_DATA] for group in footer[ROW_GROUPS] for chunk in group[COLUMNS]]
         known = [[*map(index, (chunk[VALUES], _begin(chunk), chunk[BYTES]))] for chunk in chunks]
     except UNREAD:
-        return
+        raise ValueError("its footer is damaged") from None
     for values, at, size in known:
         end = at + size
         while 0 <= at < min(end, len(data)):
@@ -55,7 +59,7 @@ def _expect_counts(data: mmap.mmap) -> None:
                 of_levels, packed = page.get(DICTIONARY_PAGE, {}).get(1, 0), page[PACKED]
                 least = min(map(index, (of_data, of_levels, packed, page.get(UNPACKED, 0))))
             except UNREAD:
-                break
+                raise ValueError("the header of a page is damaged") from None
             if least < 0 or of_data > values:
                 told = least if least < 0 else of_data
                 raise ValueError(f"a page of a column of {values} values says {told}")
@@ -110,9 +114,19 @@ def _value(data, at: int, kind: int, deep: int) -> tuple[Any, int]:
             value, at = _value(data, at, of, deep + 1)
             values.append(value)
         return values, at
+    if kind == 11:
+        size, at = _varint(data, at)
+        kinds = data[at] if size else 0
+        at += size > 0
+        pairs = {}
+        for number in range(size):
+            key, at = _value(data, at, kinds >> 4, deep + 1)
+            value, at = _value(data, at, kinds & 15, deep + 1)
+            pairs[number] = key, value
+        return pairs, at
     if kind == 12:
         return struct(data, at, deep + 1)
-    raise ValueError("a kind that Parquet has not")
+    raise ValueError("a kind that Thrift has not")
 
 
 def _varint(data, at: int) -> tuple[int, int]:
