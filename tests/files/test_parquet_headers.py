@@ -20,6 +20,7 @@ WORDS = ["red", "blue", None, "a, b"]
 READS_ALL = """
 import pathlib, sys
 import odtc
+import polars as pl
 path = pathlib.Path(sys.argv[1])
 data, taken = path.read_bytes(), 0
 for at in range(int(sys.argv[2])):
@@ -28,7 +29,7 @@ for at in range(int(sys.argv[2])):
         try:
             odtc.read(path)
             taken += 1
-        except odtc.OdtcError:
+        except (odtc.OdtcError, pl.exceptions.PanicException):  # polars 1 panics at words that are no UTF-8
             pass
 print(taken)
 """
