@@ -21,6 +21,10 @@ READS_ALL = """
 import pathlib, sys
 import odtc
 import polars as pl
+# Versions of polars before 2 panic at words that are no UTF-8, and read columns of other lengths.
+told = (odtc.OdtcError,)
+if int(pl.__version__.split(".")[0]) < 2:
+    told = (Exception, pl.exceptions.PanicException)
 path = pathlib.Path(sys.argv[1])
 data, taken = path.read_bytes(), 0
 for at in range(int(sys.argv[2])):
@@ -29,7 +33,7 @@ for at in range(int(sys.argv[2])):
         try:
             odtc.read(path)
             taken += 1
-        except (odtc.OdtcError, pl.exceptions.PanicException):  # polars 1 panics at words that are no UTF-8
+        except told:
             pass
 print(taken)
 """
