@@ -14,13 +14,7 @@ from typing import Any
 # Numbers of fields; the first of each page is how many values it has.
 ROW_GROUPS, COLUMNS, META_DATA = 4, 1, 3  # FileMetaData, RowGroup, ColumnChunk
 VALUES, BYTES, DATA_AT, DICTIONARY_AT = 5, 7, 9, 11  # ColumnMetaData
-PACKED, DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_2 = (
-    3,
-    5,
-    7,
-    8,
-)  # PageHeader
-UNPACKED = 2
+UNPACKED, PACKED, DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_2 = 2, 3, 5, 7, 8  # PageHeader
 MAGIC = b"PAR1"
 DEEPEST = 16  # structs in one another
 UNREAD = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # of bytes that are no such headers

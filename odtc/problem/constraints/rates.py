@@ -50,6 +50,13 @@ def share(given: Constraint) -> Constraint:
     return given
 
 
+def positive_of(encoded: Encoded, given: Constraint) -> int:
+    """The class that a constraint on FEATURE,positive=CLASS names; raises ChoiceError for other arguments."""
+    if len(given.args) != 2 or not given.args[1].startswith("positive="):
+        raise ChoiceError(f"expected {given.name}[FEATURE,positive=CLASS], got {str(given)!r}")
+    return klass(encoded, given.args[1].partition("=")[2].strip())
+
+
 def klass(encoded: Encoded, name: str) -> int:
     """The class of this name.
 

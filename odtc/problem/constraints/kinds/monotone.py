@@ -33,7 +33,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     rows,
     values,
 )
-from odtc.problem.constraints.rates import counting, klass
+from odtc.problem.constraints.rates import counting, positive_of
 from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree
 
@@ -48,9 +48,7 @@ MOST_LINES = 12  # neighbours that the search heeds as sums; of more it asks eve
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
-    if len(given.args) != 2 or not given.args[1].startswith("positive="):
-        raise ChoiceError(f"expected {NAME}[FEATURE,positive=CLASS], got {str(given)!r}")
-    klass(encoded, _positive(given))
+    positive_of(encoded, given)
     feature = feature_of(encoded, given, given.args[0])
     if not any(isinstance(test, Threshold) for test in encoded.tests if test.features == (feature,)):
         raise ChoiceError(
@@ -69,17 +67,13 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
 
 def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     low, high = _neighbours(encoded, given).T
-    said = predicted(encoded, heap) == klass(encoded, _positive(given))
+    said = predicted(encoded, heap) == positive_of(encoded, given)
     return float((said[low] & ~said[high]).sum())
 
 
 def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
-    k, unit = klass(encoded, _positive(given)), np.eye(encoded.n_rows)
+    k, unit = positive_of(encoded, given), np.eye(encoded.n_rows)
     return [(counting(encoded, unit[low] - unit[high], k), 0.0) for low, high in _neighbours(encoded, given)]
-
-
-def _positive(given: Constraint) -> str:
-    return given.args[1].partition("=")[2].strip()
 
 
 def _neighbours(encoded: Encoded, given: Constraint) -> np.ndarray:

@@ -21,7 +21,7 @@ from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import feature_of, single
 from odtc.problem.constraints.on_predictions import Knows
-from odtc.problem.constraints.rates import klass
+from odtc.problem.constraints.rates import positive_of
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -42,9 +42,7 @@ HINT = "monotone[FEATURE,positive=CLASS] asks it of the rows of the data, which 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
     single(encoded, given)
-    if len(given.args) != 2 or not given.args[1].startswith("positive="):
-        raise ChoiceError(f"expected {NAME}[FEATURE,positive=CLASS], got {str(given)!r}")
-    klass(encoded, _positive(given))
+    positive_of(encoded, given)
     place = feature_of(encoded, given, given.args[0])
     sets = [test for test in encoded.tests if isinstance(test, Subset) and test.features == (place,)]
     if encoded.features[place].kind != NUMERIC or sets:
@@ -68,7 +66,7 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
         return Branch(split, *((one, zero) if ones_left else (zero, one)))
 
     place = feature_of(encoded, given, given.args[0])
-    falling = falling_pairs(node(1), encoded.features, place, klass(encoded, _positive(given)))
+    falling = falling_pairs(node(1), encoded.features, place, positive_of(encoded, given))
     return float("inf") if falling is None else float(falling)
 
 
@@ -82,10 +80,6 @@ def terms(encoded: Encoded, given: Constraint) -> Terms:
 
 def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[{feature.name},positive={klass}]" for feature in encoded.features for klass in encoded.classes]
-
-
-def _positive(given: Constraint) -> str:
-    return given.args[1].partition("=")[2].strip()
 
 
 def judged(encoded: Encoded, given: Constraint) -> Judge:
