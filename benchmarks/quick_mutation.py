@@ -16,8 +16,9 @@ Left out are tests that are marked slow themselves (not by their folder, as thos
 they are named with their file, that fail unchanged, or that take longer than `--least`; loops are not compiled, so that
 changes of them are seen; hypothesis draws the same each time and shrinks nothing. With `--draw` each change of all
 modules is equally likely, and they are tried in the order drawn, so that a run that is ended is a smaller draw.
-`--kept` keeps what unchanged tests take and reach, for as long as neither their file nor a module that they reach is
-another; `--out` what was found, of which `--again` tries once more what was not seen.
+With `--part 2/3` a process tries each third of them. `--kept` keeps what unchanged tests take and reach, for as long as
+neither their file nor a module that they reach is another; `--out` what was found: a draw that ended goes on from
+there, and `--again` tries once more what was not seen.
 """
 
 import argparse
@@ -47,7 +48,7 @@ from benchmarks.single_changes import Change, Source
 
 PATIENCE = 3.0  # CPU seconds of a test, and twenty times what it took unchanged, after which it counts as failed
 GROUPS = Path(__file__).with_name("mutation_groups.toml")
-WAITS = 20.0  # seconds of the clock without work after which a fork is ended
+WAITS = 6.0  # seconds of the clock without work after which a fork is ended
 
 
 class _NoEnd(BaseException):
@@ -227,9 +228,14 @@ class Warm:
         asked, began, found = self.asked, time.process_time(), []
         every = [one for module in self.modules for one in self._of_module(module)]
         drawn = random.Random(asked.seed).sample(every, min(asked.draw, len(every)))
-        for at, (number, change) in enumerate(drawn, 1):
-            found.append(self._is_seen(number, change))
-            if at % 10 == 0 or at == len(drawn):
+        part, parts = asked.part
+        told = _told(Path(asked.out)) if asked.out and not asked.again else {}
+        for at, (number, change) in enumerate(drawn[part - 1 :: parts], 1):
+            if state := told.get(_key(change)):
+                found.append(None if state == "no place" else state == "seen")
+            else:
+                found.append(self._is_seen(number, change))
+            if at % 10 == 0 or at == len(drawn[part - 1 :: parts]):
                 self._sum(f"of {len(every)}", found, began)
 
     def _sum(self, name: str, found: list[bool | None], began: float) -> None:
@@ -254,6 +260,7 @@ class Warm:
 
     def _is_seen(self, number: int, change: Change) -> bool | None:
         """Whether a test sees a change; None if it has no place in a live function."""
+        self._tell(change, "ended the run")  # the last word, if it does
         places = self._places(change, self._source(change.module).code(number))
         tests = self._tests_of(change) if places else []
         if not places:
@@ -263,12 +270,15 @@ class Warm:
         else:
             known = row(change).rsplit(" | ", 1)[0] in listed()
             state = "listed" if known else "lives" if tests else "not reached"
-        if self.asked.out:
-            with open(self.asked.out, "a") as file:
-                print(json.dumps({"change": _key(change), "state": state}), file=file)
+        self._tell(change, state)
         if state != "seen":
             self.say(f"  {state}: {row(change)}  :{change.line}:{change.column}")
         return None if state == "no place" else state == "seen"
+
+    def _tell(self, change: Change, state: str) -> None:
+        if self.asked.out:
+            with open(self.asked.out, "a") as file:
+                print(json.dumps({"change": _key(change), "state": state}), file=file)
 
     def _places(self, change: Change, code: CodeType) -> list[tuple[FunctionType, CodeType, CodeType]]:
         """(function, its code, the changed code) of the live functions that a change is in."""
@@ -366,10 +376,21 @@ def _key(change: Change) -> tuple:
     return change.module, change.line, change.column, change.words
 
 
+def _told(path: Path) -> dict[tuple, str]:
+    """What `--out` wrote of each change; of one that was tried twice the last word counts."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {tuple(one["change"]): one["state"] for one in map(json.loads, lines)}
+
+
 def _lived(path: Path) -> set[tuple]:
-    """The changes that are not seen in what `--out` wrote; of one that was tried twice the last word counts."""
-    told = {tuple(one["change"]): one["state"] for one in map(json.loads, path.read_text().splitlines())}
-    return {change for change, state in told.items() if state != "seen"}
+    return {change for change, state in _told(path).items() if state != "seen"}
+
+
+def _part(text: str) -> tuple[int, int]:
+    part, parts = map(int, text.split("/"))
+    if not 1 <= part <= parts:
+        raise ValueError
+    return part, parts
 
 
 def _fixtures(item) -> list:
@@ -393,6 +414,7 @@ def main() -> None:
     words.add_argument("--budget", type=float, default=10.0, help="CPU seconds of tests for one change, quickest first")
     words.add_argument("--sample", type=int, help="only so many changes of each module, drawn")
     words.add_argument("--draw", type=int, help="only so many changes of all modules together, drawn")
+    words.add_argument("--part", default="1/1", type=_part, help="of a draw, as 2/3: each third change from the second")
     words.add_argument("--kept", help="a file for what unchanged tests take and reach, for the next time")
     words.add_argument("--out", help="a file to which what was found is added, in lines of JSON")
     words.add_argument("--again", help="only the changes that are not seen in such a file")
