@@ -107,6 +107,9 @@ def test_numbers_are_whole_at_the_least_scale_or_refused():
     for values in ([2**0.5 / 10**6], [1 / 999983, 1 / 7], [1e-7], [0.5, 1e-7]):
         with pytest.raises(TooLarge, match="no fractions of numbers up to a million"):
             whole(np.array(values))
+    for values in ([2.0**52], [1.0, -(2.0**52)], [1e20, 1.0], [2.0**51, 0.5], [1e300]):  # some are no int64 at all
+        with pytest.raises(TooLarge, match="2\\^52 or more"):
+            whole(np.array(values))
     least = int(2.0**50) // 1000
     assert settled_price(Fraction(1, 3), least) == Fraction(1, 3) and settled_price(Fraction(1, 1009), 0) > 0
     assert settled_price(Fraction(333333, 10**6), least) == Fraction(1, 3)

@@ -23,18 +23,25 @@ def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
     Raises
     ------
     TooLarge
-        If there is no such scale of a moderate size.
+        If there is no such scale of a moderate size, or the whole numbers are too large to be exact.
     """
     found = np.rint(values)
-    if (found == values).all() and np.abs(found).max(initial=0) < WHOLE:  # most are
-        return found.astype(np.int64), 1
+    if (found == values).all():  # most are
+        return _held(found), 1
     parts = [Fraction(value).limit_denominator(MOST_DENOMINATOR) for value in np.unique(values).tolist()]
-    scale = lcm(*(part.denominator for part in parts)) if parts else 1
+    scale = lcm(*(part.denominator for part in parts))
     if scale <= MOST_DENOMINATOR:
         found = np.rint(values * scale)
         if (np.abs(found - values * scale) <= 1e-9 * np.maximum(1, np.abs(found))).all():
-            return found.astype(np.int64), scale
+            return _held(found), scale
     raise TooLarge("weights or prices are no fractions of numbers up to a million; round them")
+
+
+def _held(found: np.ndarray) -> np.ndarray:
+    """int64: whole numbers that are exact, and so are their differences."""
+    if np.abs(found).max(initial=0) >= WHOLE:
+        raise TooLarge("weights or prices are 2^52 or more in units of their last digits; divide or round them")
+    return found.astype(np.int64)
 
 
 def settled_price(exact: Fraction, most: int) -> Fraction:
