@@ -13,24 +13,29 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.errors import ChoiceError
 from odtc.problem.constraints import search_terms
-from odtc.problem.constraints.by_definition import _groups, group_texts
+from odtc.problem.constraints.by_definition import _groups, group_texts, rate
+from odtc.problem.constraints.conflicts import a_tree
 from odtc.problem.constraints.constraint import (
     OF_COLUMNS,
+    above_leaves,
     broken,
     built,
     complete,
     example_text,
+    most_branch_nodes,
     parse,
     posed,
     speak_of_columns,
 )
 from odtc.problem.constraints.groups import members
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Subject
-from odtc.problem.constraints.on_predictions import _written, lines, predicted
+from odtc.problem.constraints.kinds import monotone
+from odtc.problem.constraints.on_predictions import _written, lines, mend, predicted
 from odtc.problem.constraints.search_terms import search_problem
 from odtc.problem.constraints.terms import Terms
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import HeapTree, settle
 from odtc.workflow import pipeline
+from tests.unit.test_constraint_parts import saying
 from tests.unit.test_each_constraint import KINDS, TABLES, N, allowed, kept_by, table, trees
 
 
@@ -301,3 +306,179 @@ def test_several_constraints_have_rows_of_their_own_names(texts):
         activity = model.A @ complete(problem, model, heap)
         kept = bool((activity <= model.row_upper + 1e-9).all() and (activity >= model.row_lower - 1e-9).all())
         assert kept == (not broken(problem, heap))
+
+
+@pytest.mark.parametrize("text", ["tests <= 1", "tests <= 2", "tests <= 3", "features <= 1"])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_limits_of_so_many_tests_that_no_sets_are_made_keep_the_same_trees(text, depth, monkeypatch):
+    """Trees of few different tests are looked at in the place of sets of tests."""
+    problem = posed(replace(pipeline.pose(table(*TABLES[0]), "dpflow", depth), constraints=()), [text])
+    by_sets = search_problem(problem)
+    monkeypatch.setattr(search_terms, "MANY_TESTS", 0)
+    monkeypatch.setattr(search_terms, "MOST_SUBSETS", 0)
+    found, seen = search_problem(problem), set()
+    assert found.arrays.depth == by_sets.arrays.depth <= depth
+    assert len(found.arrays.subsets) == 1 and found.arrays.most_tests in (None, int(text[-1]))
+    for heap in trees(problem, 60, depth):
+        kept = allowed(problem, problem.constraints[0], heap)
+        assert kept_by(found, heap) == kept_by(by_sets, heap) == kept
+        seen.add(kept)
+    assert depth < 3 or seen == {True, False}
+
+
+def test_an_order_of_too_many_rows_for_lines_is_asked_of_every_tree(monkeypatch):
+    """Without lines it was to be heeded still."""
+    monkeypatch.setattr(monotone, "MOST_LINES", 0)
+    seen = set()
+    for problem in problems("monotone", table(*TABLES[0])):
+        found = search_problem(problem)
+        assert not len(found.arrays.bound) and found.arrays.accepts is not None
+        for heap in trees(problem, 40):
+            kept = allowed(problem, problem.constraints[0], heap)
+            assert kept_by(found, heap) == kept
+            seen.add(kept)
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize(
+    "weight", [np.ones(N), np.where(np.arange(N) % 2, 1.0, 0.5), np.full(N, 1 / 3), np.full(N, 1e8 + 7.0)], ids=repr
+)
+@pytest.mark.parametrize("light", [False, True])
+def test_the_mean_of_recalls_is_that_of_the_classes_that_weigh_something(weight, light):
+    """Its line, too; of whole weights in whole numbers, if these are not large."""
+    data = table(*TABLES[2])
+    weight = np.where(light & (data.y == 2), 0.0, weight)
+    for problem in problems("balanced_accuracy", replace(data, weight=weight)):
+        (given,), encoded = problem.constraints, problem.encoded
+        ((coef, upper),) = given.module.answers(encoded, given)
+        assert weight[0] != 1 or np.array_equal(coef, np.rint(coef))
+        for heap in trees(problem, 20):
+            said = heap.label[heap.reach(encoded.X)]
+            recalls = [
+                np.average(said[mine] == k, weights=encoded.weight[mine])
+                for k in range(3 - light)
+                if (mine := encoded.y == k).any()
+            ]
+            assert given.module.value(encoded, given, heap) == pytest.approx(np.mean(recalls))
+            assert (coef[np.arange(len(said)), said].sum() <= upper + 1e-9 * abs(upper)) == (
+                np.mean(recalls) >= given.bound - 1e-9
+            )
+
+
+@pytest.mark.parametrize("of_table", TABLES, ids=str)
+@pytest.mark.parametrize("encoding", ["auto", "onehot"])
+def test_an_order_for_all_inputs_is_that_of_every_input(encoding, of_table):
+    """Levels, missing cells and numbers that are asked one by one beside the column."""
+    data = table(*of_table)
+    two = replace(data.features[0], name="f3")
+    data = replace(data, features=(*data.features, two), X=np.column_stack([data.X, data.X[::-1, 0]]))
+    plain, seen = pipeline.pose(data, "dpflow", 2, encoding=encoding), set()
+    for text in CONSTRAINTS.get("monotone_everywhere").tries(plain.encoded):
+        if encoding == "onehot" or text.startswith(("monotone_everywhere[f1", "monotone_everywhere[f2")):
+            with pytest.raises(ChoiceError, match="asked one by one" if "f0" in text or "f3" in text else "thresholds"):
+                posed(plain, [text])
+            continue
+        problem = posed(plain, [text])
+        for heap in trees(problem, 150):
+            kept = not broken(problem, heap)
+            assert kept == allowed(problem, problem.constraints[0], heap), text
+            seen.add(kept)
+    assert seen == ({True, False} if encoding != "onehot" else set())
+
+
+@pytest.mark.parametrize("bound", [0, 1])
+def test_a_repair_takes_away_just_the_nodes_that_are_too_deep(bound):
+    """And what is below them; nodes as deep that ask another column stay, so do those above that ask this one."""
+    plain = replace(pipeline.pose(table(*TABLES[0]), "dpflow", 3, constraints=("features <= 3",)), constraints=())
+    problem, seen = posed(plain, [f"deepest[f0] <= {bound}"]), set()
+    (given,), encoded = problem.constraints, problem.encoded
+    for heap in trees(problem, 60, 3):
+        asks = {int(t) for t in np.flatnonzero(heap.test >= 0)}
+        wrong = {t for t in asks if encoded.tests[heap.test[t]].features == (0,) and t.bit_length() - 1 > bound}
+        gone = {t for t in asks if any(t >> up in wrong for up in range(t.bit_length()))}
+        expected = settle(np.where(np.isin(np.arange(len(heap.test)), list(gone)), -1, heap.test), encoded)
+        found = given.module.mend(encoded, given, heap) if wrong else heap
+        assert np.array_equal(found.test, expected.test if wrong else heap.test)
+        seen.add(0 < len(gone) < len(asks))
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_if_no_change_of_labels_mends_a_tree_the_cheapest_leaf_that_does_is_left(seed):
+    """Both leaves are of the barred class, and each alone told otherwise would be worse, as they may not differ."""
+    rng, data = np.random.default_rng(seed), table(*TABLES[2])
+    barred, *others = rng.permutation(3).tolist()
+    encoded = pipeline.pose(replace(data, weight=rng.choice([1.0, 2.0, 5.0], N)), "dpflow", 1).encoded
+    heap = HeapTree(np.array([-1, 0, -1, -1], np.int32), np.array([-1, -1, barred, barred], np.int32))
+    end = heap.reach(encoded.X)
+    one, two = (int(np.flatnonzero(end == t)[0]) for t in (2, 3))
+    mine = [(np.zeros((len(end), 3)), 0.0)]
+    mine[0][0][[one, two], barred] = 1
+    for k in others:
+        apart = np.zeros((len(end), 3))
+        apart[one, k], apart[two, k] = 5, -5
+        mine += [(apart, 0.0), (-apart, 0.0)]
+    found = mend(encoded, saying(*mine), heap)
+    said = found.label[found.reach(encoded.X)]
+    assert found.test.tolist() == [-1] * 4 and len({*said.tolist()}) == 1
+    assert said[0] == min(others, key=lambda k: encoded.loss[:, k].sum())
+
+
+def test_a_look_for_a_tree_ends_when_it_is_told_to():
+    problem = posed(pipeline.pose(table(*TABLES[2]), "dpflow", 3), ["accuracy >= 0.99", "recall[x] >= 0.99"])
+    assert a_tree(problem, lambda: True) is None and a_tree(problem, lambda: False) is not None
+
+
+def test_so_many_branch_nodes_may_be_as_leaves_and_nodes_leave():
+    plain = pipeline.pose(table(*TABLES[0]), "dpflow", 3)
+    for texts, most in (
+        ((), None),
+        (("leaves <= 3",), 2),
+        (("branch_nodes <= 3",), 3),
+        (("leaves <= 3", "branch_nodes <= 1"), 1),
+    ):
+        assert most_branch_nodes(posed(plain, texts)) == most
+
+
+def test_a_group_without_weight_has_no_accuracy():
+    for weight, least in (((1.0, 1.0, 0.0), 0.5), ((1.0, 1.0, 1.0), 0.0)):
+        assert rate("group_accuracy", [0, 1, 1], [0, 0, 0], weight, group=[0, 0, 1]) == least
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("hello leaf_rows", "write for example 'leaf_rows"),
+        ("hello world", "got 'hello world'"),
+        ("recall['x'] >= 2", "between 0 and 1"),
+        ("recall['q'] >= 0.5", "'q'"),
+        ("recall > 1", "write for example 'recall["),
+    ],
+)
+def test_what_is_wrong_with_a_text_is_told(text, words):
+    with pytest.raises(ChoiceError) as said:
+        parse(text, encode(table(*TABLES[0]), "auto"))
+    assert words in str(said.value)
+
+
+def test_kinds_of_classes_are_no_example_where_there_are_none():
+    numbers = encode(replace(table(*TABLES[0]), y=np.zeros(N, np.int32), classes=()), "auto")
+    for text, has in (("recall > 1", False), ("leaf_rows > 1", True)):
+        with pytest.raises(ChoiceError) as said:
+            parse(text, numbers)
+        assert ("for example 'recall" in str(said.value) or "for example 'leaf_rows" in str(said.value)) == has
+
+
+@pytest.mark.parametrize("formulation", ["flowoct", "binoct", "oct", "bendersoct"])
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_a_tree_of_fewer_columns_than_may_be_is_a_point_of_the_model(formulation, most):
+    problem = pipeline.pose(table(*TABLES[0]), formulation, 2, constraints=(f"features <= {most}",))
+    model, seen = built(problem), 0
+    for heap in trees(problem, 15):
+        if broken(problem, heap) or not above_leaves(heap):
+            continue
+        x = complete(problem, model, heap)
+        activity = model.A @ x
+        assert (model.row_lower - 1e-9 <= activity).all() and (activity <= model.row_upper + 1e-9).all()
+        seen += 1
+    assert seen
