@@ -141,7 +141,7 @@ class InspectionMixin:
             As `predict`.
         """
         named = dict(others) if hasattr(others, "items") else {type(one).__name__: one for one in others}
-        if not hasattr(others, "items") and len(named) < len(list(others)):
+        if len(named) < len(list(others)):
             named = {f"{type(one).__name__} {number}": one for number, one in enumerate(others, 1)}
         every = {"this": self} | named
         said = np.stack([np.asarray(one.predict(X)) for one in every.values()], axis=1)

@@ -101,7 +101,7 @@ def _cut_back(node, of_class: np.ndarray, cost: np.ndarray, least: float):
     if isinstance(node, Leaf):
         return node
     left, right = (_cut_back(child, of_class, cost, least) for child in (node.left, node.right))
-    if any(isinstance(child, Leaf) and np.dot(child.counts, of_class) < least for child in (left, right)):
+    if any(np.dot(child.counts, of_class) < least for child in (left, right)):  # no branch node that is left
         cut = Branch(node.split, left, right)
         return Leaf(int((np.array(cut.counts) @ cost).argmin()), cut.counts, cut.rows)
     return node if left is node.left and right is node.right else Branch(node.split, left, right)

@@ -256,8 +256,8 @@ class OptimalPolicyTree(TreeEstimator):
         if table.shape[1] != len(self.actions_):
             raise ValueError(f"expected costs of {len(self.actions_)} actions, got {table.shape[1]}")
         places = {action: place for place, action in enumerate(self.actions_.tolist())}
-        if strange := next((one for one in np.unique(said).tolist() if one not in places), None):
-            raise ValueError(f"expected estimators that predict the actions {list(places)}, got {strange!r}")
+        if strange := [one for one in np.unique(said).tolist() if one not in places]:
+            raise ValueError(f"expected estimators that predict the actions {list(places)}, got {strange[0]!r}")
         taken = np.vectorize(places.get, otypes=[int])(said)
         sums, names = policy.sums_of(table, weight), self.tree_.classes
         told = [policy.figures(sums, column, names) for column in taken.T]
