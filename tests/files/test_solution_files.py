@@ -739,3 +739,112 @@ def test_a_bound_of_highs_proves_a_point_within_a_share_of_its_objective(tmp_pat
     facts = f"Objective_bound {bound!r}\nMIP_rel_gap 0\n"
     text = HIGHS.format(facts=facts, columns="1").replace("Objective 2\n", f"Objective {value!r}\n")
     assert read_text(tmp_path, f"{text}b1 2\n# Rows 0\n").within_gap == unproved
+
+
+# Of each format with words or a code for its end: what says that it is optimal, and what no manual names.
+ENDS = {
+    "cplex": (' solutionIndex="0"', ' solutionStatusValue="999"'),
+    "highs": ("Optimal", "Nearly optimal"),
+    "highs-table": ("Model status: Optimal", "Model status: Nearly optimal"),
+    "scip": ("optimal solution found", "nearly optimal"),
+    "name-value": ("# Objective value", "# Status: NearlyOptimal\n# Objective value"),
+}
+X = np.array([1.0, 0, 2, 0, 3])
+
+
+def told(tmp_path, form: str, old: str, new: str) -> RawPoint:
+    said = text(MODELS["named"], X, form).decode()
+    assert old in said
+    (tmp_path / "m.sol").write_text(said.replace(old, new, 1))
+    return read_point(tmp_path / "m.sol")
+
+
+@pytest.mark.parametrize("form", ENDS)
+def test_an_end_that_no_manual_names_is_unknown(form, tmp_path):
+    found = told(tmp_path, form, *ENDS[form])
+    assert found.termination == Termination.UNKNOWN
+    assert np.array_equal(found.on(MODELS["named"].columns), X)
+
+
+@pytest.mark.parametrize(
+    ("form", "old", "new"),
+    [
+        ("glpk", "s mip 1 5", "s mip 2 5"),
+        ("glpk", "s mip 1 5", "s mip 1 6"),
+        ("glpk-table", "End of output\n", ""),
+        ("glpk-table", "Columns:    5", "Columns:    6"),
+        ("glpk", "j 2 ", "i 2 "),
+        ("highs", "# Columns 5", "# Columns 4"),
+        ("highs", "# Rows 1", "# Rows 99"),
+        ("xpress-ascii", '"C","SB",1.0,', '"C","SB",1.0;'),
+        ("xpress", "ENDATA", "ENDING"),
+        ("cplex", "</CPLEXSolution>", ""),
+    ],
+)
+def test_a_file_with_less_than_it_announces_is_refused(form, old, new, tmp_path):
+    with pytest.raises(SolutionError):
+        told(tmp_path, form, old, new)
+
+
+@pytest.mark.parametrize("code", ["101", "108"])
+def test_of_several_solutions_of_cplex_the_first_counts_in_its_own_words(code, tmp_path):
+    one = text(MODELS["named"], X, "cplex").decode().replace(' solutionIndex="0"', f' solutionStatusValue="{code}"')
+    begin, end = one.index("<CPLEXSolution "), one.index("</CPLEXSolution>") + len("</CPLEXSolution>")
+    other = one[begin:end].replace(f'"{code}"', '"107"').replace('value="1"', 'value="7"').replace("odtc", "second")
+    (tmp_path / "m.sol").write_text(one[:end] + other + one[end:])
+    found = read_point(tmp_path / "m.sol")
+    if code == "108":  # it ended without a solution
+        assert found.values is None and found.termination == Termination.TIME_LIMIT
+    else:
+        assert found.termination == Termination.OPTIMAL and np.array_equal(found.on(MODELS["named"].columns), X)
+
+
+def test_variables_of_cplex_are_known_by_their_attributes_in_any_order(tmp_path):
+    for old, new in (
+        ('name="C" value="3"', 'value="3" name="C"'),
+        ('name="C" value="3"', 'value="3" index="4" name="C"'),
+        ('name="C" value="3"', 'index="4" name="C" status="x" value="3"'),
+    ):
+        assert np.array_equal(told(tmp_path, "cplex", old, new).on(MODELS["named"].columns), X)
+    for new in ('name="C"', 'value="3"', 'label="C" value="3"', 'name="C" number="3"'):
+        with pytest.raises(SolutionError, match="expected <variable name=... value=...>"):
+            told(tmp_path, "cplex", 'name="C" value="3"', new)
+
+
+def test_an_output_of_symphony_that_ends_before_its_values_is_no_point(tmp_path):
+    said = text(MODELS["named"], X, "symphony").decode()
+    at = said.index("Solution Cost")
+    path = tmp_path / "m.sol"
+    for cut in (said[: said.index("\n", at) + 1], said[:at], said.rstrip("\n") + "\n"):
+        path.write_text(cut)
+        with pytest.raises(SolutionError):
+            read_point(path)
+    ending = f"* {'Time Limit Reached':48} *\n\nNo Solution Found\n"
+    path.write_text(said[: said.index("* Optimal")] + ending)
+    found = read_point(path)
+    assert found.values is None and found.termination == Termination.TIME_LIMIT
+
+
+@pytest.mark.parametrize("form", ["highs", "glpk", "name-value"])
+def test_a_number_that_is_none_is_told_by_its_column(form, tmp_path):
+    last = {"highs": f"{'C':30}3", "glpk": "j 5 3", "name-value": f"{'C':30}3"}[form]
+    with pytest.raises(SolutionError, match="got nan for column " + ("5" if form == "glpk" else "'C'")):
+        told(tmp_path, form, last, last[:-1] + "nan")
+
+
+def test_a_bound_as_far_from_the_value_as_a_proof_allows(tmp_path):
+    """HiGHS 1.16 writes a bound; a value without one, or with one near it, is what it calls optimal."""
+    for bound, unproved in (("", False), ("Objective_bound 6\n", False), ("Objective_bound 5\n", True)):
+        found = told(tmp_path, "highs", "# Columns 5", f"{bound}# Columns 5")
+        assert found.within_gap == unproved and found.objective == 6
+
+
+def test_a_file_of_names_and_values_is_known_with_and_without_comments(tmp_path):
+    path = tmp_path / "m.sol"
+    for before in ("", "# any words\n", "\n\n# Objective value = 6\n"):
+        path.write_text(
+            before + "C 3\nb2 0\n# a comment between\na<&>'b 2\nx[1,2] 1\nquite_a_long_name_of_a_column 0\n"
+        )
+        assert np.array_equal(read_point(path).on(MODELS["named"].columns), X)
+    path.write_text("# Status: TimeLimit\n")
+    assert read_point(path).values is None and read_point(path).termination == Termination.TIME_LIMIT
