@@ -1,5 +1,6 @@
 """A formulation that changed since the build: the tree comes from what the manifest records, and that is said."""
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -143,3 +144,21 @@ def test_what_has_not_changed_needs_no_model_file(solved):
     assert said.code == 0, said.err
     assert all(said.facts[name] == before[name] for name in ("termination", "objective", "bound", "verified"))
     assert "built by" not in said.err
+
+
+@pytest.mark.parametrize(
+    "words", [("--task", "regression"), ("--task", "median"), ("--task", "survival", "--time", "y", "--event", "e=1")]
+)
+def test_a_tree_of_numbers_is_decoded_with_the_curves_of_its_rows(words, tmp_path):
+    """As `fit` makes it, which knows each row: the manifest holds equal rows together, and a curve needs each."""
+    rows = ["1,0,1.5,1", "1,0,2.5,1", "2,1,7,0", "2,1,9,1", "3,0,8,1", "3,1,20,0", "1,1,1,1", "2,0,3,1", "2,1,7,0"]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,y,e", *rows]) + "\n")
+    given = ("t.csv", *words, *(() if "--time" in words else ("--target", "y", "--ignore", "e")))
+    given = (*given, "--model", "dpflow", "--depth", 1)
+    for command in (("fit", *given, "-o", "f"), ("build", *given, "-o", "m"), ("solve", "m.mps")):
+        assert odtc(*command, folder=tmp_path).code == 0
+    decoded = odtc("decode", "m.sol", "-o", "d.tree.json", folder=tmp_path)
+    assert decoded.code == 0, decoded.err
+    one, two = (json.loads((tmp_path / name).read_text()) for name in ("f.tree.json", "d.tree.json"))
+    assert one["root"] == two["root"]
+    assert odtc("verify", "m.sol", folder=tmp_path).code == odtc("verify", "d.tree.json", folder=tmp_path).code == 0
