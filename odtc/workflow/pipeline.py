@@ -254,11 +254,11 @@ def _notes(done: Fit, spec: RunSpec, of_rows: bool, said: list[str], began: floa
 
 @in_one_thread()
 def near_optimal(
-    data: Any,
+    data: Any = None,
+    y: Any = None,
     within: float | str = 0.0,
     depth: int = 2,
     *,
-    y: Any = None,
     time_limit: float | None = None,
     seed: int = 0,
     **keywords,
@@ -269,10 +269,10 @@ def near_optimal(
     ----------
     data : Dataset, path, array or data frame
         As of `build`.
+    y : labels beside an array or a data frame, or the column that holds them
     within : float or str
         How far above the best objective: a number, or a share of it such as "5%".
     depth : int
-    y : labels beside an array or a data frame, or the column that holds them
     time_limit : float or None
         Wall seconds; the trees that were found then are told as "at least".
     seed : int
@@ -295,11 +295,11 @@ def near_optimal(
 
 @in_one_thread()
 def frontier(
-    data: Any,
-    vary: str,
+    data: Any = None,
+    y: Any = None,
+    vary: str | None = None,
     depth: int = 2,
     *,
-    y: Any = None,
     time_limit: float | None = None,
     **keywords,
 ) -> Frontier:
@@ -309,10 +309,10 @@ def frontier(
     ----------
     data : Dataset, path, array or data frame
         As of `build`.
+    y : labels beside an array or a data frame, or the column that holds them
     vary : str
         A constraint with FIRST:LAST:STEP in place of its number, such as "recall[yes] >= 0.5:0.9:0.05".
     depth : int
-    y : labels beside an array or a data frame, or the column that holds them
     time_limit : float or None
         Wall seconds for all numbers together; what is open then has its tree and its bound.
     **keywords
@@ -328,6 +328,8 @@ def frontier(
     ------
     DataError, ChoiceError
     """
+    if not isinstance(vary, str):
+        raise ChoiceError(f'expected vary="CONSTRAINT OP FIRST:LAST:STEP", as "leaves <= 2:8:1", got {vary!r}')
     began, texts = time.monotonic(), varied(vary)
     data, model, depth = labelled(data, y, FORMULATIONS.able(SearchesItself)[0], depth, keywords)
     spec = replace(RunSpec.from_keywords(model, depth, {**keywords, "time_limit": time_limit}), fitting=True)
@@ -337,10 +339,10 @@ def frontier(
 
 @in_one_thread()
 def certify(
-    data: Any,
+    data: Any = None,
+    y: Any = None,
     depth: int = 2,
     *,
-    y: Any = None,
     lambda_: float = 0.0,
     time_limit: float | None = None,
     **keywords,
@@ -351,8 +353,8 @@ def certify(
     ----------
     data : Dataset, path, array or data frame
         As of `build`.
-    depth : int
     y : labels beside an array or a data frame, or the column that holds them
+    depth : int
     lambda_ : float
         Price of a branch node: (1-λ) loss + λ branch nodes, so that one has to save λ/(1-λ) units of loss.
     time_limit : float or None

@@ -148,7 +148,7 @@ def test_trees_near_the_best_and_frontiers_know_costs_far_below_one_apart(tmp_pa
         assert pool.code == 0, pool.err
         near = json.loads(data.with_suffix(".pool.json").read_text())
         costs.append([entry["objective"] for entry in near["trees"]])
-        points.append(odtc.frontier(data, "leaves <= 1:4:1", **words))
+        points.append(odtc.frontier(data, vary="leaves <= 1:4:1", **words))
     assert costs[1] == pytest.approx([cost * 1e-14 for cost in costs[0]], rel=1e-6) and len(set(costs[1])) > 1
     assert [point.objective for point in points[1]] == pytest.approx(
         [one.objective * 1e-14 for one in points[0]], rel=1e-6

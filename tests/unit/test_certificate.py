@@ -216,9 +216,9 @@ def test_a_certificate_in_python_is_that_of_the_command(tmp_path):
         file = found.write(tmp_path / name)
         assert file.read_bytes() == (tmp_path / "command.certificate.json").read_bytes()
     assert (tmp_path / "python.tree.json").read_bytes() == (tmp_path / "command.tree.json").read_bytes()
-    priced = odtc.certify(rows.X, 1, y=rows.y, lambda_=0.25).write(tmp_path / "arrays")
+    priced = odtc.certify(rows.X, rows.y, 1, lambda_=0.25).write(tmp_path / "arrays")
     assert "path" not in json.loads(priced.read_text())["data"]
-    none = odtc.certify(MONKS, 1, constraints=["recall[1] >= 0.99", "recall[0] >= 0.99"])
+    none = odtc.certify(MONKS, depth=1, constraints=["recall[1] >= 0.99", "recall[0] >= 0.99"])
     assert none.infeasible and not none.optimal and none.tree is None and str(none).startswith("proved: no tree")
     assert command("verify", "--certificate", none.write(tmp_path / "none")).code == 0
 

@@ -159,7 +159,7 @@ def test_the_files_of_a_certificate_stand_beside_each_other(tmp_path):
 def test_the_rows_of_a_certificate_are_those_of_its_file_and_of_no_other(tmp_path):
     file = tmp_path / "d.csv"
     ROWS.to_csv(file, index=False)
-    found = odtc.certify(file, 1)
+    found = odtc.certify(file, depth=1)
     path = found.write(tmp_path / "m")
     facts = certificate.read_certificate(path, (certificate.SCHEMA, certificate.OF_THRESHOLDS))
     where, rows = certified_rows(path, facts)

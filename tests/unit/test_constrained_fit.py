@@ -213,7 +213,9 @@ def test_a_tree_of_depth_three_over_hundreds_of_columns_begins_with_the_best_of_
     paid = problem.module.objective(problem, found.heap)
     assert found.bound <= three["objective"] <= paid <= two["objective"]
     assert all(one.holds(one.module.value(problem.encoded, one, found.heap)) for one in problem.constraints)
-    curve = odtc.frontier(data, "recall[yes] >= 0.8:0.9:0.05", 3, constraints=("leaf_rows >= 3",), time_limit=1)
+    curve = odtc.frontier(
+        data, vary="recall[yes] >= 0.8:0.9:0.05", depth=3, constraints=("leaf_rows >= 3",), time_limit=1
+    )
     assert all(point.tree is not None and point.bound <= point.objective for point in curve)
 
 
@@ -452,6 +454,6 @@ def test_rates_of_few_rows_with_decimal_weights_are_searched():
     given = ("false_positive_rate[v] <= 0.25",)
     problem = pipeline.pose(rows, "dpflow", 1, constraints=given, fitting=True)
     assert problem.module.searches(problem)
-    found = odtc.certify(rows, 1, constraints=given)
+    found = odtc.certify(rows, depth=1, constraints=given)
     # v up to a = 1, u behind: 0.62 of v are wrong; all of u are right.
     assert found.optimal and found.objective == pytest.approx(0.62)

@@ -320,7 +320,7 @@ def a_cheaper_tree_in_a_list(solved, _):
 def frontier(solved, change=lambda facts: None, beside=None):
     """The checks of a frontier that fail, after a change of its file."""
     path = solved / "m4.frontier.json"
-    odtc.frontier(solved / "d.csv", "leaves <= 2:3", 1).write(path)
+    odtc.frontier(solved / "d.csv", vary="leaves <= 2:3", depth=1).write(path)
     facts = json.loads(path.read_text())
     change(facts)
     path.write_text(json.dumps(facts))

@@ -129,7 +129,7 @@ def test_the_limit_of_a_frontier_holds_for_reading_too(monkeypatch):
         return frontier(problem, texts, time_limit, *others)
 
     monkeypatch.setattr(pipeline, "points_of", noted)
-    odtc.frontier(MONKS_1, "recall[1] >= 0.5:0.6:0.05", 1, time_limit=20)
+    odtc.frontier(MONKS_1, vary="recall[1] >= 0.5:0.6:0.05", depth=1, time_limit=20)
     assert given[0] < 20
 
 
@@ -191,7 +191,7 @@ def test_a_refusal_names_its_reason(weight, words, why, monkeypatch):
     with pytest.raises(
         ChoiceError, match=f"^a frontier needs the compiler's own search, which does not take this: {why}"
     ):
-        odtc.frontier(data, "recall[yes] >= 0.5:0.7:0.1", 2, **words)
+        odtc.frontier(data, vary="recall[yes] >= 0.5:0.7:0.1", depth=2, **words)
 
 
 @pytest.mark.parametrize("text", ["leaves <= 2:6:1", "branch_nodes <= 0:3:1"])
@@ -203,7 +203,7 @@ def test_one_search_takes_numbers_of_branch_nodes_that_allow_less_depth(text):
     problem = pipeline.pose(data, "dpflow", 3, fitting=True)
     given = [parse(one, problem.encoded) for one in varied(text)[::-1]]
     assert problem.module.frontier(problem, given) is not None
-    for point, one in zip(odtc.frontier(data, text, 3), varied(text)[::-1]):
+    for point, one in zip(odtc.frontier(data, vary=text, depth=3), varied(text)[::-1]):
         assert point.objective == odtc.fit(data, "dpflow", 3, constraints=(one,)).proof.objective
 
 
@@ -350,7 +350,7 @@ def test_numbers_that_fall_are_told_apart_from_no_numbers():
 def test_a_frontier_in_python_has_the_points_of_the_command(tmp_path):
     """The table, the numbers and the trees, from a path and from a data frame with its labels beside."""
     vary = "recall[1] >= 0.25:0.75:0.25"
-    curve = odtc.frontier(MONKS_1, vary, depth=1, encoding="onehot", constraints=["leaf_rows >= 5"])
+    curve = odtc.frontier(MONKS_1, vary=vary, depth=1, encoding="onehot", constraints=["leaf_rows >= 5"])
     said = command(
         "frontier", MONKS_1, "--depth", "1", "--encoding", "onehot", "--constraint", "leaf_rows >= 5", "--vary", vary
     )
@@ -363,7 +363,7 @@ def test_a_frontier_in_python_has_the_points_of_the_command(tmp_path):
     written = json.loads(curve.write(tmp_path / "curve").read_text())
     assert [point["asked"] for point in written["points"]] == [0.25, 0.5, 0.75]
     data = odtc.read(MONKS_1)
-    again = odtc.frontier(data.X, vary, 1, y=data.y, constraints=["leaf_rows >= 5"])
+    again = odtc.frontier(data.X, data.y, vary, 1, constraints=["leaf_rows >= 5"])
     assert len(again) == 3 and again[0].tree is not None
     with pytest.raises(ChoiceError):
-        odtc.frontier(MONKS_1, "recall[1] >= 0.5")
+        odtc.frontier(MONKS_1, vary="recall[1] >= 0.5")

@@ -258,7 +258,7 @@ def test_a_file_is_checked_by_its_data_beside_a_run_of_the_same_data_alone(kind,
     rows().to_csv(tmp_path / "d.csv", index=False)
     rows(4).to_csv(tmp_path / "other.csv", index=False)
     data, other = odtc.read(tmp_path / "d.csv"), odtc.read(tmp_path / "other.csv")
-    odtc.frontier(data, VARIED[kind], 1).write(tmp_path / "m")
+    odtc.frontier(data, vary=VARIED[kind], depth=1).write(tmp_path / "m")
     path = tmp_path / "m.frontier.json"
     for beside in (None, data, replace(data, source={})):
         done = recheck_frontier(path, None, 0, beside)
@@ -288,7 +288,7 @@ def test_a_file_is_checked_by_its_data_beside_a_run_of_the_same_data_alone(kind,
 
 def test_what_is_false_without_a_search_is_refused_without_one(tmp_path):
     rows().to_csv(tmp_path / "d.csv", index=False)
-    odtc.frontier(odtc.read(tmp_path / "d.csv"), VARIED["rising"], 1).write(tmp_path / "m")
+    odtc.frontier(odtc.read(tmp_path / "d.csv"), vary=VARIED["rising"], depth=1).write(tmp_path / "m")
     path = tmp_path / "m.frontier.json"
     facts = json.loads(path.read_text())
     first, last = facts["points"][0], facts["points"][-1]

@@ -222,8 +222,8 @@ def test_rows_to_test_on_are_of_any_form(tmp_path):
 
 def test_trees_near_the_best_and_sizes_are_of_any_form_and_printed():
     frame = odd_table().dropna()
-    near = odtc.near_optimal(frame[["age", "city"]], 1, 1, y=frame["y"])
-    assert near.count == odtc.near_optimal(frame[["age", "city", "y"]], 1, 1).count > 0
+    near = odtc.near_optimal(frame[["age", "city"]], frame["y"], 1, 1)
+    assert near.count == odtc.near_optimal(frame[["age", "city", "y"]], within=1, depth=1).count > 0
     sizes = odtc.estimate(frame, "y", depth=1)
     assert str(sizes) == sizes.to_text() and "flowoct" in str(sizes) and "--" not in str(sizes)
     assert (
@@ -262,3 +262,17 @@ def test_rows_with_labels_beside_them_take_all_words_of_a_table(tmp_path):
         odtc.fit(frame, y, depth=1, target="y")
     with pytest.raises(ChoiceError, match="^expected `ignore` to name a column of 'data', got 'nr'"):
         odtc.fit(X, y, depth=1, ignore=["nr"])
+
+
+@pytest.mark.parametrize(
+    "asked", [odtc.certify, odtc.near_optimal, lambda *of, **by: odtc.frontier(*of, vary="leaves <= 2:3", **by)]
+)
+def test_rows_and_labels_come_first_everywhere(asked):
+    """As of `fit`: (X, y, depth=…), where `certify(X, y)` took the labels for the depth."""
+    X, y = np.arange(12.0)[:, None] % 5, np.arange(12) % 2
+    assert asked(X, y, depth=1) is not None and asked(data=X, y=y, depth=1) is not None
+
+
+def test_a_frontier_says_which_constraint_it_lacks():
+    with pytest.raises(ChoiceError, match="expected vary="):
+        odtc.frontier(np.arange(12.0)[:, None], np.arange(12) % 2)

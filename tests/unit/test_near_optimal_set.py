@@ -198,7 +198,7 @@ def test_a_limit_leaves_what_was_found(tmp_path):
 
 
 def test_the_same_in_python(folder):
-    found = odtc.near_optimal(MONKS / "monks-1.csv", "50%", depth=3, encoding="onehot")
+    found = odtc.near_optimal(MONKS / "monks-1.csv", within="50%", depth=3, encoding="onehot")
     assert found.facts == json.loads((folder / "m.near.json").read_text())
     assert f"{found}\n" == command("show", "m.near.json", folder=folder).out == found.text()
     assert repr(found) == f"<NearOptimalSet: {found.words}>"
