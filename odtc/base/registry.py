@@ -116,6 +116,12 @@ class Registry:
         """(member, options) of "NAME" or "NAME:KEY=VALUE,KEY=VALUE", for kinds whose modules define OPTIONS, name ->
         (type, help); raises ChoiceError for a part that is unknown."""
         name, colon, rest = text.partition(":")
+        key = name.partition("=")[0].strip()
+        if "=" in name and name.strip() not in self.names():
+            fit = next((one for one in self.names() if key in getattr(self.get(one), "OPTIONS", ())), "NAME")
+            raise ChoiceError(
+                f"expected the name of the {self.kind} before its options, as {fit}:{text.strip()}, got {text!r}"
+            )
         module, options = self.get(name.strip()), {}
         for part in rest.split(",") if colon else ():
             key, _, value = (piece.strip() for piece in part.partition("="))

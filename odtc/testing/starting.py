@@ -85,6 +85,11 @@ def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
     ChoiceError
         If there is no such kind, or the name is taken, none of Python, or that of a module that it would hide.
     """
+    if kind == "task":  # no laws of tasks are there to be tried
+        raise ChoiceError(
+            "a 'task' is begun by hand: copy poisson_rate.py of examples/my-task (the page on extending odtc, "
+            '"A task"), and name it by --plugin'
+        )
     if kind not in FIRST:
         raise ChoiceError(f"cannot begin a {kind!r}{did_you_mean(kind, FIRST)}; known: {', '.join(FIRST)}")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):

@@ -91,7 +91,7 @@ def test_older_trees_near_the_best_stay_until_the_new_ones_are_written(
 def test_trees_near_the_best_of_numbers_are_counted_nowhere_and_refused_in_python(tmp_path):
     (tmp_path / "d.csv").write_text("a,y\n" + "".join(f"{k % 4},{k * k % 11}\n" for k in range(24)))
     with pytest.raises(ChoiceError, match='task="regression" has not; `odtc fit --within E` lists them'):
-        near_optimal_in_python(tmp_path / "d.csv", "5%", 1, reading={"task": "regression"})
+        near_optimal_in_python(tmp_path / "d.csv", within="5%", depth=1, reading={"task": "regression"})
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs")

@@ -231,7 +231,7 @@ def test_a_frontier_of_other_data_is_refused(folder, tmp_path):
 
 def test_a_frontier_of_data_in_memory_names_no_file(tmp_path):
     data = package.read(MONKS / "monks-1.csv")
-    package.frontier(data.X, VARY, 1, y=data.y).write(tmp_path / "m")
+    package.frontier(data.X, data.y, VARY, 1).write(tmp_path / "m")
     assert "names no data file by its SHA-256" in refused(odtc("verify", "m", folder=tmp_path))
-    package.frontier(data, VARY, 1).write(tmp_path / "n")
+    package.frontier(data, vary=VARY, depth=1).write(tmp_path / "n")
     assert odtc("verify", "n", folder=tmp_path).code == 0

@@ -456,3 +456,12 @@ def test_costs_of_classes_that_are_larger_than_the_memory_are_refused(monkeypatc
     monkeypatch.setattr(memory, "available", lambda: 10**6)
     with pytest.raises(ModelError, match="what each of 400 classes costs on 2,000 rows would take about .* GiB"):
         of_many_classes().loss  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("bins=4", "auto:bins=4"), (" bins = 4", "auto:bins = 4"), ("size=3", "NAME:size=3")]
+)
+def test_options_without_the_name_of_an_encoding_say_where_it_stands(text, meant):
+    with pytest.raises(ChoiceError) as said:
+        ENCODINGS.parse(text)
+    assert f"before its options, as {meant}, got" in str(said.value)
