@@ -169,9 +169,12 @@ def test_tried_cuts_of_a_part_of_the_rows_bound_those_that_part_it_alike(seed, m
     assert bound.least(rows, 3, tried, Fraction(0), exact=False) == pytest.approx(min(leaf, cheapest), abs=1e-9)
 
 
+@pytest.mark.parametrize("at_once", [every_tree.AT_ONCE, 1.0])
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("seed", range(4))
-def test_sides_of_all_tests_cost_what_their_best_trees_do(seed, labels):
+def test_sides_of_all_tests_cost_what_their_best_trees_do(seed, labels, at_once, monkeypatch):
+    """However many rows are counted between two looks at the clock."""
+    monkeypatch.setattr(every_tree, "AT_ONCE", at_once)
     rng = np.random.default_rng(seed)
     true_ = rng.random((4, 13)) < (0.2, 0.5, 0.8, 0.5)[seed]
     loss, price = rng.integers(0, 6, (13, labels)).astype(float), (0.0, 1.0, 2.0, 0.5)[seed]
@@ -187,6 +190,31 @@ def test_sides_of_all_tests_cost_what_their_best_trees_do(seed, labels):
     every = np.arange(13)
     wanted = [[tree(every[~test], 2), tree(every[test], 2)] for test in true_]
     assert every_tree.least_sides(true_, loss, price) == pytest.approx(np.array(wanted))
+
+
+@pytest.mark.parametrize("many", [3, 4, 5])
+@pytest.mark.parametrize("levels", [2, 3])
+def test_sides_of_tests_gain_what_their_best_trees_do(levels, many):
+    """By squares, of as many tests as a tree has levels and of more: a leaf gains S^2 / W."""
+    rng = np.random.default_rng(10 * levels + many)
+    true_, price = rng.random((many, 14)) < 0.4, 1.5
+    moments = np.stack([rng.integers(1, 4, 14), rng.integers(-9, 10, 14)])
+
+    def gain(rows, left) -> float:
+        w, s = moments[:, rows].sum(axis=1)
+        found = s * s / w if w else 0.0
+        if left:
+            for test in true_:
+                found = max(found, gain(rows[test[rows]], left - 1) + gain(rows[~test[rows]], left - 1) - price)
+        return found
+
+    found = every_tree.side_gains(true_, moments, (0, 1.0), price, levels)
+    if many <= levels:
+        assert found is None
+        return
+    rows = np.arange(14)
+    wanted = [[gain(rows[~test], levels), gain(rows[test], levels)] for test in true_]
+    assert found == pytest.approx(np.array(wanted))
 
 
 def test_sides_of_fewer_tests_than_a_tree_has_are_not_told():
