@@ -118,7 +118,7 @@ class Registry:
         name, colon, rest = text.partition(":")
         key = name.partition("=")[0].strip()
         if "=" in name and name.strip() not in self.names():
-            fit = next((one for one in self.names() if key in getattr(self.get(one), "OPTIONS", ())), "NAME")
+            fit = next((one for one in self.names() if key in self.get(one).OPTIONS), "NAME")
             raise ChoiceError(
                 f"expected the name of the {self.kind} before its options, as {fit}:{text.strip()}, got {text!r}"
             )
