@@ -848,3 +848,11 @@ def test_a_file_of_names_and_values_is_known_with_and_without_comments(tmp_path)
         assert np.array_equal(read_point(path).on(MODELS["named"].columns), X)
     path.write_text("# Status: TimeLimit\n")
     assert read_point(path).values is None and read_point(path).termination == Termination.TIME_LIMIT
+
+
+@pytest.mark.parametrize("names", [("c", "s"), ("s", "c"), ("c", "x"), ("C", "s"), ("e", "j")])
+def test_columns_that_are_named_as_lines_of_glpk_begin_are_columns(names, tmp_path):
+    """A file of "c 1" and "s 2" was taken for one of GLPK, and refused."""
+    (tmp_path / "m.sol").write_text("".join(f"{name} {value}\n" for value, name in enumerate(names, 1)))
+    found = read_point(tmp_path / "m.sol")
+    assert found.format == "name-value" and found.on(named(names).columns).tolist() == [1, 2]

@@ -39,7 +39,7 @@ FIRST = re.compile(rb"^j ", re.M)
 
 def matches(head: bytes) -> bool:
     return bool(re.match(rb"\s*(c |c\n|s +(mip|bas|ipt) )", head)) and bool(
-        re.search(rb"^(s +|c Problem:)", head, re.M)
+        re.search(rb"^(s +(mip|bas|ipt) |c Problem:)", head, re.M)
     )
 
 
