@@ -83,7 +83,6 @@ class InspectionMixin:
         NotFittedError, ValueError
             If the rows do not fit the tree.
         """
-        check_is_fitted(self)
         dataset = self._training_rows(self._coded(X), y, sample_weight, aside)
         dataset, units = self._in_units(dataset)
         if self.model_ is None:  # a leaf alone

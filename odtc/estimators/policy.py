@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 from sklearn.utils.multiclass import unique_labels
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from odtc.base.text import show_number
 from odtc.data.dataset import Dataset
@@ -147,7 +147,6 @@ class OptimalPolicyTree(TreeEstimator):
         NotFittedError, ValueError
             If the rows do not fit the tree.
         """
-        check_is_fitted(self)
         X = self._coded(X)
         weight = self._weights(X, sample_weight)
         rows, costs, actions, digits = self._priced_rows(X, y, outcome, propensity, weight)
@@ -220,7 +219,6 @@ class OptimalPolicyTree(TreeEstimator):
         ValueError
             For costs of another shape.
         """
-        check_is_fitted(self)
         X = self._coded(X)
         if outcome is None:
             table, _ = _table(costs, len(X))  # before the weights, which outcomes without a name are taken for
