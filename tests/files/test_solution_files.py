@@ -856,3 +856,24 @@ def test_columns_that_are_named_as_lines_of_glpk_begin_are_columns(names, tmp_pa
     (tmp_path / "m.sol").write_text("".join(f"{name} {value}\n" for value, name in enumerate(names, 1)))
     found = read_point(tmp_path / "m.sol")
     assert found.format == "name-value" and found.on(named(names).columns).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "form", ["cplex", "highs", "highs-table", "scip", "name-value", "cbc", "glpk", "glpk-table", "symphony"]
+)
+def test_the_objective_is_the_one_that_the_file_tells(form, tmp_path):
+    (tmp_path / "m.sol").write_bytes(text(MODELS["named"], X, form))
+    assert read_point(tmp_path / "m.sol").objective == MODELS["named"].objective(X) == 6
+
+
+def test_an_output_of_symphony_without_a_word_for_its_end_is_unknown(tmp_path):
+    found = told(tmp_path, "symphony", "Optimal Solution Found", "Nearly Optimal Found  ")
+    assert found.termination == Termination.UNKNOWN and np.array_equal(found.on(MODELS["named"].columns), X)
+
+
+def test_a_file_of_cplex_without_variables_is_no_solution(tmp_path):
+    said = text(MODELS["named"], X, "cplex").decode()
+    begin, end = said.index("<variables>") + 11, said.index("</variables>")
+    (tmp_path / "m.sol").write_text(said[:begin] + said[end:])
+    with pytest.raises(SolutionError, match="holds no solution"):
+        read_point(tmp_path / "m.sol")

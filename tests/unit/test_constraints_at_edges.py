@@ -11,8 +11,9 @@ import pytest
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
+from odtc.data.ranked_answers import RankedAnswers
 from odtc.errors import ChoiceError
-from odtc.problem.constraints import search_terms
+from odtc.problem.constraints import conflicts, search_terms
 from odtc.problem.constraints.by_definition import _groups, group_texts, rate
 from odtc.problem.constraints.conflicts import a_tree
 from odtc.problem.constraints.constraint import (
@@ -22,6 +23,8 @@ from odtc.problem.constraints.constraint import (
     built,
     complete,
     example_text,
+    least_rows,
+    mended,
     most_branch_nodes,
     parse,
     posed,
@@ -482,3 +485,106 @@ def test_a_tree_of_fewer_columns_than_may_be_is_a_point_of_the_model(formulation
         assert (model.row_lower - 1e-9 <= activity).all() and (activity <= model.row_upper + 1e-9).all()
         seen += 1
     assert seen
+
+
+def test_a_repair_changes_the_label_that_costs_least_for_what_it_mends():
+    """Of two units too much one leaf takes away both for 3, another one of them for 2."""
+    problem = pipeline.pose(table(*TABLES[0]), "dpflow", 1)
+    heap = HeapTree(np.array([-1, 0, -1, -1], np.int32), np.array([-1, -1, 0, 0], np.int32))
+    end = heap.reach(problem.encoded.X)
+    one, two = np.flatnonzero(end == 2), np.flatnonzero(end == 3)
+    loss, coef = np.zeros((len(end), 2)), np.zeros((len(end), 2))
+    loss[one[0], 1], loss[two[0], 1], coef[one[0], 0], coef[two[0], 0] = 3.0, 2.0, 2.0, 1.0
+    encoded = replace(problem.encoded, cost=np.ones((2, 2)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(encoded), "loss", property(lambda self: loss))
+        found = mend(encoded, saying((coef, 1.0)), heap)
+    assert found.label[found.reach(encoded.X)[one[0]]] == 1 and found.label[found.reach(encoded.X)[two[0]]] == 0
+
+
+def test_a_conflict_of_which_a_part_was_not_settled_is_not_called_the_smallest(monkeypatch):
+    problem = posed(pipeline.pose(table(*TABLES[0]), "dpflow", 1), ["accuracy >= 0.99", "recall[x] >= 0.99"])
+    monkeypatch.setattr(conflicts, "a_tree", lambda *_: None)
+    told = conflicts.conflict(problem, lambda: False)
+    assert not told.smallest and len(told.constraints) == 2
+
+
+def test_the_least_rows_of_a_leaf_are_those_that_a_constraint_of_rows_says():
+    plain = pipeline.pose(table(*TABLES[0]), "dpflow", 1)
+    for texts, least in (((), 1), (("leaves <= 5",), 1), (("leaf_rows >= 3", "leaves <= 5"), 3)):
+        assert least_rows(posed(plain, texts)) == least
+
+
+@pytest.mark.parametrize("texts", [("tests <= 1", "tests <= 3"), ("tests <= 3", "tests <= 1")], ids=" and ".join)
+def test_of_two_limits_of_tests_the_lesser_holds(texts, monkeypatch):
+    monkeypatch.setattr(search_terms, "MANY_TESTS", 0)
+    monkeypatch.setattr(search_terms, "MOST_SUBSETS", 0)
+    assert search_problem(posed(pipeline.pose(table(*TABLES[0]), "dpflow", 3), texts)).arrays.depth == 1
+
+
+@pytest.mark.parametrize("texts", [("monotone_everywhere[f0,positive=x]", "monotone_everywhere[f0,positive=y]")])
+def test_of_what_is_asked_of_every_tree_all_is_asked(texts):
+    problem = posed(pipeline.pose(table(*TABLES[0]), "dpflow", 2), texts)
+    found, seen = search_problem(problem), set()
+    for heap in trees(problem, 60):
+        kept = [allowed(problem, given, heap) for given in problem.constraints]
+        assert kept_by(found, heap) == all(kept)
+        seen.add(tuple(kept))
+    assert {(True, False), (False, True)} <= seen
+
+
+@pytest.mark.parametrize(
+    "text", ["precision[x] >= 0.4975195653869821", "f1[x] >= 0.5123456789123", "recall[x] >= 0.4975195653869821"]
+)
+def test_a_share_of_many_digits_is_searched_by_sums_that_are_rounded_and_asked_of_every_tree(text):
+    problem = posed(pipeline.pose(table(*TABLES[0]), "dpflow", 2), [text])
+    found, seen = search_problem(problem), set()
+    for heap in trees(problem, 60):
+        kept = allowed(problem, problem.constraints[0], heap)
+        assert kept_by(found, heap) == kept
+        seen.add(kept)
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("of_table", TABLES, ids=str)
+def test_too_many_leaves_of_a_class_are_mended_whatever_the_number_of_classes(of_table):
+    plain = pipeline.pose(table(*of_table), "dpflow", 2)
+    problem, seen = posed(plain, ["class_leaves[x] <= 1"]), 0
+    for heap in trees(problem, 150):
+        if broken(problem, heap):
+            found = mended(problem, heap)
+            assert found is not None and not broken(problem, found)
+            seen += 1
+    assert seen
+
+
+def test_a_leaf_that_weighs_nothing_is_as_precise_as_is_asked():
+    data = table(*TABLES[0])
+    weight = np.where(data.X[:, 0] == 2, 0.0, 1.0)
+    for problem in problems("leaf_precision", replace(data, weight=weight)):
+        for heap in trees(problem, 30):
+            assert (not broken(problem, heap)) == allowed(problem, problem.constraints[0], heap)
+
+
+def test_an_order_is_told_of_numbers_some_of_which_are_missing():
+    assert parse("monotone[f0,positive=x]", encode(table(*TABLES[1]), "auto")).args[0] == "f0"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_order_over_ranks_is_that_over_the_answers_themselves(seed):
+    """A long column is held by ranks; its rows that differ in it alone are the same."""
+    rng = np.random.default_rng(seed)
+    n = 60
+    cells = np.column_stack([rng.integers(0, 9, n), rng.integers(0, 2, n), rng.integers(0, 2, n)]).astype(float)
+    features = tuple(Feature(f"f{j}", "numeric") for j in range(3))
+    data = Dataset("d", cells, rng.integers(0, 2, n).astype(np.int32), features, ("x", "y"), np.ones(n))
+    dense = pipeline.pose(data, "dpflow", 2, encoding="thresholds").encoded
+    table_of, of = np.asarray(dense.X[:]), np.array([test.features[0] for test in dense.tests])
+    rank = np.column_stack([table_of[:, of == j].sum(axis=1) for j in range(3)]).astype(np.uint32)
+    place = np.array([int((of[:at] == of[at]).sum()) for at in range(len(of))])
+    ranked = replace(dense, X=RankedAnswers(rank, of.astype(np.int64), place))
+    assert np.array_equal(np.asarray(ranked.X), table_of)
+    given = parse("monotone[f0,positive=y]", dense)
+    one, two = (monotone.answers(replace(dense, X=X), given) for X in (ranked.X, table_of))
+    assert len(one) == len(two) > 0
+    assert [(coef.tolist(), upper) for coef, upper in one] == [(coef.tolist(), upper) for coef, upper in two]
