@@ -18,7 +18,7 @@ from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import expect_solvers_tell_apart
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.heuristics.heuristic import HEURISTICS, grow
-from odtc.model.feasibility import OFF
+from odtc.model.feasibility import OFF, is_close
 from odtc.model.milp import Model
 from odtc.model.own_parts import broken_rows, completed
 from odtc.model.vectors import replaced
@@ -358,12 +358,17 @@ def searches(problem: Problem) -> bool:
 
 def greedy(problem: Problem) -> list[tuple[str, HeapTree]]:
     """CART's tree, made one of the formulation's, by name; none if it cannot be made to satisfy the constraints. If the
-    formulation searches itself, all trees over the tests are its own, and `trimmed` would search for the best one."""
+    formulation searches itself, all trees over the tests are its own, and `trimmed` would search for the best one.
+    A tree that loses less or more than CART's was changed on the way, and is called so."""
     try:
-        heap = own_tree(problem, known_tree(problem, "cart"))
+        cart = known_tree(problem, "cart")
+        heap = own_tree(problem, cart)
     except (ChoiceError, TreeError):
         return []
-    return [] if heap is None else [("CART", heap)]
+    if heap is None:
+        return []
+    same = cart is not None and is_close(cart.loss(problem.encoded), heap.loss(problem.encoded))
+    return [("CART" if same else "a tree made of CART's", heap)]
 
 
 def own_tree(problem: Problem, heap: HeapTree | None) -> HeapTree | None:

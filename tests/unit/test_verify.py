@@ -12,6 +12,7 @@ from odtc.model.solution import Solution, Termination
 from odtc.testing.problems import ALL_FORMS, form_id, heaps, problems
 from odtc.verification.verify import objective_floor, raise_bound_to_floor
 from odtc.workflow import pipeline
+from odtc.workflow.compiling import greedy, known_tree
 from tests.command_line import MONKS, odtc
 from tests.solvers.test_solver import model
 
@@ -105,3 +106,14 @@ def test_a_file_that_odtc_did_not_write_may_be_infeasible(tmp_path):
     )
     said = odtc("solve", "foreign.lp", folder=tmp_path)
     assert said.code == 3 and "infeasible" in said.err and "odtc has" not in said.err
+
+
+def test_a_tree_that_a_formulation_made_better_is_not_called_cart():
+    """`cg` puts the best subtrees below the ends of its paths: "CART" was said of a tree that loses less."""
+    problem = pipeline.build(MONKS / "monks-1.csv", "cg", depth=3, encoding="onehot").problem
+    cart = known_tree(problem, "cart").loss(problem.encoded)
+    ((name, heap),) = greedy(problem)
+    assert heap.loss(problem.encoded) < cart and name == "a tree made of CART's"
+    same = pipeline.build(MONKS / "monks-1.csv", "flowoct", depth=3, encoding="onehot").problem
+    ((name, heap),) = greedy(same)
+    assert heap.loss(same.encoded) == cart and name == "CART"
