@@ -22,6 +22,21 @@ def test_a_new_member_is_one_under_its_own_name(kind, tmp_path, monkeypatch):
     assert said.facts["ok"] and said.facts["kind"] == kind, said.out
 
 
+def test_a_new_task_is_held_by_its_own_test(tmp_path):
+    """`odtc new task` was refused, though the kind is documented; no law knows what the leaves of a task cost."""
+    said = odtc("new", "task", "my_counts", folder=tmp_path)
+    assert said.code == 0 and "try it: python -m pytest test_my_counts.py" in said.out, said.err
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_counts.py"]
+    done = subprocess.run(words, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
+    odtc("new", "task", "my_own", "--package", folder=tmp_path)
+    about = tomllib.loads((tmp_path / "my_own" / "pyproject.toml").read_text())
+    assert about["project"]["entry-points"] == {"odtc.tasks": {"my_own": "my_own"}}
+    test = (tmp_path / "my_own" / "test_my_own.py").read_text()
+    compile(test, "test", "exec")
+    assert "MEMBER" not in test and "Path" not in test and "monkeypatch" not in test
+
+
 def test_its_test_runs_beside_those_of_others(tmp_path):
     """Two members in a folder, and another that ODTC_PLUGINS names: no test hides the member of the next."""
     other = tmp_path / "elsewhere" / "other.py"

@@ -10,7 +10,9 @@ from odtc.cli.options import Json
 
 
 def new(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="formulation, cut, constraint, solver, exporter, …")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="formulation, cut, constraint, solver, exporter, task, …")
+    ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name that your member is registered by.")],
     folder: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Where the files are written.")
@@ -29,7 +31,10 @@ def new(
         return
     for path in paths:
         print(path)
-    if package:
+    if kind == "task":  # no law knows what its leaves cost
+        there = f"pip install -e '{paths[0].parent}[test]'" if package else f"python -m pytest {paths[-1]}"
+        print(f"try it: {there}" + (f" && python -m pytest {paths[-1]}" if package else ""))
+    elif package:
         print(f"try it: pip install -e {paths[0].parent} && odtc check {name}")
     else:
         print(f"try it: odtc check {name} --plugin {paths[0]}")
