@@ -142,6 +142,8 @@ def labelled(data, y, model, depth, keywords: dict) -> tuple:
                 f"columns: {', '.join(columns):.300}"
             )
         return read(data, **take_reading(keywords) | {"target": y}), model, depth
+    if isinstance(y, int):
+        raise ChoiceError(f"expected the labels behind the data, got {y!r}; a depth is named: depth={y}")
     if isinstance(y, str):
         return data, y, depth if isinstance(model, str) else model
     if y is None:
@@ -311,7 +313,8 @@ def frontier(
         As of `build`.
     y : labels beside an array or a data frame, or the column that holds them
     vary : str
-        A constraint with FIRST:LAST:STEP in place of its number, such as "recall[yes] >= 0.5:0.9:0.05".
+        A constraint with FIRST:LAST:STEP in place of its number, such as "recall[yes] >= 0.5:0.9:0.05". Behind data
+        that holds its labels it may come second.
     depth : int
     time_limit : float or None
         Wall seconds for all numbers together; what is open then has its tree and its bound.
@@ -328,6 +331,8 @@ def frontier(
     ------
     DataError, ChoiceError
     """
+    if vary is None and isinstance(y, str) and any(sign in y for sign in ("<=", ">=")):  # data that holds its labels
+        vary, y = y, None
     if not isinstance(vary, str):
         raise ChoiceError(f'expected vary="CONSTRAINT OP FIRST:LAST:STEP", as "leaves <= 2:8:1", got {vary!r}')
     began, texts = time.monotonic(), varied(vary)

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 import odtc
 from odtc.base.wording import on_command_line
 from odtc.errors import ChoiceError, DataError, TreeError
+from tests.command_line import MONKS
 from tests.command_line import odtc as command
 
 ROWS = {
@@ -276,3 +277,20 @@ def test_rows_and_labels_come_first_everywhere(asked):
 def test_a_frontier_says_which_constraint_it_lacks():
     with pytest.raises(ChoiceError, match="expected vary="):
         odtc.frontier(np.arange(12.0)[:, None], np.arange(12) % 2)
+
+
+def test_a_varied_constraint_may_stand_behind_a_file():
+    """`frontier("data.csv", "recall[1] >= …")`: a file holds its labels, so no labels come second."""
+    monks = str(MONKS / "monks-1.csv")
+    named = odtc.frontier(monks, vary="leaves <= 2:4", depth=2, encoding="onehot")
+    assert [point.objective for point in odtc.frontier(monks, "leaves <= 2:4", depth=2, encoding="onehot")] == [
+        point.objective for point in named
+    ]
+    with pytest.raises(ChoiceError, match="expected vary="):
+        odtc.frontier([[1], [2]], [0, 1])
+
+
+@pytest.mark.parametrize("asked", [odtc.fit, odtc.build, odtc.certify, odtc.near_optimal])
+def test_a_depth_in_the_place_of_labels_is_told(asked):
+    with pytest.raises(ChoiceError, match="expected the labels behind the data, got 2; a depth is named: depth=2"):
+        asked([[1], [2]], 2)
