@@ -282,7 +282,9 @@ def whole_numbers(text: str | None, option: str) -> tuple[int, ...]:
     except ValueError:
         parts = []
     if not parts or not all(0 < len(part) <= MOST_IN_A_RANGE for part in parts):
-        raise ChoiceError(f"{option}: expected whole numbers between commas, as in 1,2,3 or 1:3, got {text!r}")
+        first, dash, last = (part.strip() for part in text.partition("-"))
+        near = f" (did you mean {first}:{last}?)" if dash and first.isdecimal() and last.isdecimal() else ""
+        raise ChoiceError(f"{option}: expected whole numbers between commas, as in 1,2,3 or 1:3, got {text!r}{near}")
     return tuple(number for part in parts for number in part)
 
 

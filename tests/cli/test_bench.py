@@ -416,7 +416,10 @@ def test_a_kill_loses_no_finished_cell_and_repeats_none(small, tmp_path, monkeyp
         (("--forms", "cart"), "learns its tree without one"),
         (("--forms", "flowoct:lamda=1"), "did you mean 'lambda'"),
         (("--forms", "flowoct:fit"), "NAME:fit for a loop"),
-        (("--depths", "2,x"), "--depths: expected whole numbers between commas, as in 1,2,3 or 1:3, got '2,x'"),
+        (
+            ("--depths", "2,x"),
+            "--depths (or --depth): expected whole numbers between commas, as in 1,2,3 or 1:3, got '2,x'",
+        ),
         (("--depths", "0"), "expected a depth from 1"),
         (("--solver", "hihgs"), "did you mean 'highs'"),
         (("--start", "kart"), "did you mean 'cart'"),

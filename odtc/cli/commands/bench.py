@@ -111,7 +111,10 @@ def models(
         )
     peers = study.find_peers(peer_files, files) if peer_files else {}
     cells = study.list_cells(
-        files, whole_numbers(depths, "--depths"), [study.Form.parse(form.strip()) for form in chosen], peers
+        files,
+        whole_numbers(depths, "--depths (or --depth)"),
+        [study.Form.parse(form.strip()) for form in chosen],
+        peers,
     )
     try:
         with pool_of(jobs, cluster, console.say) as pool:

@@ -115,7 +115,7 @@ def sweep(
             spec,
             {
                 "models": tuple(name.strip() for name in model.split(",")),
-                "depths": whole_numbers(depths, "--depths"),
+                "depths": whole_numbers(depths, "--depths (or --depth)"),
                 "params": params,
                 "encodings": tuple(encoding),
                 "seeds": whole_numbers(seeds, "--seeds"),

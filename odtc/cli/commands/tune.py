@@ -123,7 +123,7 @@ def tune(
     models, params = [name.strip() for name in model.split(",")], param_values(p)
     settings = cross_validation.grid(
         models,
-        whole_numbers(depths, "--depths"),
+        whole_numbers(depths, "--depths (or --depth)"),
         params,
         whole_numbers(min_leaf_rows, "--min-leaf-rows") or (None,),
         tuple(encoding) if len(encoding) > 1 else (None,),
