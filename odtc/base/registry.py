@@ -68,16 +68,9 @@ class Registry:
             if name not in foreign:
                 words = self.choices + self.names()
                 known = ", ".join(words) or "there are none in this version"
-                near = did_you_mean(name, words) or self._an_option(name)
-                raise ChoiceError(f"unknown {self.kind} {name!r}{near}; known: {known}")
+                raise ChoiceError(f"unknown {self.kind} {name!r}{did_you_mean(name, words)}; known: {known}")
             module = self._loaded(name, foreign[name])
         return self.admitted(name, module)
-
-    def _an_option(self, text: str) -> str:
-        """ " (did you mean 'auto:bins=4'?)" if the text is no name, but KEY=VALUE of an option that members have."""
-        key, equals, _ = text.partition("=")
-        having = [one for one in self.module_names if equals and key in getattr(self.get(one), "OPTIONS", {})]
-        return f" (did you mean {f'{having[0]}:{text}'!r}?)" if having else ""
 
     def admitted(self, name: str, module: Any) -> Member:
         """A module as a member under this name; raises ChoiceError if it does not fit the contract.

@@ -64,7 +64,6 @@ def test_a_package_names_its_entry_point(tmp_path):
     "words, why",
     [
         (("cutt", "x"), "did you mean 'cut'"),
-        (("task", "x"), "copy poisson_rate.py of examples/my-task"),
         (("cut", "paper4"), "odtc has a cut 'paper4'"),
         (("cut", "My-Cut"), "expected a name of small letters"),
         (("cut", "here"), "is there already"),
