@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("ARCHITECTURE.md", "CONTRIBUTING.md", "tests/README.md")
 LINKED = sorted(
     path.relative_to(ROOT).as_posix()
-    for pattern in ("*.md", "benchmarks/*.md", "docs/**/*.md", "examples/**/*.md", "tests/*.md")
+    for pattern in ("*.md", "benchmarks/**/*.md", "docs/**/*.md", "examples/**/*.md", "tests/*.md")
     for path in ROOT.glob(pattern)
 )
 NAMED = re.compile(r"`([\w./-]+(?:\.py|\.md|\.toml|/))`")
