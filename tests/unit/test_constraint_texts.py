@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +11,9 @@ import odtc
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
-from odtc.errors import ChoiceError
-from odtc.problem.constraints import arguments
-from odtc.problem.constraints.constraint import able_models, built, example_text, limits, parse
+from odtc.errors import ChoiceError, TreeError
+from odtc.problem.constraints import arguments, constraint
+from odtc.problem.constraints.constraint import able_models, built, example_text, expect, limits, parse
 from odtc.problem.constraints.groups import example_of, groups, members
 from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.problem.constraints.kinds import leaf_rows
@@ -306,3 +307,86 @@ def test_true_in_pythons_spelling_does_not_hide_what_is_wrong_with_the_group():
     refused("statistical_parity[group=sex,positive=True] <= 0.1", of, "the data has no column 'sex'")
     refused("recall[True] >= 5", of, "'recall[true] >= 5'")
     refused("recall[True] >= 0.5", encoded(), "expected a class of 'class', got 'True'")
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "not_words"),
+    [
+        ("recall[no] >= 5%", "write 5% as 0.05", "for example"),
+        ("recall[no] >= nan", "got 'nan'", "5%"),
+        ("recall[no,yes] >= 0.5", "'recall[no,yes] >= 0.5'", None),
+        # Quotes of one kind or the other are heeded, unless that alone makes other arguments of them.
+        ('recall["nosuch"] >= 0.5', "got 'nosuch'", None),
+        ("recall['nosuch'] >= 0.5", "got 'nosuch'", None),
+        ("recall['no','yes'] >= 0.5", "got 'recall[no,yes] >= 0.5'", None),
+        ('recall["a,b"x] >= 0.5', "got 'a,bx'", "expected recall["),
+        # An example is of the kind that a text names.
+        ("nosuch 5", "expected a constraint NAME OP NUMBER", "for example"),
+        ("at least 5 leaf_rows", "'leaf_rows >= 3'", None),
+        ("recall 5", "'recall[no] >= 0.6'", None),
+        ("equal_opportunity[group=x<=0,positive=no] <= 0.1", "but only ", "none has"),
+        ("leaf_class_rows[no,yes] >= 2", "expected leaf_class_rows[CLASS]", None),
+    ],
+)
+def test_a_refusal_tells_what_is_wrong_with_the_text_as_it_is_meant(text, words, not_words):
+    of = encoded()
+    if "opportunity" in text:  # the rows of the class have all the number 1 or more
+        of = encode(replace(of.dataset, y=(of.dataset.X[:, 0] == 0).astype(np.int32)), "auto")
+    refused(text, of, words)
+    with pytest.raises(ChoiceError) as said:
+        parse(text, of)
+    assert not_words is None or not_words not in str(said.value)
+
+
+def test_the_reading_with_labels_as_tables_have_them_is_told_in_quotes_too():
+    of = encoded(classes=("false", "true"))
+    refused("statistical_parity[group='c',positive=True] <= 5", of, "between 0 and 1")
+    refused("recall['no'] >= 0.5", of, "got 'no'")
+
+
+def test_examples_for_numbers_are_of_kinds_that_need_no_classes(tmp_path):
+    (tmp_path / "r.csv").write_text("x,y\n" + "".join(f"{i},{i * 1.5}\n" for i in range(8)))
+    of = encode(odtc.read(tmp_path / "r.csv", task="regression"), "auto")
+    refused("leaf_rows 5", of, "; write for example 'leaf_rows >= 3'")
+    with pytest.raises(ChoiceError) as said:
+        parse("recall 5", of)
+    assert str(said.value).endswith("got 'recall 5'")
+
+
+def test_a_tree_that_breaks_a_constraint_is_told_by_its_figure_or_as_such():
+    of = encoded()
+    number, order = parse("features <= 1", of), parse("never_together[x,c]", of)
+    assert number.told(2.0) == "features <= 1: the tree has 2"
+    assert order.told(1.0) == "never_together[x,c]: broken 1 times"
+    at = [[test.features[0] for test in of.tests].index(column) for column in (0, 1)]
+    problem = pipeline.pose(of.dataset, "flowoct", 2, encoding="auto", constraints=("features <= 1",))
+    heap = settle(np.array([-1, at[0], at[1], at[1], -1, -1, -1, -1], np.int32), of, np.arange(8, dtype=np.int32) % 2)
+    for given, words in ((number, "got one that has 2;"), (order, "got one that breaks it;")):
+        with pytest.raises(TreeError, match=words):
+            expect(replace(problem, constraints=(given,)), heap)
+    one = settle(np.array([-1, at[0], -1, -1, -1, -1, -1, -1], np.int32), of, np.arange(8, dtype=np.int32) % 2)
+    expect(problem, one)
+
+
+def test_a_model_that_has_a_parameter_for_the_same_names_it():
+    data = encoded().dataset
+    with pytest.raises(ChoiceError, match="n_min=3 asks for the same here, and "):
+        built(pipeline.pose(data, "cg", 2, constraints=("leaf_rows >= 3",)))
+    with pytest.raises(ChoiceError) as said:
+        built(pipeline.pose(data, "cg", 2, constraints=("leaf_precision >= 0.6",)))
+    assert "asks for the same" not in str(said.value) and "flowoct takes it" in str(said.value)
+
+
+@pytest.mark.parametrize("hint", ["", "ask for less"])
+def test_a_hint_of_a_kind_follows_the_models(hint, monkeypatch):
+    for able, first in (([("flowoct", {})], "flowoct"), ([], "no model")):
+        monkeypatch.setattr(constraint, "_able_of", lambda models, kind, able=able: able)
+        said = able_models(SimpleNamespace(SUBJECT="", HINT=hint))
+        assert said.startswith(f"{first} takes it{'; ' * bool(hint)}{hint}; without a model")
+
+
+def test_the_rows_of_the_other_classes_are_told_as_such():
+    of = encoded()
+    given = parse("false_positive_rate[no] <= 0.5", of)
+    ((share,),) = (one.shares for one in given.module.proportions(of, given, of.y))
+    assert share.of == "of another class than 'no'" and share.among.tolist() == (of.y != 0).tolist()

@@ -21,7 +21,6 @@ QUOTED = re.compile(
 PYTHONIC = re.compile(r"(?<![^=:|])(True|False)(?![^|])")  # a whole argument, value or level
 MOST_PIECES = 100  # between commas, of arguments that are joined to names
 MOST_WAYS = 50  # to join pieces to names: a text may have 2^commas of them
-KEYED = re.compile(r"\w+\s*=")
 
 
 def readings(text: str, encoded: Encoded) -> Iterator[tuple[str, ...]]:
@@ -49,24 +48,24 @@ def readings(text: str, encoded: Encoded) -> Iterator[tuple[str, ...]]:
     columns = {feature.name for feature in (*encoded.features, *aside)}
     pieces = text.split(",")
     whole = _whole(pieces, columns, columns | {*encoded.classes}) if len(pieces) <= MOST_PIECES else ()
-    found = [plain, *filter(None, [_quoted(text)]), *islice(whole, MOST_WAYS)]
-    found += [tuple(PYTHONIC.sub(lambda word: word[0].lower(), cell) for cell in cells) for cells in found]
+    found = [plain, _quoted(text), *islice(whole, MOST_WAYS)]
+    found += [tuple(PYTHONIC.sub(lambda word: word.group().lower(), cell) for cell in cells) for cells in found]
     yield from dict.fromkeys(found)
 
 
-def _quoted(text: str) -> tuple[str, ...] | None:
-    """The arguments, some of which stand in quotes of either kind, also behind "="; None if none does."""
-    cells, place, quotes = [], 0, False
+def _quoted(text: str) -> tuple[str, ...]:
+    """The arguments, some of which may stand in quotes of either kind, also behind "="."""
+    cells, place = [], 0
     while place <= len(text):
         found = QUOTED.match(text, place)
         if found and text[found.end() : found.end() + 1] in ("", ","):
-            quote, quotes, end = found["quote"], True, found.end()
+            quote, end = found["quote"], found.end()
             cells.append((found["key"] or "") + found["text"].replace(2 * quote, quote))
         else:
             end = text.find(",", place) if "," in text[place:] else len(text)
             cells.append(text[place:end].strip())
         place = end + 1
-    return tuple(cells) if quotes else None
+    return tuple(cells)
 
 
 def _whole(pieces: list[str], columns: set[str], names: set[str]) -> Iterator[tuple[str, ...]]:
@@ -75,7 +74,7 @@ def _whole(pieces: list[str], columns: set[str], names: set[str]) -> Iterator[tu
         yield ()
     for n in range(1, len(pieces) + 1):
         cell = ",".join(pieces[:n]).strip()
-        key, _, value = cell.partition("=") if KEYED.match(cell) and cell not in names else ("", "", cell)
+        key, _, value = ("", "", cell) if cell in names else cell.partition("=")
         value = value.strip()
         grouped = key.strip() == "group" and any(value.startswith(column) for column in columns)
         if value in names or grouped:

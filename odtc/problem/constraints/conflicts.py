@@ -72,7 +72,7 @@ class Conflict:
             said = f"no tree of this depth over these tests keeps together: {names}"
             said += " (without any one of them there is a tree)" if self.smallest else ""
         for given, value, settled in self.nearest:
-            if not settled and given.op == ">=" and value <= 0:  # what any tree keeps is no news
+            if not settled and value <= 0:  # what any tree keeps is no news
                 continue
             said += f"; {replace(given, bound=_eased(value, given.op))} can be kept"
             said += "" if self.alone else ", with the others as asked"
@@ -85,10 +85,12 @@ def conflict(problem: Problem, tick: Callable[[], bool]) -> Conflict:
     needed, sure = list(problem.constraints), True
     for given in problem.constraints:
         rest = [one for one in needed if one is not given]
-        found = a_tree(replace(problem, constraints=tuple(rest)), tick) if rest else None
-        if rest and found is False:
+        if not rest:
+            break
+        found = a_tree(replace(problem, constraints=tuple(rest)), tick)
+        if found is False:
             needed = rest
-        elif rest and found is None:
+        elif found is None:
             sure = False
     nearest = [near for given in needed if given.op and (near := _nearest(problem, given, tick)) is not None]
     return Conflict(tuple(needed), sure, tuple(nearest), len(problem.constraints) == 1)
@@ -132,7 +134,7 @@ def _nearest(problem: Problem, asked: Constraint, tick: Callable[[], bool]) -> N
             given = replace(given, bound=tried.bound)
         else:
             break
-    return Nearest(asked, float(reached), abs(reached - given.bound) <= fine)
+    return Nearest(asked, float(reached), False)
 
 
 def _places(size: float) -> int:
@@ -143,7 +145,7 @@ def _places(size: float) -> int:
 def _eased(value: float, op: str) -> float:
     """A number of few decimals that what reaches this value keeps, too."""
     exact = Decimal(f"{value:.12g}")  # without what sums of weights are rounded by
-    last = Decimal(1).scaleb(-_places(abs(value)))
+    last = Decimal(f"1e-{_places(abs(value))}")
     return float(exact.quantize(last, ROUND_FLOOR if op == ">=" else ROUND_CEILING))
 
 

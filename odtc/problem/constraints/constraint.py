@@ -19,7 +19,7 @@ from odtc.base.text import show_number
 from odtc.base.wording import command, option, params
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
-from odtc.data.task import expect_classes
+from odtc.data.task import TASKS, expect_classes
 from odtc.errors import ChoiceError, SaysNothingError, SearchOnlyError, TreeError
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
@@ -106,11 +106,11 @@ def parse(text: str, encoded: Encoded) -> Constraint:
             f"expected a constraint NAME OP NUMBER, as in 'leaf_rows >= 5', with OP <= or >=, got {text!r}"
             f"{_meant(text, encoded)}"
         )
-    name, args = found["name"], found["args"]
+    name, args, op = found["name"], found["args"] or "", found["op"] or ""
     module = CONSTRAINTS.get(name)
     if module.SUBJECT in OF_CLASSES:
         expect_classes(encoded.task, f"the constraint {text!r}")
-    if (found["op"] or "") not in (module.OPS or ("",)):
+    if op not in (module.OPS or ("",)):
         wanted = f"takes {' or '.join(module.OPS)}, as NAME OP NUMBER" if module.OPS else "takes no number"
         raise ChoiceError(f"constraint {name!r} {wanted}, got {text!r}; {example_text(name, encoded)}")
     try:
@@ -120,14 +120,14 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     if not math.isfinite(bound):
         share = "; write 5% as 0.05" if found["bound"].endswith("%") else ""
         raise ChoiceError(
-            f"expected a finite number to the right of {found['op']}, got {found['bound']!r} in {text!r}"
+            f"expected a finite number to the right of {op}, got {found['bound']!r} in {text!r}"
             f"{share or '; ' + example_text(name, encoded)}"
         )
     refusals, nothing = [], None
     try:
         for cells in readings(args, encoded) if args else [()]:
             try:
-                return module.read(encoded, Constraint(name, cells, found["op"] or "", bound))
+                return module.read(encoded, Constraint(name, cells, op, bound))
             except ChoiceError as refused:
                 refusals.append(str(refused))
                 nothing = refused if isinstance(refused, SaysNothingError) else nothing
@@ -136,20 +136,20 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     if nothing is not None:
         raise nothing
     # Of arguments in quotes the second reading is the one that heeds them.
-    shape = f"expected {name}["
-    quoted = args and set(args) & set("\"'") and len(refusals) > 1
-    said = refusals[1] if quoted and (shape not in refusals[1] or shape in refusals[0]) else refusals[0]
-    if args and not {"True", "False"} & {*encoded.classes} and {"true", "false"} & {*encoded.classes}:
-        said = refusals[-1] if PYTHONIC.search(args) else said  # the last reading has them as the data do
+    first = refusals[1::-1] if {*args} & {*"\"'"} else refusals[:1]
+    said = min(first, key=lambda refusal: f"expected {name}[" in refusal)
+    if {"true", "false"} & {*encoded.classes} and PYTHONIC.search(args):
+        said = refusals[-1]  # the last reading has them as the data do
     raise ChoiceError(said if "for example" in said or "; write " in said else f"{said}; {example_text(name, encoded)}")
 
 
 def _meant(text: str, encoded: Encoded) -> str:
-    """An example of the first kind that a text names which is no constraint; "" if it names none."""
+    """An example of the first kind that a text names which is no constraint; "" if it names none for this task."""
     known = set(CONSTRAINTS.names())
-    name = next((word for word in re.findall(r"\w+", text) if word in known), None)
-    classes = name is not None and CONSTRAINTS.get(name).SUBJECT in OF_CLASSES
-    return "" if name is None or (classes and not encoded.classes) else f"; {example_text(name, encoded)}"
+    for word in re.findall(r"\w+", text):
+        if word in known and (TASKS.get(encoded.task).CLASSES or CONSTRAINTS.get(word).SUBJECT not in OF_CLASSES):
+            return f"; {example_text(word, encoded)}"
+    return ""
 
 
 def example_text(name: str, encoded: Encoded) -> str:
@@ -163,12 +163,14 @@ def example_text(name: str, encoded: Encoded) -> str:
     columns = iter([encoded.features[feature].name for feature in order] * 2)
     args = []
     for word in [word for word in (shape["args"] or "").split(",") if word.strip("…")]:
-        key, _, value = word.rpartition("=")
-        own = {"CLASS": lambda: rarest(encoded), "G": lambda: example_of(encoded)}
-        value = own[value]() if value in own and (key or value == "CLASS") else next(columns, "COLUMN")
-        args.append(f"{key}={value}" if key else value)
+        made = {
+            "CLASS": lambda: rarest(encoded),
+            "positive=CLASS": lambda: f"positive={rarest(encoded)}",
+            "group=G": lambda: f"group={example_of(encoded)}",
+        }
+        args.append(made.get(word, lambda: next(columns, "COLUMN"))())
     said = f"see `odtc info {name}`"
-    for number in (EXAMPLES.get(shape["bound"] or "", 0.0), 1.0, 0.0):
+    for number in (EXAMPLES.get(shape["bound"], 0.0), 1.0):
         example = Constraint(name, tuple(args), shape["op"] or "", number)
         try:
             example.module.read(encoded, example)
@@ -309,12 +311,10 @@ def takes(problem: Problem, kind: Member) -> bool:
     -------
     bool
     """
-    if kind.SUBJECT == Subject.SETTLED:
-        return False
     texts = kind.tries(problem.encoded)
     if not texts:
         return not missing(problem, problem.module.build(problem), kind.NEEDS)
-    for text in (*texts[1:], texts[0]):  # the first is the least bound
+    for text in reversed(texts):  # the first is the least bound
         with contextlib.suppress(ChoiceError):  # raised for what this data has not
             given = posed(problem, [text])
             model = given.module.build(given)

@@ -112,12 +112,10 @@ def members(dataset: Dataset, text: str) -> tuple[np.ndarray, list[str]]:
                 f"expected a column of at most {MANY} groups, got group={text} with {len(values)} different numbers; "
                 f"take {text}<=NUMBER, or {text}:A|B for some of them against the others"
             )
-        return of.reshape(-1), ["missing" if np.isnan(value) else feature.show(value) for value in values]
+        return of.ravel(), ["missing" if np.isnan(value) else feature.show(value) for value in values]
     for sign in ("<=", ":"):
         name, found, rest = text.rpartition(sign) if sign == "<=" else text.partition(sign)
-        while (
-            found and name not in columns and sign == ":" and sign in rest
-        ):  # a column's name may hold the sign itself
+        while name not in columns and sign in rest:  # a column's name may hold the sign itself
             more, _, rest = rest.partition(sign)
             name = f"{name}{sign}{more}"
         if found and name in columns:

@@ -31,7 +31,7 @@ def early(given: Constraint) -> bool:
 def leaves_of(encoded: Encoded, heap: HeapTree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(nodes int (leaves,), labels int (leaves,), leaf int (rows,)): the leaves that rows reach, and each row's."""
     at, of = np.unique(heap.reach(encoded.X), return_inverse=True)
-    return at, heap.label[at].astype(int), of.reshape(-1)
+    return at, heap.label[at].astype(int), of.ravel()
 
 
 def held(encoded: Encoded, heap: HeapTree, measure: np.ndarray) -> np.ndarray:

@@ -166,40 +166,38 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     mine, K = lines(encoded, given), len(encoded.classes)
     end, label = heap.reach(encoded.X), heap.label.copy()
     leaf, of = np.unique(end, return_inverse=True)
-    sums = np.stack([_summed(of, line.coef) for line in mine])  # (lines, leaves, classes)
+    sums = np.stack([_summed(of, line.coef) for line in mine], axis=-1)  # (leaves, classes, lines)
     loss, upper, at = _summed(of, encoded.loss), np.array([line.upper for line in mine]), np.arange(len(leaf))
 
     def excess(total: np.ndarray) -> Any:
-        return np.maximum(
-            total - (upper + 1e-9 * np.maximum(1, np.abs(upper))).reshape(-1, *[1] * (total.ndim - 1)), 0
-        ).sum(axis=0)
+        return np.maximum(total - upper - 1e-9 * np.maximum(1, np.abs(upper)), 0).sum(axis=-1)
 
     now = label[leaf]
     for _ in range(len(leaf) * K):
-        total = sums[:, at, now].sum(axis=1)
+        total = sums[at, now].sum(axis=0)
         if (over := excess(total)) == 0:
             return settle(heap.test, encoded, label, heap.beyond)
-        less = over - excess(total[:, None, None] - sums[:, at, now][:, :, None] + sums)
-        if less.max() <= 0:
+        less = over - excess(total - sums[at, now][:, None] + sums)
+        helps = less > 0
+        if not helps.any():
             break
-        price = (loss - loss[at, now][:, None]) / np.where(less > 0, less, 1)
-        t, k = np.unravel_index(np.where(less > 0, price, np.inf).argmin(), less.shape)
+        price = np.divide(loss - loss[at, now][:, None], less, out=np.full(less.shape, np.inf), where=helps)
+        t, k = np.unravel_index(price.argmin(), less.shape)
         now[t] = label[leaf[t]] = k
-    alone = [k for k in range(K) if excess(sums[:, :, k].sum(axis=1)) == 0]
-    if not alone:
+    alone = excess(sums.sum(axis=0)) == 0
+    if not alone.any():
         return heap
-    test, label = np.full(len(heap.test), -1, np.int32), np.full(len(heap.test), -1, np.int32)
-    label[1] = min(alone, key=lambda k: loss[:, k].sum())
-    return settle(test, encoded, label)
+    leaf_alone = np.where(alone, loss.sum(axis=0), np.inf).argmin()
+    return settle(np.full_like(heap.test, -1), encoded, np.full_like(heap.label, leaf_alone))
 
 
 def _line(coef: np.ndarray, upper: float, y: np.ndarray) -> Line:
     """In the largest unit of which every coefficient is a whole multiple, if there is one: the sum is whole then,
     and so may be what it is compared with."""
     sizes = np.unique(np.abs(coef[coef != 0]))
-    parts = [Fraction(size) for size in sizes.tolist()]
-    denominator = max((part.denominator for part in parts), default=1)  # all are powers of 2
-    unit = Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator) if parts else Fraction(1)
+    parts = [Fraction(size) for size in sizes.tolist()] or [Fraction(1)]
+    denominator = max(part.denominator for part in parts)  # all are powers of 2
+    unit = Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator)
     if denominator <= FINEST and np.abs(coef).sum() / float(unit) < WHOLE:
         return Line(coef / float(unit), float(math.floor(upper / float(unit))), y)
     return Line(coef, float(upper), y)

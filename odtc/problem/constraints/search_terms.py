@@ -30,7 +30,6 @@ from odtc.trees.heap_tree import HeapTree, settle
 
 MOST_LINES = 60  # additive constraints; a kind with more (monotone) is checked at every tree
 MOST_SUBSETS = 20_000  # of columns
-MANY_TESTS = 600  # of more no subsets are made, but trees of few different ones are looked at
 
 
 def terms_of(encoded: Encoded, given: Constraint) -> Terms:
@@ -44,7 +43,7 @@ def terms_of(encoded: Encoded, given: Constraint) -> Terms:
     if module.can(BarsPaths):
         root, once, under = module.bars(encoded, given)
         return Terms(
-            levels=lambda depth: np.vstack([~root, *[np.ones((1, len(root)), bool)] * (depth - 1)]),
+            levels=lambda depth: (np.arange(depth) > 0)[:, None] | ~root,
             below=Below(once[None, :], under[None, :]) if once.any() else None,
         )
     return Terms(checked=True)
@@ -109,20 +108,20 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
     each = [(given, terms_of(encoded, given)) for given in problem.constraints]
     found = [terms for _, terms in each]
     depth, K = problem.topology.depth, len(encoded.classes)
-    most_tests = _most_tests(found, encoded.n_tests, depth)
-    depth = depth if most_tests is None else min(depth, most_tests)  # no path asks a test twice
-    depth = min([depth, *(max(0, terms.nodes) for terms in found if terms.nodes is not None)])  # of all branch nodes
+    counted = [terms.groups[1] for terms in found if terms.groups and _by_count(*terms.groups, encoded.n_tests)]
+    depth = min([depth, *counted])  # no path asks a test twice
+    depth = min([depth, *(terms.nodes for terms in found if terms.nodes is not None)])  # of all branch nodes
     depth = min([depth, *(int(given.bound) for given, _ in each if given.name == "tests")])
     uses, bound, branch_uses, leaf_uses, rounded = _additive(encoded, found)
     measures = [measure for terms in found for measure in terms.measures]
-    levels = [terms.levels(problem.topology.depth)[:depth] for terms in found if terms.levels and depth]
+    levels = [terms.levels(problem.topology.depth)[:depth] for terms in found if terms.levels]
     below = [terms.below for terms in found if terms.below is not None]
     column, subsets, relaxed = subsets_of(found, encoded.n_tests, depth)
     relaxed += rounded
     checked = [given for given, terms in each if terms.checked or any(terms is one for one in relaxed)]
     meant = exact_share(getattr(problem.params, "lambda_", 0.0))
     loss, scale = whole(encoded.loss)
-    most = sum(np.abs(loss).max(axis=1, initial=0).tolist()) + scale * 2**depth
+    most = sum(np.abs(loss).max(axis=1).tolist()) + scale * 2**depth
     lam = settled_price(meant, most)
     price, off = 1 - lam, float(abs(meant - lam) * most / scale)
     arrays = ConstrainedProblem(
@@ -141,7 +140,7 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
         below=reduce(and_, below) if below else None,
         subsets=subsets,
         accepts=accepting(problem, checked) if checked else None,
-        most_tests=most_tests if most_tests is None or most_tests < 2**depth - 1 else None,
+        most_tests=min((most for most in counted if most < 2**depth - 1), default=None),
     )
     return SearchProblem(arrays, 1 / (scale * lam.denominator), problem, nested(encoded), encoded, off)
 
@@ -151,17 +150,9 @@ def nested(encoded: Encoded) -> np.ndarray:
     return TestList(Splits.of(encoded.tests), np.zeros(encoded.n_tests, bool)).scales
 
 
-def _most_tests(found: list[Terms], n_tests: int, depth: int) -> int | None:
-    """How many different tests a tree may ask, if no sets of tests tell it."""
-    own = [terms.groups[1] for terms in found if terms.groups and _by_count(terms.groups[0], terms.groups[1], n_tests)]
-    most = min(own, default=None)
-    return None if most is None or most >= 2**depth - 1 else most
-
-
 def _by_count(group: np.ndarray, most: int, n_tests: int) -> bool:
     """Whether a limit on groups is one on tests, of so many that their sets are not made."""
-    each = int(group.max(initial=-1)) + 1 == n_tests
-    return each and (n_tests > MANY_TESTS or comb(n_tests, most) > MOST_SUBSETS)
+    return int(group.max()) + 1 == n_tests and comb(n_tests, most) > MOST_SUBSETS
 
 
 def accepting(problem: Problem, checked: list[Constraint]) -> Callable[[np.ndarray, np.ndarray], bool]:
@@ -181,7 +172,7 @@ def refined(encoded: Encoded, constraints: tuple[Constraint, ...]) -> Encoded:
         return encoded
     of = [members(encoded.dataset, text)[0] for text in dict.fromkeys(texts)]
     _, first, row_of = np.unique(np.stack([encoded.row_of, *of]), axis=1, return_index=True, return_inverse=True)
-    row_of, source = row_of.reshape(-1), encoded.row_of[first]
+    row_of, source = row_of.ravel(), encoded.row_of[first]
     finer = replace(
         encoded,
         X=rows_of(encoded.X, source),
@@ -237,16 +228,13 @@ def subsets_of(
     Of several kinds of groups the first that makes few subsets is heeded; sets that are apart cut these subsets.
     """
     column, subsets, relaxed = None, None, []
-    for terms in sorted((terms for terms in found if terms.groups), key=lambda terms: int(terms.groups[0].max())):
+    limits = [terms for terms in found if terms.groups]
+    for terms in sorted(limits, key=lambda terms: (int(terms.groups[0].max()), terms.groups[1])):
         group, most = terms.groups
         m = int(group.max()) + 1
-        if most >= min(m, 2**depth - 1):
+        if most >= min(m, 2**depth - 1) or np.array_equal(column, group):  # of the same groups fewer may be asked
             continue
-        if _by_count(group, most, n_tests):
-            relaxed.append(terms)
-        elif column is not None and (column == group).all():
-            subsets = subsets if subsets[0].sum() <= most else _of_size(m, most)
-        elif column is None and comb(m, most) <= MOST_SUBSETS:
+        if column is None and comb(m, most) <= MOST_SUBSETS:
             column, subsets = group, _of_size(m, most)
         else:
             relaxed.append(terms)
@@ -255,7 +243,7 @@ def subsets_of(
         return column, subsets, relaxed
     if column is None:  # columns by what they are apart from
         _, column = np.unique(np.array([side for pair in apart for side in pair]).T, axis=0, return_inverse=True)
-        column = column.reshape(-1)
+        column = column.ravel()
         subsets = np.ones((1, int(column.max()) + 1), bool)
     for terms in found:
         # A set that cuts through a group of tests cannot be told by these subsets.

@@ -11,7 +11,7 @@ import numpy as np
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.by_definition import Judge
-from odtc.problem.constraints.constraint import SLACK, Constraint, expect_no_arguments
+from odtc.problem.constraints.constraint import Constraint, expect_no_arguments
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
     KNOWS,
@@ -44,7 +44,7 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
 
 
 def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
-    return [(encoded.loss, given.bound + SLACK * max(1.0, given.bound))]
+    return [(encoded.loss, given.limit)]
 
 
 def tries(encoded: Encoded) -> list[str]:

@@ -21,7 +21,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     rows,
     values,
 )
-from odtc.problem.constraints.rates import SMALL, counting, fraction_of, klass, of_class, one_class
+from odtc.problem.constraints.rates import counting, fraction_of, klass, of_class, one_class
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "f1"
@@ -43,7 +43,7 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
 def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     mine = of_class(encoded, given.args[0])
     part = fraction_of(given)
-    a, b = (float(part.numerator), float(part.denominator)) if part.denominator <= SMALL else (float(part), 1.0)
+    a, b = float(part.numerator), float(part.denominator)
     coef = encoded.weight * np.where(mine, a - 2 * b, a)
     slack = (given.bound - given.limit) * b * encoded.weight.sum()
     return [(counting(encoded, coef, klass(encoded, given.args[0])), -a * float(encoded.weight[mine].sum()) + slack)]

@@ -31,7 +31,7 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
 
 
 def groups(encoded: Encoded) -> np.ndarray:
-    return np.unique(Splits.of(encoded.tests).first_feature, return_inverse=True)[1].reshape(-1)
+    return np.unique(Splits.of(encoded.tests).first_feature, return_inverse=True)[1].ravel()
 
 
 def early(given: Constraint) -> bool:

@@ -36,7 +36,6 @@ SUMMARY = "leaf_precision[CLASS] >= R: in every leaf that predicts a class (any,
 OPS = (">=",)
 SUBJECT = Subject.LEAVES
 KNOWS = Knows.LEAF
-LEAST = 1e-9  # of the weight of a leaf: sums of weights are rounded
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
@@ -74,7 +73,7 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     def may(label: int, rows: Any) -> Any:
         weight = encoded.weight[rows]
         own = weight[encoded.y[rows] == label].sum()
-        return label not in named or own >= given.limit * weight.sum() - LEAST * weight.sum()
+        return label not in named or own >= given.limit * weight.sum()
 
     return relabelled(encoded, heap, may)
 

@@ -118,8 +118,9 @@ def _codes(X: np.ndarray | RankedAnswers, tests: np.ndarray) -> Iterator[tuple[n
 
 def terms(encoded: Encoded, given: Constraint) -> Terms:
     """There is a line for each two neighbours; so many would be too many for multipliers."""
-    found = answers(encoded, given) if len(_neighbours(encoded, given)) <= MOST_LINES else []
-    return Terms(lines=tuple(found)) if found else Terms(checked=True)
+    if len(_neighbours(encoded, given)) > MOST_LINES:
+        return Terms(checked=True)
+    return Terms(lines=tuple(answers(encoded, given)))
 
 
 def tries(encoded: Encoded) -> list[str]:
