@@ -3,6 +3,11 @@
     python -m benchmarks.fair_outside [-o fair_outside.jsonl] [--splits 10] [--sets compas_6172,adult] [--depth 2]
     python -m benchmarks.fair_outside -o fair_outside.jsonl --sets made-few,made-many
     python -m benchmarks.fair_outside -o fair_outside.jsonl --table
+    python -m benchmarks.fair_outside --file loans.csv:sex:female:granted [--file …]
+
+A set of your own is FILE:GROUP:LEVEL:POSITIVE: a CSV file whose last column is the class, its column of groups, the
+level that is compared with all others, and the class that is the good answer. It takes the place of the sets
+named above.
 
 Fixed before the first run: 75 % of the complete rows train, drawn by class (scikit-learn train_test_split, the split's
 number is its seed), the others test. `dpflow`, --encoding auto:bins=8, the group no feature (--aside), statistical
@@ -34,6 +39,7 @@ from sklearn.model_selection import train_test_split
 import odtc
 from benchmarks.constrained import had
 from benchmarks.data import data_file, expect_data_files
+from odtc.data.reading import fingerprint
 from odtc.errors import NoSolutionError
 from odtc.workflow.posing import test_rows
 
@@ -45,6 +51,7 @@ SETS = {
     "made-few": ("group", "a", "good"),
     "made-many": ("group", "a", "good"),
 }
+FILES: dict[str, Path] = {}  # sets of one's own
 MADE, MADE_TEST, MADE_SEED = {"made-few": 4000, "made-many": 20_000}, 50_000, 71_000
 CONFIDENCE = 0.95
 WAYS = ("free", "asked", "assured")
@@ -53,21 +60,27 @@ WAYS = ("free", "asked", "assured")
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("-o", "--out", type=Path, default=Path("fair_outside.jsonl"))
-    words.add_argument("--sets", default=",".join(name for name in SETS if name not in MADE))
+    words.add_argument("--sets", help="names of SETS, between commas; by default those that are files")
+    words.add_argument("--file", action="append", default=[], metavar="FILE:GROUP:LEVEL:POSITIVE")
     words.add_argument("--splits", type=int, default=10)
     words.add_argument("--depth", type=int, default=2)
     words.add_argument("--most", type=float, default=0.05, help="the gap that is asked for")
     words.add_argument("--table", action="store_true")
     asked = words.parse_args()
-    names = asked.sets.split(",")
+    own = [_own(words, text) for text in asked.file]
+    usual = ",".join(name for name in SETS if name not in MADE and name not in FILES)
+    named = asked.sets if asked.sets is not None or own else usual
+    names = [*(named.split(",") if named else []), *own]
     if unknown := sorted(set(names) - set(SETS)):
         words.error(f"expected --sets of {', '.join(SETS)}, got {', '.join(unknown)}")
-    if not asked.table and (real := [name for name in names if name not in MADE]):
+    if not asked.table and (real := [name for name in names if name not in MADE and name not in FILES]):
         expect_data_files(words, real)
     warnings.simplefilter("ignore")
     found = had(asked.out)
     for split, name, way in [] if asked.table else product(range(asked.splits), names, WAYS):
         key = {"set": name, "depth": asked.depth, "split": split, "way": way, "most": asked.most}
+        if name in FILES:
+            key["data"] = fingerprint(FILES[name])[:12]
         if any(key.items() <= record.items() for record in found):
             continue
         found.append(key | run(key))
@@ -76,9 +89,25 @@ def main() -> None:
     print(table(found))
 
 
+def _own(words: argparse.ArgumentParser, text: str) -> str:
+    """The name of a set of one's own, which SETS and FILES then know; ends the command with a sentence for another."""
+    parts = text.rsplit(":", 3)
+    if len(parts) != 4 or not Path(parts[0]).is_file():
+        words.error(f"expected --file FILE:GROUP:LEVEL:POSITIVE with a CSV file, got {text!r}")
+    path, name = Path(parts[0]), Path(parts[0]).name
+    frame = pl.read_csv(path, infer_schema_length=None, null_values=["", "?"])
+    if parts[1] not in frame.columns[:-1]:
+        words.error(f"expected a column of groups beside the class in {path}, got {parts[1]!r}")
+    for what, column, value in (("a level", parts[1], parts[2]), ("a class", frame.columns[-1], parts[3])):
+        if value not in frame[column].cast(pl.String).to_list():
+            words.error(f"expected {what} of column {column!r} of {path}, got {value!r}")
+    SETS[name], FILES[name] = tuple(parts[1:]), path
+    return name
+
+
 def run(key: dict) -> dict:
     """Accuracy and gap on training and on test rows of one fit, and CPU seconds."""
-    name, depth, split, way, most = key.values()
+    name, depth, split, way, most = (key[word] for word in ("set", "depth", "split", "way", "most"))
     group, level, positive = SETS[name]
     train, test = made(MADE[name], MADE_SEED + split) if name in MADE else parted(name, split)
     text = f"statistical_parity[group={group}:{level},positive={positive}] <= {most}"
@@ -95,7 +124,7 @@ def run(key: dict) -> dict:
     def figures(some: pl.DataFrame) -> tuple[float, float]:
         rows = test_rows(done.problem, some)
         predicted = np.array(rows.classes)[done.tree.predict(rows.X)]
-        truth, of_group = some["class"].cast(pl.String).to_numpy(), (some[group] == level).to_numpy()
+        truth, of_group = some["class"].cast(pl.String).to_numpy(), (some[group].cast(pl.String) == level).to_numpy()
         shares = [(predicted[at] == positive).mean() for at in (of_group, ~of_group)]
         return float((predicted == truth).mean()), float(abs(shares[0] - shares[1]))
 
@@ -106,7 +135,10 @@ def run(key: dict) -> dict:
 
 def parted(name: str, split: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows of a file that train and that test."""
-    frame = pl.read_csv(data_file(name), infer_schema_length=None, null_values=["", "?"]).drop_nulls()
+    path = FILES.get(name) or data_file(name)
+    frame = pl.read_csv(path, infer_schema_length=None, null_values=["", "?"]).drop_nulls()
+    if name in FILES:
+        frame = frame.rename({frame.columns[-1]: "class"})
     inside, outside = train_test_split(
         np.arange(frame.height), test_size=0.25, stratify=frame["class"].to_list(), random_state=split
     )

@@ -2,6 +2,9 @@
 
     python -m benchmarks.oblique -o oblique.jsonl [--sets iris,avila@3] [--models svm1_odt,cart] [--seeds 0,1,2]
                                  [--jobs 2] [--time-limit 60] [--cv-limit 5]
+    python -m benchmarks.oblique --file FILE.csv@DEPTH [--file …]
+
+--file is a set of your own, whose last column is the class; it takes the place of the sets named below.
 
 By default the eight sets EIGHT and one seed, which is about an hour of a core; --sets all --seeds 0,1,2 is the whole
 study, ten hours, in as many runs as one likes. The data is looked for in $ODTC_DATA or ../shared/data.
@@ -54,6 +57,7 @@ from benchmarks.beside import beside
 from benchmarks.constrained import had
 from benchmarks.data import data_file, expect_data_files
 from odtc import read
+from odtc.data.reading import fingerprint
 from odtc.errors import OdtcError
 from odtc.evaluation.cross_validation import deal_folds
 from odtc.workflow import pipeline
@@ -128,7 +132,8 @@ EIGHT = "balance-scale@2,heart-cleveland@2,ionosphere@2,iris@2,monks-1@2,parkins
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("-o", "--out", type=Path, default=Path("oblique.jsonl"))
-    words.add_argument("--sets", default=EIGHT, help="NAME (all its depths) or NAME@DEPTH, between commas, or all")
+    words.add_argument("--sets", help="NAME (all its depths) or NAME@DEPTH, between commas, or all; by default eight")
+    words.add_argument("--file", action="append", default=[], metavar="FILE@DEPTH", help="a file that no paper names")
     words.add_argument("--models", default=",".join(MODELS))
     words.add_argument("--seeds", default="0")
     words.add_argument("--time-limit", type=float, default=60)
@@ -137,19 +142,25 @@ def main() -> None:
     words.add_argument("--table", action="store_true", help="run nothing, print the tables")
     asked = words.parse_args()
     limits = {"time_limit": asked.time_limit, "cv_limit": asked.cv_limit}
-    sets = SETS if asked.sets == "all" else asked.sets.split(",")
+    chosen = "" if asked.sets is None and asked.file else asked.sets or EIGHT
+    sets = list(SETS) if chosen == "all" else chosen.split(",") if chosen else []
     named = [cell for word in sets for cell in known(word, SETS, words)]
-    if not asked.table:
+    if named and not asked.table:
         expect_data_files(words, (cell.partition("@")[0] for cell in named))
+    files = dict(own(text, words) for text in asked.file)
+    SETS.update({cell: Paper("own", *[(None, None)] * 3) for cell in files})
+    named += files
     models = [model for word in asked.models.split(",") for model in known(word, MODELS, words)]
     keys = [
-        {"set": cell, "seed": int(seed), "model": model} | limits
+        {"set": cell, "seed": int(seed), "model": model}
+        | limits
+        | ({"data": fingerprint(files[cell])[:12]} if cell in files else {})
         for seed, cell, model in product(asked.seeds.split(","), named, models)
     ]
     found = [record for record in had(asked.out) if any(key.items() <= record.items() for key in keys)]
     todo = [] if asked.table else [key for key in keys if not any(key.items() <= record.items() for record in found)]
     for record in Parallel(asked.jobs, return_as="generator_unordered", batch_size=1)(
-        delayed(run)(key, asked.out.with_suffix(".rows")) for key in todo
+        delayed(run)(key, asked.out.with_suffix(".rows"), files.get(key["set"])) for key in todo
     ):
         found.append(record)
         with asked.out.open("a") as stream:
@@ -194,11 +205,20 @@ def grid(model: str, n: int, limit: float, large: bool) -> list[dict]:
     return [start | {"params": point} for point in points]
 
 
-def run(key: dict, folder: Path) -> dict:
-    """One cell: the grid by cross-validation, the best point on the training rows, and both accuracies."""
+def own(text: str, words) -> tuple[str, Path]:
+    """(NAME@DEPTH, file) of a set that no paper names; ends the command with a sentence for another text."""
+    file, _, depth = text.rpartition("@")
+    if not depth.isdecimal() or not Path(file).is_file():
+        words.error(f"expected --file FILE@DEPTH with a file of data, got {text!r}")
+    return f"{Path(file).name}@{depth}", Path(file)
+
+
+def run(key: dict, folder: Path, file: Path | None = None) -> dict:
+    """One cell: the grid by cross-validation, the best point on the training rows, and both accuracies; `file` is that
+    of a set of one's own."""
     warnings.simplefilter("ignore")
     name, model, seed, depth = key["set"], key["model"], key["seed"], int(key["set"].partition("@")[2])
-    dataset = read(data_file(name.partition("@")[0]))
+    dataset = read(file or data_file(name.partition("@")[0]))
     inside, outside = train_test_split(np.arange(dataset.n_rows), test_size=0.25, stratify=dataset.y, random_state=seed)
     if model in OTHERS:
         began = time.monotonic()
@@ -207,7 +227,7 @@ def run(key: dict, folder: Path) -> dict:
         rows = {"n_train": len(inside), "n_test": len(outside)}
         return key | rows | spent | {"train": round(on_train, 6), "test": round(on_test, 6)}
     train, test = dataset.taken(np.sort(inside)), dataset.taken(np.sort(outside))
-    large = SETS[name].beta is not None
+    large = file is None and SETS[name].beta is not None
     scheme = "convex_hull:beta1={:g},beta2={:g}".format(*SETS[name].beta) if large and model != "cart" else None
     facts = {"n_train": train.n_rows, "n_test": test.n_rows}
     try:
@@ -320,7 +340,7 @@ def tables(found: list[dict]) -> str:
                 f"{model} {100 * np.mean([mean(cells[name, model], 'test') for name in shared]):.1f}"
                 for model in models
             )
-            + "; paper "
+            + ("; paper " if any(None not in values for values in printed_tests(shared).values()) else "")
             + ", ".join(
                 f"{title} {np.mean(values):.1f}"
                 for title, values in printed_tests(shared).items()
@@ -331,10 +351,11 @@ def tables(found: list[dict]) -> str:
         if shared
         else []
     )
+    printed_names = [name for name in names if SETS[name].s1o[0] is not None]
     for model, fact, words in [(model, "train", "") for model in models] + [
         (model, "train_free", f" with {words}") for model, words in FREE.items()
     ]:
-        having = [name for name in names if any(fact in record for record in cells.get((name, model), ()))]
+        having = [name for name in printed_names if any(fact in record for record in cells.get((name, model), ()))]
         if not having:
             continue
         reached = {name: 100 * mean(cells[name, model], fact) for name in having}

@@ -88,3 +88,35 @@ def test_cells_without_a_bound_are_named():
     cell = lambda objective, bound: {"objective": objective, "bound": bound}
     said = unbounded({("a", 4): cell(110, 0), ("b", 4): cell(351, 3), ("c", 2): cell(0, 0), ("d", 2): cell(50, 20)})
     assert said[0].startswith("On 2 cells (a@4, b@4) the gap is the whole objective") and not unbounded({})
+
+
+def test_files_of_the_user_take_the_place_of_the_sets_of_the_papers(tmp_path, monkeypatch, capsys):
+    """benchmarks.oblique and benchmarks.fair_outside knew the sets of the papers alone."""
+    from benchmarks import fair_outside, oblique
+
+    rng = np.random.default_rng(7)
+    X, group = rng.normal(size=(80, 2)), rng.choice(["a", "b"], 80)
+    rows = [f"{a:.3f},{b:.3f},{one},{'yes' if a + b > 0 else 'no'}" for (a, b), one in zip(X, group)]
+    (tmp_path / "mine.csv").write_text("\n".join(["a,b,of,y", *rows, ""]))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ODTC_DATA", str(tmp_path / "nowhere"))
+    for module, words, told in (
+        (oblique, ("--file", "mine.csv@2", "--models", "cart"), "| mine.csv@2 | own |"),
+        (fair_outside, ("--file", "mine.csv:of:a:yes", "--splits", "1"), "| mine.csv@2 | 0.05 | asked | 1 of 1 |"),
+    ):
+        name = module.__name__.rpartition(".")[2]
+        lines = []
+        for _ in range(2):
+            monkeypatch.setattr(sys, "argv", [name, *words])
+            module.main()
+            assert told in capsys.readouterr().out
+            lines.append((tmp_path / f"{name}.jsonl").read_text())
+        assert lines[0] == lines[1]  # what stands in the file is not run again
+        monkeypatch.setattr(sys, "argv", [name, "--file", "other.csv@2"])
+        with pytest.raises(SystemExit):
+            module.main()
+        assert "got 'other.csv@2'" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["fair_outside", "--file", "mine.csv:of:c:yes"])
+    with pytest.raises(SystemExit):
+        fair_outside.main()
+    assert "expected a level of column 'of' of mine.csv, got 'c'" in capsys.readouterr().err
