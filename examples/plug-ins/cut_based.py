@@ -1,7 +1,7 @@
 """A cut-based formulation without flows (Alston, Validi & Hicks 2022, "CUT1", with a leaf at every node).
 
     b_tf   node t tests f                     w_tk   node t predicts class k
-    s_it   row i ends at node t, and is right
+    s_it   row i ends at node t, and is right: 0 or 1 as soon as b and w are, so no solver need branch on it
 
     min Σ_i c_i (1 - Σ_t s_it)                                      c_i   what an error on row i costs
     Σ_f b_tf + Σ_k w_tk + Σ_{a above t} Σ_k w_ak = 1     every node t that can branch; below, without b
@@ -51,7 +51,7 @@ def build(problem: Problem):
     cost = price_of_errors(problem)
     b = m.columns("b", node_axis(B), test, role=Role.BRANCH, integer=True)
     w = m.columns("w", node_axis(T), klass, role=Role.LABEL, integer=True)
-    s = m.columns("s", row, node_axis(T), role=Role.SINK, cost=-cost[:, None], integer=True)
+    s = m.columns("s", row, node_axis(T), role=Role.SINK, cost=-cost[:, None])
     m.columns("one", role=Role.CONSTANT, cost=cost.sum(), lower=1.0)
 
     i, f, k = np.arange(n), np.arange(F), np.arange(K)
