@@ -779,6 +779,8 @@ def test_an_end_that_no_manual_names_is_unknown(form, tmp_path):
         ("xpress-ascii", '"C","SB",1.0,', '"C","SB",1.0;'),
         ("xpress", "ENDATA", "ENDING"),
         ("cplex", "</CPLEXSolution>", ""),
+        ("highs-table", "\nRows\n", "\n"),
+        ("symphony", "Column names and values", "Names and values"),
     ],
 )
 def test_a_file_with_less_than_it_announces_is_refused(form, old, new, tmp_path):
@@ -877,3 +879,112 @@ def test_a_file_of_cplex_without_variables_is_no_solution(tmp_path):
     (tmp_path / "m.sol").write_text(said[:begin] + said[end:])
     with pytest.raises(SolutionError, match="holds no solution"):
         read_point(tmp_path / "m.sol")
+
+
+@pytest.mark.parametrize("style", [0, 4])
+def test_a_solution_of_zeros_is_read_as_highs_writes_it(style, tmp_path):
+    """Its sparse file was refused: 1.16 announces "# Columns 0 sparse", and not a negative number."""
+    highspy = pytest.importorskip("highspy")
+    model = MODELS["named"]
+    write_model(model, str(tmp_path / "m.mps"))
+    solver = highspy.Highs()
+    solver.setOptionValue("log_to_console", False)
+    solver.setOptionValue("threads", 1)
+    solver.readModel(str(tmp_path / "m.mps"))
+    solver.run()
+    solver.writeSolution(str(tmp_path / "m.sol"), style)
+    found = read_point(tmp_path / "m.sol")
+    assert found.termination == Termination.OPTIMAL and found.objective == 0
+    assert not found.on(model.columns).any()
+
+
+@pytest.mark.parametrize("form", READ)
+def test_a_point_of_zeros_is_read_in_each_format(form, tmp_path):
+    (tmp_path / "m.sol").write_bytes(text(MODELS["named"], 0 * X, form))
+    found = read_point(tmp_path / "m.sol")
+    assert not found.on(MODELS["named"].columns).any() and found.objective in (0, None)
+
+
+# What a solver writes that ends without a solution, and in the place of its values what is no line of them.
+NOTHING = {
+    "cbc": "{word} - objective value 0\n      0 x[1,2]",
+    "symphony": f"==  Welcome to the SYMPHONY MILP Solver \n{'*' * 52}\n* {{word:48}} *\n{'*' * 52}\n",
+    "cplex": '<CPLEXSolution version="1.2">\n <header solutionStatusValue="{word}"/>\n</CPLEXSolution>',
+    "scip": "solution status: {word}\nobjective value: +infinity\nx[1,2]",
+    "highs": "Model status\n{word}\n\n# Primal solution values\nNone\n\n# Dual",
+    "glpk": "s mip 1 5 {word} 0\nj 1\ne o f\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("form", "word", "end"),
+    [
+        ("cbc", "Infeasible", Termination.INFEASIBLE),
+        ("cbc", "Unbounded", Termination.UNBOUNDED),
+        ("symphony", "Problem Infeasible", Termination.INFEASIBLE),
+        ("symphony", "Problem Unbounded", Termination.UNBOUNDED),
+        ("cplex", "103", Termination.INFEASIBLE),
+        ("cplex", "118", Termination.UNBOUNDED),
+        ("scip", "infeasible", Termination.INFEASIBLE),
+        ("scip", "unbounded", Termination.UNBOUNDED),
+        ("highs", "Infeasible", Termination.INFEASIBLE),
+        ("glpk", "n", Termination.INFEASIBLE),
+    ],
+)
+def test_of_an_end_without_a_solution_no_values_are_read(form, word, end, tmp_path):
+    found = read_text(tmp_path, NOTHING[form].format(word=word))
+    assert found.format == form and found.values is None and found.termination == end and found.objective is None
+
+
+@pytest.mark.parametrize(
+    ("form", "end"),
+    [
+        ("cbc", "      0 c1  7  0\n      0 x  0  0\n      1 y  2  0\n      "),
+        ("xpress-ascii", '     1,"x","C","SB",2.0,0\n    '),
+    ],
+)
+def test_blanks_that_begin_a_line_and_end_the_file_tell_that_it_is_cut_off(form, end, tmp_path):
+    (tmp_path / "m.sol").write_text(("Optimal - objective value 2\n" if form == "cbc" else "") + end)
+    with pytest.raises(SolutionError, match="cut off"):
+        read_point(tmp_path / "m.sol")
+    (tmp_path / "m.sol").write_text((tmp_path / "m.sol").read_text().rstrip(" "))
+    assert read_point(tmp_path / "m.sol").values.tolist()[-1] == 2
+
+
+def test_a_table_of_glpk_with_few_lines_or_words(tmp_path):
+    said = text(MODELS["named"], X, "glpk-table").decode()
+    at = said.index("-\n", said.index("Column name")) + 2
+    end, path = said.index("\n\nInteger feasibility") + 1, tmp_path / "m.sol"
+    lines = said[at:end].splitlines(keepends=True)
+    for table in [
+        "",
+        *("".join(lines[:many]) for many in range(1, len(lines))),
+        "     1\n",
+        "     1 x[1,2]\n",
+        "     1 C *\n",
+    ]:
+        path.write_text(said[:at] + table + said[end:])
+        with pytest.raises(SolutionError):
+            read_point(path)
+    # A number that is not whole has no star, and one without bounds nothing behind it.
+    path.write_text(said[:at] + "".join(lines[:-1]) + "     5 C                        3\n" + said[end:])
+    assert np.array_equal(read_point(path).on(MODELS["named"].columns), X)
+
+
+@pytest.mark.parametrize("said", ["# no words of a solver\n", "# Columns 0\n\n", "\n# one\n# two\n"])
+def test_comments_alone_are_no_solution(said, tmp_path):
+    """They would be a point of zeros, as a file of names and values may leave out what is 0."""
+    (tmp_path / "m.sol").write_text(said)
+    with pytest.raises(SolutionError, match="cannot tell which format"):
+        read_point(tmp_path / "m.sol")
+
+
+@pytest.mark.parametrize("said", ["ENDATA", "ENDATA\n", "NAME m\nENDATA\n"])
+def test_a_file_of_xpress_without_values_holds_no_point(said, tmp_path):
+    (tmp_path / "m.slx").write_text(said)
+    assert read_point(tmp_path / "m.slx").format == "xpress" and read_point(tmp_path / "m.slx").values is None
+
+
+def test_a_bound_without_an_objective_proves_nothing_and_hides_nothing(tmp_path):
+    found = told(tmp_path, "highs", "Objective 6\n", "Objective_bound 6\n")
+    assert found.objective is None and not found.within_gap and np.array_equal(found.on(MODELS["named"].columns), X)

@@ -24,7 +24,8 @@ WORDS = {termination: words.capitalize() for words, termination in HIGHS.items()
 
 HEADER = re.compile(rb"\s*Model status *\n *(\S.*)\n\s*# Primal solution values *\n *(\S+) *\n")
 OBJECTIVE = re.compile(rb" *Objective +(\S+) *\n")
-# Since 1.16 the bound and the gap of a MIP follow the objective, and "sparse" or "partial" the negative number.
+# Since 1.16 the bound and the gap of a MIP follow the objective, and "sparse" or "partial" the number, which is
+# negative, or 0 if no column is named.
 COLUMNS = re.compile(
     rb"(?: *Objective_bound +(?P<bound>\S+) *\n)?(?: *MIP_rel_gap +\S+ *\n)?"
     rb" *# Columns (?P<count>-?\d{1,12})(?: (?:sparse|partial))? *\n"
@@ -50,7 +51,7 @@ def read(data: bytes) -> RawPoint:
     if not found:
         raise cut_off("a line '# Columns n' after the primal values")
     count, end = int(found["count"]), data.find(b"\n# ", found.end() - 1) + 1 or len(data)
-    sparse = found["count"].startswith(b"-")  # name, value, index; absent columns are 0
+    sparse = count <= 0  # name, value, index; absent columns are 0
     names, values = table(data, found.end(), end, 3 if sparse else 2, "the columns")[:2]
     if len(names) != abs(count):
         raise cut_off(f"{abs(count)} columns, as the file announces", str(len(names)))
