@@ -216,7 +216,7 @@ class CoarseSearch:
     def _told(self, bound: int, cost: int | None) -> None:
         self.bound = max(self.bound, bound)
         known = [one for one in (cost, None if self.best is None else self.upper) if one is not None]
-        self._progress(self.bound, min(known, default=None))
+        self._progress(self._known_bound, min(known, default=None))
 
     def _refine(self, start: tuple[np.ndarray, np.ndarray] | None, few: np.ndarray) -> None:
         """Searches the columns of a feasible tree (test, label) again, with the thresholds near its own, and so on from
@@ -249,10 +249,15 @@ class CoarseSearch:
 
     def _take(self, test, label, cost: int) -> None:
         self.upper, self.best = int(cost), (np.asarray(test, np.int32), np.asarray(label, np.int32))
-        self._progress(min(self.bound, self.upper), self.upper)
+        self._progress(self._known_bound, self.upper)
+
+    @property
+    def _known_bound(self) -> int:
+        """No feasible tree costs less, by this search or from elsewhere."""
+        return min(max(self.bound, self.floor), self.upper)
 
     def _found(self) -> Found:
-        bound = min(max(self.bound, self.floor), self.upper)
+        bound = self._known_bound
         infeasible = self.best is None and bound >= self.upper
         test, label = (None, None) if self.best is None else self.best
         return Found(
@@ -380,7 +385,7 @@ class ThresholdSearch(CoarseSearch):
                     return
             rest = min((bound for t in order[place + 1 :] for bound, _ in left[t]), default=np.inf)
             self.bound = max(self.bound, int(min(self.upper, rest)))
-            self._progress(self.bound, None if self.best is None else self.upper)
+            self._progress(self._known_bound, None if self.best is None else self.upper)
         self.bound = self.upper
 
 
