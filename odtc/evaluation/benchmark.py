@@ -30,7 +30,7 @@ from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, OdtcError, OutputError
-from odtc.evaluation.studies.engine import Pool, Store, finish, key_of, run_tasks
+from odtc.evaluation.studies.engine import Pool, Store, finish, key_of, run_tasks, seal_of
 from odtc.fileformats.model_files import read_model
 from odtc.model.solution import Solution, Termination
 from odtc.problem.constraints.constraint import parse
@@ -112,6 +112,7 @@ SHAPE = {
     **dict.fromkeys(("build_seconds", "lp_bound", "objective", "bound", "gap", "seconds", "cpu_seconds"), MAYBE),
     "lp_termination": (TEXT, None),
     "verified": (True, False, None),
+    "seal?": TEXT,
 }
 
 
@@ -282,8 +283,13 @@ def expect_results(path) -> list[dict]:
 
 def read_results(path) -> list[dict]:
     """The finished cells of a results file, none if there is no file. A last line that was cut off is
-    no result. Raises DataError for a file of other content."""
-    path = Path(path)
+    no result. Raises DataError for a file of other content, and for a line that was changed after it was written."""
+    return [result for result, _ in _lines_of(Path(path))]
+
+
+def _lines_of(path: Path) -> list[tuple[dict, bool]]:
+    """The finished cells of a results file, each with whether its seal says that it is as it was written; a line
+    without one is of an older odtc, or of another hand. Raises DataError as `read_results`."""
     if not path.exists():
         return []
     results = []
@@ -295,7 +301,6 @@ def read_results(path) -> list[dict]:
         try:
             result = json.loads(line)
             validate(result, SHAPE)
-            results.append(result)
         except (ValueError, RecursionError, SchemaError):
             if number == len(lines) and not line.endswith("\n"):
                 break
@@ -303,11 +308,19 @@ def read_results(path) -> list[dict]:
                 f"expected the results of odtc bench models, one JSON object a line, in {str(path)!r}, but line "
                 f"{number} is none; name another file"
             ) from None
+        seal = result.pop("seal", None)
+        if seal not in (None, seal_of(key_of(result["key"]), result)):
+            raise DataError(
+                f"expected the cell of line {number} of {str(path)!r} as it was written, but its seal does not fit: "
+                "it was changed; take the line out, and `odtc bench models` measures the cell again"
+            )
+        results.append((result, seal is not None))
     return results
 
 
 def append_result(path, result: dict) -> None:
-    """One more line, whole on the disk when this returns; a line that was cut off before is removed."""
+    """One more line with its seal, whole on the disk when this returns; a line that was cut off before is removed."""
+    result = result | {"seal": seal_of(key_of(result["key"]), result)}
     try:
         with open(path, "a+b") as stream:
             stream.seek(0)
@@ -354,7 +367,7 @@ def run(
     say: Callable[[str], None] = lambda text: None,
     pool: Pool | None = None,
 ) -> list[dict]:
-    """The results of these cells, those of the file not computed anew.
+    """The results of these cells, those of the file not computed anew if their seal says that they are as measured.
 
     A cell that ends is kept in a folder beside the file at once, by the process that has run it, and then stands in the
     file: whatever is killed, the next run finds it. The folder goes when all cells stand in the file.
@@ -377,7 +390,7 @@ def run(
         encoded = _encoded(data, settings.spec.reading, settings.spec.model.encoding)
         for text in settings.spec.model.constraints:
             parse(text, encoded)
-    known = {json.dumps(result["key"], sort_keys=True): result for result in read_results(path)}
+    known = {json.dumps(one["key"], sort_keys=True): one for one, sealed in _lines_of(Path(path)) if sealed}
     tasks, wanted = [], []
     for number, cell in enumerate(cells, 1):
         # In full, since workers of a cluster run in other folders.

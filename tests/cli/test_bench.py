@@ -68,7 +68,7 @@ def test_every_form_has_the_optimum_of_an_exhaustive_search(measured, small):
         assert result["objective"] == pytest.approx(best, abs=1e-9)
         assert result["lp_bound"] <= best + 1e-6
         assert result["cpu_seconds"] > 0 and result["verified"] is (None if result["peer"] else True)
-    assert [json.loads(line) for line in path.read_text().splitlines()] == results == benchmark.read_results(path)
+    assert unsealed(path) == results == benchmark.read_results(path)
 
 
 def test_the_sizes_are_those_of_the_written_model(measured, small):
@@ -143,8 +143,32 @@ def test_a_line_that_was_cut_off_is_measured_again(measured, small, tmp_path):
     assert benchmark.read_results(cut) == results[:-1]
     cell = benchmark.Cell(small / "few.csv", 1, benchmark.Form("binoct"))
     benchmark.run([cell], QUICK, cut)
-    lines = [json.loads(line) for line in cut.read_text().splitlines()]
+    lines = unsealed(cut)
     assert lines[:-1] == results[:-1] and lines[-1]["key"] == results[-1]["key"]
+
+
+def test_a_cell_that_was_changed_in_the_file_is_not_taken(measured, small, tmp_path, monkeypatch):
+    """Another objective in a line stood in the table of the next run; a line without a seal is measured again."""
+    results, path = measured
+    cells = [benchmark.Cell(small / "few.csv", 1, benchmark.Form("flowoct"))]
+    changed = tmp_path / "changed.jsonl"
+    whole = path.read_text().splitlines(keepends=True)
+    first = json.loads(whole[0])
+    changed.write_text(json.dumps(first | {"objective": first["objective"] - 1}) + "\n" + "".join(whole[1:]))
+    for reading in (lambda: benchmark.run(cells, QUICK, changed), lambda: benchmark.expect_results(changed)):
+        with pytest.raises(DataError, match=r"line 1 of .* as it was written, but its seal does not fit"):
+            reading()
+    first.pop("seal")
+    changed.write_text(json.dumps(first) + "\n")
+    assert benchmark.read_results(changed) == results[:1]
+    monkeypatch.setattr(benchmark, "measure", lambda *_: results[0] | {"message": "again"})
+    assert [one["message"] for one in benchmark.run(cells, QUICK, changed)] == ["again"]
+
+
+def unsealed(path) -> list[dict]:
+    """The lines of a results file without their seals."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return [{key: value for key, value in line.items() if key != "seal"} for line in lines]
 
 
 def test_the_order_is_depth_then_first_form_then_peers_then_the_rest():

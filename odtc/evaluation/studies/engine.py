@@ -81,7 +81,7 @@ class Store:
         if (
             not isinstance(found, dict)
             or found.pop("task", None) != key
-            or found.pop("seal", None) != _seal(key, found)
+            or found.pop("seal", None) != seal_of(key, found)
         ):
             return None
         return found
@@ -92,7 +92,7 @@ class Store:
         Another run of the same study removes the folder when it ends, at any moment, and this one makes it again: so
         what cannot be written in a folder that is there is tried once more. Raises OutputError.
         """
-        told = result | {"task": key, "seal": _seal(key, result)}
+        told = result | {"task": key, "seal": seal_of(key, result)}
         text = json.dumps(told, ensure_ascii=False, sort_keys=True) + "\n"
         for last in (False, True):
             try:
@@ -112,7 +112,7 @@ class Store:
             self.folder.rmdir()
 
 
-def _seal(key: str, result: dict) -> str:
+def seal_of(key: str, result: dict) -> str:
     """The SHA-256 of a result and the key of its task."""
     return hashlib.sha256(json.dumps([key, result], sort_keys=True).encode()).hexdigest()
 
