@@ -7,6 +7,7 @@ from odtc.base.text import did_you_mean
 _WEIGHTS = "weights of rows are given to fit(…, sample_weight=…)"
 _COLUMNS = "columns are given to fit(X, y) as arrays; leave out of X what the tree may not ask"
 _MARKS = "replace them by NaN or None in X"
+_NEAR = "trees near the best are counted by odtc.near_optimal(X, y, within=…)"
 # What people write by the command line, by scikit-learn or by other packages, and what they find it under.
 MEANT = {
     "missing": "cells of X that are NaN, None or pandas.NA stay, and the tree may test whether one is missing, as with "
@@ -47,6 +48,10 @@ MEANT = {
     "propensity": "probabilities of treatments are given to fit(X, treatment, outcome, propensity)",
     "time": "times and events are given to fit(X, y) as a structured array of two fields, (event, time)",
     "event": "times and events are given to fit(X, y) as a structured array of two fields, (event, time)",
+    "select": "odtc.fit(X, y, select=…) trains on selected ones, and its result predicts; estimators take all rows",
+    "confidence": "odtc.fit(X, y, confidence=…) tests constraints on rows that the search does not see",
+    "pool": _NEAR,
+    "within": _NEAR,
     "task": "OptimalTreeClassifier, OptimalTreeRegressor, OptimalSurvivalTree and OptimalPolicyTree are a task each",
 }
 

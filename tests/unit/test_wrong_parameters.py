@@ -23,6 +23,9 @@ ESTIMATORS = [odtc.OptimalTreeClassifier, odtc.OptimalTreeRegressor, odtc.Optima
     [
         ("missing", "cells of X that are NaN, None or pandas.NA stay"),
         ("depth", "take max_depth"),
+        ("select", r"odtc.fit\(X, y, select=…\) trains on selected ones"),
+        ("within", r"odtc.near_optimal\(X, y, within=…\)"),
+        ("confidence", r"odtc.fit\(X, y, confidence=…\)"),
         ("lambda_", "take ccp_alpha"),
         ("constraint", "take constraints"),
         ("n_jobs", "take threads"),
