@@ -74,10 +74,10 @@ def _rows(written: Written, values: np.ndarray, tolerance: Fraction) -> Check:
     size = len(written.sides)
     numbers = np.array([float(number) for number in written.numbers])
     is_whole = np.array([number.denominator == 1 and abs(number) < EXACT for number in written.numbers], bool)
-    terms = numbers[data] * values[columns] if len(data) else np.zeros(0)
+    terms = numbers[data] * values[columns]
     total = np.bincount(rows, terms, size)
     reach = np.bincount(rows, np.abs(terms), size)
-    odd = ~(is_whole[data] & (values[columns] == np.rint(values[columns]))) if len(data) else np.zeros(0, bool)
+    odd = ~(is_whole[data] & (values[columns] == np.rint(values[columns])))
     rounded = (np.bincount(rows, odd, size) > 0) | (reach >= EXACT)
     off = np.where(rounded, (np.bincount(rows, minlength=size) + 4) * EPS * reach, 0.0)
     low = np.array([-np.inf if side is None else float(side) for side, _ in written.sides])

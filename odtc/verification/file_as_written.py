@@ -300,7 +300,7 @@ class _Lp:
         model, tokens, at = self.model, TOKEN.findall(b"\n".join(lines)), 0
         while at < len(tokens):
             row = len(model.sides)
-            named = at + 1 < len(tokens) and tokens[at + 1] == b":"
+            named = tokens[at + 1 : at + 2] == [b":"]
             name = tokens[at] if named else b"R%d" % (row + 1)
             at += 2 * named
             if name in model.rows:
@@ -337,7 +337,7 @@ class _Lp:
             if token[:1].isdigit() or token[:1] == b".":
                 at += 1
                 follows = at < size and tokens[at] not in SENSES and tokens[at] not in (b"+", b"-", b":")
-                if not follows or (at + 1 < size and tokens[at + 1] == b":"):
+                if not follows or tokens[at + 1 : at + 2] == [b":"]:
                     rest += exact(sign + token)
                     continue
                 number = model.number(sign + token)
@@ -347,8 +347,6 @@ class _Lp:
                 raise ModelError(f"expected a linear sum, got {tokens[at][:40]!r} in it")
             entries.append((model.place(tokens[at]), number))
             at += 1
-            if at + 1 < size and tokens[at] not in SENSES and tokens[at] not in (b"+", b"-"):
-                raise ModelError(f"expected a sign or a side after a term, got {tokens[at][:40]!r}")
         return entries, rest, at
 
     def _bounds(self, lines: list[bytes]) -> None:

@@ -298,7 +298,7 @@ def objective_floor(problem: Problem) -> float:
 def one_leaf(problem: Problem) -> HeapTree:
     """The tree of one leaf that loses most, and something unless nothing can be lost."""
     test, label = blank_arrays(problem.topology)
-    label[1] = 0 if len(problem.encoded.classes) == 1 else int(problem.encoded.loss.sum(axis=0).argmax())
+    label[1] = int(problem.encoded.loss.sum(axis=0).argmax())
     return HeapTree(test, label)
 
 

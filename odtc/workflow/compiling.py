@@ -401,7 +401,7 @@ def quick_floor(problem: Problem) -> float | None:
     """
     encoded, module = problem.encoded, problem.module
     small = encoded.n_rows * encoded.n_tests**problem.topology.depth <= MOMENT
-    if not small or module.WEIGHS or module.BEYOND or encoded.task != CLASSIFICATION:
+    if not small or module.BEYOND or encoded.task != CLASSIFICATION:
         return None
     leaf = one_leaf(problem)
     loss = leaf.loss(encoded)

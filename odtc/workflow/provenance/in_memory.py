@@ -156,8 +156,7 @@ def _same(one: Model, other: Model) -> bool:
     """Whether two models in memory are one: the same columns in the same order, and the same rows in any order."""
     vectors = ("c", "col_lower", "col_upper", "integrality")
     return (
-        one.n_cols == other.n_cols
-        and one.offset == other.offset
+        one.offset == other.offset
         and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in vectors)
         and _sides(one) == _sides(other)
     )
@@ -169,11 +168,11 @@ def _sides(model: Model) -> Counter:
     A.sort_indices()
     for i, (begin, end) in enumerate(zip(A.indptr[:-1].tolist(), A.indptr[1:].tolist())):
         part = A.data[begin:end] != 0
-        place, data = A.indices[begin:end][part].astype("<i8").tobytes(), A.data[begin:end][part] + 0.0
+        place, data = A.indices[begin:end][part].astype("<i8").tobytes(), A.data[begin:end][part]
         if np.isfinite(model.row_upper[i]):
-            found[place, (data + 0.0).tobytes(), float(model.row_upper[i]) + 0.0] += 1
+            found[place, data.tobytes(), float(model.row_upper[i])] += 1
         if np.isfinite(model.row_lower[i]):
-            found[place, (0.0 - data).tobytes(), 0.0 - float(model.row_lower[i])] += 1
+            found[place, (-data).tobytes(), -float(model.row_lower[i])] += 1
     return found
 
 

@@ -149,7 +149,7 @@ def search_again(
     )
     written = found.heap if found.written is None or posed is not problem else found.written  # with fewer columns
     try:
-        met = own_tree(problem, written) if written is found.heap and written is not None else written
+        met = None if written is None else own_tree(problem, written)
     except (ChoiceError, TreeError):
         met = None
     if met is not None:
@@ -202,8 +202,7 @@ def tree_size(problem: Problem, heap: HeapTree) -> tuple[int, int]:
 
 def least_objective(problem: Problem) -> float:
     """What equivalent points leave to any tree of the run; 0 for hyperplanes, which part what no test does."""
-    beyond = problem.module.WEIGHS or problem.module.BEYOND
-    return 0.0 if beyond else objective_floor(problem)
+    return 0.0 if problem.module.BEYOND else objective_floor(problem)
 
 
 def least_prices(problem: Problem) -> tuple[float, float]:
@@ -222,10 +221,10 @@ def _searched_problem(problem: Problem) -> Problem | None:
     if searches(problem):
         return problem
     module, encoded = problem.module, problem.encoded
-    if module.WEIGHS or module.BEYOND or encoded.task != CLASSIFICATION:
+    if module.BEYOND or encoded.task != CLASSIFICATION:
         return None
     loss, branch = least_prices(problem)
-    if not loss > 0 or branch < 0:
+    if not loss:
         return None
     params = parse_params(SEARCH, {"lambda": branch / (loss + branch)})
     plain = Problem(encoded, problem.topology, SEARCH, params)

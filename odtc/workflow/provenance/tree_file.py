@@ -197,7 +197,7 @@ def _other_costs(facts: dict, problem: Problem) -> str:
     if not np.allclose(there, here, rtol=1e-9, atol=0):
         return "counts other costs of errors than this run"
     loss, branch = least_prices(problem)
-    price = branch / (loss + branch) if loss > 0 else 0.0  # of sums in which both prices are 1 together
+    price = branch / ((loss + branch) or 1.0)  # of sums in which both prices are 1 together
     if not is_close(facts["price"] / facts["scale"], price):
         return f"counts {facts['price'] / facts['scale']:.10g} for a branch node, and this run {price:.10g}"
     return ""
