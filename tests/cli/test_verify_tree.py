@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from odtc.data.dataset import Feature
+from odtc.errors import SolutionError, TreeError
 from odtc.trees.tree import Leaf, Tree
+from odtc.workflow.provenance import tree_file
 from odtc.workflow.provenance.tree_file import check_of_tree
 from odtc.workflow.provenance.without_model import data_of_tree, open_record, reading_of_tree
 from tests.command_line import MONKS, odtc, refused
@@ -615,3 +617,48 @@ def test_curves_are_asked_of_a_tree_only_if_the_rows_are_there(tmp_path):
         done, check = check_of_tree(tree(curve), path, path, runs)
         assert check.passed == same and done is runs[1]  # the one whose tree it is, or the last
         assert ("the tree and the counts" in check.text) == same
+
+
+def test_the_solutions_of_a_folder_are_its_files_that_are_no_start(tmp_path):
+    for name in ("b.sol", "a.sol", "a.start.sol", "c.start.sol", "a.tree.json"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "d.sol").mkdir()
+    assert [one.name for one in tree_file._solutions_beside(tmp_path / "x.tree.json")] == ["a.sol", "b.sol"]
+
+
+def test_of_several_solutions_the_one_of_the_tree_is_taken(tmp_path, monkeypatch):
+    """By the check of the tree file, whatever else fails; with none the last; one that cannot be read is passed over,
+    unless it is that of the stem."""
+    written = {name: (tmp_path / f"{name}.sol").write_text("") for name in "abcd"}
+    monkeypatch.setattr(tree_file, "read_tree", lambda path: "the tree")
+    monkeypatch.setattr(tree_file, "open_record", lambda *_: SimpleNamespace(fit=None, note=""))
+    told: dict = {}
+
+    def held(tree, path, solution, data, seconds):
+        if (found := told[solution.stem]) is None:
+            raise SolutionError("no solution")
+        checks = [SimpleNamespace(name=name, passed=passed) for name, passed in found]
+        return SimpleNamespace(name=solution.stem, decoded=SimpleNamespace(checks=checks)), None, ""
+
+    monkeypatch.setattr(tree_file, "_held_against", held)
+    whole, own, wrong = [("rows", True), ("tree file", True)], [("rows", False), ("tree file", True)], None
+    other = [("rows", True), ("tree file", False)]
+
+    def taken(*found):
+        told.update(zip(written, found))
+        return tree_file.recheck_tree(tmp_path / "x.tree.json")[0].name
+
+    assert taken(whole, other, other, other) == "a" == taken(own, whole, other, other)
+    assert taken(other, wrong, own, whole) == "c"
+    assert taken(other, other, other, other) == "d"
+    assert taken(other, whole, other, other) == "b"
+    with pytest.raises(TreeError, match="found neither"):
+        taken(wrong, wrong, wrong, wrong)
+    (tmp_path / "x.sol").write_text("")
+    told["x"] = wrong
+    assert taken(other, whole, other, other) == "b"  # a solution alone is none of a run
+    (tmp_path / "x.odt.json").write_text("")
+    with pytest.raises(SolutionError):
+        taken(whole, whole, whole, whole)
+    (tmp_path / "x.sol").unlink()
+    assert taken(whole, other, other, other) == "a"

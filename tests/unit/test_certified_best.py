@@ -11,7 +11,7 @@ import pytest
 
 import odtc
 from odtc.base import deadline
-from odtc.errors import CertificateError
+from odtc.errors import CertificateError, OutputError
 from odtc.verification import certificate
 from odtc.workflow import pipeline
 from odtc.workflow.provenance import certifying
@@ -178,3 +178,19 @@ def test_the_rows_of_a_certificate_are_those_of_its_file_and_of_no_other(tmp_pat
         certified_rows(path, nameless)
     assert certified_rows(path, nameless, tmp_path / "moved" / "d.csv")[1].n_rows == 24
     assert isinstance(found, Certificate) and found.source == file
+
+
+def test_a_certificate_is_written_beside_nothing_that_it_would_overwrite(tmp_path):
+    """Neither in a folder that is not there, nor in the place of the data file, be it that of its tree."""
+    written = []
+    for source in ("m.certificate.json", "m.tree.json"):
+        (tmp_path / source).write_text("rows")
+        one = SimpleNamespace(source=tmp_path / source, write_to=written.append)
+        with pytest.raises(OutputError):
+            Certificate.write(one, tmp_path / "m")
+    for place in (tmp_path / "none" / "m", tmp_path / "m.tree.json" / "m"):
+        with pytest.raises(OutputError):
+            Certificate.write(SimpleNamespace(source=None, write_to=written.append), place)
+    assert written == []
+    Certificate.write(SimpleNamespace(source=None, write_to=written.append), tmp_path / "m")
+    assert written == [tmp_path / "m.certificate.json"]

@@ -21,7 +21,16 @@ from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 from odtc.verification.verify import one_leaf
 from odtc.workflow import compiling, decoding, pipeline
 from odtc.workflow.compiling import Prepared
-from odtc.workflow.decoding import decode, learn, no_solution, out_of_time, proved, unfinished, without_model
+from odtc.workflow.decoding import (
+    decode,
+    learn,
+    no_solution,
+    out_of_time,
+    proved,
+    tree_of,
+    unfinished,
+    without_model,
+)
 from odtc.workflow.results import Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import take_rows
 from tests.command_line import MONKS
@@ -99,6 +108,81 @@ def test_a_tree_whose_cost_is_not_known_is_decoded_without_a_claim(model, found,
     for bound in (None, 0.0):
         said = decode(model, replace(found, bound=bound))
         assert said.verified and said.solution.termination == TIME_LIMIT
+
+
+def test_nothing_is_searched_of_a_tree_whose_cost_is_not_known_or_that_has_a_bound(model, found, monkeypatch):
+    """A bound that is known is not given up for what a moment proves."""
+    monkeypatch.setattr(decoding, "quick_floor", lambda problem: 0.0)
+    model, unknown = replace(model, identity=""), replace(found, termination=Termination.UNKNOWN, model="")
+    assert decode(model, replace(unknown, bound=found.objective)).solution.bound == found.objective
+    monkeypatch.setattr(decoding, "tree_cost", lambda *_: None)
+    assert decode(model, unknown).solution.termination == Termination.UNKNOWN
+
+
+def test_only_of_a_tree_of_which_nothing_else_is_known_a_search_speaks(model, found, monkeypatch):
+    """It is one of all trees: what is told of a part of them, or of a model that was solved, is left as it is."""
+    bare = Solution(found.x, Termination.UNKNOWN, found.objective)
+    paid = found.objective
+    assert decoding._searched(model.problem, bare, paid).bound is not None
+    for told in ({"model": model.identity}, {"scope": "a part"}, {"overall": 1.0}):
+        known = replace(bare, **told)
+        assert decoding._searched(model.problem, known, paid) is known
+
+
+def test_a_search_of_a_moment_under_constraints_hands_in_what_is_there(monkeypatch):
+    """After Ctrl-C, too: the tree is in hand."""
+    model = odtc.build(MONKS / "monks-1.csv", "flowoct", 1, encoding="onehot", constraints=("leaves <= 1",))
+    leaf = one_leaf(model.problem)
+    paid = tree_cost(model.problem, leaf)
+    point = Solution(None, Termination.UNKNOWN, paid)
+    monkeypatch.setattr(deadline, "is_interrupted", lambda: True)
+    said = decoding._searched(model.problem, point, paid)
+    least = min(
+        tree_cost(model.problem, settle(leaf.test, model.problem.encoded, label))
+        for label in (np.array([-1, k, -1, -1], np.int32) for k in range(2))
+    )
+    assert said.bound <= least <= paid
+
+
+@pytest.mark.parametrize("came", [False, True])
+def test_a_learner_that_is_interrupted_says_so(came, monkeypatch):
+    cart = pipeline.pose(MONKS / "monks-2.csv", "cart", 1, encoding="onehot")
+    monkeypatch.setattr(deadline, "is_interrupted", lambda: came)
+    said = learn(cart)
+    assert said.interrupted is came
+    assert said.solution.termination == (Termination.INTERRUPTED if came else Termination.UNKNOWN)
+
+
+def test_leaves_hold_the_curves_of_the_rows_that_come_to_them(tmp_path):
+    """Of a manifest, which holds equal rows together, with its data file beside it; a task of classes has none."""
+    rng = np.random.default_rng(3)
+    a, time, event = rng.integers(0, 2, 30), rng.integers(1, 9, 30), rng.integers(0, 2, 30)
+    rows = "".join(f"{one},{t},{e}\n" for one, t, e in zip(a, time, event))
+    (tmp_path / "d.csv").write_text("a,time,event\n" + rows)
+    data = odtc.read(tmp_path / "d.csv", time="time", event="event", task="survival")
+    problem = pipeline.pose(data, "dpflow", 1)
+    heap = settle(np.array([-1, 0, -1, -1], np.int32), problem.encoded)
+    bare = replace(problem, encoded=replace(problem.encoded, dataset=None))
+    given = Solution(None, Termination.UNKNOWN, problem.module.objective(problem, heap))
+    own = decoding._decoded(problem, heap, heap, [], given, data, False).tree
+    assert all(leaf.curve for leaf in own.leaves())
+    assert decoding._decoded(bare, heap, heap, [], given, data, False).tree == own
+    assert not any(leaf.curve for leaf in decoding._decoded(bare, heap, heap, [], given, None, False).tree.leaves())
+
+
+def test_of_several_trees_that_keep_their_rows_where_they_belong_the_cheapest_is_taken(model, found, monkeypatch):
+    """Of a point whose rows go elsewhere than its splits send them: its own tree, the start, or CART's."""
+    problem = model.problem
+    poor, good = (settle(test, problem.encoded) for test in (np.full(4, -1, np.int32), tree_of(model, found.x).test))
+    x = model.join(problem.module.start(problem, poor))
+    monkeypatch.setattr(type(problem.module), "misrouted", lambda *_: 1.0, raising=False)
+    given = replace(found, x=x, objective=model.objective(x))
+    least = tree_cost(problem, good)
+    assert least < tree_cost(problem, poor)
+    assert decoding.by_own_splits(model, given) is given  # the tree costs what its point does
+    monkeypatch.setattr(decoding, "tree_cost", lambda *_: None)  # one that is none of the model's
+    said = decoding.by_own_splits(model, given, start=good)
+    assert said.objective == least == model.objective(said.x)
 
 
 def test_a_formulation_that_reads_other_columns_than_it_did_is_named(model, found, monkeypatch):
@@ -317,6 +401,8 @@ def test_a_gap_that_its_unit_would_hide_is_told_of_the_objective():
     told = [gap_in_words(*ends) for ends in ((10, 5), (0.5, 0.25), (4e-6, 1e-6), (4e-6, 4e-6), (0.0, 0.0), (3e6, 3e6))]
     assert told[:3] == ["gap 50.00 %", "gap 25.00 %", "gap 75.00 % of the objective"]
     assert set(told[3:]) == {"gap 0.00 %"}
+    # 0.003 and 0.002 per cent are told as nothing, 0.03 per cent are not.
+    assert [gap_in_words(0.1, 0.09997), gap_in_words(0.5, 0.49999)] == ["gap 0.03 % of the objective", "gap 0.00 %"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from odtc.errors import ModelError
-from odtc.verification.against_file import check_against_file
+from odtc.verification.against_file import _Worst, check_against_file
 from odtc.verification.file_as_written import exact, read_written
 
 ENDLESS = b"1e20"
@@ -270,10 +270,10 @@ def test_whole_columns_of_lp():
         (b"Subject To\n c: x <= 1\nEnd\n", "a part of one"),
         (lp(b" c: x <= 1\n c: y <= 1\n"), "a row of a new name"),
         (lp(b" c: 1 <= x\n"), "a sum on the left"),
-        (lp(b" c: x y <= 1\n"), "a sign or a side after a term"),
+        (lp(b" c: x y <= 1\n"), "a sign before each term"),
         (lp(b" c: x + : <= 1\n"), "a linear sum"),
         (lp(b" c: x + <= 1\n"), "a sign before each term"),
-        (lp(b" c: 2 x 3 y <= 1\n"), "a sign or a side after a term"),
+        (lp(b" c: 2 x 3 y <= 1\n"), "a sign before each term"),
         (lp(b" c: [ x ] <= 1\n"), "a linear sum"),
         (lp(b" c: x ^ 2 <= 1\n"), "a sign"),
         (lp(b" c: x * y <= 1\n"), "a sign"),
@@ -443,3 +443,23 @@ def test_a_point_of_other_columns(names):
 def test_columns_in_another_order_are_the_same_ones():
     checks = check_against_file(read_written(lp(bounds=b" x <= 1\n")), [b"y", b"x"], np.array([2.0, 1.0]), 1.0)
     assert [check.passed for check in checks] == [True] * 4
+
+
+def test_a_row_may_have_the_name_that_markers_have():
+    """A line of two entries is a column, whatever its rows are called."""
+    written = read_written(mps(columns=b" x 'MARKER' 1 a 2\n", rows=b" L 'MARKER'\n L a\n"))
+    assert entries(written) == {(0, 0): 1, (1, 0): 2} and not written.whole
+
+
+def test_rows_without_an_entry_are_sums_of_nothing():
+    data = mps(columns=b" x o 1\n", rows=b" L a\n G b\n", sides=b" RHS b -1\n")
+    assert failed(data, [1])[0] == [] and "2 kept exactly" in failed(data, [1])[1]["file rows"]
+    assert failed(mps(columns=b" x o 1\n", sides=b" RHS a -1\n"), [1])[0] == ["file rows"]
+
+
+def test_what_is_just_as_far_off_as_it_may_be_is_kept():
+    """Fractions have no rounding: a violation is allowed up to its tolerance and with it."""
+    for off, kept in ((Fraction(1, 3), True), (Fraction(1, 3) + Fraction(1, 10**30), False)):
+        worst = _Worst()
+        worst.meet(off, Fraction(1, 3), b"x")
+        assert worst.told("rows", 1).passed == kept

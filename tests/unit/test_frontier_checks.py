@@ -240,6 +240,7 @@ def test_a_search_again_has_the_loosest_first_and_none_without_time(curve):
         ("open", "open", True),
         ("open", "optimal", False),
         ("1", 1, False),
+        (True, 1 + 1e-12, False),
     ],
 )
 def test_figures_are_the_same_up_to_rounding_and_words_as_they_are(here, told, same):
@@ -357,3 +358,59 @@ def test_a_search_that_is_interrupted_is_none_and_one_that_is_over_finds_nothing
 
         monkeypatch.setattr(frontier_file, "frontier", ended)
         assert _searched_again(curve.problem, curve.texts, 5.0) == []
+
+
+def test_a_search_of_less_than_a_second_is_one(curve):
+    assert len(_searched_again(curve.problem, curve.texts, 0.9)) == len(curve.texts)
+
+
+def test_what_cannot_be_posed_again_is_refused(tmp_path):
+    """A formulation that searches no frontier, and a number that its constraint does not take."""
+    rows().to_csv(tmp_path / "d.csv", index=False)
+    odtc.frontier(odtc.read(tmp_path / "d.csv"), VARIED["rising"], 1).write(tmp_path / "m")
+    path = tmp_path / "m.frontier.json"
+    facts = json.loads(path.read_text())
+    for words, said in (
+        ({"model": facts["model"] | {"model": "flowoct"}}, "flowoct searches no frontier"),
+        ({"vary": "recall[1] >= 0.5:1.5:0.5"}, "what it is of cannot be posed again"),
+    ):
+        path.write_text(json.dumps(facts | words))
+        with pytest.raises(TreeError, match=said):
+            recheck_frontier(path, None, 0)
+
+
+def test_a_tree_of_leaves_that_are_too_small_contradicts_nothing():
+    """One row fewer than each leaf has to hold; as many are enough."""
+    plain = posed()
+    trees = [(name, heap) for name, heap in drawn_trees(plain, 40) if heap.n_branch_nodes]
+    fewest = [heap.fewest_rows(plain.encoded) for _, heap in trees]
+    least = max(fewest)
+    assert min(fewest) < least
+
+    class Strict:
+        def __getattr__(self, name):
+            return getattr(plain.module, name)
+
+        def least_rows(self, problem):
+            return least
+
+    strict = replace(plain, module=Strict())
+    given = parse("recall[1] >= 0", strict.encoded)
+    point = Point(given, None, None, 1e6, True, unit_of_costs(strict))
+    for (name, heap), rows_of in zip(trees, fewest):
+        assert bool(_contradicted(strict, [point], [(name, heap)])) == (rows_of >= least)
+
+
+def test_a_file_that_is_no_frontier_is_refused(tmp_path):
+    (tmp_path / "m.json").write_text('{"schema": "another"}')
+    with pytest.raises(TreeError, match="expected the points of a frontier in .*, found none"):
+        read_frontier(tmp_path / "m.json")
+
+
+def test_the_file_of_a_frontier_of_one_number_is_checked(tmp_path):
+    rows().to_csv(tmp_path / "d.csv", index=False)
+    odtc.frontier(odtc.read(tmp_path / "d.csv"), "recall[1] >= 0.5:0.5:0.5", 1).write(tmp_path / "m")
+    done = recheck_frontier(tmp_path / "m.frontier.json", None, 0)
+    assert [one.name for one in done.checks] == ["frontier", "trees", "bounds"] and all(
+        one.passed for one in done.checks
+    )

@@ -319,3 +319,18 @@ def test_two_figures_are_close_by_rounding_of_the_larger_one_or_of_a_unit():
     model = made([[1.0, 1, 1]], [1, 2, 3], [1], [INF])
     assert check_claim(model, X, None) == []
     assert [check_claim(model, X, said)[0].passed for said in (7.0, 7.1, 7 + 6e-6)] == [True, False, True]
+
+
+def test_the_place_of_the_largest_violation_is_named_by_its_block():
+    """Of two blocks of two rows each, by any of the four; of columns, too."""
+    rows = (NamedBlock(("first", "second"), 0, "one"), NamedBlock(("third", "fourth"), 2, "two"))
+    columns = (NamedBlock(("a",), 0, "one"), NamedBlock(("b", "c"), 1, "two"))
+    model = replace(made(np.ones((4, 3)), [1, 2, 3], np.full(4, -INF), np.full(4, 9.0)), rows=rows, columns=columns)
+    for at, name in enumerate(("first", "second", "third", "fourth")):
+        upper = np.where(np.arange(4) == at, 1.0, 9.0)
+        (check,) = [one for one in check_point(replace(model, row_upper=upper), X) if one.name == "rows"]
+        assert not check.passed and f" at {name}," in check.text + ",", check.text
+    for at, name in enumerate("abc"):
+        upper = np.where(np.arange(3) == at, -1.0, 9.0)
+        (check,) = [one for one in check_point(replace(model, col_upper=upper), X) if one.name == "bounds"]
+        assert not check.passed and f" at {name}," in check.text + ",", check.text

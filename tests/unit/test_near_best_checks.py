@@ -19,6 +19,7 @@ from odtc.workflow.near_optimal import near_optimal
 from odtc.workflow.near_optimal_set import near_optimal_set
 from odtc.workflow.provenance import near_best
 from odtc.workflow.provenance.near_best import (
+    _columns_differ,
     _heap,
     _wrong_best,
     _wrong_pool,
@@ -316,3 +317,79 @@ def test_a_tree_of_a_list_that_breaks_a_constraint_is_named(done, pool):
     kept = [at for at, one in enumerate(breaks) if not one]
     some = with_trees(pool, kept)
     assert _wrong_trees(problem, some.trees, some.objectives) == ""
+
+
+def test_a_file_of_another_name_and_schema_holds_no_trees(done, tmp_path):
+    (tmp_path / "m.json").write_text('{"schema": "another"}')
+    with pytest.raises(TreeError, match="expected trees near the best in .*, found none"):
+        check_near_best(done, tmp_path / "m.json", 0)
+
+
+def test_figures_that_differ_by_rounding_contradict_nothing(done, pool):
+    at = next(at for at in range(6) if pool.objectives[at] == pool.objectives[at + 1])
+    costs = list(pool.objectives)
+    costs[at] += 1e-12
+    assert costs[at] > costs[at + 1] and _wrong_pool(done, replace(pool, objectives=tuple(costs)), 5) == ("", "")
+    near, unit = near_optimal_set(done.problem, 3.0), unit_of_costs(done.problem)
+    least, most = min(near.objectives), max(near.objectives)
+    for words in ({"best": least + 1e-12}, {"limit": most - 1e-12}):
+        assert _wrong_sums(replace(near, facts=near.facts | words), unit) == ""
+    for words in ({"best": least + 1}, {"limit": most - 1}):
+        assert _wrong_sums(replace(near, facts=near.facts | words), unit).startswith("it holds a tree of ")
+
+
+def test_less_than_a_second_is_enough_to_search(done, pool):
+    assert _wrong_pool(done, pool, 0.9) == ("", "")
+    assert _wrong_set(done, near_optimal_set(done.problem, 2.0), 0.9) == ("", "")
+
+
+def test_other_columns_are_other_ones_whatever_is_known_of_them():
+    nothing = {"trees": None, "reliance": None}
+    names = [[nothing | {"name": name} for name in columns] for columns in ("ab", "ac", "a")]
+    for there in names:
+        for here in names:
+            assert _columns_differ(there, here, False) == (there is not here)
+
+
+def test_the_tree_that_is_not_the_best_of_its_place_is_named(done, pool):
+    """Left out is the last tree before the costs rise, so the one in its place costs more than it may."""
+    at = next(at for at in range(6) if pool.objectives[at] < pool.objectives[at + 1])
+    rest = [one for one in range(len(pool.trees)) if one != at]
+    wrong, _ = _wrong_pool(done, with_trees(replace(pool, at_least=len(rest)), rest), 5)
+    assert wrong.startswith(f"its tree {at + 1} costs {pool.objectives[at + 1]:.10g}, and the {at + 1}-th best costs")
+
+
+def test_without_the_data_the_tests_of_columns_that_part_rows_alike_are_not_known():
+    frame = pd.DataFrame({"a": [0, 0, 1, 1] * 3, "b": [1, 1, 0, 0] * 3, "c": [0, 1, 0, 1] * 3, "y": [0, 1, 1, 0] * 3})
+    problem = pipeline.pose(odtc.read(frame), "dpflow", 1, encoding="onehot")
+    near = near_optimal_set(problem, 2.0)
+    run = SimpleNamespace(problem=problem, proof=SimpleNamespace(objective=None, bound=None))
+    assert _wrong_set(run, near, 0)[0] == ""
+    bare = SimpleNamespace(problem=replace(problem, encoded=replace(problem.encoded, dataset=None)), proof=run.proof)
+    word = "its trees are the word of the run: the data that would tell their tests is not there"
+    assert _wrong_set(bare, near, 5) == ("", word)
+
+
+def test_trees_over_tests_that_the_encoding_holds_as_those_of_another_column_are_of_their_own(tmp_path):
+    """b asks what a asks: a tree of b holds the counts of the data as well, and costs as much."""
+    frame = pd.DataFrame({"a": [0, 0, 1, 1] * 3, "b": [1, 1, 0, 0] * 3, "c": [0, 1, 0, 1] * 3, "y": [0, 0, 1, 1] * 3})
+    problem = pipeline.pose(odtc.read(frame), "dpflow", 1, encoding="onehot")
+    near = near_optimal_set(problem, 0.0)
+    asked = {tree.features[tree.root.split.features[0]].name for tree in near.trees}
+    assert asked == {"a", "b"}
+    assert _wrong_trees(problem, near.trees, near.objectives) == ""
+
+
+def test_trees_of_a_manifest_are_compared_without_the_curves_that_need_each_row(tmp_path):
+    random = np.random.default_rng(2)
+    frame = pd.DataFrame({"a": random.integers(0, 2, 20), "b": random.integers(0, 2, 20)})
+    frame["t"], frame["e"] = random.integers(1, 9, 20), random.integers(0, 2, 20)
+    problem = pipeline.pose(odtc.read(frame, time="t", event="e", task="survival"), "dpflow", 1)
+    heap = settle(np.array([-1, 0, -1, -1], np.int32), problem.encoded)
+    tree, paid = heap.to_tree(problem.encoded), problem.module.objective(problem, heap)
+    assert all(leaf.curve for leaf in tree.leaves())
+    for dataset in (problem.encoded.dataset, None):
+        posed = replace(problem, encoded=replace(problem.encoded, dataset=dataset))
+        assert _wrong_trees(posed, [tree], [paid]) == ""
+    bent = tree.with_curves([((1.0, 0.5),)] * tree.n_leaves)
+    assert _wrong_trees(problem, [bent], [paid]) == "its tree 1 holds other counts than those of the data"

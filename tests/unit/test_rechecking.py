@@ -12,7 +12,7 @@ import odtc as package
 from odtc.errors import ManifestError, TimeLimitReached
 from odtc.fileformats.model_files import read_model
 from odtc.model.solution import EDITED, Solution, Termination
-from odtc.workflow import artifacts
+from odtc.workflow import artifacts, pipeline
 from odtc.workflow.decoding import finish
 from odtc.workflow.provenance import model_file, rechecking, recorded
 from odtc.workflow.provenance.recorded import described
@@ -279,3 +279,30 @@ def test_a_build_that_fails_is_told_unless_its_maker_changed(opened, folder, mon
     for one in (manifest, changed):
         with pytest.raises(TimeLimitReached):
             described(one, folder / "m.sol")
+
+
+# Rows that were selected.
+
+
+def test_rows_that_are_selected_again_are_no_word_of_the_run():
+    """In the seconds that are given, or in those of a search again; not of rounds, nor of other rows or weights."""
+    problem = pipeline.pose(MONKS / "monks-2.csv", "flowoct", 1, encoding="onehot", select="balanced:part=3")
+    dataset = problem.encoded.dataset
+    chosen = dataset.selected
+    for seconds in (None, 60.0):
+        assert rechecking._selected_again(problem, dataset, seconds) == ""
+    word = f"which {dataset.n_rows:,} of the {chosen.whole.n_rows:,} rows were selected is the word of the run"
+    others = np.setdiff1d(np.arange(chosen.whole.n_rows), chosen.rows)[: len(chosen.rows)]
+    for other in (
+        replace(dataset, selected=replace(chosen, rows=np.sort(np.append(chosen.rows[1:], others[0])))),
+        replace(dataset, weight=dataset.weight + 1),
+    ):
+        assert rechecking._selected_again(problem, other, None) == f"{word}: balanced:part=3 selects others here"
+    assert rechecking._selected_again(problem, dataset, -1.0).startswith(f"{word}, not derived again (")
+
+
+def test_a_bound_that_was_derived_again_is_not_called_the_word_of_a_solver(opened, folder):
+    record = rechecking.record_of(folder / "m.sol")
+    for derived, again in ((("bound",), True), ((), False)):
+        told = rechecking.check_record(record, opened[1].objective, derived).text
+        assert ("objective, bound and gap are derived again" in told) == again

@@ -248,3 +248,76 @@ def test_a_search_of_all_trees_certifies_nothing_of_another_formulations_tree(fo
     again = search_again(problem, heap, 60)
     assert problem.module.objective(problem, heap) == again.bound == best_of(problem)
     assert not again.certified and again.size == ()
+
+
+@cache
+def two_names():
+    """y is one of four values of a: two tests of a tell it, one of which c asks as well."""
+    a = np.random.default_rng(1).permutation(np.repeat([0, 1, 2, 3], 6))
+    return from_frame(pl.DataFrame({"c": (a > 1).astype(int), "a": a, "y": (a == 2).astype(int)}), "d")
+
+
+def test_the_columns_of_the_tree_that_is_met_are_the_fewest():
+    """c > 0 and a > 2 are right on all rows, and so are two tests of a alone."""
+    done = pipeline.fit(two_names(), "dpflow", 2)
+    again = search_again(done.problem, done.decoded.heap, 60)
+    assert again.bound == 0 and again.size == (3, 1) == tree_size(done.problem, again.trees[0][1])
+
+
+@pytest.mark.parametrize("formulation", ["flowoct", "binoct"])
+def test_the_tree_that_is_met_is_one_of_another_formulation(formulation):
+    """It has no tests beyond those of the encoding, whatever the search says of columns."""
+    problem = pipeline.build(two_names(), formulation, 2).problem
+    again = search_again(problem, None, 60)
+    assert again.bound == 0 and [problem.module.objective(problem, heap) for _, heap in again.trees] == [0]
+    assert again.trees[0][1].beyond is None
+
+
+@pytest.mark.parametrize("formulation", ["dpflow", "flowoct"])
+def test_a_search_that_finds_no_tree_bounds_nothing(formulation):
+    """No tree keeps the constraints, though that is not told of its data before: no number is made of that."""
+    asked = ("recall[0] >= 0.99", "recall[1] >= 0.99")
+    problem = pipeline.pose(dataset(), formulation, 1, encoding="onehot", constraints=asked)
+    again = search_again(problem, None, 60)
+    assert again.trees == () and math.isfinite(again.bound) and again.bound >= 0
+
+
+@pytest.mark.parametrize("formulation", ["flowoct", "binoct", "cart"])
+def test_where_nothing_can_be_lost_no_price_is_searched_for(formulation):
+    """Rows of one class: a leaf costs nothing, which does not tell the price of a row."""
+    alone = replace(dataset(), y=np.zeros_like(dataset().y), classes=dataset().classes[:1])
+    problem = pipeline.pose(alone, formulation, 1, encoding="onehot")
+    assert search_again(problem, None, 60).bound == 0
+
+
+def test_a_price_that_is_not_known_is_none():
+    """Prices of a formulation whose leaf costs otherwise than they say: nothing is searched for them."""
+    plain = pipeline.build(dataset(), "flowoct", 1, encoding="onehot").problem
+
+    class Other:
+        def __getattr__(self, name):
+            return getattr(plain.module, name)
+
+        def objective(self, problem, heap):
+            return plain.module.objective(problem, heap) + 3.0
+
+    problem = replace(plain, module=Other()) if "module" in vars(plain) else plain
+    assert least_prices(problem) == (0.0, 0.0)
+    assert not search_again(problem, None, 60).trees
+
+
+@pytest.mark.parametrize("bound", [math.inf, -math.inf, math.nan])
+def test_a_bound_that_is_no_number_is_none(bound):
+    """And the tree that is met is the one of the search if none of fewer columns is told."""
+    problem = done().problem
+
+    class Partly:
+        def __getattr__(self, name):
+            return getattr(problem.module, name)
+
+        def search(self, *given):
+            return replace(problem.module.search(*given), bound=bound, written=None)
+
+    again = search_again(replace(problem, module=Partly()), None, 60)
+    assert again.bound == least_objective(problem)
+    assert [problem.module.objective(problem, heap) for _, heap in again.trees] == [done().proof.objective]

@@ -13,10 +13,12 @@ from odtc.model.solution import EDITED, Solution, Termination
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.verification.known_trees import against_known, is_below
 from odtc.verification.verify import (
+    HALF,
     RowPredictions,
     _goes_left,
     equivalent_points,
     objective_floor,
+    one_leaf,
     proves,
     raise_bound_to_floor,
     verify,
@@ -72,6 +74,18 @@ def test_the_bound_of_an_edited_model_is_held_against_its_own_objective(of_edite
     theirs = None if of_edited is None else found.objective + of_edited
     edited = replace(found, bound=found.objective + 1, scope=EDITED, scope_objective=theirs)
     assert checked(built, solution=edited) == refused
+
+
+def test_what_cuts_of_a_solved_file_may_be_is_said_only_of_an_edited_model(built):  # noqa: F811
+    """Where the tree costs more than its point, or less than a bound that the point of it reached."""
+    model, found, cart, _ = built
+    poor, worse = leaf(model.problem), replace(found, bound=found.objective + 1)
+    for edited in (None, model):
+        given = replace(model, edited=edited)
+        assert (HALF in told(given, found, poor)["tree objective"].text) == (edited is not None)
+        assert HALF not in told(given, found, cart)["tree objective"].text
+        assert HALF not in told(given, worse, cart)["bound"].text  # what the point costs is what the tree does
+        assert HALF not in told(given, replace(found, bound=found.objective), cart)["bound"].text
 
 
 # Of a model that its formulation does not build any more.
@@ -167,6 +181,20 @@ def test_a_constraint_is_computed_again_on_the_rows_of_the_file(built):  # noqa:
 
 
 # The floor of an objective.
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_leaf_that_tells_the_price_of_a_loss_loses_most(seed):
+    """And so something, unless nothing can be lost: with an answer that costs nothing, too."""
+    random = np.random.default_rng(seed)
+    y, cells = random.integers(0, 3, 20).astype(np.int32), random.integers(0, 2, (20, 1)).astype(float)
+    classes = ("n", "o", "p")
+    problem = pipeline.pose(Dataset("d", cells, y, (Feature("a", "numeric"),), classes, np.ones(20)), "flowoct", 1)
+    cost = random.integers(0, 5, (3, 3)) * (1.0 - np.eye(3))
+    cost[:, seed % 3] = 0
+    problem = replace(problem, encoded=replace(problem.encoded, cost=cost))
+    lost = [sum(cost[k, answer] for k in y) for answer in range(3)]
+    assert one_leaf(problem).loss(problem.encoded) == max(lost) > 0
 
 
 def test_one_class_costs_nothing():
@@ -317,7 +345,9 @@ def test_what_a_policy_loses_is_computed_again_to_the_rounding_of_estimates(tmp_
     heap = settle(np.array([-1, 0, -1, -1], np.int32), problem.encoded)
     tree, loss = heap.to_tree(problem.encoded), heap.loss(problem.encoded)
     assert loss > 0
-    for part, refused in ((0.0, []), (1e-8, []), (1e-4, ["policy"])):
+    (told,) = [check.text for check in verify_tree(problem, heap, tree, data) if check.name == "data"]
+    assert f": row by row the tree loses {loss:.10g}, " in told and "wrong" not in told
+    for part, refused in ((0.0, []), (1e-8, []), (5e-7, []), (1e-4, ["policy"])):
         assert set(refusing(verify_tree(problem, Off.by(heap, part * loss), tree, data))) >= set(refused)
         assert ("policy" in refusing(verify_tree(problem, Off.by(heap, part * loss), tree, data))) == bool(refused)
 
