@@ -125,12 +125,12 @@ def listed(rank, seed, below=(0, None)):
     return [[*cuts[at], *(below[int(rng.random() < 0.2)] for _ in range(2))] for at in kept]
 
 
-@pytest.mark.parametrize("depth", [2, 3])
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
 @pytest.mark.parametrize("task", ["regression", "survival"])
 @pytest.mark.parametrize("seed", range(8))
 def test_tried_cuts_give_the_same_bound_at_once_and_one_by_one(task, depth, seed, monkeypatch):
     """Both may be off by what they say that rounding adds."""
-    found, exact = [], []
+    found, exact, states = [], [], []
     for plain in (False, True):
         with monkeypatch.context() as patch:
             take_loops(patch, plain)
@@ -138,8 +138,10 @@ def test_tried_cuts_give_the_same_bound_at_once_and_one_by_one(task, depth, seed
             part = rows if seed % 2 else rows[3:]
             tried, need = listed(bound.rank[part], seed), bound.measure.low(bound.moments.sum(axis=1))
             found.append(bound.least(part, depth, tried, Fraction(0), exact=False))
+            states.append(bound.n_states)
             exact.append(bound.least(part, depth, tried, need))
             near = 8 * bound.near
+    assert states[0] == states[1]
     assert exact[1] == pytest.approx(exact[0], abs=max(near, 1e-9))
     assert found[1] == pytest.approx(found[0], abs=max(near, 1e-9))
 
@@ -178,7 +180,8 @@ def test_a_cut_that_is_tried_twice_or_parts_no_rows_is_left_to_others(monkeypatc
     own = tried_cuts.TriedCuts(bound.rank, bound.measure, (bound.floors, 1.0), 0.0, bound.near, shared)
     assert own.bound(rows, [[0, 0, 0, 0]]).bounded == 2 and own.bound(rows, [[0, 0, None, 0]]).bounded == 1
     assert own.bound(rows, [[0, 0, 0, 0], [0, 0, 0, 0]]) is None
-    assert own.bound(rows, [[0, 99, 0, 0]]) is None and own.bound(rows, [[0, -1, 0, 0]]) is None
+    for levels in (1, 2):
+        assert own.bound(rows, [[0, 99, 0, 0]], levels) is None and own.bound(rows, [[0, -1, 0, 0]], levels) is None
     assert own.bound(rows[:0], [[0, 0, 0, 0]]) is None and own.bound(rows, [[0, 0, 0]]) is None
     columns = bound.rank.shape[1]
     assert own.bound(rows, [[columns - 1, 0, 0, 0]]).bounded == 2 and own.bound(rows, [[columns, 0, 0, 0]]) is None
@@ -207,16 +210,18 @@ def test_limits_on_leaves_are_those_of_the_sides():
 def of_different_ranks(seed: int):
     """(bound, rows) of a table in which a column tells all rows apart, and another has one rank of each row but two."""
     rng = np.random.default_rng(seed)
-    rank = np.column_stack([rng.permutation(12), np.minimum(rng.permutation(12), 10), rng.integers(0, 2, 12)])
+    rank = np.column_stack([rng.permutation(12), np.minimum(rng.permutation(12), 10), *rng.integers(0, 2, (3, 12))])
     return LeafSumsBound(rank, Squares(true(), numbers()), Fraction(seed, 2), False), np.sort(rng.permutation(12)[:9])
 
 
-@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize(("plain", "cells"), [(False, 1), (False, 25), (False, 1 << 16), (True, 1)])
 @pytest.mark.parametrize("at_once", [0, SMALL])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_state_of_one_or_two_levels_costs_what_its_best_tree_does(seed, at_once, plain, monkeypatch):
-    """In whole numbers just that, in rounded ones no more and hardly less; ranks that one row has are cuts, too."""
+def test_a_state_of_one_or_two_levels_costs_what_its_best_tree_does(seed, at_once, plain, cells, monkeypatch):
+    """In whole numbers just that, in rounded ones no more and hardly less; ranks that one row has are cuts, too, and
+    however many pairs of cuts are looked at together."""
     monkeypatch.setattr(bound_module, "SMALL", at_once)
+    monkeypatch.setattr(bound_module, "CELLS", cells)
     take_loops(monkeypatch, plain)
     bound, rows = of_different_ranks(seed)
     assert (bound.rank.shape[1] * bound.widest <= max(at_once, bound.rank.shape[1] * len(rows))) == (at_once > 0)
@@ -226,6 +231,8 @@ def test_a_state_of_one_or_two_levels_costs_what_its_best_tree_does(seed, at_onc
     for depth, each in ((1, stumps), (2, roots(bound.rank, rows, leaf, price, 1, 0))):
         least = min(leaf(rows), *each.values())
         assert bound.best(rows, depth) == least
+        for need in (Fraction(0), least, least + Fraction(1, 10**12), 2 * least + 10):
+            assert least - 4 * Fraction(bound.near) <= bound.best(rows, depth, need) <= least
         cheap = bound._rounded(rows, depth, Limit())
         assert least - 4 * Fraction(bound.near) <= Fraction(cheap) < least
 

@@ -11,6 +11,8 @@ import pytest
 
 from odtc.base import compiled_loops
 from odtc.base.compiled_loops import VARIABLE
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.tasks import survival
 from odtc.errors import CertificateError
 from odtc.verification.certificate import left_of
 from odtc.verification.leaf_sums import (
@@ -18,16 +20,19 @@ from odtc.verification.leaf_sums import (
     _less,
     check_leaf_sums,
     every_tree,
+    squares,
+    stated_leaf_sums,
     tried_cuts,
     tried_stumps,
     two_levels,
 )
-from odtc.verification.leaf_sums.bound import LeafSumsBound
+from odtc.verification.leaf_sums.bound import ALL, LeafSumsBound
 from odtc.verification.leaf_sums.likelihood import Likelihood
-from odtc.verification.leaf_sums.limits import NO_LIMIT
+from odtc.verification.leaf_sums.limits import NO_LIMIT, Limit
 from odtc.verification.leaf_sums.squares import Squares
+from odtc.verification.leaf_sums.whole_trees import MOST_TESTS, WholeTrees
 from odtc.workflow import pipeline
-from tests.unit.test_forged_leaf_sums import NUMBERS, numbers, times, true
+from tests.unit.test_forged_leaf_sums import CELLS, NUMBERS, leaves, numbers, retold, times, true
 from tests.unit.test_leaf_sum_loops import cost, roots
 
 OFF, UNIT = 0.25, 0.5  # what sides are off by, and the unit of floors
@@ -123,6 +128,8 @@ def test_sides_that_differ_by_one_row_are_remembered_apart(n, monkeypatch):
     monkeypatch.setattr(tried_cuts, "best_gain", lambda rank, moments, rows, laws, price: float(moments[0, rows].sum()))
     rank, every, tried = np.random.default_rng(n).integers(0, 4, (n, 2)), np.arange(n), [[0, 1, 0, 0], [1, 2, 0, 0]]
     own = made(rank, np.random.default_rng(0))
+    if n > 64:  # sides of many words at few places
+        own.memo = np.zeros((32, own.memo[0].shape[1]), np.uint64), np.full(32, np.nan), np.zeros(1, np.int64)
     for row in sorted({0, 1, 5, 62, 63, 64, 65, 127, 128, n - 1} & set(range(n))):
         for rows in (every, np.delete(every, row), np.delete(every, [row, 2])):
             anew = made(rank, np.random.default_rng(0))
@@ -198,6 +205,7 @@ def test_sides_of_tests_gain_what_their_best_trees_do(levels, many):
     """By squares, of as many tests as a tree has levels and of more: a leaf gains S^2 / W."""
     rng = np.random.default_rng(10 * levels + many)
     true_, price = rng.random((many, 14)) < 0.4, 1.5
+    true_[:, :2] = True
     moments = np.stack([rng.integers(1, 4, 14), rng.integers(-9, 10, 14)])
 
     def gain(rows, left) -> float:
@@ -459,3 +467,278 @@ def test_weights_of_a_survival_are_whole_at_their_scale(weight, scale, taken):
 @pytest.mark.parametrize("number", [Fraction(2, 3), Fraction(1, 3), Fraction(1, 10), Fraction(7), Fraction(-2, 3)])
 def test_a_bound_that_is_told_is_no_more(number):
     assert number * (1 - Fraction(1, 2**40) * (1 if number > 0 else -1)) < Fraction(_less(number)) < number
+
+
+def take_all_at_once(monkeypatch) -> None:
+    """Lets all be counted by the loops as they are written, however little it is."""
+    monkeypatch.setenv(VARIABLE, "always")
+    for loops, plain in (
+        (every_tree.COMPILED, every_tree.split_parts),
+        (tried_cuts.COMPILED, tried_cuts.side_costs),
+        (tried_stumps.COMPILED, tried_stumps.stump_costs),
+        (two_levels.COMPILED, two_levels.root_costs),
+    ):
+        monkeypatch.setattr(loops, "load", lambda plain=plain: plain)
+        monkeypatch.setattr(loops, "_made", None)
+
+
+@pytest.mark.parametrize("task", ["regression", "survival"])
+@pytest.mark.parametrize("depth", [3, 4])
+@pytest.mark.parametrize("price", [Fraction(1, 3), Fraction(100)])
+def test_all_cuts_at_once_cost_no_more_than_the_best_tree(price, depth, task, monkeypatch):
+    """And hardly less: by sums of whole numbers, of all trees, and of the sides of each cut beyond their floors."""
+    take_all_at_once(monkeypatch)
+    data, law = (numbers(), Squares) if task == "regression" else (times(), Likelihood)
+    rank, every = np.array(CELLS, np.int64), np.arange(12)
+    bound = LeafSumsBound(rank, law(true(task), data), price, law is Likelihood)
+
+    def best(rows, left) -> Fraction:
+        found = bound.measure.low(bound.moments[:, rows].sum(axis=1))
+        for column in range(3) if left else ():
+            for cut in np.unique(rank[rows, column])[:-1]:
+                goes = rank[rows, column] <= cut
+                found = min(found, price + best(rows[goes], left - 1) + best(rows[~goes], left - 1))
+        return found
+
+    least = best(every, depth)
+    assert 0 < least - Fraction(bound.by_loops(every, depth, NO_LIMIT)) < 1e-8
+    tried = bound._all_cuts(every, depth, NO_LIMIT)
+    assert bound.n_states == 1 + 2 * len(tried)
+    sides = bound._all_sides(every, tried, depth - 1)
+    assert sides.bounded == 2 * len(tried)
+    for (column, cut, *_), found in zip(tried, sides.found):
+        goes = rank[:, column] <= cut
+        for side, rows in zip(found, (every[goes], every[~goes])):
+            assert 0 <= best(rows, depth - 1) - bound.floor(rows) - Fraction(side) < 1e-6
+    assert bound.by_loops(every[:0], depth, NO_LIMIT) == -math.inf  # no cut
+    few = LeafSumsBound(rank[:, 2:], bound.measure, price, law is Likelihood)
+    assert few.by_loops(every, depth, NO_LIMIT) == -math.inf  # fewer cuts than a tree has tests
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("depth", [3, 4])
+@pytest.mark.parametrize("task", ["regression", "survival"])
+def test_all_cuts_prove_what_is_so(task, depth, at_once, monkeypatch):
+    facts, data = true(task, depth) | {"tried": ALL}, numbers() if task == "regression" else times()
+    if at_once:
+        take_all_at_once(monkeypatch)
+    assert check_leaf_sums(facts, data).optimal
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_an_event_whose_hazard_is_too_small_is_refused(at_once, monkeypatch):
+    """Loops take such an event, alone in a leaf, to cost 1; it costs far less. So they bound no tree by that."""
+    cells = np.column_stack([np.arange(8.0), np.arange(8.0) * 5 % 8])
+    features = Feature("a", "numeric"), Feature("b", "numeric")
+
+    def rows(weight: float) -> Dataset:
+        """One event of weight 1, the first one; then rows of this weight without events."""
+        weights = np.array([1.0] + [weight] * 7)
+        plain = Dataset("d", cells, np.zeros(8, np.int32), features, (), weights, "y", task="survival")
+        return survival.timed(plain, np.arange(1.0, 9.0), np.eye(8)[0], "y")
+
+    problem, data = pipeline.pose(rows(16.0), "dpflow", 3), rows(2.0**34)
+    facts = json.loads(json.dumps(problem.module.certificate(problem))) | {"weight_scale": 1, "tried": ALL}
+    first = {"kind": "threshold", "feature": "a", "threshold": 1.5}  # the event and one more row: the best but one
+    label = facts["classes"][0]
+    facts["tree"]["root"] = {"split": first, "left": {"label": label}, "right": {"label": label}}
+    facts = retold(facts, data)
+    measure = Likelihood(facts, data)
+    sums = [measure.moments[:, part].sum(axis=1) for _, part in leaves(facts["tree"]["root"], data, np.arange(8))]
+    facts["claim"] = [str(sum(map(end, sums))) for end in (measure.low, measure.high)]
+    if at_once:
+        take_all_at_once(monkeypatch)
+    with pytest.raises(CertificateError, match="too small to be told from 0"):
+        check_leaf_sums(facts, data)
+
+
+def test_all_cuts_are_tried_without_limits_alone():
+    facts = true("regression", 3, "leaf_rows >= 4")
+    with pytest.raises(CertificateError, match="under a limit"):
+        check_leaf_sums(facts | {"tried": ALL}, numbers())
+
+
+@pytest.mark.parametrize("task", ["regression", "survival"])
+def test_what_is_stated_is_told_without_a_bound_that_proves_it(task):
+    """Of who was stopped before: a certificate without its tried cuts."""
+    facts, data = true(task, 3), numbers() if task == "regression" else times()
+    checked = check_leaf_sums(facts, data)
+    stated = stated_leaf_sums(facts | {"tried": None}, data)
+    assert (stated.objective, stated.bound) == pytest.approx((checked.objective, checked.bound), rel=1e-9)
+    assert stated.optimal and stated.n_targets == 1
+    assert checked.off < 1e-9
+
+
+def test_a_price_below_0_or_that_is_no_text_is_none():
+    facts = true()
+    nodes = json.dumps(facts["tree"]).count('"split"')
+    cheaper = facts | {"price": "-1", "claim": str(Fraction(facts["claim"]) - nodes)}
+    with pytest.raises(CertificateError, match="its price -1"):
+        check_leaf_sums(cheaper, numbers())
+    with pytest.raises(CertificateError, match="not whole"):
+        check_leaf_sums(facts | {"price": 0}, numbers())
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_floors_are_what_rows_cost_that_no_column_tells_apart(single):
+    """Of two rows as of more; of regression one row costs nothing alone."""
+    data, law = (times(), Likelihood) if single else (numbers(), Squares)
+    rank = np.array([[0, 1], [0, 1], [1, 1], [1, 1], [1, 1], [2, 0], [3, 0], [4, 0], [4, 0], [5, 2], [6, 2], [6, 2]])
+    bound = LeafSumsBound(rank, law(true("survival" if single else "regression"), data), Fraction(1), single)
+    kinds = [[0, 1], [2, 3, 4], [5], [6], [7, 8], [9], [10, 11]]
+    wanted = [bound.measure.low(bound.moments[:, rows].sum(axis=1)) for rows in kinds]
+    for rows, own in zip(kinds, wanted):
+        assert 0 <= own - bound.floor(np.array(rows)) < (1e-12 if single else Fraction(1, 10**30))
+    assert bound.cuts.tolist() == [6, 2]
+    exact, rounded = bound.floor(np.arange(12)), bound.floor(np.arange(12), False)
+    assert exact == pytest.approx(sum(wanted), abs=1e-12) and rounded == pytest.approx(float(exact))
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("depth", [2, 3])
+def test_a_leaf_alone_costs_what_it_does_beyond_its_floor(depth, at_once, monkeypatch):
+    """Where nodes cost more than all else; a side of one leaf tries nothing, whatever it lists."""
+    if at_once:
+        take_all_at_once(monkeypatch)
+    rank, every = np.array(CELLS, np.int64)[:, :2] // 2, np.arange(12)
+    bound = LeafSumsBound(rank, Squares(true(), numbers()), Fraction(10**4), False)
+    floor, leaf = bound.floor(every), bound.measure.low(bound.moments.sum(axis=1))
+    assert floor > 0
+    assert bound.least(every, depth, [[0, 0, 0, 0]], Fraction(0), exact=False) == pytest.approx(float(leaf - floor))
+    assert bound.least(every, depth, [[0, 0, 0, 0]], leaf - floor) == leaf - floor
+    assert bound.least(every, depth, [], leaf - floor, Limit(1, 1)) == leaf - floor
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_cuts_that_are_alike_in_a_part_of_all_ranks(seed):
+    """Ranks that no row of the state has, below, between and above; sides of which nothing is said bound nothing."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 9, 40)
+    rank = np.column_stack([first, first, rng.integers(0, 2, 40)])
+    rows = np.flatnonzero(np.isin(first, [[0, 1], [0, 3, 4], [2, 5, 8], [1, 7]][seed % 4]))
+    shared = np.array([(column, cut, cut + 1) for column in (0, 1) for cut in range(8)], np.int64).T.copy()
+    tried = [[g, int(cut), 0, 0] for g in range(3) for cut in np.unique(rank[rows, g])[:-1] if rng.random() < 0.7]
+    found = [rng.integers(0, 2 + 5 * (seed % 3), 2).astype(float).tolist() for _ in tried]
+    listed = np.array(tried, np.int64).reshape(-1, 4)
+    got = tried_cuts.least_of_cuts(rank, rows, listed, np.array(found).reshape(-1, 2), shared)
+    assert got == least_of(rank, rows, tried, found, shared)
+    alone = tried_cuts.least_of_cuts(rank[:, :2].copy(), rows, listed[:0], np.zeros((0, 2)), shared)
+    assert alone == 0.0
+
+
+def table(y, weight=1.0) -> SimpleNamespace:
+    """Rows of numbers, as the law of squares reads them."""
+    y, weight = np.asarray(y, float), np.broadcast_to(np.asarray(weight, float), len(y))
+    return SimpleNamespace(weight=weight, sums=np.stack([np.ones(len(y)), weight, weight * y], axis=1))
+
+
+FEW, LIGHT = [0, 0, 0, 1], 2.0**-20
+SCALES = [
+    (FEW, 1, {"number_scale": 2**40}, "its scales"),
+    (FEW, 1, {"number_scale": 2**40 - 1}, ""),
+    (FEW, 1, {"number_scale": 1, "weight_scale": 2**40}, "its scales"),
+    (FEW, 1, {"number_scale": 1, "weight_scale": 2**40 - 1}, ""),
+    (np.ldexp(FEW, -1000), 1, {"number_bits": 1000}, ""),
+    (np.ldexp(FEW, -1001), 1, {"number_bits": 1001}, "its scales"),
+    (FEW, [1, 1, 3, 1], {"number_bits": 0}, "no powers of two"),
+    (FEW, [1, 1, 1.5, 1], {"number_scale": 1}, "no whole numbers"),
+    (FEW, [1, 1, 1e-5, 1], {"number_scale": 1}, "no whole numbers"),
+    ([3, 3, 3, 3], 1, {"number_scale": 1}, ""),
+    ([0, 0, 0, 2**53], 1, {"number_scale": 1}, "too many digits"),
+    ([0, 0, 0, 2**22], 1, {"number_scale": 1, "weight_scale": 2**39}, "too large"),
+    ([0, 0, 0, 2**22 - 1], 1, {"number_scale": 1, "weight_scale": 2**39}, ""),
+    ([0, 0, 0, 2**48], 2, {"number_scale": 1}, "too large"),
+    ([0, 0, 0, 2**48], 1, {"number_scale": 1}, ""),
+    (FEW, 2**12, {"number_scale": 1, "weight_scale": 2**39}, "too large"),
+    (FEW, [2**12, 2**12, 2**12, 2**11], {"number_scale": 1, "weight_scale": 2**39}, ""),
+]
+
+
+@pytest.mark.parametrize(("y", "weight", "scales", "refused"), SCALES)
+def test_numbers_are_added_as_whole_numbers_or_refused(y, weight, scales, refused):
+    """Up to 2^40 of a scale, 2^1000 of bits, 2^53 of a number and of all weights, 2^61 and 2^97 of sums of products."""
+    data, facts = table(y, weight), {"weight_scale": 1} | scales
+    if refused:
+        with pytest.raises((ValueError, CertificateError), match=refused):
+            Squares(facts, data)
+        return
+    found = Squares(facts, data)
+    scale = scales.get("number_scale") or 2 ** scales["number_bits"]
+    w, t = [int(x * facts["weight_scale"]) for x in data.weight], [int(Fraction(x) * scale) for x in y]
+    mean = Fraction(sum(a * b for a, b in zip(w, t)), sum(w))
+    assert found.low(found.moments.sum(axis=1)) == sum(a * (b - mean) ** 2 for a, b in zip(w, t))
+    assert found.low([0, 0, 0, 0]) == 0
+    if "number_bits" not in scales:
+        assert found.apart >= np.spacing(max(t))
+
+
+@pytest.mark.parametrize(("n", "refused"), [(16, True), (15, False)])
+def test_so_many_rows_are_added_as_there_is_room_for_the_lower_parts(n, refused, monkeypatch):
+    """2^62 is the sum of 2^4 parts of 58 bits."""
+    monkeypatch.setattr(squares, "LOW", 58)
+    facts, data = {"weight_scale": 1, "number_scale": 1}, table(range(n))
+    if not refused:
+        assert Squares(facts, data).moments.shape == (4, n)
+        return
+    with pytest.raises(CertificateError, match="too many to be added"):
+        Squares(facts, data)
+
+
+def test_numbers_of_more_bits_are_rounded_down():
+    found = Squares({"weight_scale": 1, "number_bits": 0}, table([0.7, 0.2, 3.9, -0.1]))
+    assert np.diff(found.moments[1]).tolist() == [0, 3, -4]
+
+
+@pytest.mark.parametrize("square", [0, 4, Fraction(7, 3), Fraction(7, 2**65), Fraction(17, 2**65), Fraction(10**20, 7)])
+def test_a_square_root_is_rounded_up_by_little(square):
+    found, square = squares._root_above(Fraction(square)), Fraction(square)
+    assert found >= 0 and (found - Fraction(1, 2**32)) ** 2 <= square <= found**2
+
+
+def timed(weight, n=4, **rows) -> SimpleNamespace:
+    """Rows of a survival, an event at each time."""
+    sums = np.stack([np.ones(n), np.ones(n), np.ones(n), np.ones(n), np.arange(1.0, n + 1)], axis=1)
+    if "twice" in rows:
+        sums[rows["twice"], 0] = 2
+    return SimpleNamespace(weight=np.broadcast_to(np.asarray(weight, float), n), sums=sums)
+
+
+@pytest.mark.parametrize(
+    ("weight", "scale", "rows", "refused"),
+    [
+        (LIGHT, 2**40, {}, "its scale is no whole number"),
+        (LIGHT, 2**40 - 2**20, {}, ""),
+        (2.0**38, 1, {}, "cannot be added up"),
+        (2.0**38 - 1, 1, {}, ""),
+        (1.0, 1, {"twice": 2}, "cannot be added up"),
+        (1.0, 1, {}, ""),
+    ],
+)
+def test_weights_of_a_survival_are_added_as_whole_numbers_or_refused(weight, scale, rows, refused):
+    """Up to 2^40 of a scale and of all weights. What floats make of a leaf is off by `near` at most."""
+    if refused:
+        with pytest.raises((ValueError, CertificateError), match=refused):
+            Likelihood({"weight_scale": scale}, timed(weight, **rows))
+        return
+    found = Likelihood({"weight_scale": scale}, timed(weight, **rows))
+    for part in ([0, 1, 2, 3], [1, 3], [3]):
+        rounded = float(found.costs(*found.rounded[:, part].sum(axis=1)[:, None])[0])
+        assert abs(Fraction(rounded) - found.low(found.moments[:, part].sum(axis=1))) <= found.near
+    assert float(found.costs(*np.array([[1.0], [1.0], [1.0]]))[0]) == pytest.approx(1 - found.bits * math.log(2))
+
+
+def test_a_hazard_between_two_units_is_as_narrow_as_it_may_be(monkeypatch):
+    """1/6 + 1/3 are a half, of which the ends lie on either side of a whole number of units."""
+    data = timed(1.0, 6)
+    data.sums[:, 3] = [1, 0, 0, 1, 0, 0]
+    assert Likelihood({"weight_scale": 1}, data).bits == 57
+    monkeypatch.setattr("odtc.verification.leaf_sums.likelihood.ROUNDED", 1)
+    with pytest.raises(CertificateError, match="cannot be rounded as narrowly"):
+        Likelihood({"weight_scale": 1}, data)
+
+
+def test_limits_are_told_and_certified_up_to_their_edge():
+    assert Limit(2, 0).words == ["leaf_rows >= 2"] and Limit(1, 3).words == ["leaves <= 3"] and not Limit().words
+    for tests in range(MOST_TESTS + 3):
+        assert (WholeTrees(tests).why_not(3, 0, 9) == "") == (tests <= MOST_TESTS)
+    assert WholeTrees(9).why_not(3, 0, MOST_TESTS) == ""  # there are no more

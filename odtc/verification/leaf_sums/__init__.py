@@ -151,11 +151,11 @@ def _check(facts: dict, dataset: Dataset, bounds: bool = True) -> Proof:
     elif not whole.nothing:
         bound = whole.least(found, facts["columns"], depth, limit, low)
     else:
+        floor = found.floor(every)  # refuses rows whose hazard is too small, which loops take to cost nothing
         bound = found.by_loops(every, depth, limit) if law.ROUNDS and facts["tried"] == ALL else -math.inf
-    if bounds and whole.nothing and bound < low - NEAR_END * abs(low):
-        floor = found.floor(every)
-        tried = facts["tried"] if limit.at(depth)[1] > 2 or facts["tried"] else 0
-        bound = floor + Fraction(found.least(every, depth, tried, low - floor, limit))
+        if bound < low - NEAR_END * abs(low):
+            tried = facts["tried"] if limit.at(depth)[1] > 2 or facts["tried"] else 0
+            bound = floor + Fraction(found.least(every, depth, tried, low - floor, limit))
     low, high, bound = measure.ends(low, high, bound)
     said, exact = [f"lambda {float(price / unit):.10g}"] if price else [], low == high
     if not exact:

@@ -32,7 +32,7 @@ class Limit(NamedTuple):
 
     def of_sides(self, share: int) -> "tuple[Limit, Limit]":
         """The limits of the sides of a root of which the left one has so many leaves."""
-        return Limit(self.rows, share), Limit(self.rows, self.leaves - share if share else 0)
+        return Limit(self.rows, share), Limit(self.rows, self.leaves - share)
 
 
 NO_LIMIT = Limit()

@@ -106,7 +106,7 @@ class Squares:
 
 def _root_above(square: Fraction) -> Fraction:
     """No less than the square root, by 2^-32 at most."""
-    return Fraction(math.isqrt(math.ceil(square * 2**64)) + 1, 2**32)
+    return Fraction(math.isqrt(math.floor(square * 2**64)) + 1, 2**32)
 
 
 MEASURE = Squares

@@ -138,12 +138,7 @@ def root_costs(rank, moments, rows, told, laws, price, least, leaves):
                     one[j] = max(one[j], both + below - price)
                     two[j] = max(two[j], over + none - price)
                 one[i], two[i] = max(one[i], left - price), max(two[i], right - price)
-    cuts = np.ones(begin[p], np.bool_)
-    for g in range(p):
-        cuts[begin[g + 1] - 1] = False
-        for j in range(begin[g], begin[g + 1]):
-            if many[j] < least or n - many[j] < least:
-                cuts[j] = False
+    cuts = np.minimum(many, n - many) >= least
     gains = one + two
     if leaves > 0:
         gains = np.maximum(one + other, alone + two)
