@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from odtc.testing.starting import FIRST, first_of
+from odtc.cli.new_member import FIRST, first_of
 from tests.command_line import environment, odtc
 
 
@@ -20,6 +20,15 @@ def test_a_new_member_is_one_under_its_own_name(kind, tmp_path, monkeypatch):
     words = ("--law", law) if law else ()
     said = odtc("check", "my_own", "--examples", 1, *words, "--json", "--plugin", "my_own.py", folder=tmp_path)
     assert said.facts["ok"] and said.facts["kind"] == kind, said.out
+
+
+def test_a_member_is_begun_without_the_package_of_the_laws(tmp_path):
+    """After `pip install '.[fast]'`, as the README has it, `odtc new` was refused for want of hypothesis."""
+    (tmp_path / "hypothesis.py").write_text("raise ImportError")
+    words = [sys.executable, "-m", "odtc", "new", "encoding", "my_tests"]
+    paths = environment(PYTHONPATH=str(tmp_path))
+    done = subprocess.run(words, cwd=tmp_path, env=paths, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and (tmp_path / "my_tests.py").is_file(), done.stderr
 
 
 def test_a_new_task_is_held_by_its_own_test(tmp_path):

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from odtc.cli.new_member import FIRST
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.errors import ChoiceError
 from odtc.solvers.solver import find_solver, version
 from odtc.testing import cases, kinds
-from odtc.testing.starting import FIRST
 from odtc.testing.suite import KINDS, kinds_of, member
 from odtc.trees.exporting import summaries
 from odtc.trees.tree import Leaf, Tree

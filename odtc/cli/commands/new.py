@@ -23,7 +23,7 @@ def new(
     as_json: Json = False,
 ) -> None:
     """Write a working member of a kind (a formulation, a cut, an exporter, …) with a test, to be changed into yours."""
-    from odtc.testing.starting import begin
+    from odtc.cli.new_member import begin
 
     paths = begin(kind, name, folder, package)
     if as_json:

@@ -12,9 +12,12 @@ from pathlib import Path
 from odtc.base.atomic_write import write_text
 from odtc.base.registry import did_you_mean
 from odtc.base.templates import template_folders
-from odtc.data.task import TASKS
+from odtc.cli.catalogue import REGISTRIES
 from odtc.errors import ChoiceError, OutputError
-from odtc.testing.suite import KINDS
+from odtc.trees.exporting import EXPORTERS
+
+# Kind, as the group of its entry points has it without "odtc." and the plural -> its registry.
+KINDS = {one.group.removeprefix("odtc.").removesuffix("s"): one for one in (*REGISTRIES.values(), EXPORTERS) if one}
 
 # Kind -> the file that a new member of it begins as.
 FIRST = {
@@ -129,7 +132,7 @@ def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
         raise ChoiceError(
             f"{name!r} is the name of a Python module here, which {name}.py would hide: take another name"
         )
-    registry = KINDS[kind] if kind in KINDS else TASKS
+    registry = KINDS[kind]
     if name in registry.module_names:
         raise ChoiceError(f"odtc has a {kind} {name!r}: take another name")
     own = re.sub(rf"\b{FIRST.get(kind, TASK)}\b", name, first_of(kind).read_text(encoding="utf-8"))
