@@ -11,8 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
+from odtc.base import deadline
 
 MOST_BYTES = 1.0e9  # of all triples together; with more, the pairs below a root are counted anew at each pass
+CELLS = 2**22  # answers that one product takes, between two looks at the deadline
 SINGLE = 2.0**24  # whole numbers up to here are exact in float32
 
 
@@ -97,9 +99,16 @@ class Counts:
 
     def _pairs(self, rows: np.ndarray) -> np.ndarray:
         T = self.problem.X.shape[1]
+        some = max(1, CELLS // max(1, T))
         out = np.empty((self.n_kinds, T, T), self.dtype)
         for kind, members in enumerate(self._members):
             here = members[rows[members]]
-            X, factor = self._answers[here], self.factor[here, kind]
-            out[kind] = (X if (factor == 1).all() else X * factor[:, None].astype(self.dtype)).T @ X
+            out[kind] = self._pairs_of(here[:some], kind)
+            for begin in range(some, len(here), some):
+                deadline.check()
+                out[kind] += self._pairs_of(here[begin : begin + some], kind)
         return out
+
+    def _pairs_of(self, rows: np.ndarray, kind: int) -> np.ndarray:
+        X, factor = self._answers[rows], self.factor[rows, kind]
+        return (X if (factor == 1).all() else X * factor[:, None].astype(self.dtype)).T @ X
