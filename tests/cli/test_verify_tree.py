@@ -1,15 +1,22 @@
 """`odtc verify TREE.json`: a tree is the one of the run beside it, with the counts of its data, or it is refused."""
 
 import hashlib
+import io
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import odtc as odtc_package
 from odtc.data.dataset import Feature
 from odtc.errors import SolutionError, TreeError
+from odtc.problem.constraints.constraint import parse
+from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Leaf, Tree
+from odtc.verification.certificate import check
 from odtc.workflow.provenance import tree_file
 from odtc.workflow.provenance.tree_file import check_of_tree
 from odtc.workflow.provenance.without_model import data_of_tree, open_record, reading_of_tree
@@ -662,3 +669,37 @@ def test_of_several_solutions_the_one_of_the_tree_is_taken(tmp_path, monkeypatch
         taken(whole, whole, whole, whole)
     (tmp_path / "x.sol").unlink()
     assert taken(whole, other, other, other) == "a"
+
+
+def test_a_certificate_of_another_run_is_told_by_what_it_proves():
+    """What is stated is changed one by one; of a formulation that certifies nothing, costs are those of its tree."""
+    rows = "".join(f"{a},{b},{(a > 1) ^ (b > 2) ^ (a == b)}\n" for a in range(4) for b in range(4))
+    frame = pd.read_csv(io.StringIO("a,b,y\n" + rows))
+    done = odtc_package.fit(odtc_package.read(frame), None, "dpflow", depth=1, encoding="onehot")
+    facts = done.problem.module.certificate(done.problem)
+    proof = check(facts, done.dataset)
+    proved = {"depth": 1, "of": dict(proof.of), "data_sha256": "0", "left_out": proof.left_out}
+    proved["objective"] = proof.objective
+    asked = parse("leaves <= 2", done.problem.encoded)
+    constrained = replace(done, problem=replace(done.problem, constraints=(asked,)))
+    of_them = proved | {"of": proved["of"] | {"constraints": ["leaves <= 2"]}}
+    label = 1 - int(np.argmax(done.tree.root.counts if isinstance(done.tree.root, Leaf) else [0, 1]))
+    leaf = HeapTree(*(np.array(part, np.int32) for part in ([-1] * 4, [-1, label, -1, -1])))
+    other = facts | {"tree": leaf.to_tree(done.problem.encoded).to_json()}
+    costs = done.problem.module.objective(done.problem, leaf)
+    assert costs > proof.objective
+    for of, given, said, words in (
+        (facts, proved, done, ""),
+        (facts, of_them, constrained, ""),
+        (facts, of_them, done, "is of trees that satisfy 'leaves <= 2', which this run does not ask"),
+        (facts, proved | {"infeasible": True}, done, "proves that no tree satisfies the constraints, and this run has"),
+        (
+            facts,
+            proved | {"objective": proof.objective + 1},
+            done,
+            f"states that its tree costs {proof.objective + 1:g}",
+        ),
+        (other, proved, done, f"has a tree that costs {costs:g}, and the one of this run costs {proof.objective:g}"),
+    ):
+        told = tree_file._of_another_run(of, given, said)
+        assert told.startswith(words) and bool(told) == bool(words), told

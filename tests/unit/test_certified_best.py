@@ -114,11 +114,11 @@ def test_a_search_that_the_limit_ends_says_so(monkeypatch):
         return replace(proof, bound=proof.bound - 1), checked
 
     for limit, ended in ((None, "unknown"), (10.5, "unknown"), (10.0, "time_limit"), (9.5, "time_limit")):
-        ticks = chain([0.0], repeat(10.0))
+        ticks = chain([5.0], repeat(15.0))
         monkeypatch.setattr(certifying, "time", SimpleNamespace(monotonic=ticks.__next__))
         assert certify(problem(), limit).fit.solution.termination == "optimal"
         with monkeypatch.context() as patched:
-            ticks = chain([0.0], repeat(10.0))
+            ticks = chain([5.0], repeat(15.0))
             patched.setattr(certifying, "time", SimpleNamespace(monotonic=ticks.__next__))
             patched.setattr(certifying, "_proof", below)
             found = certify(problem(), limit).fit.solution

@@ -13,8 +13,18 @@ from odtc.errors import SolutionError
 from odtc.model.blocks import NamedBlock
 from odtc.model.feasibility import check_claim, check_point, is_close
 from odtc.model.milp import Model
-from odtc.model.solution import EDITED, Termination
-from odtc.workflow.provenance.in_memory import Solved, _claimed, _infinite, _of_highs, _same, _sides, in_memory
+from odtc.model.solution import EDITED, Solution, Termination
+from odtc.workflow.provenance.in_memory import (
+    Solved,
+    _claimed,
+    _infinite,
+    _of_gurobi,
+    _of_highs,
+    _same,
+    _sides,
+    in_memory,
+    unproved,
+)
 
 INF = np.inf
 
@@ -334,3 +344,57 @@ def test_the_place_of_the_largest_violation_is_named_by_its_block():
         upper = np.where(np.arange(3) == at, -1.0, 9.0)
         (check,) = [one for one in check_point(replace(model, col_upper=upper), X) if one.name == "bounds"]
         assert not check.passed and f" at {name}," in check.text + ",", check.text
+
+
+def test_a_matrix_is_read_by_the_lines_that_highs_holds_it_in_and_an_unknown_end_is_none():
+    model = made([[1.0, 0, 2], [0, 3, 4]], [1, 1, 1], [1, 1], [INF, INF])
+    highs = solved(model)
+    real, names = highs.getLp(), ("getInfo", "version", "getModel", "getModelStatus", "getSolution")
+    fields = ("sense_", "num_row_", "num_col_", "integrality_", "col_cost_", "offset_")
+    sides = ("row_lower_", "row_upper_", "col_lower_", "col_upper_")
+    for kind, A in (("kRowwise", model.A.tocsr()), ("kColwise", model.A.tocsc())):
+        matrix = SimpleNamespace(value_=A.data, index_=A.indices, start_=A.indptr, format_=kind)
+        lp = SimpleNamespace(a_matrix_=matrix, **{name: getattr(real, name) for name in (*fields, *sides)})
+        for status, ended in (("Optimal", Termination.OPTIMAL), ("Something new", Termination.UNKNOWN)):
+            told = {name: getattr(highs, name) for name in names}
+            theirs = SimpleNamespace(getLp=lambda lp=lp: lp, modelStatusToString=lambda _, at=status: at, **told)
+            found = _of_highs(theirs)
+            assert _same(found.model, model) and found.termination == ended
+
+
+def gurobi(**changes):
+    """What a gurobipy.Model of x + y >= 1, of whole numbers, holds after it has run, with other attributes."""
+    columns = {"VType": ["B", "B"], "Obj": [1.0, 2.0], "LB": [0.0, 0.0], "UB": [1.0, 1.0], "X": [1.0, 0.0]}
+    none = ("NumQConstrs", "NumSOS", "NumGenConstrs", "NumPWLObjVars", "IsQP", "NumScenarios")
+    own = {
+        "getVars": lambda: ["x", "y"],
+        "getConstrs": lambda: [SimpleNamespace(Sense=">", RHS=1.0)],
+        "getAttr": lambda name, _: columns[name],
+        "getA": lambda: sp.csr_array(np.ones((1, 2))),
+        "Params": SimpleNamespace(LazyConstraints=0, PreCrush=0),
+    }
+    told = {"ModelSense": 1, "ObjCon": 0.0, "Status": 2, "SolCount": 1, "IsMIP": 1, "ObjBound": 1.0, "ObjVal": 1.0}
+    return SimpleNamespace(**own | dict.fromkeys(none, 0) | {"NumObj": 1} | told | changes)
+
+
+def test_what_an_object_of_gurobi_holds_is_read_without_gurobi():
+    found = _of_gurobi(gurobi())
+    assert _same(found.model, made([[1.0, 1]], [1, 2], [1], [INF], upper=1.0))
+    assert (found.x.tolist(), found.termination, found.bound, found.beyond) == ([1, 0], Termination.OPTIMAL, 1.0, "")
+    with pytest.raises(SolutionError, match="got a maximisation from gurobipy"):
+        _of_gurobi(gurobi(ModelSense=-1))
+    none = _of_gurobi(gurobi(SolCount=0, ObjVal=None))
+    assert none.x is None and none.bound is None
+    assert _of_gurobi(gurobi(IsMIP=0, ObjBound=None)).bound is None
+    for words, told in (
+        ({"NumObj": 2}, "several objectives"),
+        ({"Params": SimpleNamespace(LazyConstraints=1, PreCrush=0)}, "rows or cuts of a callback"),
+        ({"Params": SimpleNamespace(LazyConstraints=0, PreCrush=1)}, "rows or cuts of a callback"),
+        ({"IsQP": 1}, "a quadratic objective"),
+    ):
+        assert _of_gurobi(gurobi(**words)).beyond == told
+
+
+def test_what_was_said_stands_behind_why_nothing_is_proved():
+    for said, message in (("", "why"), ("it said so", "why; it said so")):
+        assert unproved(Solution(None, Termination.OPTIMAL, 1.0, 1.0, message=said), "why").message == message

@@ -12,13 +12,16 @@ import pytest
 import odtc
 from odtc.data.reading import fingerprint
 from odtc.model.solution import NO_POINT, Solution, Termination
+from odtc.trees.heap_tree import settle
 from odtc.trees.tree import Leaf
+from odtc.workflow import pipeline
 from odtc.workflow.artifacts import write_tree
+from odtc.workflow.manifest import describe_data
 from odtc.workflow.provenance import without_model
 from odtc.workflow.provenance.model_file import _confirmed
 from odtc.workflow.provenance.searched_again import SearchedAgain
 from odtc.workflow.provenance.without_model import data_of_tree, open_record, reading_of_tree, write_record
-from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
+from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, SolvingSpec
 
 
 @pytest.fixture(scope="module")
@@ -247,3 +250,40 @@ def test_a_tree_of_the_certificate_beside_a_record_contradicts_its_bound(run, do
         found = opened((stem, worse, facts), fit__fewest_leaves=leaves, fit__fewest_columns=columns, **words)
         told = [one for one in found.fit.decoded.checks if one.name == "smallest"]
         assert len(told) == bool(smaller) and all(one.passed for one in told)
+
+
+def test_a_run_of_no_data_set_has_no_record_and_one_that_says_nothing_of_it_repeats(run, done):
+    stem, tree, facts = run
+    assert write_record(replace(done, dataset=None), SPEC, f"{stem}_other", tree) is None
+    del facts["fit"]["repeats"]
+    assert opened(run).repeats
+
+
+def test_the_reading_that_a_manifest_tells_is_the_one_of_its_data(folder, done, tmp_path):
+    """A manifest has no words of a reading, but those of its data."""
+    data = odtc.read(folder / "d.csv", target="a")
+    tree = Path(write_tree(done.tree, tmp_path / "m.tree.json"))
+    said = describe_data(pipeline.pose(data, "dpflow", 1).encoded, tmp_path)
+    (tmp_path / "m.odt.json").write_text(json.dumps({"data": said}))
+    told = reading_of_tree(tree)
+    assert told == ReadingSpec.from_manifest(said).keywords and told["target"] == "a"
+
+
+def test_fewer_columns_are_smaller_only_if_columns_are_told(folder):
+    """Two trees of three leaves, one of which asks one column and the other two."""
+    problem = pipeline.pose(odtc.read(folder / "d.csv"), "dpflow", 2, encoding="onehot")
+    of = [problem.encoded.tests[at].features for at in range(problem.encoded.n_tests)]
+    first = [at for at, one in enumerate(of) if one == of[0]][:2]
+    second = next(at for at, one in enumerate(of) if one != of[0])
+    label = np.array([-1, -1, -1, 0, 0, 1, -1, -1], np.int32)
+    narrow, wide = (
+        settle(np.array([-1, first[0], at, -1, -1, -1, -1, -1], np.int32), problem.encoded, label)
+        for at in (first[1], second)
+    )
+    for columns, heap, other, smaller in (
+        (True, wide, narrow, True),
+        (False, wide, narrow, False),
+        (True, narrow, wide, False),
+        (False, narrow, wide, False),
+    ):
+        assert (without_model._smaller(problem, heap, 1e9, [("other", other)], columns) is not None) == smaller
