@@ -674,6 +674,13 @@ def test_a_folder_that_moved_as_a_whole_still_verifies(work, tmp_path):
 # list, info, help
 
 
+def test_list_alone_names_the_kinds():
+    """It was a usage error that named seven of the twelve."""
+    kinds = odtc("list", "--json").facts["kinds"]
+    assert {"models", "constraints", "tasks"} <= set(kinds) and odtc("list").out.split() == kinds
+    assert all(odtc("list", kind).code == 0 for kind in ("models", "constraints", "tasks"))
+
+
 @pytest.mark.parametrize(
     "kind",
     ["models", "cuts", "encodings", "solvers", "formats", "exporters", "selections", "starts", "points", "readers"],

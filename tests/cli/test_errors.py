@@ -153,7 +153,7 @@ def test_bad_options(tmp_path, name, words, word):
         (["nosuch"], "nosuch"),
         (["fit", "a.csv", "b.csv"], "b.csv"),
         (["export", "t.json"], "--to"),
-        (["list"], "--help"),
+        (["info"], "--help"),
         (["solve", "m.mps", "--time-limit", "soon"], "--time-limit"),
         (["fit", "a.csv", "-p"], "-p"),
     ],

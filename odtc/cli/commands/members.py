@@ -20,14 +20,19 @@ def _members(incomplete: str) -> list[str]:
 
 def list_(
     kind: Annotated[
-        str,
-        typer.Argument(metavar="models|cuts|encodings|solvers|formats|exporters|selections|…", autocompletion=_kinds),
-    ],
+        str | None, typer.Argument(metavar="KIND", help="models, cuts, …; without it the kinds.", autocompletion=_kinds)
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the members of a kind, one a line."""
-    from odtc.cli.catalogue import members
+    """List the members of a kind, one a line; or the kinds."""
+    from odtc.cli.catalogue import REGISTRIES, members
 
+    if kind is None:
+        if as_json:
+            console.print_json({"kinds": list(REGISTRIES)})
+        else:
+            print("\n".join(REGISTRIES))
+        return
     entries = members(kind)
     if as_json:
         console.print_json({kind: [{"name": name, "summary": summary} for name, summary in entries]})
