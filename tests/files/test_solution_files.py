@@ -988,3 +988,41 @@ def test_a_file_of_xpress_without_values_holds_no_point(said, tmp_path):
 def test_a_bound_without_an_objective_proves_nothing_and_hides_nothing(tmp_path):
     found = told(tmp_path, "highs", "Objective 6\n", "Objective_bound 6\n")
     assert found.objective is None and not found.within_gap and np.array_equal(found.on(MODELS["named"].columns), X)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 9])
+def test_a_start_of_cplex_is_written_in_parts_of_any_size(size, monkeypatch, tmp_path):
+    whole = text(MODELS["named"], X, "cplex")
+    monkeypatch.setattr("odtc.fileformats.solutions.cplex.PART", size)
+    assert text(MODELS["named"], X, "cplex") == whole
+
+
+@pytest.mark.parametrize("places", [(0, 1, 0, 2), (0, 2, 0, 1), (0, 1, 0, 0), (0, 1, 0, 1, 0), (0, 1, 2, 0, 2)])
+def test_rows_and_columns_of_cbc_are_counted_one_by_one(places, tmp_path):
+    """Of as many columns as rows the places were not looked at."""
+    lines = [f"{at:7d} {name} 1 0\n" for at, name in zip(places, "abcde")]
+    with pytest.raises(SolutionError, match="in this order"):
+        read_text(tmp_path, "Optimal - objective value 2\n" + "".join(lines))
+
+
+def test_a_file_of_highs_that_ends_within_a_line_is_refused(tmp_path):
+    said = text(MODELS["named"], X, "highs").decode()
+    at = said.index("# Basis")
+    assert np.array_equal(read_text(tmp_path, said[:at]).on(MODELS["named"].columns), X)
+    with pytest.raises(SolutionError, match="whole lines to the end"):
+        read_text(tmp_path, said[: at + 4])
+
+
+def test_an_objective_that_is_no_number_is_told_as_it_stands(tmp_path):
+    with pytest.raises(SolutionError, match="as the objective, got 'six'"):
+        told(tmp_path, "highs", "Objective 6", "Objective six")
+
+
+def test_a_table_of_highs_without_values_holds_no_point(tmp_path):
+    said = text(MODELS["named"], X, "highs-table").decode().splitlines(keepends=True)
+    rows = said.index("Rows\n")
+    lines = [" ".join(line.split()[:3] + line.split()[4:]) + "\n" for line in said[2:rows]]
+    ended = "\nModel status: Infeasible\n"
+    found = read_text(tmp_path, "".join([*said[:2], *lines, *said[rows : rows + 2], ended]))
+    assert found.format == "highs-table" and found.on(MODELS["named"].columns) is None
+    assert found.termination == Termination.INFEASIBLE

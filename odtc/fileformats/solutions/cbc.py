@@ -82,11 +82,11 @@ def _first_column(index: np.ndarray) -> int:
         if len(np.unique(index)) < len(index):
             raise SolutionError("expected each place once, got one twice; the file is damaged, write it again")
         return 0
-    for count in (int(again[1]), len(index) - int(again[1])):
-        part = index[:count] if count == again[1] else index[again[1] :]
-        if len(again) > 2 or not np.array_equal(part, np.arange(len(part))):
+    begin = int(again[1])
+    for part in (index[:begin], index[begin:]):
+        if not np.array_equal(part, np.arange(len(part))):
             raise SolutionError(
                 "expected the rows 0, 1, 2, ... and then the columns 0, 1, 2, ..., in this order; "
                 "the file is damaged, write it again"
             )
-    return int(again[1])
+    return begin
