@@ -46,6 +46,7 @@ STATUS = {
     "130": Termination.OPTIMAL,
 }
 WITHIN_GAP = ("102", "130")  # "integer optimal, tolerance"
+PART = 1 << 18  # columns that are written at once
 ROOT = re.compile(rb"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(CPLEXSolutions?|!DOCTYPE)\b", re.S)
 
 
@@ -130,8 +131,8 @@ def write(model: Model, x: np.ndarray, stream: ByteStream, termination: Terminat
     # Names of blank-padded tables will not do here: the blanks would be within the quotes.
     names = name_list(model.columns)
     shown = {value: show_number(value) for value in np.unique(x).tolist()}
-    for begin in range(0, len(x), 1 << 18):
-        part = zip(names[begin : begin + (1 << 18)], x[begin : begin + (1 << 18)].tolist())
+    for begin in range(0, len(x), PART):
+        part = zip(names[begin : begin + PART], x[begin : begin + PART].tolist())
         text = "".join([f'  <variable name={quoteattr(name)} value="{shown[value]}"/>\n' for name, value in part])
         stream.write(text.encode("utf-8"))
     stream.write(b" </variables>\n</CPLEXSolution>\n</CPLEXSolutions>\n")
