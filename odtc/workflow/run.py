@@ -120,7 +120,7 @@ def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, rep
     expect_classes(dataset.task, option("select"))
     if dataset is not data and (words := dropped_text(dataset)):
         reporter.say(words)
-    fits, sinks, bests = [], [], []
+    fits, sinks, bests, cut = [], [], [], []  # cut: whether Ctrl-C or SIGTERM ended a search
 
     def fit_part(once: RunSpec, part: Dataset, seconds: float | None) -> Fit:
         own = sink.for_round(len(fits) + 1)
@@ -130,6 +130,7 @@ def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, rep
             sink.files = own.files
             raise
         sinks.append(own)
+        cut.append(_was_interrupted(fits[-1]))
         return fits[-1]
 
     limit, parts = deadline.limit_left(began, spec.solving.time_limit), parts_of(wanted.select)
@@ -140,25 +141,29 @@ def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, rep
         name = f"{once.model.model}: " if len(each) > 1 else ""
         say = lambda words, name=name: reporter.say(name + words)
         try:
-            bests.append(select_in_rounds(dataset, wanted.select, wanted.depth, partial(fit_part, once), say, seconds))
+            rounds = wanted.select, wanted.depth, partial(fit_part, once), say, seconds, lambda: any(cut)
+            bests.append(select_in_rounds(dataset, *rounds))
         except (NoSolutionError, TimeLimitReached) as problem:
             if place + 1 == len(each) and not bests:
                 raise
             say(str(problem))
+        if any(cut):
+            break
     best = min(bests, key=lambda done: (len(done.all_rows.breaks), done.all_rows.loss))
     at = next(at for at, found in enumerate(fits) if found is best)
     sink.chosen(sinks[at], sinks[:at] + sinks[at + 1 :])
     bounds = [done.all_rows.bound for done in fits]
-    if parts:
+    if parts and not any(cut):
         proving = {done.problem.formulation for done in fits if done.all_rows.bound is not None}
         once = next((one for one in each if one.model.model in proving), each[0])
 
         def prove(part: Dataset, seconds: float | None) -> float | None:
             done = _run_once(once.with_solving(time_limit=seconds), part, None, solver, Sink(), Reporter())
+            cut.append(_was_interrupted(done))
             return done.all_rows.bound
 
         left = deadline.limit_left(began, spec.solving.time_limit)
-        bounds.append(bound_by_parts(dataset, parts, prove, reporter.say, left))
+        bounds.append(bound_by_parts(dataset, parts, prove, reporter.say, left, lambda: any(cut)))
     told = tuple(_round_facts(number, done, done is best, len(each) > 1) for number, done in enumerate(fits, 1))
     return replace(best, bound_of_all=max((bound for bound in bounds if bound is not None), default=None), rounds=told)
 
@@ -264,10 +269,14 @@ def _run_once(
     return done
 
 
+def _was_interrupted(done: Fit) -> bool:
+    return done.interrupted or done.solution.termination == Termination.INTERRUPTED
+
+
 def _finish(sink: Sink, reporter: Reporter, done: Fit, left: float | None) -> None:
     """The last files of a run, in the seconds that are left; after Ctrl-C or SIGTERM in a moment."""
     with deadline.within(left), _handing_in(done):
-        if done.interrupted or done.solution.termination == Termination.INTERRUPTED:
+        if _was_interrupted(done):
             deadline.end_soon(AFTER)
         words = sink.finished(done.problem, left, done.decoded.heap)
     if words:

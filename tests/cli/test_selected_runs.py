@@ -2,6 +2,7 @@
 it names."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -267,3 +268,23 @@ def test_rows_that_a_selection_does_not_make_are_the_word_of_the_run(noisy):
         manifest.write_text(json.dumps(facts))
         said = run("verify", "w.sol", "--time-limit", 300, folder=noisy)  # however busy the machine is
         assert f"rows were selected is the word of the run: {why}" in said.err, said.err
+
+
+def test_an_interruption_of_a_round_ends_all_rounds_and_the_bound_by_parts(tmp_path, monkeypatch):
+    from odtc.workflow import run as module
+
+    rng = np.random.default_rng(4)
+    a, b, noise = rng.normal(size=(3, 400))
+    rows = [f"{x:.3f},{y:.3f},{int(x * y + z > 0)}" for x, y, z in zip(a, b, noise)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *rows]) + "\n")
+    once, begun = module._run_once, []
+
+    def fit(*given):
+        begun.append(given)
+        done = once(*given)
+        return done if len(begun) < 2 else replace(done, interrupted=True)
+
+    monkeypatch.setattr(module, "_run_once", fit)
+    said = run("fit", "t.csv", "--select", "coarse_to_fine", "-o", "m", folder=tmp_path)
+    assert said.code == 0 and len(begun) == 2, said.err
+    assert "round 2 was interrupted: no further round" in said.out + said.err

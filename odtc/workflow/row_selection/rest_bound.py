@@ -81,19 +81,25 @@ def asks_all(encoded: Encoded, dataset: Dataset) -> bool:
 
 
 def bound_by_parts(
-    dataset: Dataset, parts: int, prove: Callable, tell: Callable[[str], None], time_limit: float | None
+    dataset: Dataset,
+    parts: int,
+    prove: Callable,
+    tell: Callable[[str], None],
+    time_limit: float | None,
+    interrupted: Callable[[], bool] = lambda: False,
 ) -> float | None:
     """The sum of the bounds of `parts` parts, which are disjoint and together all rows: each has its share of each
     class, drawn at random, and an equal share of the time that is left.
 
-    `prove(part, seconds)` is the bound of a part, None for none; a part that ends without a tree has bound 0.
+    `prove(part, seconds)` is the bound of a part, None for none; a part that ends without a tree has bound 0, and so
+    have those after `interrupted()` says that Ctrl-C or SIGTERM ended one.
     """
     random, began, total, known = np.random.default_rng(SEED), time.monotonic(), 0.0, 0
     order = random.permutation(dataset.n_rows)
     order = order[np.argsort(dataset.y[order], kind="stable")]
     for k in range(parts):
         rows, left = np.sort(order[k::parts]), deadline.limit_left(began, time_limit)
-        if left == deadline.MOMENT:
+        if left == deadline.MOMENT or interrupted():
             break
         part = take_rows(dataset, rows, dataset.weight[rows], {"scheme": f"part {k + 1} of {parts}"})
         try:

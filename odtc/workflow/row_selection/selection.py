@@ -200,13 +200,12 @@ def select_in_rounds(
     once: Callable,
     tell: Callable[[str], None] = lambda text: None,
     time_limit: float | None = None,
+    interrupted: Callable[[], bool] = lambda: False,
 ):
     """The best of what `once(selected data, seconds)` hands back, a Fit, in rounds: each selects by the tree of the
-    last,
-    until one breaks no fewer constraints on all rows, and loses no less of them, the selection's rounds are over, or
-    the
-    time limit is. Each round has an equal part of what is left of the limit, so what one does not need is the
-    others'."""
+    last, until one breaks no fewer constraints on all rows, and loses no less of them, the selection's rounds are over,
+    the time limit is, or `interrupted()` says that Ctrl-C or SIGTERM ended a round. Each round has an equal part of
+    what is left of the limit, so what one does not need is the others'."""
     best, least, began, most, made = None, (np.inf, np.inf), time.monotonic(), rounds_of(scheme), 0
     module, options = SELECTIONS.parse(scheme)
     part, bound, enough = None, 0.0, module.enough(**options) * dataset.weight.sum()
@@ -240,10 +239,13 @@ def select_in_rounds(
                 + ": that tree is kept"
             )
         )
-        if found >= least and not module.GROWS:
-            break
         if found < least:
             best, least = done, found
+        elif not module.GROWS:
+            break
+        if interrupted():
+            tell(f"round {made} was interrupted: no further round")
+            break
         if not module.GROWS:
             continue
         bound = max(bound, done.all_rows.bound or 0.0)
