@@ -367,7 +367,7 @@ def test_a_search_of_less_than_a_second_is_one(curve):
 def test_what_cannot_be_posed_again_is_refused(tmp_path):
     """A formulation that searches no frontier, and a number that its constraint does not take."""
     rows().to_csv(tmp_path / "d.csv", index=False)
-    odtc.frontier(odtc.read(tmp_path / "d.csv"), VARIED["rising"], 1).write(tmp_path / "m")
+    odtc.frontier(odtc.read(tmp_path / "d.csv"), vary=VARIED["rising"], depth=1).write(tmp_path / "m")
     path = tmp_path / "m.frontier.json"
     facts = json.loads(path.read_text())
     for words, said in (
@@ -409,7 +409,7 @@ def test_a_file_that_is_no_frontier_is_refused(tmp_path):
 
 def test_the_file_of_a_frontier_of_one_number_is_checked(tmp_path):
     rows().to_csv(tmp_path / "d.csv", index=False)
-    odtc.frontier(odtc.read(tmp_path / "d.csv"), "recall[1] >= 0.5:0.5:0.5", 1).write(tmp_path / "m")
+    odtc.frontier(odtc.read(tmp_path / "d.csv"), vary="recall[1] >= 0.5:0.5:0.5", depth=1).write(tmp_path / "m")
     done = recheck_frontier(tmp_path / "m.frontier.json", None, 0)
     assert [one.name for one in done.checks] == ["frontier", "trees", "bounds"] and all(
         one.passed for one in done.checks

@@ -441,3 +441,10 @@ def test_a_bound_below_the_floor_is_raised_to_it(tmp_path):
     given = Solution(np.zeros(1), Termination.TIME_LIMIT, 3.0, 1.0)
     assert raise_bound_to_floor(problem, given).bound == 2.0
     assert raise_bound_to_floor(problem, replace(given, bound=2.5)).bound == 2.5
+
+
+def test_figures_below_one_are_close_by_what_one_is_rounded_by(built):  # noqa: F811
+    """Though a leaf costs more: the unit of a comparison is 1 then, and no larger."""
+    problem = built[0].problem
+    for off, below in ((0.9e-6, False), (1.1e-6, True), (1.9e-6, True)):
+        assert is_below(problem, 0.25, 0.25 + off) == below
