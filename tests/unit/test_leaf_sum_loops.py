@@ -173,6 +173,7 @@ def test_entries_that_are_no_cuts_are_left_to_others():
 
 def test_a_cut_that_is_tried_twice_or_parts_no_rows_is_left_to_others(monkeypatch):
     monkeypatch.setattr(tried_cuts, "_compiled", lambda: (tried_cuts.side_costs, tried_cuts.least_of_cuts))
+    monkeypatch.setattr(tried_stumps, "compiled", lambda: tried_stumps.stump_costs)
     bound, rows = bounds("regression")
     bound.compiled = two_levels.root_costs
     marks = [(column, cut, abs(group)) for column, own in enumerate(bound.alike) for cut, group in own.items()]

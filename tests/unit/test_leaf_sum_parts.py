@@ -519,7 +519,9 @@ def test_all_cuts_at_once_cost_no_more_than_the_best_tree(price, depth, task, mo
 @pytest.mark.parametrize("depth", [3, 4])
 @pytest.mark.parametrize("task", ["regression", "survival"])
 def test_all_cuts_prove_what_is_so(task, depth, at_once, monkeypatch):
-    facts, data = true(task, depth) | {"tried": ALL}, numbers() if task == "regression" else times()
+    data = numbers() if task == "regression" else times()
+    problem = pipeline.pose(data, "dpflow", depth, params={"lambda": 0.2})
+    facts = json.loads(json.dumps(problem.module.certificate(problem))) | {"tried": ALL}
     if at_once:
         take_all_at_once(monkeypatch)
     assert check_leaf_sums(facts, data).optimal
@@ -606,17 +608,20 @@ def test_a_leaf_alone_costs_what_it_does_beyond_its_floor(depth, at_once, monkey
     assert floor > 0
     assert bound.least(every, depth, [[0, 0, 0, 0]], Fraction(0), exact=False) == pytest.approx(float(leaf - floor))
     assert bound.least(every, depth, [[0, 0, 0, 0]], leaf - floor) == leaf - floor
-    assert bound.least(every, depth, [], leaf - floor, Limit(1, 1)) == leaf - floor
+    cheap = LeafSumsBound(rank, bound.measure, Fraction(0), False)
+    assert cheap.least(every, depth, [], leaf - floor, Limit(1, 1)) == leaf - floor
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(16))
 def test_cuts_that_are_alike_in_a_part_of_all_ranks(seed):
     """Ranks that no row of the state has, below, between and above; sides of which nothing is said bound nothing."""
     rng = np.random.default_rng(seed)
     first = rng.integers(0, 9, 40)
-    rank = np.column_stack([first, first, rng.integers(0, 2, 40)])
+    mirrored = seed > 5  # the second column is the first one turned round
+    rank = np.column_stack([first, 8 - first if mirrored else first, rng.integers(0, 2, 40)])
     rows = np.flatnonzero(np.isin(first, [[0, 1], [0, 3, 4], [2, 5, 8], [1, 7]][seed % 4]))
-    shared = np.array([(column, cut, cut + 1) for column in (0, 1) for cut in range(8)], np.int64).T.copy()
+    marks = [(column, cut, 8 - cut if column and mirrored else cut + 1) for column in (0, 1) for cut in range(8)]
+    shared = np.array(marks, np.int64).T.copy()
     tried = [[g, int(cut), 0, 0] for g in range(3) for cut in np.unique(rank[rows, g])[:-1] if rng.random() < 0.7]
     found = [rng.integers(0, 2 + 5 * (seed % 3), 2).astype(float).tolist() for _ in tried]
     listed = np.array(tried, np.int64).reshape(-1, 4)
@@ -634,6 +639,8 @@ def table(y, weight=1.0) -> SimpleNamespace:
 
 FEW, LIGHT = [0, 0, 0, 1], 2.0**-20
 SCALES = [
+    (FEW, 1, {"number_scale": 0}, "its scales"),
+    (FEW, 1, {"number_scale": 1, "weight_scale": 0}, "its scales"),
     (FEW, 1, {"number_scale": 2**40}, "its scales"),
     (FEW, 1, {"number_scale": 2**40 - 1}, ""),
     (FEW, 1, {"number_scale": 1, "weight_scale": 2**40}, "its scales"),
@@ -742,3 +749,17 @@ def test_limits_are_told_and_certified_up_to_their_edge():
     for tests in range(MOST_TESTS + 3):
         assert (WholeTrees(tests).why_not(3, 0, 9) == "") == (tests <= MOST_TESTS)
     assert WholeTrees(9).why_not(3, 0, MOST_TESTS) == ""  # there are no more
+    assert WholeTrees(2).why_not(3, 0, 50_000) == "" and "at most 50,000" in WholeTrees(2).why_not(3, 0, 50_001)
+
+
+def test_a_tree_of_more_leaves_or_another_label_is_refused():
+    facts = true() | {"leaves": 3}
+    facts["of"] = facts["of"] | {"constraints": ["leaves <= 3"]}
+    found = [leaf for leaf, _ in leaves(facts["tree"]["root"], numbers(), np.arange(12))]
+    assert len(found) == 4
+    with pytest.raises(CertificateError, match="has 4 leaves .* does not satisfy leaves <= 3"):
+        check_leaf_sums(facts, numbers())
+    facts = true()
+    next(leaves(facts["tree"]["root"], numbers(), np.arange(12)))[0]["label"] = "other"
+    with pytest.raises(CertificateError, match="a label or a curve that no check is of|expected"):
+        check_leaf_sums(facts, numbers())
