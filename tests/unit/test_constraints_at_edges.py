@@ -571,12 +571,13 @@ def test_an_order_over_ranks_is_that_over_the_answers_themselves(seed):
     """A long column is held by ranks; its rows that differ in it alone are the same."""
     rng = np.random.default_rng(seed)
     n = 60
-    cells = np.column_stack([rng.integers(0, most, n) for most in (9, 2, 2, 2)]).astype(float)
-    features = tuple(Feature(f"f{j}", "numeric") for j in range(4))
+    cells = np.column_stack([rng.integers(0, most, n) for most in (9, 2, 2, 2)[: 2 + seed]]).astype(float)
+    columns = range(cells.shape[1])
+    features = tuple(Feature(f"f{j}", "numeric") for j in columns)
     data = Dataset("d", cells, rng.integers(0, 2, n).astype(np.int32), features, ("x", "y"), np.ones(n))
     dense = pipeline.pose(data, "dpflow", 2, encoding="thresholds").encoded
     table_of, of = np.asarray(dense.X[:]), np.array([test.features[0] for test in dense.tests])
-    rank = np.column_stack([table_of[:, of == j].sum(axis=1) for j in range(4)]).astype(np.uint32)
+    rank = np.column_stack([table_of[:, of == j].sum(axis=1) for j in columns]).astype(np.uint32)
     place = np.array([int((of[:at] == of[at]).sum()) for at in range(len(of))])
     ranked = replace(dense, X=RankedAnswers(rank, of.astype(np.int64), place))
     assert np.array_equal(np.asarray(ranked.X), table_of)
