@@ -345,7 +345,16 @@ def test_an_order_of_too_many_rows_for_lines_is_asked_of_every_tree(monkeypatch)
 
 
 @pytest.mark.parametrize(
-    "weight", [np.ones(N), np.where(np.arange(N) % 2, 1.0, 0.5), np.full(N, 1 / 3), np.full(N, 1e8 + 7.0)], ids=repr
+    "weight",
+    [
+        np.ones(N),
+        np.where(np.arange(N) % 2, 1.0, 0.5),
+        np.full(N, 1 / 3),
+        np.full(N, 1e8 + 7.0),
+        np.full(N, 1 / 64),  # classes of less than 1, or all but one
+        np.where(table(*TABLES[2]).y == 0, 1.0, 1 / 64),
+    ],
+    ids=repr,
 )
 @pytest.mark.parametrize("light", [False, True])
 def test_the_mean_of_recalls_is_that_of_the_classes_that_weigh_something(weight, light):
@@ -355,7 +364,7 @@ def test_the_mean_of_recalls_is_that_of_the_classes_that_weigh_something(weight,
     for problem in problems("balanced_accuracy", replace(data, weight=weight)):
         (given,), encoded = problem.constraints, problem.encoded
         ((coef, upper),) = given.module.answers(encoded, given)
-        assert weight[0] != 1 or np.array_equal(coef, np.rint(coef))
+        assert (weight != 1).any() or np.array_equal(coef, np.rint(coef))
         for heap in trees(problem, 20):
             said = heap.label[heap.reach(encoded.X)]
             recalls = [
