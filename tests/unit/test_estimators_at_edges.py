@@ -185,3 +185,19 @@ def test_words_that_files_read_as_missing_cells_are_a_warning():
 def test_a_price_beside_which_no_error_counts_is_refused_under_constraints():
     with pytest.raises(ValueError, match="below 1e16"):
         odtc.OptimalTreeClassifier(1, ccp_alpha=1e17, constraints=("leaf_rows >= 1",)).fit(X, Y)
+
+
+@pytest.mark.parametrize("share", [0.25, 4.0])
+def test_importances_of_a_hyperplane_are_shared_by_how_far_its_terms_range(share):
+    rows = np.column_stack([X[:, 0], X[:, 1] * share])
+    tree = odtc.OptimalTreeClassifier(1, model="oblique_search").fit(rows, (X[:, 0] + X[:, 1] > 3).astype(int))
+    reach = np.zeros(2)
+    for term in tree.tree_.root.split.terms:
+        reach[term.feature] += abs(term.weight) * np.ptp(rows[:, term.feature])
+    assert tree.feature_importances_ == pytest.approx(reach / reach.sum()) and (reach > 0).all()
+
+
+def test_rows_of_which_one_has_a_strange_label_are_not_those_of_the_fit():
+    tree = odtc.OptimalTreeClassifier(1).fit(X, Y)
+    with pytest.raises(ValueError, match="that the estimator was fitted on"):
+        tree.verify(X, np.where(np.arange(12) == 3, 7, Y))
