@@ -152,7 +152,7 @@ def expect(facts: dict, found: dict) -> None:
         raise CertificateError(
             f"the certificate counts {_short(told)} rows that it is of, but of this data it is of {rows}"
         )
-    for key in (*found, *({*TOLD, *OF_ROWS} & stated.keys() - found.keys())):
+    for key in (*found, *sorted(stated.keys() - found.keys())):
         if stated.get(key) != (value := found.get(key)):
             raise CertificateError(
                 f"the certificate states {NAMES.get(key, f'the {key}')} as {_short(stated.get(key))}, "

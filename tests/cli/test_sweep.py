@@ -402,7 +402,7 @@ def test_a_fit_that_is_refused_is_a_row_that_says_why(tmp_path):
     "words, expected",
     [
         (["-o", "nowhere"], "holds none"),
-        (["--depths", "1,x"], "--depths: expected whole numbers"),
+        (["--depths", "1,x"], "--depths (or --depth): expected whole numbers"),
         (["-p", "lambda=0", "--model", "cart"], "expected a parameter of cart, got 'lambda'"),
         (["-p", "lambda=-1", "--model", "dpflow"], "lambda"),
         (["--model", "dpflo"], "did you mean"),

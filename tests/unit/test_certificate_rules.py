@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_certificate import certify
+from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.testing.exhaustive import cheapest
 from odtc.verification.certificate import _terms, check, left_of, read_certificate, stated
 from odtc.verification.claim import claim_of, expect
 from odtc.verification.claim import words as in_words
+from odtc.verification.constrained.constrained_certificate import check_constrained
 from odtc.verification.leaf_sums import every_tree
 from odtc.verification.lower_bound import Blocks, LowerBound, read_test
 from odtc.workflow import pipeline
@@ -116,6 +118,43 @@ def test_a_column_that_is_none_is_refused_at_its_place(column):
     assert check(facts, problem.encoded.dataset)
     facts["columns"][0] = column
     refused(facts, problem.encoded.dataset, r"the certificate is not whole: .* at columns\[0\]")
+
+
+@pytest.mark.parametrize("node", ["label", "a", 5, None, [], ["label"], {}], ids=repr)
+def test_a_node_that_is_none_is_refused_at_its_place(node):
+    facts, dataset = certificate()
+    constrained = json.loads(json.dumps(certify_constrained(pipeline.pose(dataset, "dpflow", 2))[0]))
+    for own, look in ((facts, check), (constrained, check_constrained)):
+        assert look(own, dataset)
+        for at, place in (({"root": node}, r"tree\.root"), ({"root": facts["tree"]["root"] | {"left": node}}, r"left")):
+            with pytest.raises(CertificateError, match=rf"the certificate is not whole: .* at [a-z.]*{place}"):
+                look(own | {"tree": at}, dataset)
+        for kind in (5, None, [], "other"):
+            split = {"split": {"feature": "a", "kind": kind}, "left": {"label": "n"}, "right": {"label": "p"}}
+            with pytest.raises(CertificateError, match=r"the certificate is not whole: .* at tree\.root\.split\.kind"):
+                look(own | {"tree": {"root": split}}, dataset)
+        with pytest.raises(CertificateError, match=r"the certificate is not whole: .* at tree\.root\.split"):
+            look(own | {"tree": {"root": split | {"split": "a"}}}, dataset)
+
+
+def test_a_tree_of_other_tests_than_those_of_the_bound_is_none_of_them():
+    """The first column tells all labels, the third leaves four errors: a tree below the bound is not of its tests."""
+    labels = [int(a > 0) for a, _, _ in CELLS]
+    dataset = numbers(labels=labels)
+    facts = of_thresholds(interrupted(pipeline.pose(dataset, "dpflow", 1), None))
+    assert check(facts, dataset).objective == 0
+    only = {"feature": "c", "kind": "subset", "values": ["u"]}
+    facts |= {"columns": [only], "states": ["0"], "bound": 4}
+    facts["of"] |= {"n_tests": 1, "all_tests": False}
+    refused(facts, dataset, "bounds all trees by 4, it states 4, and its own tree costs 0")
+    by_third = {"split": only, "left": {"label": "p"}, "right": {"label": "p"}}
+    assert check(facts | {"claim": 4, "tree": {"root": by_third}}, dataset).optimal
+
+
+def test_a_certificate_over_thresholds_states_its_terms():
+    facts = of_thresholds(interrupted(pipeline.pose(numbers(), "dpflow", 2), None))
+    for changed in ({"n_tests": 4}, {"rows_of_class": [7, 5]}, {"constraints": ["leaf_rows >= 2"]}, {"task": "median"}):
+        refused(facts | {"of": facts["of"] | changed}, numbers(), "the certificate states .*, but of this data it is")
 
 
 def test_a_tree_that_costs_otherwise_than_claimed():
@@ -492,6 +531,9 @@ def test_the_states_of_a_certificate_that_is_not_checked_are_counted():
     facts = of_thresholds(interrupted(problem, None))
     entries = [entry for text in facts["states"] for entry in text.split(";")]
     proof = stated(facts, problem.encoded.dataset)
+    of_tests, dataset = certificate()
+    assert stated(of_tests, dataset) == check(of_tests, dataset)
+    assert stated(of_tests | {"targets": [""]}, dataset).bound == check(of_tests, dataset).bound  # it is believed
     assert proof.steps == {"n_targets": len(entries)} and len(entries) > len(facts["states"])
     assert proof.optimal == (facts["bound"] == facts["claim"])
 

@@ -8,6 +8,7 @@ import pytest
 
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
+from odtc.verification import threshold_columns
 from odtc.verification.certificate import left_of
 from odtc.verification.constrained.constrained_certificate import _left
 from odtc.verification.threshold_columns import (
@@ -90,6 +91,9 @@ def test_columns_that_are_none_are_refused():
     for tests, turned in ((two[::-1], [0, 0]), (two, [1, 1]), (two, [0, 1])):
         with pytest.raises(ValueError, match="tests that are not nested"):
             rank_columns([{"kind": "nested", "tests": tests, "turned": turned}], other, left_of)
+    for tests, turned in ((two, [0]), (two[:1], [0, 0]), (two, [])):
+        with pytest.raises(ValueError, match="zip"):
+            rank_columns([{"kind": "nested", "tests": tests, "turned": turned}], other, left_of)
     for wrong in ([1.0, 1.0], [2.0, 1.0], [0.0, 2.0, 1.0], [1.0, np.inf], [-np.inf, 1.0], [np.nan], [1.0, 2.0, 2.0]):
         with pytest.raises(ValueError, match="no finite numbers in rising order"):
             rank_columns([{"kind": "threshold", "feature": "a", "thresholds": wrong}], other, left_of)
@@ -112,11 +116,20 @@ def sides_of(data: Dataset, at: int) -> list[np.ndarray]:
     return found + ([lacking] if lacking.any() and data.missing == "separate" else [])
 
 
+@pytest.fixture(params=[False, True], ids=["", "one key for all"])
+def alike(request, monkeypatch):
+    """Keys narrow what is compared: where all are the same, everything is."""
+    if request.param:
+        monkeypatch.setattr(threshold_columns, "_tokens", lambda n: np.zeros(n, np.uint64))
+
+
 @pytest.mark.parametrize("by_feature", [False, True])
 @pytest.mark.parametrize("seed", range(30))
-def test_what_is_left_out_is_what_no_cut_of_a_column_separates(seed, by_feature):
+def test_what_is_left_out_is_what_no_cut_of_a_column_separates(seed, by_feature, alike):
     """With the features of the columns, those of other features do not count."""
     data, rng = drawn(seed, bool(seed // 2 % 2)), np.random.default_rng(seed)
+    if seed % 5 == 3:  # a column without a cell
+        data = replace(data, X=np.where(np.arange(3) == 1, np.nan, data.X))
     filled = np.where(np.isnan(data.X), 9, data.X)
     names = [feature.name for feature in data.features]
     of = rng.choice(3, 4)
@@ -184,7 +197,7 @@ def test_rows_are_put_in_the_order_of_their_ranks_however_many_there_are(most):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_cuts_that_separate_rows_alike_are_of_one_group(seed):
+def test_cuts_that_separate_rows_alike_are_of_one_group(seed, alike):
     table = distinct_columns(ranks(seed)).rank
     if not table.shape[1]:
         return
@@ -198,3 +211,13 @@ def test_cuts_that_separate_rows_alike_are_of_one_group(seed):
             assert (group > 0) == (way not in first)
             assert first.setdefault(way, group) == abs(group)
     assert len(set(first.values())) == len(first)
+
+
+@pytest.mark.parametrize("rank", [np.full((3, 2), 4), np.zeros((0, 2), int), np.zeros((1, 3), int)], ids=str)
+def test_of_columns_that_separate_nothing_none_is_kept(rank):
+    found = distinct_columns(rank)
+    assert cut_groups(found.rank, found.order) == []
+    assert found.rank.shape == (len(rank), 0) and found.order.shape == (0, len(rank)) and not len(found.copy)
+    for column in range(rank.shape[1]):
+        with pytest.raises(ValueError, match="separates no rows"):
+            found.cut(column, 0)

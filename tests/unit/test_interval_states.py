@@ -81,14 +81,15 @@ def test_the_best_tree_is_claimed_and_no_dearer_one(seed, least, columns):
         assert not drawn.accepts([texts[0], ";".join(forged)])
 
 
+@pytest.mark.parametrize("columns", [(0, 1, 2), (3, 1, 2)], ids=["as it is", "mirrored"])
 @pytest.mark.parametrize("least", [1, 3, 5])
 @pytest.mark.parametrize("seed", range(10))
-def test_what_follows_for_cuts_that_are_not_named_is_no_more_than_they_cost(seed, least):
+def test_what_follows_for_cuts_that_are_not_named_is_no_more_than_they_cost(seed, least, columns):
     """With a least number of rows in leaves fewer rows may cost more, so that bounds of such trees carry less far."""
     drawn, rng = Drawn(100 + seed, least), np.random.default_rng(seed)
     best = int(drawn.best(drawn.every, 3, least))
     for share in (0.2, 0.4, 0.6, 0.8, 0.9, 0.9):
-        points = [point for point in drawn.cuts(drawn.every) if rng.random() < share]
+        points = [point for point in drawn.cuts(drawn.every, columns) if rng.random() < share]
         for free in ("", "f")[: 1 + (least > 1)]:
             assert not drawn.accepts(drawn.states(best + 1, points, free))
 
@@ -100,6 +101,7 @@ def test_a_bound_without_a_least_number_of_rows_is_of_all_trees(seed):
         for names, side in (("1,0", sides[0]), ("0,1", sides[1])):
             free, bound = drawn.best(side, 2, 1), drawn.best(side, 2, 3)
             assert drawn.accepts([f"0,{column},{cut},{names}", f"f{free:.0f}"])
+            assert not drawn.accepts([f"0,{column},{cut},{names}", f"f{free + 1:.0f}"])
             if free < bound < np.inf:
                 assert drawn.accepts([f"0,{column},{cut},{names}", f"{bound:.0f}"])
                 assert not drawn.accepts([f"0,{column},{cut},{names}", f"f{bound:.0f}"])
@@ -134,9 +136,14 @@ def test_trees_of_all_rows_with_one_level_less_bound_both_sides_of_each_cut(seed
 
 @pytest.mark.parametrize("seed", range(6))
 def test_three_levels_are_counted_from_the_data_if_no_state_is_named(seed):
+    """And no deeper ones."""
     drawn = Drawn(600 + seed, 1)
-    best = int(drawn.best(drawn.every, 3, 1))
-    assert drawn.accepts([f"{best}"]) and not drawn.accepts([f"{best + 1}"])
+    free, deeper = (int(drawn.best(drawn.every, levels, 1)) for levels in (3, 4))
+    assert drawn.accepts([f"{free}"]) and drawn.accepts([f"f{free}"])
+    assert not drawn.accepts([f"{free + 1}"]) and not drawn.accepts([f"f{free + 1}"])
+    if deeper < free:
+        with pytest.raises(CertificateError, match="by its own numbers"):
+            IntervalBound([f"{free}"], drawn.rows, 4).of_root()
 
 
 @pytest.mark.parametrize("least", [1, 4])
@@ -203,3 +210,51 @@ def test_with_a_least_number_of_rows_no_two_cuts_lead_to_one_state(least):
 def test_states_that_are_no_states_are_refused_in_words(texts, words):
     with pytest.raises(ValueError, match=words):
         IntervalBound(texts, Drawn(0, 1).rows, 3).of_root()
+
+
+def test_without_a_least_number_of_rows_a_bound_of_all_trees_is_one_like_others():
+    drawn = Drawn(5, 1)
+    column, cut, left, _ = next(drawn.cuts(drawn.every))
+    below = next(drawn.cuts(left, (1, 2)))
+    for one, two, three in (("", "f", ""), ("f", "", "f"), ("f", "f", ""), ("", "", "f")):
+        texts = [f"{one}0,{column},{cut},1,0", f"{two}0,{below[0]},{below[1]},1,0", f"{three}0"]
+        assert IntervalBound(texts, drawn.rows, 4).of_root() == 0
+
+
+def test_a_state_without_rows_is_bounded_by_nothing():
+    """The two sides of a cut have no row in common."""
+    drawn = Drawn(5, 1)
+    column, cut, *_ = next(drawn.cuts(drawn.every))
+    assert IntervalBound([f"0,{column},{cut},1,1", "0"], drawn.rows, 3).of_root() == 0
+    for texts in ([f"0,{column},{cut},1,1", "1"], [f"0,{column},{cut},1,1", f"0,{column},{cut},0,0", ""]):
+        with pytest.raises(ValueError, match="a state holds no rows"):
+            IntervalBound(texts, drawn.rows, 4).of_root()
+
+
+def test_a_cut_that_separates_no_row_of_a_state_says_nothing_of_it():
+    """All rows of the state would be on one side of it, which would bound the other cuts of a column."""
+    drawn = Drawn(5, 1)
+    values = sorted(set(drawn.cells[:, 0].tolist()))
+    low, high = values[0], values[-2]
+    for root, again in ((f"0,0,{low},1,0", high), (f"0,0,{high},0,1", low), (f"0,0,{low},1,0", low)):
+        for names in ("1,0", "0,1", "0,0"):
+            with pytest.raises(ValueError, match="it evaluates a test that separates no rows"):
+                IntervalBound([root, f"0,0,{again},{names}", "0"], drawn.rows, 4).of_root()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_with_a_least_number_of_rows_the_same_cut_may_lead_to_a_state_twice(seed):
+    drawn = Drawn(seed, 2)
+    for column, cut, left, _ in list(drawn.cuts(drawn.every))[:4]:
+        paid = drawn.best(left, 2, 2)
+        if np.isfinite(paid):
+            assert drawn.accepts([f"0,{column},{cut},1,0,{column},{cut},1,0", f"{paid:.0f}"])
+    for root, (paid, more) in shared(drawn):  # a bound of all trees is one of fewer rows
+        assert drawn.accepts([root, f"f{paid}"]) and not drawn.accepts([root, f"f{more}"])
+
+
+def test_the_end_is_looked_for_before_each_state():
+    drawn, looks = Drawn(0, 1), []
+    texts = drawn.states(0, list(drawn.cuts(drawn.every)))
+    IntervalBound(texts, drawn.rows, 3, lambda: looks.append(1)).of_root()
+    assert len(looks) == 2 + texts[1].count(";")

@@ -50,12 +50,14 @@ class Drawn:
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("loops", [False, True])
+@pytest.mark.parametrize("loops", [False, True, None], ids=["in numpy", "by loops", "if loops cannot"])
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("seed", range(3))
 def test_each_target_is_the_cost_of_the_best_tree_and_no_more(seed, labels, depth, loops, monkeypatch):
-    monkeypatch.setattr(every_tree, "repays", lambda work: loops)
+    monkeypatch.setattr(every_tree, "repays", lambda work: loops is not False)
+    if loops is None:
+        monkeypatch.setattr(every_tree, "least_sides", lambda *given: None)
     drawn, rng = Drawn(seed, labels), np.random.default_rng(seed)
     levels = [drawn.entries(depth, level) for level in range(max(1, depth - 1))]
     texts = [[f"{cost}{named}" for cost, named, _ in states] for states in levels]
@@ -69,3 +71,14 @@ def test_each_target_is_the_cost_of_the_best_tree_and_no_more(seed, labels, dept
                 forged[level][at] = f"{more}{named}"
                 with pytest.raises(CertificateError):
                     drawn.bound([";".join(one) for one in forged], depth)
+
+
+@pytest.mark.parametrize("loops", [False, True])
+def test_a_state_without_rows_is_none(loops, monkeypatch):
+    monkeypatch.setattr(every_tree, "repays", lambda work: loops)
+    drawn = Drawn(0, 2)
+    drawn.X = np.concatenate([drawn.X, np.ones((1, drawn.X.shape[1]), bool)])
+    always = 2 * (len(drawn.X) - 1)
+    assert drawn.bound(["0", f"0,{always + 1}"], 3) == drawn.loss.min(axis=1).sum()
+    with pytest.raises(ValueError, match="a state holds no rows"):
+        drawn.bound(["0", f"0,{always}"], 3)

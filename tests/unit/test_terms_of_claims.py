@@ -30,7 +30,8 @@ LEAF = {"counts": [2.0, 2.0, 1.0, 1.0, 1.0, 0.5], "rows": [1] * 6, "sums": [6.0,
 
 def test_what_a_leaf_of_a_median_tells_is_that_of_its_rows():
     claim.expect_leaf(LEAF | {"curve": CURVE}, medians(), ROWS)
-    claim.expect_leaf(LEAF, medians(), ROWS)  # what it does not tell is not asked for
+    for more in ({}, {"sums": [], "curve": []}):  # what it does not tell is not asked for
+        claim.expect_leaf(LEAF | more, medians(), ROWS)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,13 @@ def test_what_a_leaf_of_a_median_tells_is_that_of_its_rows():
 def test_another_figure_of_a_leaf_is_refused_by_its_name(key, told):
     with pytest.raises(CertificateError, match=f"a leaf of the tree of the certificate has the {key} "):
         claim.expect_leaf(LEAF | {"curve": CURVE} | {key: told}, medians(), ROWS)
+
+
+def test_no_rows_have_no_points_of_a_curve():
+    nothing = {"counts": [0.0] * 6, "rows": [0] * 6, "sums": [0.0] * 3}
+    claim.expect_leaf(nothing, medians(), ROWS[:0])
+    with pytest.raises(CertificateError, match="has the curve "):
+        claim.expect_leaf(nothing | {"curve": CURVE[:1]}, medians(), ROWS[:0])
 
 
 def test_a_curve_of_another_task_has_no_points():
@@ -79,6 +87,17 @@ def test_the_losses_of_a_median_are_how_far_two_numbers_are_apart(scale, price, 
         claim.expect_losses(facts | {"loss": (2 * apart).tolist()}, medians())
 
 
+@pytest.mark.parametrize(("scale", "price", "weight_scale"), [(1, 0, 1), (7, 3, 2)])
+def test_each_action_but_the_best_loses_the_votes_of_a_row(scale, price, weight_scale):
+    lost = (1 - np.eye(3)) * (scale - price) / weight_scale
+    facts, data = {"scale": scale, "price": price, "weight_scale": weight_scale}, read(task="policy")
+    claim.expect_losses(facts | {"loss": lost.tolist()}, data)
+    for other in (2 * lost, lost + 1e-6 * np.eye(3), np.where(np.arange(3) == 1, 2 * lost, lost)):
+        with pytest.raises(CertificateError, match="states other losses than task=.policy. has"):
+            claim.expect_losses(facts | {"loss": other.tolist()}, data)
+        claim.expect_losses(facts | {"loss": other.tolist()}, read())  # of classes any costs can be asked
+
+
 OF = {"n_rows": 7, "target": "y", "depth": 2}
 
 
@@ -96,6 +115,9 @@ def test_what_is_stated_beyond_what_was_found_is_refused(more):
             claim.expect({"of": OF | more | {key: [value]}}, OF | more)
     with pytest.raises(CertificateError, match="counts 8 rows that it is of, but of this data it is of 7"):
         claim.expect({"of": OF, "data": {"n_rows": 8}}, OF)
+    for key, value in (("task", "median"), ("asked", {"goal": "least"}), ("other", 1)):
+        with pytest.raises(CertificateError, match=claim.NAMES.get(key, f"states the {key} as")):
+            claim.expect({"of": OF | more | {key: value}}, OF | more)
 
 
 def read(**words) -> Dataset:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from odtc.errors import CertificateError
-from odtc.verification import pair_bound
+from odtc.verification import pair_bound, pair_kernel
 from odtc.verification.node_cuts import Rows
 from odtc.verification.pair_bound import require_pair
 from odtc.verification.pair_kernel import PAUSED, Place, entries, least_pair
@@ -90,12 +90,23 @@ def test_of_few_rows_and_values_each_cut_counts(seed, labels):
 
 @pytest.mark.parametrize(("labels", "least"), [(2, 1), (3, 1), (2, 4), (3, 2)])
 @pytest.mark.parametrize("cells", [200, pair_bound.CELLS])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [9, 42, 47, *range(100, 106)])
 def test_a_target_above_the_best_tree_is_refused_and_no_other(seed, labels, least, cells, monkeypatch):
     monkeypatch.setattr(pair_bound, "CELLS", cells)
-    rows, members, known = drawn(100 + seed, labels, least)
+    rows, members, known = drawn(seed, labels, least)
     best = cheapest(rows, members, known)
     require_pair(rows, members, best if np.isfinite(best) else 1e6)
     if np.isfinite(best):
         with pytest.raises(CertificateError, match=f"a tree of two tests after each other costs {best:.0f} there"):
             require_pair(rows, members, best + 1)
+
+
+def test_each_first_column_begins_with_no_cut_evaluated(monkeypatch):
+    """As many cuts are held as intervals are halved, of however many columns."""
+    monkeypatch.setattr(pair_kernel, "SLOTS", 7)  # two ends, and eleven cuts halved four times
+    rng = np.random.default_rng(0)
+    cells = np.stack([rng.permutation(12) for _ in range(9)], axis=1)
+    loss = np.eye(2)[rng.integers(0, 2, 12)] * rng.integers(1, 9, (12, 1))
+    rows, members = Rows(distinct_columns(cells), loss, np.ones(12, np.int64), 0.0, 1), np.arange(12)
+    best = int(cheapest(rows, members, cells))
+    assert least(rows, members, best) == best and least(rows, members, best + 1) == best
