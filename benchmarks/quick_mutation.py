@@ -227,15 +227,15 @@ class Warm:
         """Changes of all modules together, in the order drawn."""
         asked, began, found = self.asked, time.process_time(), []
         every = [one for module in self.modules for one in self._of_module(module)]
-        drawn = random.Random(asked.seed).sample(every, min(asked.draw, len(every)))
         part, parts = asked.part
+        drawn = random.Random(asked.seed).sample(every, min(asked.draw, len(every)))[part - 1 :: parts]
         told = _told(Path(asked.out)) if asked.out and not asked.again else {}
-        for at, (number, change) in enumerate(drawn[part - 1 :: parts], 1):
+        for at, (number, change) in enumerate(drawn, 1):
             if state := told.get(_key(change)):
                 found.append(None if state == "no place" else state == "seen")
             else:
                 found.append(self._is_seen(number, change))
-            if at % 10 == 0 or at == len(drawn[part - 1 :: parts]):
+            if at % 10 == 0 or at == len(drawn):
                 self._sum(f"of {len(every)}", found, began)
 
     def _sum(self, name: str, found: list[bool | None], began: float) -> None:

@@ -365,9 +365,9 @@ def greedy(problem: Problem) -> list[tuple[str, HeapTree]]:
         heap = own_tree(problem, cart)
     except (ChoiceError, TreeError):
         return []
-    if heap is None:
+    if cart is None or heap is None:
         return []
-    same = cart is not None and is_close(cart.loss(problem.encoded), heap.loss(problem.encoded))
+    same = is_close(cart.loss(problem.encoded), heap.loss(problem.encoded))
     return [("CART" if same else "a tree made of CART's", heap)]
 
 

@@ -32,8 +32,8 @@ def new(
     for path in paths:
         print(path)
     if kind == "task":  # no law knows what its leaves cost
-        there = f"pip install -e '{paths[0].parent}[test]'" if package else f"python -m pytest {paths[-1]}"
-        print(f"try it: {there}" + (f" && python -m pytest {paths[-1]}" if package else ""))
+        first = f"pip install -e '{paths[0].parent}[test]' && " if package else ""
+        print(f"try it: {first}python -m pytest {paths[-1]}")
     elif package:
         print(f"try it: pip install -e {paths[0].parent} && odtc check {name}")
     else:
