@@ -33,8 +33,8 @@ FIRST = {
     "format": "json_model",
     "point": "json_point",
 }
-TASK = "poisson_rate"  # what a task begins as: no law knows what its leaves cost, so its test counts that by itself
-KNOWN = (*FIRST, "task")
+# No law knows what the leaves of a task cost, so its test counts that by itself.
+BEGUN = FIRST | {"task": "poisson_rate"}
 TEST = '''"""{name} under the laws of its kind: python -m pytest test_{name}.py"""
 
 from pathlib import Path
@@ -107,7 +107,7 @@ def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
     Parameters
     ----------
     kind : str
-        One of KNOWN.
+        One of BEGUN.
     name : str
         The name that it is registered by; a name of Python.
     package : bool
@@ -122,8 +122,8 @@ def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
     ChoiceError
         If there is no such kind, or the name is taken, none of Python, or that of a module that it would hide.
     """
-    if kind not in KNOWN:
-        raise ChoiceError(f"cannot begin a {kind!r}{did_you_mean(kind, KNOWN)}; known: {', '.join(KNOWN)}")
+    if kind not in BEGUN:
+        raise ChoiceError(f"cannot begin a {kind!r}{did_you_mean(kind, BEGUN)}; known: {', '.join(BEGUN)}")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise ChoiceError(f"expected a name of small letters, digits and _ that begins with a letter, got {name!r}")
     if keyword.iskeyword(name) or name == "conftest" or name.startswith("test_"):
@@ -135,7 +135,7 @@ def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
     registry = KINDS[kind]
     if name in registry.module_names:
         raise ChoiceError(f"odtc has a {kind} {name!r}: take another name")
-    own = re.sub(rf"\b{FIRST.get(kind, TASK)}\b", name, first_of(kind).read_text(encoding="utf-8"))
+    own = re.sub(rf"\b{BEGUN[kind]}\b", name, first_of(kind).read_text(encoding="utf-8"))
     if package:  # an entry point says what it is
         own = re.sub(r'^KIND = "\w+"\n', "", own, flags=re.M)
     test = (TEST if kind in FIRST else TASK_TEST).format(name=name, kind=kind)
@@ -168,7 +168,7 @@ def first_of(kind: str) -> Path:
     (own,) = template_folders(None)
     examples = own.parent / "examples"
     folders = (own / "new", examples / "plug-ins", examples / "my-task")
-    return next(path for path in (folder / f"{FIRST.get(kind, TASK)}.py" for folder in folders) if path.is_file())
+    return next(path for path in (folder / f"{BEGUN[kind]}.py" for folder in folders) if path.is_file())
 
 
 def begin(kind: str, name: str, folder: Path, package: bool) -> list[Path]:
