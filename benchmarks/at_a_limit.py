@@ -27,7 +27,7 @@ others, drawn at 21:50 when the version was fixed, before any of their cells was
 So six more were drawn at 21:56, with the same version: -0.085 ± 0.045 over all fourteen, 1.9 standard errors, eleven
 better, two the same, one worse by 0.5 %. At 22:03 a last six were drawn: what decides is the same rule over all
 twenty, and as that is a third look, a sign test over all twenty must say less than 1 % as well. Over these twenty
-trees passed, and bounds did not (benchmarks/details/NUMBERS.md): the change is not part of the search. Before and after
+trees passed, and bounds did not : the change is not part of the search. Before and after
 take turns in one process for each table, which gives the same seconds to both. A second change that leaves the bounds
 their time was held against the same rule over `again`, tables that were drawn and written down before it was run; it
 passed.

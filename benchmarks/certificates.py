@@ -3,8 +3,8 @@
     python -m benchmarks.certificates german-credit pima-diabetes --constraints "recall .6" "recall .6, parity"
 
 CPU seconds of one thread, from arrays in memory: the search (with the tree of fewest leaves), the writing of the
-certificate, its check by the independent checker. Kernels are loaded before. Measured in details/NUMBERS.md; with the
-names of sets of constraints (benchmarks.constraints) the same under these, in details/CONSTRAINTS.md.
+certificate, its check by the independent checker. Kernels are loaded before. Measured in benchmarks/results; with the
+names of sets of constraints (benchmarks.constraints) the same under these, in benchmarks/results.
 """
 
 import argparse

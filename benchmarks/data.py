@@ -1,6 +1,9 @@
 """Where the public data sets of the studies are: in $ODTC_DATA, else in ../shared/data beside the checkout."""
 
 import argparse
+import csv
+import gzip
+import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -32,3 +35,44 @@ def expect_data_files(words: argparse.ArgumentParser, names: Iterable[str], inst
 def data_file(name: str) -> Path | None:
     """NAME.csv or NAME.csv.gz in the folder; None where there is neither."""
     return next((path for ending in (".csv", ".csv.gz") if (path := data_folder() / f"{name}{ending}").exists()), None)
+
+
+def listed() -> list[tuple[str, str, str]]:
+    """Return (file, its sha256, its state) for each public table that the benchmarks use.
+
+    The state is "present", "missing", or "differs" if the bytes in the folder have another checksum. A file
+    NAME.csv.gz is compared by its unpacked bytes.
+    """
+    with open(Path(__file__).with_name("data.csv"), encoding="utf-8", newline="") as file:
+        expected = [(row["file"], row["sha256"]) for row in csv.DictReader(file)]
+    states = []
+    for name, digest in expected:
+        path = data_file(name.removesuffix(".csv"))
+        state = "missing" if path is None else "present" if _digest(path) == digest else "differs"
+        states.append((name, digest, state))
+    return states
+
+
+def _digest(path: Path) -> str:
+    with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def main() -> None:
+    argparse.ArgumentParser(
+        prog="python -m benchmarks.data",
+        description=(
+            "List the public tables that the benchmarks use, with the SHA-256 of each and whether $ODTC_DATA (or "
+            "../shared/data) has it. Most come from the UCI Machine Learning Repository: one header row, commas, the "
+            "class in the last column, an empty cell for a missing value. Benchmarks on generated tables need no file."
+        ),
+    ).parse_args()
+    states = listed()
+    for name, digest, state in states:
+        print(f"{name:<32}{digest}  {state}")
+    present = sum(state == "present" for _, _, state in states)
+    print(f"{present} of {len(states)} files are in {data_folder()}")
+
+
+if __name__ == "__main__":
+    main()

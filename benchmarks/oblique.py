@@ -88,7 +88,7 @@ class Paper:
 def _sets() -> dict[str, Paper]:
     """By NAME@DEPTH. Zhu, Murali, Phan, Nguyen & Kalagnanam (2020): Tables 1 and 2 as papers/000 has them, the
     others as
-    in papers/003, which holds them column by column out of order: see benchmarks/OBLIQUE.md."""
+    in papers/003, which holds them column by column out of order: see benchmarks/results/oblique-tables-1-5.csv."""
     return {
         "iris@2": Paper("2", (98.9, 98.6), (96.4, 92.4), (99.5, 94.4), 8.17),
         "house-votes-84@2": Paper("2", (98.5, 98.0), (96.3, 93.5), (96.2, 94.8), 1.48),

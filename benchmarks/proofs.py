@@ -3,7 +3,7 @@
 Certificates of random problems (numbers, levels and missing cells, weights, cost matrices, two and three classes, least
 rows of a leaf, a price of leaves), of whole searches and of interrupted ones, have one thing changed; what is still
 accepted must be true of the changed data, by trying every tree. And searches are ended at random moments: their bound,
-which the checker has to accept, is never above the optimum, and their tree never below it. Measured in NUMBERS.md.
+which the checker has to accept, is never above the optimum, and their tree never below it.
 """
 
 import argparse

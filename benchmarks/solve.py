@@ -3,7 +3,7 @@
     python -m benchmarks.solve [--limit 120] [--data DIR] [--peers DIR] [--only monks-1,…]
 
 One-hot of every column, λ = 0, start from CART; the peer's LP files (odtlearn's model of the same paper,
-benchmarks/RESULTS.md) are solved as they are, in the same run. CPU seconds are those of the solver's process.
+docs/performance.md) are solved as they are, in the same run. CPU seconds are those of the solver's process.
 Data are looked for in $ODTC_DATA or ../shared/data, the peer's files in ../shared/peers.
 """
 

@@ -75,7 +75,34 @@ def progress(folder: Path) -> None:
     command("plot", "progress", "m", "-o", "progress.svg", folder=folder)
 
 
+def performance(folder: Path) -> None:
+    """The table of benchmarks/results as bars: CPU seconds of odtc and of ConTree at depth 3, on a logarithmic axis."""
+    import csv
+
+    from matplotlib.figure import Figure
+
+    with open(ROOT / "benchmarks" / "results" / "numbers-thresholds.csv", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["depth"] == "3" and row["set"] != "all"]
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.add_subplot()
+    for offset, tool, name, colour in ((0.2, "odtc", "odtc", "#1f6f8b"), (-0.2, "pycontree", "ConTree", "#c9c9c9")):
+        seconds = [float(row[tool].lstrip("> ")) for row in rows]
+        places = [len(rows) - at + offset for at in range(len(rows))]
+        axes.barh(places, [s - 0.001 for s in seconds], height=0.38, left=0.001, color=colour, label=name)
+        for place, row, value in zip(places, rows, seconds):
+            if row[tool].startswith(">"):
+                axes.text(value * 1.05, place, "not proved in 60 s", va="center", fontsize=7)
+    axes.set_yticks([len(rows) - at for at in range(len(rows))], [row["set"] for row in rows])
+    axes.set_xscale("log")
+    axes.set_xlim(0.001, 400)
+    axes.set_xlabel("CPU seconds of the search, depth 3, all thresholds")
+    axes.legend(loc="upper right", frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(folder / "performance.svg", metadata={"Date": None})
+
+
 PICTURES = {
+    performance: ("performance.svg",),
     tree: ("breast-cancer.svg",),
     page: ("report.png", "report-phone.png"),
     frontier: ("frontier.svg",),

@@ -1,6 +1,6 @@
 """Large files past the system's cache, in pieces that a thread writes while the next one is made.
 
-To copy a gigabyte into the cache costs the system more than to make it (benchmarks/SCALE.md). So the pieces of a large
+To copy a gigabyte into the cache costs the system more than to make it (docs/performance.md). So the pieces of a large
 file go straight to the disk if the system and the file system can do that, and if the disk keeps up; else into the
 cache as before. The bytes of the file do not depend on the way.
 """

@@ -20,7 +20,7 @@ from odtc.model.milp import CountedModel, Model, largest_piece
 if TYPE_CHECKING:
     from odtc.problem.problem import Problem
 
-# Measured with benchmarks.estimates on models of 0.1 to 43 million nonzeros (benchmarks/SCALE.md).
+# Measured with benchmarks.estimates on models of 0.1 to 43 million nonzeros (docs/performance.md).
 COLUMN_BYTES, ROW_BYTES = 10, 30  # while a model is built and written: its names, and sides that differ
 TERM_BYTES = 3  # of a label or a coefficient that a term holds
 PIECE_BYTES, PIECE_ENTRY = 30 * 2**20, 95  # of one piece of a model of a search, at most; of an entry of a piece

@@ -82,7 +82,7 @@ def verify_point(
             or f"feasible, costs {model.objective(exact):.10g}; counted on the rows {counted:.10g}",
         )
     )
-    # docs/background/laws.md: better than the solver's objective is a note, worse is an error.
+    # better than the solver's objective is a note, worse is an error.
     worse = paid > objective and not is_close(paid, objective, OFF)
     note = (
         " (better: the incumbent withheld flow, or the model that was solved has rows of its own)"

@@ -31,7 +31,7 @@ SEX = "group=personal_status_sex:A92,positive=1"
     ],
 )
 def test_german_credit_is_proved(shared_data, depth, constraints, errors):
-    """The optima of CONSTRAINTS.md, found there by another program."""
+    """The optima of `benchmarks/results/constraints-bins.csv`, found there by another program."""
     fitted = odtc.fit(shared_data / "german-credit.csv", "auto", depth, constraints=(*constraints, *BUDGET), **GERMAN)
     assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"]
     assert fitted.facts["objective"] == fitted.facts["bound"] == errors
