@@ -1,6 +1,17 @@
 """The command line: of `python -m odtc`, and of the command `odtc`."""
 
-from odtc.base import interrupts
+import os
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    try:
+        sys.path[:] = sys.path[sys.path[:1] == [os.getcwd()] :]  # where -m looks first
+    except OSError:  # the folder is gone, so Python has not named it
+        pass
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    sys.path += [package] if package not in sys.path else []  # a checkout that is not installed
+
+from odtc.base import interrupts  # noqa: E402  nothing may be imported from the working directory
 
 interrupts.hear(starting=True)
 

@@ -84,9 +84,9 @@ def finish(module: str, name: str = "") -> Path | None:
 
 def _start(module: str, name: str, out: int) -> subprocess.Popen[bytes]:
     """Starts the process; `out` is where it tells the folder."""
-    command = [sys.executable, "-m", __name__, module, name, str(ALONE)]
+    command = system.child_python(__name__, module, name, str(ALONE))
     streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": out, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen(command, **streams, **system.own_group())
+    return subprocess.Popen(command, env=system.python_environment(), **streams, **system.own_group())
 
 
 def _place(module: str, name: str) -> Path | None:

@@ -19,6 +19,7 @@ from odtc.base import deadline, system, threads
 
 VARIABLE = "ODTC_COMPILED"  # of the environment: "never" or "always" settles what is compiled
 LOADING = 0.4  # CPU seconds without compiled loops, after which they are loaded if they are on disk
+CONFIG = ".numba_config.yaml"  # numba reads it where a command runs: it could name a folder of code to load
 AGAIN = 0.5  # seconds until loops are looked for again on disk: another process may have compiled them
 
 
@@ -144,6 +145,8 @@ def for_numba(function: types.FunctionType, called: bool, written_out: bool = Fa
     """A function that numba compiles when needed; with the way in from Python, which takes a part of that time, only if
     it is called from there. `written_out`: it is compiled as a part of each function that calls it, so that a call with
     many arrays costs nothing. To be called in a thread apart (`threads.apart`)."""
+    if os.path.exists(CONFIG):
+        raise ImportError(f"numba would take its settings, such as a folder of compiled code, from {CONFIG} here")
     import numba
 
     options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": not called}

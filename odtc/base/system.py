@@ -30,6 +30,7 @@ FRESH = 2.0  # seconds in which a file may not yet be held by the process that m
 PROGRAMS = {b"\x7fELF", *(bytes.fromhex(sign) for sign in ("feedface feedfacf cefaedfe cffaedfe cafebabe".split()))}
 LARGE_PAGE = 1 << 21  # bytes
 LOOK = 1.0  # seconds until a process looks again whether its parent is there
+SAFE_PATH, OURS = "PYTHONSAFEPATH", "odtc"  # any text sets it; by ours it is known again
 LOCK = ".lock"  # the file in it that its process holds
 # Waits until the process that holds its input is gone; then ends the group, and on Linux all whose environment holds
 # the mark that it was told, and removes the folder.
@@ -60,6 +61,33 @@ def forget_in_forks(forget: Callable[[], None]) -> None:
     """Calls `forget()` in each process that is forked from this one."""
     if not WINDOWS:
         os.register_at_fork(after_in_child=forget)
+
+
+def shut_out_working_directory() -> None:
+    """Have no Python that this process starts, by whatever library, import from the working directory.
+
+    Without it `python -m` and `python -c` look there first, so a file called joblib.py would run in each worker.
+    """
+    if SAFE_PATH not in os.environ:
+        os.environ[SAFE_PATH] = OURS
+    os.environ.setdefault("NoDefaultCurrentDirectoryInExePath", "1")  # Windows looks there for programs, too
+
+
+def child_python(module: str, *words: str) -> list[str]:
+    """Return the command that runs a module of ours in another Python, which imports nothing from its folder."""
+    return [sys.executable, "-P", "-m", module, *words]
+
+
+def python_environment() -> dict[str, str]:
+    """Return the environment in which another Python finds this very package."""
+    package = str(Path(__file__).resolve().parents[2])
+    path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+    return os.environ | {"PYTHONPATH": path}
+
+
+def program_environment() -> dict[str, str]:
+    """Return the environment of a program that is not ours: a Python script may import what is in its own folder."""
+    return {name: value for name, value in os.environ.items() if (name, value) != (SAFE_PATH, OURS)}
 
 
 def own_group() -> dict[str, Any]:

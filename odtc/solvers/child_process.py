@@ -8,7 +8,6 @@ import os
 import queue
 import secrets
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -194,13 +193,6 @@ def attend(
             ask("interrupted", GRACE)
 
 
-def python_environment() -> dict[str, str]:
-    """The environment in which another Python finds this very package."""
-    package = str(Path(__file__).resolve().parents[2])
-    path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
-    return os.environ | {"PYTHONPATH": path}
-
-
 def quick_output(argv: Sequence[str], env: Mapping[str, str]) -> str:
     """What a short command prints, on either stream, at most WORDS bytes; what it has printed by the
     end of PATIENCE if it hangs, an empty text if it cannot be run."""
@@ -211,13 +203,13 @@ def quick_output(argv: Sequence[str], env: Mapping[str, str]) -> str:
             heard.extend(piece)
 
     try:
-        # In no folder of the user's: what a program writes when it is merely asked is not wanted there.
-        child = Child(argv, listen, tempfile.gettempdir(), env, os.devnull, True)
+        # In a folder of its own: a program may read settings (gurobi.env) from where it runs, and write there.
+        with system.run_folder() as folder, contextlib.suppress(queue.Empty):
+            child = Child(argv, listen, folder, env, os.devnull, True)
+            try:
+                child.events.get(timeout=PATIENCE)
+            finally:
+                child.end()
     except OSError:
         return ""
-    try:
-        with contextlib.suppress(queue.Empty):
-            child.events.get(timeout=PATIENCE)
-    finally:
-        child.end()
     return bytes(heard).decode("utf-8", "replace")

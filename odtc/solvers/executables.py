@@ -11,10 +11,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from odtc.base import system
 from odtc.base.contract import Member
 from odtc.base.wording import option
 from odtc.errors import SolverError
-from odtc.solvers.child_process import python_environment, quick_output
+from odtc.solvers.child_process import quick_output
 from odtc.solvers.protocols import PackageSolver
 
 FOUND = "found"  # in the place of a version that nobody can ask for
@@ -51,13 +52,13 @@ def locate(module: Member, program: str | None = None) -> Program | None:
     if package is None or importlib.util.find_spec(package) is None:
         return None
     if driver := module.DRIVER:
-        argv = (sys.executable, "-P", "-m", "odtc.solvers.drivers", driver)
+        argv = tuple(system.child_python("odtc.solvers.drivers", driver))
         return Program(argv, module.DRIVER_COMMAND, f"package {package}", _python_path())
     return module.bundled()
 
 
 def _python_path() -> dict[str, Any]:
-    return {"PYTHONPATH": python_environment()["PYTHONPATH"]}
+    return {"PYTHONPATH": system.python_environment()["PYTHONPATH"]}
 
 
 def _program(module: Member, path: str, environment: dict[str, Any] | None = None) -> Program:
@@ -93,6 +94,6 @@ def version(module: Member, program: str | None = None) -> str | None:
 def _said_version(
     argv: tuple[str, ...], environment: tuple[tuple[str, str], ...], arguments: tuple[str, ...], pattern: str
 ) -> str:
-    said = quick_output([*argv, *arguments], os.environ | dict(environment))
+    said = quick_output([*argv, *arguments], system.program_environment() | dict(environment))
     match = re.search(pattern, said)
     return match[1] if match else FOUND

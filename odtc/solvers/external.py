@@ -18,7 +18,7 @@ import numpy as np
 
 from odtc.base.atomic_write import write_text
 from odtc.base.contract import Member
-from odtc.base.system import lend, run_folder
+from odtc.base.system import lend, program_environment, run_folder
 from odtc.base.templates import render, render_line
 from odtc.base.text import show_number
 from odtc.errors import SolutionError, SolverError
@@ -117,7 +117,9 @@ def run(
                     take(progress)
 
             try:
-                child = Child(planned.argv, _lines, folder, os.environ | planned.environment, given, True, folder)
+                child = Child(
+                    planned.argv, _lines, folder, program_environment() | planned.environment, given, True, folder
+                )
             except OSError as problem:
                 raise SolverError(f"cannot start {planned.argv[0]!r}: {problem.strerror}") from None
             try:

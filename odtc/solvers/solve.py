@@ -15,7 +15,6 @@ A solver that is a program says what `odtc.solvers.external` lists.
 import contextlib
 import pickle
 import queue
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from odtc.base import system
 from odtc.base.contract import Member
 from odtc.errors import SolverError
 from odtc.model.feasibility import violations
@@ -32,7 +32,7 @@ from odtc.model.milp import Model
 from odtc.model.solution import NO_POINT, Options, Progress, Solution, Termination, is_proved, proof
 from odtc.solvers import child_process, external
 from odtc.solvers import log_parser as logs
-from odtc.solvers.child_process import Child, attend, python_environment
+from odtc.solvers.child_process import Child, attend
 from odtc.solvers.executables import FOUND
 from odtc.solvers.messages import Incumbent, Job, Log, Outcome
 from odtc.solvers.protocols import SOLVERS, PackageSolver
@@ -287,7 +287,7 @@ def _in_thread(module: Member, job: Job, run: _Run) -> None:
 
 def _in_process(solver: str, job: Job, run: _Run, ends_in: Callable[[], float | None] | None = None) -> None:
     """In a process of its own, whose group is ended when it does not keep the limit."""
-    child = Child([sys.executable, "-P", "-m", "odtc.solvers.worker", solver], _unpickled, env=python_environment())
+    child = Child(system.child_python("odtc.solvers.worker", solver), _unpickled, env=system.python_environment())
     try:
         with contextlib.suppress(BrokenPipeError):  # it ended already; what it said is in its events
             pickle.dump(job, child.process.stdin, protocol=5)

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from odtc.base import system
 from odtc.base.templates import template_folders
 from odtc.data.dataset import CATEGORICAL, NUMERIC
 from odtc.errors import ChoiceError
@@ -66,8 +67,9 @@ def run_export(how: dict, content: bytes, suffix: str, tree, X: np.ndarray, fold
         parts = [part.format(**words) for part in command]
         if shutil.which(parts[0], path=None) is None and not (folder / parts[0]).is_file():
             raise NotTriedError(f"{parts[0]} is not on this machine")
+        alone = {"cwd": folder, "env": system.program_environment()}
         done = subprocess.run(
-            parts, cwd=folder, input=given.encode(), capture_output=True, timeout=LONGEST_RUN, check=False
+            parts, input=given.encode(), capture_output=True, timeout=LONGEST_RUN, check=False, **alone
         )
         if done.returncode:
             said = " ".join(done.stderr.decode("utf-8", "replace").split())

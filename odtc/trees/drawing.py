@@ -92,8 +92,10 @@ def figure_bytes(figure, format: str, dpi: int) -> bytes:
 
     for text in figure.findobj(Text):
         text.set_text(of_any_bytes(text.get_text()))
+        text.set_usetex(False)
     buffer = io.BytesIO()
-    with warnings.catch_warnings(), matplotlib.rc_context({"svg.hashsalt": "odtc"}):
+    # A matplotlibrc of the working directory must not have LaTeX run.
+    with warnings.catch_warnings(), matplotlib.rc_context({"svg.hashsalt": "odtc", "text.usetex": False}):
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         figure.savefig(buffer, format=format, dpi=dpi, metadata=dict.fromkeys(OF_THE_DAY[format]))
     return buffer.getvalue()

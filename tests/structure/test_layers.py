@@ -81,6 +81,7 @@ ONLY_IN = {
     "rich": {"cli/console"},
     "jinja2": {"base/templates"},
     "subprocess": {"solvers/child_process", "testing/generated_code", "base/compile_apart"},
+    "multiprocessing": set(),
     "hypothesis": {"testing"},
     **dict.fromkeys(("resource", "fcntl", "pwd", "grp", "termios", "msvcrt", "winreg", "_winapi"), {"base/system"}),
     "highspy": {"solvers/adapters", "formulations/cg/restricted_master", "model/in_packages"},
@@ -255,6 +256,25 @@ def test_what_only_some_systems_have_is_behind_one_module(path):
         ):
             named = "sys.platform"
         assert not ONE_SYSTEM.fullmatch(named), f"{name_of(path)}:{node.lineno}: odtc.base.system has both branches"
+
+
+# Who names the interpreter: one starts it (with -P), the others find programs and give scripts of users its name.
+MAY_NAME_PYTHON = {"base/system.py", "solvers/executables.py", "solvers/toml_solver.py", "testing/generated_code.py"}
+STARTS = re.compile(
+    r"os\.(system|popen|exec\w+|spawn\w+|posix_spawn\w*|fork\w*|startfile)|asyncio\.create_subprocess_\w+|pty\.\w+"
+)
+
+
+@law_of_modules
+def test_processes_start_in_one_way_so_that_none_imports_from_the_working_directory(path):
+    """`subprocess` and the packages with pools have their places (ONLY_IN); another Python is `child_python`."""
+    for node in ast.walk(tree_of(path)):
+        named = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
+        assert not STARTS.fullmatch(named), f"{name_of(path)}:{node.lineno}: odtc.solvers.child_process starts programs"
+        if named == "sys.executable":
+            assert name_of(path) in MAY_NAME_PYTHON, (
+                f"{name_of(path)}:{node.lineno}: take odtc.base.system.child_python"
+            )
 
 
 @pytest.mark.parametrize("name", sorted(CHECKER))
