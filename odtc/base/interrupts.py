@@ -32,6 +32,8 @@ _since: list[float] = []  # when the signal came that waits, if one does
 _reminders: list[int] = []  # the signal that a thread brings back
 _released: list[tuple[float, float]] = []  # (clock, CPU time of the main thread) at the end of the last block of `held`
 _forgetting: list[None] = []  # whether what it still brings counts for nothing
+_left: list[str] = []  # what the command says that an interruption leaves
+_first: list[int] = []  # the signal that came first since the command began
 _hooks: list[Callable[["sys.UnraisableHookArgs"], object]] = []  # what tells of exceptions that are lost, but for ours
 
 
@@ -117,13 +119,27 @@ def wrote(path: str | PathLike[str]) -> None:
         _written.append(os.fspath(path))
 
 
-def forget_files() -> None:
-    """Forgets what was noted before: a command begins."""
+def begin() -> None:
+    """Forget the files and the signals of an earlier command of this process."""
     _written.clear()
+    _first.clear()
+    _left.clear()
+
+
+def leaves(sentence: str) -> None:
+    """State what an interruption leaves, such as finished fits; without this it is the files that were written."""
+    _left[:] = [sentence]
+
+
+def exit_code(otherwise: int) -> int:
+    """Return the exit code of a command: 130 after Ctrl-C, 143 after SIGTERM, as shells count, else `otherwise`."""
+    return 128 + _first[0] if _first else otherwise
 
 
 def words() -> str:
     """What an interruption leaves, as a sentence without its end. A log is no result."""
+    if _left:
+        return f"interrupted; {_left[0]}"
     if results := [path for path in _written if not path.endswith(".log")]:
         return f"interrupted; what was written by then is whole: {', '.join(results)}"
     return "interrupted before there was a result; nothing was written that is not whole"
@@ -133,6 +149,7 @@ def _heard(number: int, frame: FrameType | None) -> None:
     """The handler: raises KeyboardInterrupt, now or later."""
     if _forgetting:
         return
+    _first[:] = _first or [number]
     now = time.monotonic()
     if (_holds or _imports(frame) or (_since and _just_released(now))) and now - (_since or [now])[0] < LONGEST:
         if not _since and not _wait(number, now):
@@ -190,4 +207,4 @@ def _imports(frame: FrameType | None) -> bool:
 def _end_the_start(number: int, frame: FrameType | None) -> None:
     with contextlib.suppress(OSError):
         os.write(2, f"odtc: error: {words()}\n".encode())
-    os._exit(1)
+    os._exit(128 + number)

@@ -25,7 +25,7 @@ from odtc.cli.help_page import CommandHelp, GroupHelp
 from odtc.errors import OdtcError, SetAsideWarning
 
 OBJECTS = 50_000  # made anew before Python looks for rings among them: imports make many and drop none
-INTERRUPTED = 130  # what some versions of typer make of Ctrl-C, without a word
+INTERRUPTED = 130  # 128 + SIGINT, as in shells; some versions of typer return it for Ctrl-C without a message
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 HANDLES = {errno.EMFILE, errno.ENFILE}
 UNMAPPED = ("failed to map segment", "annot allocate memory")  # what the loader of libraries says without memory
@@ -107,7 +107,7 @@ def command_line(only: str | None = None) -> typer.Typer:
         help="The compiler for optimal decision trees: data and a formulation in, a model file for any solver out, "
         "a checked tree back.",
         epilog="First steps: `odtc inspect DATA`, `odtc fit DATA`, `odtc COMMAND --help`. Exit codes: 0 done, 1 error, "
-        "2 usage, 3 the solver found no solution.",
+        "2 usage, 3 the solver found no solution, 130 interrupted (143 by SIGTERM).",
     )
     whole.callback(invoke_without_command=True)(top)
     names = {name for commands in COMMANDS.values() for name, _, _ in commands}
@@ -152,8 +152,8 @@ def main() -> None:
     """Runs the command line: errors of odtc are one sentence on stderr and their exit code."""
     gc.set_threshold(OBJECTS)
     matrix_products.one_thread()
-    interrupts.hear()  # SIGTERM as Ctrl-C: the incumbent is kept
-    interrupts.forget_files()
+    interrupts.hear()  # SIGTERM like Ctrl-C: the best tree so far is kept
+    interrupts.begin()
     try:
         sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")  # a shell's >&- leaves none
         sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
@@ -164,8 +164,8 @@ def main() -> None:
             code = _exit_code()
     except KeyboardInterrupt:  # also while another end was told
         console.say(f"odtc: error: {interrupts.words()}")
-        code = 1
-    interrupts.part(code)
+        code = INTERRUPTED
+    interrupts.part(code := interrupts.exit_code(code))
     if _goes_on():
         sys.stdout.flush()
         sys.stderr.flush()

@@ -159,6 +159,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             If no tree satisfies the constraints.
         SolverError
             If the solver cannot run.
+        KeyboardInterrupt
+            After Ctrl-C; the attributes of the best tree so far are set, if there is one.
         """
         parameters.expect(self)
         share = self.min_weight_fraction_leaf
@@ -219,6 +221,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         self.leaf_weights_ = np.array([leaf.counts for leaf in tree.leaves()]) * of_class
         with np.errstate(over="ignore"):
             self._ranges = np.nan_to_num(np.fmax.reduce(dataset.X) - np.fmin.reduce(dataset.X))
+        self._stop_if_interrupted()
         return self
 
     def cost_complexity_pruning_path(self, X, y, sample_weight=None, aside=None):

@@ -100,6 +100,8 @@ class LeafSumsEstimator(TreeEstimator):
         ------
         ValueError
             If data or parameters do not fit.
+        KeyboardInterrupt
+            After Ctrl-C; the attributes of the best tree so far are set, if there is one.
         """
         parameters.expect(self)
         if y is None:
@@ -118,6 +120,7 @@ class LeafSumsEstimator(TreeEstimator):
         self._ended(tree, solution, self._units(unit * mass, float(weight.sum()), self._power))
         self.leaf_values_ = np.array([self.tree_.answer(leaf) for leaf in self.tree_.leaves()], dtype=float)
         self.leaf_rows_ = np.array([sum(leaf.rows) for leaf in self.tree_.leaves()], dtype=np.int64)
+        self._stop_if_interrupted()
         return self
 
     def predict(self, X) -> np.ndarray:

@@ -104,6 +104,8 @@ class OptimalPolicyTree(TreeEstimator):
         ------
         ValueError
             If data or parameters do not fit.
+        KeyboardInterrupt
+            After Ctrl-C; the attributes of the best tree so far are set, if there is one.
         """
         parameters.expect(self)
         if self.scores not in SCORES or self.goal not in (None, *GOALS):
@@ -126,6 +128,7 @@ class OptimalPolicyTree(TreeEstimator):
             self.model_ = problem.formulation
         self._ended(tree, solution, self._units(unit, float(weight.sum())))
         self.cost_ = self._paid(tree.predict(X), self.costs_, weight)
+        self._stop_if_interrupted()
         return self
 
     def verify(self, X, y, outcome=None, propensity=None, sample_weight=None) -> list[Check]:

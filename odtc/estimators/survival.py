@@ -99,12 +99,13 @@ class OptimalSurvivalTree(LeafSumsEstimator):
         ------
         ValueError
             If data or parameters do not fit, or if there is no event.
+        KeyboardInterrupt
+            After Ctrl-C; the attributes of the best tree so far are set, if there is one.
         """
         if y is not None:
             survival.expect_event(self._targets(y, len(y))[:, 1], "y")
-        super().fit(X, y, sample_weight)
-        self.unique_times_ = np.unique(self._targets(y, len(y))[:, 0])
-        return self
+            self.unique_times_ = np.unique(self._targets(y, len(y))[:, 0])
+        return super().fit(X, y, sample_weight)
 
     def predict_survival_function(self, X, return_array=False) -> np.ndarray:
         """The Kaplan-Meier curve of each row's leaf.

@@ -143,6 +143,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         """(X, features) of the training rows, after scikit-learn's own checks of them."""
         from odtc.data import column_types, frames  # they load polars
 
+        self._interrupted = False
         given, X = self.categorical_features, _as_table(X)
         frames.expect_names(X)
         if isinstance(given, str) and given != "from_dtype":
@@ -227,6 +228,11 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         self.message_ = solution.message
         if self.message_.startswith(WARNING):
             warn_caller(self.message_.removeprefix(WARNING), UserWarning)
+
+    def _stop_if_interrupted(self) -> None:
+        """Raise KeyboardInterrupt, so that a grid or a pipeline stops, if it ended the search for `tree_`."""
+        if self._interrupted:
+            raise KeyboardInterrupt("interrupted; tree_ is the best tree so far, and bound_ its lower bound")
 
     @property
     def _given(self) -> tuple[str, ...]:
@@ -322,6 +328,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         from odtc.workflow.run import run  # it loads polars, the compiler and solvers, which `import` does without
 
         done = run(spec, dataset)
+        self._interrupted = done.was_interrupted
         if not done.verified:
             wrong = next(check for check in done.decoded.checks if not check.passed)
             raise SolverError(

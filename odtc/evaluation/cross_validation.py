@@ -21,7 +21,6 @@ from odtc.errors import ChoiceError, DataError, NoSolutionError
 from odtc.evaluation.studies.engine import Pool, Step, Store, key_of, local, run_tasks
 from odtc.evaluation.studies.fold_scores import agrees, scores_of
 from odtc.evaluation.studies.price_path import beside_price, path_of, price_of, turns
-from odtc.model.solution import Termination
 from odtc.problem.formulation import FORMULATIONS, Estimates
 from odtc.problem.parameters import has_parameter, parse_params
 from odtc.trees.complete_tree import CompleteTree
@@ -467,7 +466,7 @@ def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int
         done = run_spec(spec, train)
     except (NoSolutionError, ChoiceError, DataError) as problem:
         return Fold(number, k, None, None, None, False, None, error=str(problem))
-    if done.interrupted or done.proof.termination == Termination.INTERRUPTED:
+    if done.was_interrupted:
         raise KeyboardInterrupt
     scored = Fold(
         number,

@@ -14,7 +14,7 @@ from odtc.errors import ChoiceError, TreeError
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.feasibility import OFF, Check, is_close
 from odtc.model.milp import Model
-from odtc.model.solution import Solution, gap_in_words, is_proved
+from odtc.model.solution import Solution, Termination, gap_in_words, is_proved
 from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints import constraint
 from odtc.problem.constraints.constraint import Constraint
@@ -169,6 +169,11 @@ class Fit:
         if self.label_type is None:
             return np.array(self.tree.classes, dtype=object)[answers]
         return np.array([label_of(name, self.label_type) for name in self.tree.classes])[answers]
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether Ctrl-C or SIGTERM ended the search, the solver or what followed."""
+        return self.interrupted or Termination.INTERRUPTED in (self.solution.termination, self.proof.termination)
 
     @property
     def uncertified(self) -> str:

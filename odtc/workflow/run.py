@@ -130,7 +130,7 @@ def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, rep
             sink.files = own.files
             raise
         sinks.append(own)
-        cut.append(_was_interrupted(fits[-1]))
+        cut.append(fits[-1].was_interrupted)
         return fits[-1]
 
     limit, parts = deadline.limit_left(began, spec.solving.time_limit), parts_of(wanted.select)
@@ -159,7 +159,7 @@ def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, rep
 
         def prove(part: Dataset, seconds: float | None) -> float | None:
             done = _run_once(once.with_solving(time_limit=seconds), part, None, solver, Sink(), Reporter())
-            cut.append(_was_interrupted(done))
+            cut.append(done.was_interrupted)
             return done.all_rows.bound
 
         left = deadline.limit_left(began, spec.solving.time_limit)
@@ -269,14 +269,10 @@ def _run_once(
     return done
 
 
-def _was_interrupted(done: Fit) -> bool:
-    return done.interrupted or done.solution.termination == Termination.INTERRUPTED
-
-
 def _finish(sink: Sink, reporter: Reporter, done: Fit, left: float | None) -> None:
     """The last files of a run, in the seconds that are left; after Ctrl-C or SIGTERM in a moment."""
     with deadline.within(left), _handing_in(done):
-        if _was_interrupted(done):
+        if done.was_interrupted:
             deadline.end_soon(AFTER)
         words = sink.finished(done.problem, left, done.decoded.heap)
     if words:

@@ -177,7 +177,7 @@ def test_ctrl_c_in_the_compile_leaves_nothing_half_written(wide):
     words = hearing("fit", "wide.csv", "--model", "dpflow", "--solver", "highs", "--depth", 4, "-o", "m")
     # The log is opened when the compile begins.
     said = signalled(words, wide, lambda: list(wide.glob(".m.log.*")), rest=0.5)
-    assert said.code == 0 and "interrupted in the compile" in said.err, said.err
+    assert said.code == 130 and "interrupted in the compile" in said.err, said.err
     assert said.out.count("interrupted: objective") == 1
     assert set(contents(wide)) == {"wide.csv", "m.log", "m.run.json", "m.tree.json"}
     assert command("show", "m.tree.json", folder=wide).code == 0
@@ -316,7 +316,7 @@ def test_ctrl_c_in_the_compile_hands_in_the_start(model, wide, monkeypatch):
     assert not [name for name in contents(wide) if name.endswith((".mps", ".odt.json", ".sol"))]
     for more in (("fit", "--start", "none"), ("build",)):  # there is nothing to hand in
         alone = command(more[0], *words, *more[1:], "-o", "other", folder=wide)
-        assert alone.code == 1 and "interrupted before there was a result" in alone.err
+        assert alone.code == 130 and "interrupted before there was a result" in alone.err
         assert not [name for name in contents(wide) if name.startswith("other") and not name.endswith(".log")]
 
 
@@ -360,7 +360,8 @@ def test_a_real_signal_in_reading_or_encoding_ends_in_one_sentence(number, words
     if not sent:  # it does not encode
         assert words[0] in ("inspect", "select") and said.code == 0, said.err
         return
-    assert said.code == 1 and "Traceback" not in said.err and "interrupted before there was a result" in said.err
+    assert said.code == 128 + number
+    assert "Traceback" not in said.err and "interrupted before there was a result" in said.err
     assert said.err.count("\n") == 1 and not said.out.strip()
     assert [file for file in contents(wide) if not file.endswith(".log")] == ["wide.csv"]
 

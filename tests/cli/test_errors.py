@@ -588,7 +588,7 @@ def test_ctrl_c_before_there_is_a_result_is_a_sentence(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(catalogue, "members", interrupted)
-    assert refused(odtc("list", "models")).startswith("interrupted before there was a result")
+    assert refused(odtc("list", "models"), 130).startswith("interrupted before there was a result")
 
 
 # what a first user met

@@ -178,9 +178,10 @@ def test_an_interruption_at_the_best_trees_is_told_as_one_of_the_fits(tmp_path, 
     with monkeypatch.context() as during:
         during.setattr(sweep_study, "conclude", interrupted)
         said = odtc(*words)
-    assert said.code == 1 and said.err.rstrip().endswith(f"are kept: `odtc sweep -o {tmp_path / 's'}` goes on"), (
+    assert said.code == 130 and said.err.rstrip().endswith(f"are kept: `odtc sweep -o {tmp_path / 's'}` goes on"), (
         said.err
     )
+    assert "cart, depth 1" in said.out, "the setting is finished, so its line is printed"
     said = odtc("sweep", "-o", tmp_path / "s")
     assert said.code == 0 and "2 of 2 fits were finished before" in said.err
 

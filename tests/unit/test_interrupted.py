@@ -13,6 +13,7 @@ from odtc.base import deadline
 from odtc.data.reading import read, read_arrays
 from odtc.errors import TimeLimitReached
 from odtc.evaluation import cross_validation
+from odtc.evaluation.studies import engine
 from odtc.formulations import oblique_search
 from odtc.formulations.dpflow import constrained, threshold_search
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
@@ -228,10 +229,35 @@ def test_a_fit_that_ctrl_c_ends_is_no_finished_fit_of_a_study(table, monkeypatch
     monkeypatch.setattr(cross_validation, "run_spec", second_is_cut)
     monkeypatch.chdir(table)
     said = command("tune", "t.csv", "--depths", "1,2", "--folds", 2, "-o", "best")
-    assert said.code == 1 and "finished fits (1) are kept in best.tune.fits" in said.err and len(times) == 2
+    assert said.code == 130 and "finished fits (1) are kept in best.tune.fits" in said.err and len(times) == 2
     assert len(list((table / "best.tune.fits").iterdir())) == 1
     said = command("tune", "t.csv", "--depths", "1,2", "--folds", 2, "-o", "best")
     assert said.code == 0 and len(times) == 5 and not (table / "best.tune.fits").exists()
+
+
+@pytest.mark.parametrize("words", [("tune", "-o", "best"), ("sweep", "-o", "study")], ids=lambda words: words[0])
+def test_an_interrupted_study_prints_the_settings_that_are_finished(words, table, monkeypatch):
+    """Three of four fits are finished, so one of two settings has all of its two folds."""
+    for as_json in ((), ("--json",)):
+        times, run = [], engine.finish
+
+        def fourth_is_cut(*of, times=times, run=run):
+            times.append(1)
+            return run(*of) if len(times) < 4 else interrupted()
+
+        with monkeypatch.context() as during:
+            during.setattr(engine, "finish", fourth_is_cut)
+            command_, *more = words
+            place = f"{more[1]}{len(as_json)}"
+            said = command(command_, "t.csv", "--depths", "1,2", "--folds", 2, "-o", place, *as_json, folder=table)
+        assert said.code == 130 and len(times) == 4, said.err
+        assert said.err.count("odtc: error: interrupted; the finished fits") == 1
+        if not as_json:
+            assert said.out.count(", depth ") == 1 and "leaves" in said.out, said.out
+            continue
+        assert said.facts["interrupted"]
+        results = said.facts["results"] if command_ == "tune" else next(iter(said.facts["data"].values()))
+        assert [len(result["folds"]) for result in results] == [2]
 
 
 def test_a_number_that_was_not_searched_has_the_tree_of_a_looser_one_that_keeps_it(table):

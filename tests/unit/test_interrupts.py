@@ -18,14 +18,14 @@ from tests.command_line import environment, started
 @pytest.fixture(autouse=True)
 def hearing(monkeypatch):
     """The handlers of this process are put back; files that other tests wrote are forgotten."""
-    interrupts.forget_files()
+    interrupts.begin()
     before = {number: signal.getsignal(number) for number in interrupts.SIGNALS}
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     interrupts.hear()
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
-    interrupts.forget_files()
+    interrupts.begin()
 
 
 def wait(seconds=2.0):
@@ -221,5 +221,5 @@ def test_a_signal_at_the_start_of_the_installed_command_is_one_sentence(name):
     module, function = project["scripts"]["odtc"].split(":")
     code = CUT_START.format(name=name, module=module, function=function)
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (run.returncode, run.stdout) == (1, "")
+    assert (run.returncode, run.stdout) == (128 + signal.Signals[name], "")
     assert run.stderr == "odtc: error: interrupted before there was a result; nothing was written that is not whole\n"

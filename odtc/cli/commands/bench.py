@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from odtc.base import interrupts
 from odtc.cli import console
 from odtc.cli.help_page import GroupHelp
 from odtc.cli.options import READING, ClusterAddress, Json, Part, names, takes, whole_numbers
@@ -121,11 +122,14 @@ def models(
             alone = jobs == 1 and cluster is None
             found = study.run(cells, settings, results, console.say, None if alone else pool)
     except KeyboardInterrupt:
-        console.say(
-            f"odtc: interrupted; the finished cells stand in {results}: the same command goes on, `odtc bench table "
-            f"{results}` shows them"
-        )
-        raise typer.Exit(1) from None
+        if results.exists():
+            cells = study.expect_results(results)
+            if as_json:
+                console.print_json({"interrupted": True, "cells": cells})
+            else:
+                _print(render_study(cells, None), None)
+            interrupts.leaves(f"the finished cells are in {results}: the same command goes on")
+        raise
     written = [results] if o is None else [results, o]
     if o is not None or not as_json:
         _print(render_study(found, o), o)

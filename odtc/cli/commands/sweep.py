@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from odtc.base import interrupts
 from odtc.cli import console
 from odtc.cli.commands.tune import (
     EACH_FIT,
@@ -143,14 +144,15 @@ def sweep(
         parts = write_script(script, path, ["sweep", "-o", "."], jobs, n_tasks, limit)
         say_script(script, path, parts, n_tasks, f"odtc sweep -o {o}", as_json)
         return
-    own = study.tasks
+    own, kept = study.tasks, {}
     tasks = own + study.inner_tasks if which[1] == 1 else study.part(*which)
     before, honest = [], {}
     with pool_of(jobs, cluster, console.say) as pool:
-        with console.counted(len(tasks), "fits") as done, _told_of_interruption(o):
+        with console.counted(len(tasks), "fits") as done, _interrupted(study, kept, score, as_json, o):
 
             def tell(place: int, result: dict, was_there: bool) -> None:
                 before.append(was_there)
+                kept[place] = result
                 task = tasks[place]
                 done(f"{Path(task.data).name}, {task.spec.model.model}, depth {task.depth}, fold {task.fold + 1}")
 
@@ -164,7 +166,7 @@ def sweep(
             console.say(f"part {part} is done: {len(tasks):,} fits; `odtc sweep -o {o}` makes the table when all are")
             return
         near = pool if cluster in (None, LOCAL) else None  # workers elsewhere need not see the folder
-        with _told_of_interruption(o):
+        with _interrupted(study, kept, score, as_json, o):
             facts = study_module.conclude(study, results[: len(own)], o, score, rule, console.say, near)
     settings = [setting for setting, _ in study.settings]
     for path, parts in honest.items():
@@ -184,10 +186,21 @@ def sweep(
 
 
 @contextlib.contextmanager
-def _told_of_interruption(folder: Path):
-    """What an interruption leaves, said in a line; the command then ends."""
+def _interrupted(study, kept: dict[int, dict], score: str, as_json: bool, folder: Path):
+    """At an interruption, print the settings whose fits are all done; `kept` has results by the place of their fit."""
+    from odtc.data.task import TASKS
+    from odtc.evaluation.studies.sweep import finished
+
     try:
         yield
     except KeyboardInterrupt:
-        console.say(f"odtc: interrupted; the finished fits are kept: `odtc sweep -o {folder}` goes on")
-        raise typer.Exit(1) from None
+        data, task = finished(study, kept, score), TASKS.get(study.spec.reading.task)
+        if as_json:
+            console.print_json({"interrupted": True, "data": data})
+        for path, results in () if as_json else data.items():
+            print(Path(path).name)
+            terms = task.terms(asdict(study.spec.reading))
+            print_results(results, None, score, len(study.seeds) * study.folds, task, terms)
+            print()
+        interrupts.leaves(f"the finished fits are kept: `odtc sweep -o {folder}` goes on")
+        raise

@@ -1,7 +1,6 @@
 """`odtc tune`: a grid by cross-validation, a table, and the best setting fitted on all rows."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
@@ -155,12 +154,18 @@ def tune(
             f"the fits kept in {str(folder)!r} are of another grid, other data or another version of odtc: all are "
             "run again"
         )
-    with _told_of_interruption(folder):
+    fits: list[cross_validation.Fold] = []
+    try:
         if which[1] > 1:
             _run_part(tuning, which, jobs, cluster, store)
             return
-        tuned = _run_all(tuning, jobs, cluster, store)
+        tuned = _run_all(tuning, jobs, cluster, store, fits)
         majority, fitted, sink = _fit_chosen(tuning, tuned, stem)
+    except KeyboardInterrupt:
+        _print_finished(tuning, fits, as_json)
+        if kept := len(list(folder.glob("*.json"))):
+            interrupts.leaves(f"the finished fits ({kept}) are kept in {folder}: the same command goes on")
+        raise
     with interrupts.held(last=True):  # what is found is written and told
         facts = tuning.to_json(tuned, majority)
         files = _write(facts, stem, store, sink)
@@ -216,11 +221,29 @@ def _run_part(tuning, which: tuple[int, int], jobs: int, cluster: str | None, st
         )
 
 
-def _run_all(tuning, jobs: int, cluster: str | None, store):
+def _run_all(tuning, jobs: int, cluster: str | None, store, fits: list):
+    """Run the grid; `fits` receives each fit as it ends."""
     from odtc.evaluation.studies.cluster import pool_of
 
+    def tell(fit) -> None:
+        fits.append(fit)
+        done(_fit_text(tuning, fit))
+
     with pool_of(jobs, cluster, console.say) as pool, console.counted(tuning.n_fits, "fits") as done:
-        return tuning.run(pool, lambda fit: done(_fit_text(tuning, fit)), store)
+        return tuning.run(pool, tell, store)
+
+
+def _print_finished(tuning, fits: list, as_json: bool) -> None:
+    """Print the settings of an interrupted study whose folds are all done; nested fits come after these."""
+    from odtc.data.task import TASKS
+
+    results = tuning.finished(fits)
+    if as_json:
+        console.print_json({"interrupted": True, "results": [result.to_json() for result in results]})
+    elif results:
+        task = TASKS.get(tuning.dataset.task)
+        terms = task.terms(asdict(tuning.spec.reading))
+        print_results([result.to_json() for result in results], None, tuning.score, tuning.n_folds, task, terms)
 
 
 def _fit_text(tuning, fit) -> str:
@@ -275,17 +298,6 @@ def say_script(kind: str, path: Path, parts: int, n_fits: int, afterwards: str, 
     print(f"wrote {path}: {parts} jobs for {n_fits:,} fits; {how}")
     if kind == "slurm":
         print(f"afterwards: {afterwards}")
-
-
-@contextmanager
-def _told_of_interruption(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not (kept := len(list(folder.glob("*.json")))):
-            raise
-        console.say(f"odtc: interrupted; the finished fits ({kept}) are kept in {folder}: the same command goes on")
-        raise typer.Exit(1) from None
 
 
 def nested_text(honest, settings, task, terms: Mapping) -> str:

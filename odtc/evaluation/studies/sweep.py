@@ -7,7 +7,7 @@ tidy table with one row a fit, and best/ holds the best tree of each data set, f
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from itertools import product
@@ -411,19 +411,35 @@ def _told(figure: float | None, task) -> float | None:
 
 def results_of(study: Study, results: Sequence[dict], score: str) -> dict[str, list[Result]]:
     """For each data file the results of all settings, over folds and seeds, as of odtc.evaluation.cross_validation."""
-    each = len(study.seeds) * study.folds
+    return _results(study, dict(enumerate(results)), score)
+
+
+def finished(study: Study, results: Mapping[int, dict], score: str) -> dict[str, list[dict]]:
+    """Return for each data file, as JSON, the results of the settings whose fits are all among `results`, which are by
+    the place of the task."""
+    found = _results(study, results, score)
+    return {path: [result.to_json() for result in mine] for path, mine in found.items() if mine}
+
+
+def _results(study: Study, results: Mapping[int, dict], score: str) -> dict[str, list[Result]]:
+    each, n = len(study.seeds) * study.folds, len(study.settings)
     names = Fold.__dataclass_fields__
-    folds = [
-        Fold(**({"setting": at // each, "fold": at % each} | {k: v for k, v in result.items() if k in names}))
-        for at, result in enumerate(results)
-    ]
-    parts = [folds[begin : begin + each] for begin in range(0, len(folds), each)]
-    settings = [
-        replace(setting, model=f"{setting.model}, {encoding}") if len(study.encodings) > 1 else setting
-        for setting, encoding in study.settings
-    ]
-    n = len(settings)
-    return {path: summarise(settings, parts[at * n : (at + 1) * n], score) for at, path in enumerate(study.data)}
+
+    def fold(at: int) -> Fold:
+        kept = {key: value for key, value in results[at].items() if key in names}
+        return Fold(**({"setting": at // each, "fold": at % each} | kept))
+
+    found = {}
+    for number, path in enumerate(study.data):
+        settings, folds = [], []
+        for place, (setting, encoding) in enumerate(study.settings):
+            own = range((number * n + place) * each, (number * n + place + 1) * each)
+            if all(at in results for at in own):
+                named = f"{setting.model}, {encoding}" if len(study.encodings) > 1 else setting.model
+                settings.append(replace(setting, model=named))
+                folds.append([fold(at) for at in own])
+        found[path] = summarise(settings, folds, score)
+    return found
 
 
 def conclude(

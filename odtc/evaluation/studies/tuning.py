@@ -180,6 +180,13 @@ class Tuning:
             nested = run_nested(self.dataset, self.outer, choose, self.spec, self.score, store)
         return Tuned(results, chosen, nested)
 
+    def finished(self, fits: list[Fold]) -> list[Result]:
+        """Return the results of the settings all of whose folds are among these fits, the first of a run."""
+        first = fits[: len(self.settings) * self.n_folds]  # those of a nested choice come later
+        own = [[fit for fit in first if fit.setting == at] for at in range(len(self.settings))]
+        whole = [(setting, mine) for setting, mine in zip(self.settings, own) if len(mine) == self.n_folds]
+        return summarise([setting for setting, _ in whole], [mine for _, mine in whole], self.score)
+
     def majority(self) -> Majority | None:
         """What the most frequent class is right on, in the same folds; None if the task has no classes."""
         if not TASKS.get(self.dataset.task).CLASSES:
