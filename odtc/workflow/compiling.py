@@ -267,9 +267,11 @@ def prepare(
     time_limit: float | None = None,
     say=None,
     began: float | None = None,
+    writes: bool = False,
 ) -> Prepared:
     """The model and the start of a problem within a time limit, which holds for the solver, too: what the
-    compiler takes of it is no longer left. It `began` at this time.monotonic(), by default now."""
+    compiler takes of it is no longer left. It `began` at this time.monotonic(), by default now. With `writes` the
+    model is needed even if a search before it has proved its tree."""
     began, heap, known, before = time.monotonic() if began is None else began, None, False, None
     with deadline.within(deadline.limit_left(began, time_limit)):
         try:
@@ -278,13 +280,16 @@ def prepare(
             compiled, before = problem.module.limited(problem, _start_of_search(problem, heap, start_from))
             if before is not None and before.interrupted and before.heap is not None:
                 return Prepared(problem, None, None, before.heap, began, time_limit, True, before)
-            if before is not None and (before.infeasible or (before.proved and compiled is problem and time_limit)):
+            if before is not None and (
+                before.infeasible or (before.proved and compiled is problem and time_limit and not writes)
+            ):
                 return Prepared(problem, None, None, before.heap, began, time_limit, searched=before)
             if before is not None and before.heap is not None:
                 heap, start_from = before.heap, "search"
             model = compile_model(compiled, cuts, rounds)
             begun = start(model, start_from, heap, say) if heap is not None else None
-            deadline.check()
+            if not writes:
+                deadline.check()
             return Prepared(problem, model, begun, heap, began, time_limit, searched=before)
         except TimeLimitReached:
             if before is not None and before.heap is not None:

@@ -166,7 +166,8 @@ def solve_or_loop(
     timed = {"left": rounds.remaining} if model.problem.module.TIMED else {}
     last, solution = rounds_of(model, rounds.solve, start, rounds.tell, **timed)
     last = identified(replace(last, built=None))  # its rows are the loop's, not a user's
-    return last, replace(raise_bound_to_floor(model.problem, solution), seconds=rounds.seconds, model=last.identity)
+    seconds = max(rounds.seconds, solution.seconds or 0.0)  # the loop may count a search that came before it
+    return last, replace(raise_bound_to_floor(model.problem, solution), seconds=seconds, model=last.identity)
 
 
 def relaxations(time_limit: float | None = None, progress=None, log=None, keep: Keeper | None = None) -> Rounds:

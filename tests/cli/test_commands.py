@@ -126,6 +126,17 @@ def test_o_may_name_the_model_file(xor, tmp_path, o, form, packed):
     assert set(contents(tmp_path)) == {o, "m.odt.json", "m.start.sol", "m.mst"}
 
 
+@pytest.mark.parametrize("model", ["flowoct", "cg", "dpflow"])
+def test_build_takes_a_time_limit(model, xor, tmp_path):
+    words = ("build", xor / "xor.csv", "--model", model, "--time-limit")
+    assert odtc(*words, "1000", "-o", "m", folder=tmp_path).code == 0
+    assert (tmp_path / "m.mps").exists()
+    said = odtc(*words, "1e-9", "-o", "n", folder=tmp_path)
+    assert said.code == 1 and "the time limit" in said.err and "--time-limit" in said.err
+    assert said.err.count("\n") == 1 and not (tmp_path / "n.mps").exists()
+    assert "seconds above 0" in refused(odtc(*words, "0", folder=tmp_path))
+
+
 def test_fit_writes_the_model_too_when_a_format_is_named(xor, tmp_path):
     facts = odtc(
         "fit", "--model", "flowoct", xor / "xor.csv", "--format", "lp", "--gzip", "-o", "m", "--json", folder=tmp_path

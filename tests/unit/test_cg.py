@@ -2,6 +2,7 @@
 leaves a tree."""
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -213,6 +214,55 @@ def test_many_paths_over_all_tests_have_the_tree_and_the_bound_of_the_search_bes
     model, solution = fitted(problem, left=lambda: -1.0)  # no time for a single column
     assert (solution.objective, solution.bound, solution.termination, solution.scope) == (best, best, "optimal", "")
     assert pipeline.decode(model, solution).verified
+
+
+KEPT = [
+    {"splits": "sampled", "q": 1, "tail": "0"},
+    {"splits": "sampled", "q": 1, "tail": "2"},
+    {"splits": "pooled", "q": 1, "tail": "0"},
+    {"splits": "pooled", "q": 1, "tail": "1", "n_min": 2},
+]
+
+
+@pytest.mark.parametrize("few_paths", [False, True])
+@pytest.mark.parametrize("columns", ["auto", "start"])
+@pytest.mark.parametrize("params", KEPT, ids=str)
+@given(data=st.data())
+@settings(max_examples=8, **SLOW)
+def test_the_best_tree_that_any_search_finds_is_the_result(params, columns, few_paths, data):
+    """A node without a sampled split had no path for the split of the best tree, so that tree was lost."""
+    problem = data.draw(problems(("cg", params | {"columns": columns}), depths=(2, 3), most_rows=10))
+    with pytest.MonkeyPatch.context() as patched:
+        if few_paths:
+            patched.setattr(cg, "_with_tests", refuse_paths)
+        check(*fitted(problem), exhaustive_cost(problem))
+
+
+def refuse_paths(*_):
+    raise ChoiceError("too many paths")
+
+
+@pytest.mark.parametrize("tail, columns", [("0", "auto"), ("0", "start"), ("auto", "auto")])
+def test_the_best_tree_of_monks_1_is_kept_whatever_was_sampled(tail, columns):
+    done = odtc.fit(MONKS / "monks-1.csv", "cg", 2, splits="sampled", tail=tail, columns=columns)
+    known = odtc.fit(MONKS / "monks-1.csv", "dpflow", 2, threads=1)
+    assert done.facts["objective"] == known.facts["objective"] and done.facts["termination"] == "optimal"
+
+
+def test_the_seconds_of_a_fit_include_the_first_search(monkeypatch):
+    took, run = [], over_all_tests.OverAllTests.run
+
+    def slow(self, *args):
+        began = time.monotonic()
+        time.sleep(0.3)
+        found = run(self, *args)
+        took.append(time.monotonic() - began)
+        return found
+
+    monkeypatch.setattr(over_all_tests.OverAllTests, "run", slow)
+    done = odtc.fit(MONKS / "monks-1.csv", "cg", 3, splits="sampled", tail="0")
+    assert took and done.solution.seconds >= sum(took)
+    assert done.solution.history[0][0] >= took[0]
 
 
 @pytest.mark.parametrize("reward, least", [(0.5, 4), pytest.param(0.0, 0, marks=pytest.mark.long)])

@@ -1,17 +1,40 @@
 """`odtc build`: the model file, its manifest and the start files."""
 
+import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from odtc.base import deadline
+from odtc.base.wording import option
 from odtc.cli import console
-from odtc.cli.options import MODEL, SPLITTING, DataFile, DialectName, Json, Pricing, Stem, completing, stem_of, takes
-from odtc.errors import ChoiceError
+from odtc.cli.options import (
+    MODEL,
+    SPLITTING,
+    DataFile,
+    DialectName,
+    Json,
+    Part,
+    Pricing,
+    Stem,
+    completing,
+    stem_of,
+    takes,
+)
+from odtc.errors import ChoiceError, TimeLimitReached
+from odtc.workflow.specification import SolvingSpec
+
+LIMIT = (
+    "Wall seconds for the compiler: choosing splits, generating columns, separating cuts, finding the start. No "
+    "limit by default. Columns and cuts found until then are written; without a model by then, the command fails."
+)
+LIMITED = Part(SolvingSpec, only=("time_limit",), changed={"time_limit": {"help": LIMIT}})
 
 
-@takes(MODEL, SPLITTING)
+@takes(MODEL, SPLITTING, LIMITED)
 def build(
     data: DataFile,
     spec,
@@ -49,21 +72,35 @@ def build(
     if gzip and (words := artifacts.gzip_words(dialect)):
         console.say(words)
     compiling.choose_cuts(spec.model.cuts)  # a family that is not known is said before the data is read
-    spec = replace(spec, fitting=False)
+    spec, began, limit = replace(spec, fitting=False), time.monotonic(), spec.solving.time_limit
     problem = posing.pose_run(spec, data)
     for note in messages.posed_notes(problem, spec, read_here=True):
         console.say(note)
     stem = stem_of(problem, o, FORMATS.get(format).SUFFIX)
+    prepare = partial(
+        compiling.prepare,
+        problem,
+        spec.model.cuts,
+        spec.model.start,
+        time_limit=limit,
+        say=console.say,
+        began=began,
+        writes=True,
+    )
     if compiling.separates(spec.model.cuts):
         with console.live("HiGHS") as progress:
-            rounds = solving.relaxations(progress=progress)
-            ready = compiling.prepare(problem, spec.model.cuts, spec.model.start, rounds, say=console.say)
+            ready = prepare(rounds=solving.relaxations(deadline.limit_left(began, limit), progress))
     else:
-        ready = compiling.prepare(problem, spec.model.cuts, spec.model.start, say=console.say)
+        ready = prepare()
     searching.expect_feasible(ready)
     if ready.interrupted:
         raise KeyboardInterrupt
     compiled = ready.model
+    if compiled is None:
+        raise TimeLimitReached(
+            f"the time limit of {limit:g} seconds came before the model was made; allow more time "
+            f"({option('time_limit')}), or make the model smaller, for example by {option('encoding', 'auto:bins=8')}"
+        )
     if ready.begun is None and spec.model.start != "none" and not compiling.is_tree_file(spec.model.start):
         console.say(messages.no_start_text(problem, spec.model.start))
     priced = compiling.pricing(problem, pricing) if pricing else None

@@ -26,7 +26,7 @@ import numpy as np
 from odtc.base import deadline
 from odtc.base.wording import param
 from odtc.data.threshold_scales import Scales
-from odtc.errors import SolverError, TimeLimitReached, TreeError
+from odtc.errors import ChoiceError, SolverError, TimeLimitReached, TreeError
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import MARK, ColumnPool, Columns, columns_asked, follow_tree
 from odtc.formulations.cg.decision_paths import Paths
@@ -304,7 +304,8 @@ def _some_tests(problem: Problem, paths: Paths) -> str:
 def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, Solution]:
     """Generates columns from those of `base` on; the last master, and the best tree as a point of it. `left()` are the
     seconds of the time limit that are left. Ctrl-C keeps the best tree."""
-    problem, began, history = base.problem, time.monotonic(), []
+    problem, history = base.problem, []
+    began = time.monotonic() - problem.derived(Held).seconds
     columns, reward, left = columns_of(problem), problem.params.reward, left or (lambda: None)
     over, whole = _over_all(problem, columns.paths), not _some_tests(problem, columns.paths)
 
@@ -422,21 +423,26 @@ def _around(over: OverAllTests | None, search: BranchAndPrice, columns: Columns,
 
 
 def _with_tests_of(problem: Problem, columns: Columns, heap: HeapTree) -> Columns:
-    """Columns over paths whose nodes may also ask the tests of a tree, with those of the tree."""
-    wider = _with_tests(problem, columns, heap.test)
+    """Return columns over paths whose nodes may also split on the tests of a tree, with those of the tree; only over
+    the tree's own tests if all paths together are too many."""
+    try:
+        wider = _with_tests(problem, columns, heap.test)
+    except ChoiceError:
+        own = tuple(np.array([test] if test >= 0 else [], np.int32) for test in heap.test.tolist())
+        wider = Columns(paths_of(problem, own))
     wider.add_tree(columns_asked(wider.paths, heap.test))
     return wider
 
 
 def _with_tests(problem: Problem, columns: Columns, asked: np.ndarray) -> Columns:
-    """Columns over paths whose nodes may also ask these tests, -1 for none: all of them if a node may ask all that were
-    chosen, else the one at its own number."""
-    pool, splits = columns.to_pool(), []
-    for node, tests in enumerate(pool.splits):
-        more = asked if len(tests) == len(columns.paths.tests) else asked[node : node + 1]
-        splits.append(np.union1d(tests, more[more >= 0]).astype(np.int32) if len(tests) else tests)
-    splits = tuple(splits)
-    return Columns(paths_of(problem, splits), replace(pool, splits=splits))
+    """Return columns over paths whose nodes may also split on these tests, -1 for none: on all of them at a node that
+    may use every chosen test, else on the one at its own number, also at a node that had none."""
+    pool = columns.to_pool()
+    splits = list(pool.splits)
+    for node in problem.topology.branch_nodes.tolist():
+        more = asked if len(splits[node]) == len(columns.paths.tests) > 0 else asked[node : node + 1]
+        splits[node] = np.union1d(splits[node], more[more >= 0]).astype(np.int32)
+    return Columns(paths_of(problem, tuple(splits)), replace(pool, splits=tuple(splits)))
 
 
 def _solved(problem: Problem, model: Model, x: np.ndarray, heap: HeapTree, solve) -> tuple[np.ndarray, HeapTree]:

@@ -190,7 +190,7 @@ class Paths:
             return
         members = np.flatnonzero(self.bits(self.reached[e].rows[number : number + 1])[0])
         node = np.ones(len(members), int)
-        for _ in range(self.tail):
+        for _ in range(self.tail if len(self.tests) else 0):
             asked = below[np.minimum(node, len(below) - 1)] if len(below) > 1 else np.full(len(node), -1)
             moving = (node < len(below)) & (asked >= 0)
             node = np.where(moving, 2 * node + self.X[members, np.maximum(asked, 0)], node)

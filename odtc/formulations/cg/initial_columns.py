@@ -6,6 +6,7 @@ paths if they are few, the paths of a first tree and some rounds of generation, 
 that a manifest holds. Firat et al. (2020), section 5.
 """
 
+import time
 from dataclasses import replace
 from functools import partial
 
@@ -27,6 +28,7 @@ MOST = 1_000_000  # paths over pooled tests
 MOST_BITS = 2**32  # rows of all of them
 POLISHED = 100_000_000  # rows by tests that the local search takes
 POLISH = 0.2  # of the time that is left, for the local search over all tests
+GENERATING = 0.8  # of the time that is left, for generating columns; the model of these is written in the rest
 WHOLE = 60_000  # paths over all tests: more are too many to price them all
 
 
@@ -42,7 +44,7 @@ def prepared(problem: Problem) -> Problem:
     params, given = problem.params, problem.params.columns
     if given.startswith(MARK) or given == "all" or (given == "auto" and is_small(problem)):
         return problem
-    first = None
+    first, began = None, time.monotonic()
     if given in ("auto", "start"):
         if given == "start" and (_kind(problem) != "all" or not _are_few(problem)):
             first, held = OverAllTests(problem), problem.derived(Held)
@@ -55,7 +57,8 @@ def prepared(problem: Problem) -> Problem:
         columns = Columns(paths)
         columns.add_tree(columns_asked(paths, first_tree(problem).test))
         if given == "auto":
-            BranchAndPrice(paths, columns, False, rounds=params.rounds).run()
+            with deadline.within(deadline.time_share(float("inf"), GENERATING)):
+                BranchAndPrice(paths, columns, False, left=deadline.seconds_left, rounds=params.rounds).run()
         pool = columns.to_pool()
     else:
         # The file says which paths there are. What is best below them, and what they cost, is found here: the file may
@@ -65,17 +68,20 @@ def prepared(problem: Problem) -> Problem:
         columns.settle()
         pool = columns.to_pool()
     problem = replace(problem, params=replace(params, columns=pool.to_text()))
-    problem.derived(Held).columns, problem.derived(Held).over_all = columns, first
+    held = problem.derived(Held)
+    held.columns, held.over_all, held.seconds = columns, first, time.monotonic() - began
     return problem
 
 
 class Held:
-    """The columns of one problem, the tree that they start from, and the search over all tests, once they are made."""
+    """The columns of one problem, the tree that they start from, and the search over all tests, once they are made;
+    `seconds` is the time that this took when the problem was built."""
 
     def __init__(self, problem: Problem):
         self.columns: Columns | None = None
         self.first: HeapTree | None = None
         self.over_all: OverAllTests | None = None
+        self.seconds = 0.0
 
 
 def columns_of(problem: Problem) -> Columns:
