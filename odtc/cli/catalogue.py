@@ -94,6 +94,9 @@ def _details(kind, name) -> str:
                 else "none"
             )
             lines.append(f"-p {parameter_key(field)}=…  {about['help']} (default {default}{span}{choices})")
+        if changes := module.CHANGES:
+            lines += ["", "The default differs from the printed model (-p literal=true) in these points:"]
+            lines += [f"* {one.what} (optimum: {one.optimum}; relaxation: {one.relaxation})" for one in changes]
         doc = (module.module.__doc__ or "").strip()
         lines += ["", doc] if doc else []
     elif kind in ("encodings", "selections"):

@@ -23,7 +23,7 @@ from odtc.data.binary_tests import merged_scales, merged_tests
 from odtc.data.binary_tests.column_tests import threshold_tests
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import CATEGORICAL, Dataset, Feature
-from odtc.data.ranked_answers import RankedAnswers, require_cells
+from odtc.data.ranked_answers import RankedAnswers, require_cells, rows_of
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split, Splits, TestList
 from odtc.errors import DataError, TimeLimitReached
@@ -63,7 +63,7 @@ class Encoded:
     """Binary rows and columns without duplicates; arrays are read-only.
 
     Column j of `X` answers `tests[j]`; no column is constant, and no two are identical or
-    complementary. Data rows of one label that answer all tests alike are one row here: row i
+    complementary. Data rows of one label that answer all tests alike are one row here, unless `merge` is False: row i
     is `copies[i]` data rows, of `weight[i]` together, in the order they first appear.
     """
 
@@ -85,6 +85,7 @@ class Encoded:
     dataset: Dataset | None = None
     by_column: bool = False  # as of `encode`
     radius: tuple[float, ...] = ()  # as of `encode`
+    merge: bool = True  # as of `encode`
     # float64, (classes, classes): the price, per unit of weight, of predicting column for row (odtc.data.cost_matrix);
     # None for 1 off the diagonal. Weights, counts and accuracy are apart from it.
     cost: np.ndarray | None = None
@@ -224,8 +225,14 @@ class Encoded:
         return {column.tobytes(): place for place, column in enumerate(packed)}
 
 
-def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False, radius: Sequence[float] = ()) -> Encoded:
-    """Turns the columns of a data set into tests.
+def encode(
+    dataset: Dataset,
+    scheme: str = "auto",
+    by_column: bool = False,
+    radius: Sequence[float] = (),
+    merge: bool = True,
+) -> Encoded:
+    """Turn the columns of a data set into tests.
 
     Parameters
     ----------
@@ -238,6 +245,9 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False, radi
     radius : sequence of float (features,), or empty
         How far the numbers of each column may be moved either way: of the encodings `auto` and `thresholds`, thresholds
         lie between the ends of these intervals then (`threshold_tests`), of which several part the rows alike.
+    merge : bool
+        Merge data rows of one label that answer all tests alike into one row with their weight. False keeps one row
+        for each data row, as the models of the papers are printed.
 
     Returns
     -------
@@ -280,7 +290,7 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False, radi
         ]
     if not radius and len(asked) >= MANY * (int(scales.max(initial=0)) + 1) and len(asked) * dataset.n_rows >= LARGE:
         X, row_of, first, kept, stands_for = merged_scales.ranked(dataset, asked, scales, of, look)
-        return _encoded(dataset, (scheme, by_column, radius), asked, X, row_of, first, kept, stands_for)
+        return _encoded(dataset, (scheme, by_column, radius, merge), asked, X, row_of, first, kept, stands_for)
     _expect_levels(dataset, asked)
     by_feature = merged_tests.answers_by_feature(dataset, asked, look)
     row_of, first = merged_tests.merged_rows(dataset, by_feature, look)
@@ -288,7 +298,7 @@ def encode(dataset: Dataset, scheme: str = "auto", by_column: bool = False, radi
     lines = [merged_tests.Line(mine, table, code[first]) for mine, table, code in by_feature]
     kept, stands_for = merged_tests.merged_columns(asked, lines, of)
     X = merged_tests.table_of(lines, kept, look)
-    return _encoded(dataset, (scheme, by_column, radius), asked, X, row_of, first, kept, stands_for)
+    return _encoded(dataset, (scheme, by_column, radius, merge), asked, X, row_of, first, kept, stands_for)
 
 
 def _of_moved(dataset: Dataset, asked: TestList, radius: tuple[float, ...], bins: int | None) -> TestList:
@@ -344,7 +354,7 @@ def of_each_column(encoded: Encoded) -> Encoded | None:
         return encoded
     if encoded.dataset is None:
         return None
-    found = encode(encoded.dataset, encoded.scheme, True, encoded.radius)
+    found = encode(encoded.dataset, encoded.scheme, True, encoded.radius, encoded.merge)
     if not (np.array_equal(found.row_of, encoded.row_of) and np.array_equal(found.weight, encoded.weight)):
         return None
     return replace(found, cost=encoded.cost, groups=encoded.groups)
@@ -362,12 +372,14 @@ def answers_of(encoded: Encoded, dataset: Dataset) -> np.ndarray | RankedAnswers
 
 
 def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded:
-    scheme, by_column, radius = how
+    scheme, by_column, radius, merge = how
     if not len(kept):
         raise DataError(
             f"expected a test that tells two rows of {dataset.name!r} apart, got none from the encoding {scheme!r}: "
             "every feature column is constant; give another file or encoding"
         )
+    if not merge:
+        X, row_of, first = rows_of(X, row_of), np.arange(dataset.n_rows), np.arange(dataset.n_rows)
     return Encoded(
         name=dataset.name,
         X=X,
@@ -385,6 +397,7 @@ def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded
         scheme=scheme,
         by_column=by_column,
         radius=radius,
+        merge=merge,
         dataset=dataset,
         task=dataset.task,
         sums=sums_over(row_of, dataset.sums, len(first)),

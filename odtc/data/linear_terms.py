@@ -92,6 +92,13 @@ class LinearTerms:
     def n(self) -> int:
         return len(self.terms)
 
+    def unscaled(self) -> "LinearTerms":
+        """Return the same terms in the units of the data: no column is shifted or divided by its range."""
+        raw = self.Z * self.span + self.low
+        for j, term in enumerate(self.terms):  # the cells themselves, which the scaling may have rounded
+            raw[:, j] = _filled(term.of(self.values))
+        return replace(self, Z=raw, low=np.zeros(self.n), span=np.ones(self.n))
+
     @cached_property
     def missing(self) -> np.ndarray:
         """bool (rows, terms): the cells that are missing."""

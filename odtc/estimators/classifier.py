@@ -97,7 +97,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         cost=None,
         constraints=(),
         cuts=None,
-        start="cart",
+        start="auto",
         params=None,
         threads=None,
         gap=0.0,

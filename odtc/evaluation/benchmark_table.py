@@ -134,7 +134,7 @@ def _cells(result: dict, peer: dict | None) -> list[str]:
         if result["lp_termination"] in (None, "optimal")
         else f"not finished ({result['lp_termination']})"
     )
-    start = f" (start: {key['start']})" if key.get("start") not in (None, "cart") else ""
+    start = f" (start: {key['start']})" if key.get("start") not in (None, "auto") else ""
     kept = "".join(f" ({text})" for text in key.get("constraints", ())).replace("|", "\\|")
     ratios = ["–", "–"]
     if peer and result["nonzeros"] and peer["nonzeros"]:

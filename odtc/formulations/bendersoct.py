@@ -35,7 +35,7 @@ from odtc.problem.branch_penalty import (  # noqa: F401
 from odtc.problem.constraints.constraint import broken, complete, early, knows
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
-from odtc.problem.parameters import parameter
+from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem, price_of_errors
 from odtc.problem.roles import Role, node_axis
 from odtc.trees.heap_tree import HeapTree, settle
@@ -66,6 +66,7 @@ class Params:
         choices=("path", "none"),
     )
     bottom: str = parameter("stump", "how the last branch level is written", choices=("stump", "flow"))
+    merge: bool = merge_rows()
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import early
 from odtc.problem.constraints.kind import Subject
+from odtc.problem.parameters import merge_rows
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
@@ -52,7 +53,7 @@ FORMS = ({},)
 
 @dataclass(frozen=True)
 class Params:
-    pass
+    merge: bool = merge_rows()
 
 
 def build(problem: Problem) -> Model:

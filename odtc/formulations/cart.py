@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from odtc.base import deadline
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.problem.constraints.constraint import limits, mended
+from odtc.problem.parameters import merge_rows
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -18,7 +19,7 @@ CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")  # as scikit-learn's own p
 
 @dataclass(frozen=True)
 class Params:
-    pass
+    merge: bool = merge_rows()
 
 
 def tree(problem: Problem) -> HeapTree:

@@ -11,7 +11,7 @@ import numpy as np
 
 from odtc.data.cost_matrix import unit_cost
 from odtc.heuristics.heuristic import tests_of
-from odtc.problem.parameters import parameter
+from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
@@ -35,6 +35,7 @@ ANY_COST = True
 class Params:
     folds: int = parameter(10, "folds of the cross-validation; never more than there are rows", least=2)
     seed: int = parameter(0, "of the folds", least=0)
+    merge: bool = merge_rows()
 
 
 def tree(problem: Problem) -> HeapTree:

@@ -18,7 +18,7 @@ from odtc.errors import ChoiceError
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.heuristics.regularised import Candidate, candidates, choose
 from odtc.problem.constraints.constraint import mended
-from odtc.problem.parameters import parameter
+from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -68,6 +68,7 @@ class Params:
         0, "of all draws: if the time limit does not come first, the same seed and jobs give the same tree", least=0
     )
     jobs: int = parameter(1, "with training: processes side by side, which share the restarts", least=1)
+    merge: bool = merge_rows()
 
 
 def tree(problem: Problem) -> HeapTree:

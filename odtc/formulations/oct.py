@@ -32,7 +32,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.parameters import parameter
+from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle, with_min_leaf_rows
@@ -66,6 +66,7 @@ class Params:
         "each test as a feature of its own; auto: if each feature has one test; printed: with one row per test",
         choices=("auto", "true", "false", "printed"),
     )
+    merge: bool = merge_rows()
 
 
 def build(problem: Problem) -> Model:

@@ -45,7 +45,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.parameters import parameter
+from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, with_min_leaf_rows
@@ -54,6 +54,7 @@ NAME = "oct_h"
 TITLE = "OCT-H: hyperplanes by big-M rows, with a price for each feature in a node (start it from --start oblique)"
 PAPER = "Bertsimas & Dunn (2017), Optimal classification trees"
 BEYOND = True
+START = "oblique"
 WEIGHS = True
 ANY_COST = True
 FORMS = (
@@ -80,6 +81,7 @@ class Params:
         below=float("inf"),
     )
     n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
+    merge: bool = merge_rows()
 
 
 def prepared(problem: Problem) -> Problem:

@@ -46,6 +46,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -64,6 +65,27 @@ if TYPE_CHECKING:
     from odtc.trees.heap_tree import HeapTree
 
 
+SAME, TIGHTER, OTHER = "same", "tighter", "not the same"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A difference between the default model of a formulation and the printed one.
+
+    Attributes
+    ----------
+    what : str
+        The difference, and the parameter that undoes it.
+    optimum, relaxation : str
+        SAME, TIGHTER or OTHER: how the optimum, and the bound of the linear relaxation, compare with those of the
+        printed model.
+    """
+
+    what: str
+    optimum: str
+    relaxation: str
+
+
 class Formulation(Protocol):
     """What every formulation defines."""
 
@@ -79,6 +101,8 @@ class Formulation(Protocol):
     MOMENTS: bool = False
     # Whether its trees may have splits that are no tests of the encoding.
     BEYOND: bool = False
+    START: str = "cart"  # the heuristic of `odtc list starts` that suits it
+    CHANGES: tuple[Change, ...] = ()  # by which its default differs from the printed model
     # Whether it needs the numbers of the rows (Encoded.values), not their tests alone; the manifest then holds them.
     WEIGHS: bool = False
 

@@ -54,6 +54,17 @@ def parameter(
     )
 
 
+def merge_rows() -> Any:
+    """Return the field `merge` that every formulation has."""
+    return parameter(True, "merge identical rows of one class into one row with their weight", silent=True)
+
+
+def keeps_rows(params: Any) -> bool:
+    """Say whether a model of these parameters has a row for each data row: with `merge=false`, or as printed
+    (`literal=true`)."""
+    return not getattr(params, "merge", True) or bool(getattr(params, "literal", False))
+
+
 def parameter_key(field: dataclasses.Field[Any]) -> str:
     """The public key of a field: `lambda_` is written `lambda`."""
     return field.name.rstrip("_")

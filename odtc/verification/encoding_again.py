@@ -58,7 +58,7 @@ def check_encoding(
     """
     try:
         radius = encoded.radius if radius is None else radius
-        again = prepared(encode(dataset, encoded.scheme, encoded.by_column, radius))
+        again = prepared(encode(dataset, encoded.scheme, encoded.by_column, radius, encoded.merge))
         again = regrouped(again, [of.text for of in encoded.groups])
     except OdtcError as problem:
         return Check("encoding", False, f"it cannot be derived again from the data file: {problem}")

@@ -36,6 +36,7 @@ from odtc.verification.verify import one_leaf
 from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import relaxations
 
+AUTO = "auto"  # the start that suits the formulation
 MOMENT = 20_000_000  # rows x tests^depth: a tenth of a second
 SHORT = 2.0  # seconds that a search of a moment may take, if it has taken itself for shorter than it is
 LEFT_OUT = "cases", "columns", "arcs"  # what notes of a model count
@@ -110,7 +111,7 @@ def start(
     model : Model
         A model of `odtc.build`.
     name : str, path or None
-        A heuristic of `odtc list starts`, a TREE.json, or "none".
+        A heuristic of `odtc list starts`, a TREE.json, "auto" for the heuristic that suits the formulation, or "none".
     heap : HeapTree or None
         The tree that `known_tree` found for this name already.
     say : callable or None
@@ -175,7 +176,7 @@ def known_tree(problem: Problem, name: str | Path | None, say=None) -> HeapTree 
         return None
     if not is_tree_file(name):
         heap = grow(
-            str(name),
+            problem.module.START if name == AUTO else str(name),
             problem.encoded,
             problem.topology,
             problem.module.branch_price(problem),
@@ -214,7 +215,7 @@ def _projected(problem: Problem, tree: Tree, name, refused: TreeError, say) -> H
 
 def is_tree_file(name: str | Path | None) -> bool:
     """Whether a start is the file of a tree, not the name of a heuristic."""
-    known = str(name).partition(":")[0] in (*HEURISTICS.names(), "none", "None")
+    known = str(name).partition(":")[0] in (*HEURISTICS.names(), AUTO, "none", "None")
     return str(name).endswith(".json") or (not known and Path(str(name)).is_file())
 
 

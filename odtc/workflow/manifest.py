@@ -93,7 +93,7 @@ SHAPE = {
     },
     "features": [feature_shape],
     "classes": [TEXT],
-    "encoding": {"scheme": TEXT, "by_column?": FLAG, "radius?": [NUMBER], "tests": [_test_shape]},
+    "encoding": {"scheme": TEXT, "by_column?": FLAG, "radius?": [NUMBER], "merge?": FLAG, "tests": [_test_shape]},
     "rows": {"n": WHOLE, "X": TEXT, "y": TEXT, "weight": TEXT, "copies": TEXT, "values?": TEXT, "sums?": TEXT},
     "cost?": [[NUMBER]],
     "groups?": [{"text": TEXT, "names": [TEXT], "weight": TEXT}],
@@ -239,6 +239,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "scheme": encoded.scheme,
             **({"by_column": True} if encoded.by_column else {}),
             **({"radius": list(encoded.radius)} if encoded.radius else {}),
+            **({} if encoded.merge else {"merge": False}),
             "tests": [
                 {
                     **split.to_json(encoded.features),
@@ -486,6 +487,7 @@ def _problem(facts: dict) -> Problem:
         scheme=facts["encoding"]["scheme"],
         by_column=facts["encoding"].get("by_column", False),
         radius=tuple(map(float, facts["encoding"].get("radius", ()))),
+        merge=facts["encoding"].get("merge", True),
         dataset=None,
         # Manifests of the first version know no costs: every error is 1.
         cost=cost_matrix(classes, np.ones(len(classes)), cost=facts.get("cost")) if len(classes) > 1 else None,

@@ -163,7 +163,7 @@ def fit(
     model: str = "auto",
     depth: int = 2,
     *,
-    start_from="cart",
+    start_from="auto",
     test=None,
     progress=None,
     **keywords,

@@ -19,7 +19,7 @@ from odtc.data.task import TASKS, expect_classes
 from odtc.errors import ChoiceError, DataError
 from odtc.problem.constraints import constraint
 from odtc.problem.formulation import FORMULATIONS
-from odtc.problem.parameters import able_models, params_to_json, parse_params
+from odtc.problem.parameters import able_models, keeps_rows, params_to_json, parse_params
 from odtc.problem.problem import Choice, Problem
 from odtc.trees.boxes import Boxes
 from odtc.trees.complete_tree import CompleteTree
@@ -156,7 +156,8 @@ def encode_run(spec: RunSpec, data: Dataset | str | Path, later: Sequence[str] =
         # Columns that part the rows alike do so no more once an adversary moves one of them.
         radius = _radius(dataset, wanted.params.get("robust"))
         by_column = constraint.speak_of_columns((*wanted.constraints, *later)) or bool(radius)
-        return encode(dataset, wanted.encoding, by_column, radius)
+        merge = wanted.model == "auto" or not keeps_rows(_settings(spec, wanted.model))
+        return encode(dataset, wanted.encoding, by_column, radius, merge)
 
 
 def read_in_time(spec: RunSpec, path: str | Path) -> Dataset:

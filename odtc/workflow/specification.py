@@ -62,7 +62,11 @@ class ModelSpec:
         completes="cuts",
     )
     start: str | Path | None = spec_field(
-        "cart", "MIP start; see `odtc list starts`.", metavar="NAME|none|TREE.json", type=str, completes="starts"
+        "auto",
+        "MIP start; auto: the one that suits the formulation; see `odtc list starts`.",
+        metavar="NAME|none|TREE.json",
+        type=str,
+        completes="starts",
     )
     class_weight: object = spec_field(
         None,

@@ -52,7 +52,7 @@ from odtc.model.solution import Round, Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import complete
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.counts import Counts
-from odtc.problem.parameters import parameter
+from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, settle, with_min_leaf_rows
@@ -109,6 +109,7 @@ class Params:
         False, "fit: --solver solves the last master, too; the dynamic program over the paths has done so"
     )
     threads: int = parameter(1, "ends whose paths are evaluated side by side", least=1, below=65)
+    merge: bool = merge_rows()
 
 
 def limited(problem: Problem, start: HeapTree | None = None) -> tuple[Problem, Stopped | None]:

@@ -39,7 +39,7 @@ from odtc.problem.branch_penalty import (  # noqa: F401
 )
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
-from odtc.problem.parameters import parameter
+from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -106,6 +106,7 @@ class Params:
     cases: str = parameter(
         "", "what a search under constraints leaves of a large program, packed: odtc sets it itself", silent=True
     )
+    merge: bool = merge_rows()
 
 
 def keeps(problem: Problem) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.parameters import parameter
+from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import Beyond, HeapTree, blank_arrays, settle, with_min_leaf_rows
@@ -62,6 +62,7 @@ class Params:
         "impact", "what ρ prices: disparate impact or disparate treatment", choices=("impact", "treatment")
     )
     n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
+    merge: bool = merge_rows()
 
 
 def build(problem: Problem) -> Model:
@@ -260,7 +261,10 @@ def route_of(problem: Problem) -> np.ndarray:
 
 
 def _kinds(encoded) -> tuple[np.ndarray, np.ndarray]:
-    """(kind, first): the number of each row's features, int64 (rows,), and the first row of each number."""
+    """Return (kind, first): the number of each row's features, int64 (rows,), and the first row of each number; each
+    row has a number of its own if rows are not merged."""
+    if not encoded.merge:
+        return np.arange(encoded.n_rows), np.arange(encoded.n_rows)
     _, first, kind = np.unique(np.packbits(encoded.X, axis=1), axis=0, return_index=True, return_inverse=True)
     return kind.reshape(-1), first
 

@@ -42,7 +42,8 @@ from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.counts import counts_of
 from odtc.problem.estimates import Estimate, Sizes
-from odtc.problem.parameters import parameter
+from odtc.problem.formulation import SAME, TIGHTER, Change
+from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem, price_of_errors
 from odtc.problem.roles import Role, node_axis
 from odtc.trees.boxes import Boxes
@@ -54,6 +55,13 @@ TITLE = "FlowOCT: max-flow formulation on binary tests"
 PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: Strong Max-Flow Formulations"
 
 ANY_COST = True
+CHANGES = (
+    Change("at lambda = 0 every branch node branches, so only leaves predict", SAME, TIGHTER),
+    Change("flows from the root and from leaves to the sink are replaced by what they equal", SAME, SAME),
+    Change("bottom=stump: a bottom node with its two leaves is one choice (undo: bottom=flow)", SAME, TIGHTER),
+    Change("sums=auto: partial sums over features get variables if that saves entries (undo: sums=tests)", SAME, SAME),
+    Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME),
+)
 FORMS = (
     {},
     {"bottom": "flow"},
@@ -97,6 +105,7 @@ class Params:
         silent=True,
         listed_by=":",
     )
+    merge: bool = merge_rows()
 
 
 @dataclass(frozen=True)

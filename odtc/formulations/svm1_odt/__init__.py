@@ -2,8 +2,8 @@
 
     min  Σ_i c_i + α1 Σ_ib m_ib + α2 Σ_b |h_b|_1
 
-over routes z_il (the paper's e), labels u_l, hyperplanes h_b·x = g_b on features scaled to [0, 1]; left is
-h·x <= g. `literal` writes (1a)-(1k) as printed. The form that solves has the same optimum, and
+over routes z_il (the paper's e), labels u_l, hyperplanes h_b·x = g_b on features scaled to [0, 1] (in their own units
+with `scale=false`); left is h·x <= g. `literal` writes (1a)-(1k) as printed. The default differs in these points:
 
 * M = 1 by Theorem 2: the file holds α1 M, α2 M, 1 and ε / M, its h and g are those of the paper by M;
 * v_ib = g_b - h_b·x_i in [-1, 1] in place of p⁺ - p⁻, and one row for all leaves on a side of a node: with Z the
@@ -13,9 +13,9 @@ h·x <= g. `literal` writes (1a)-(1k) as printed. The form that solves has the s
 * no m (`margin=hard`), which is the limit of large α1: with soft margins h = g = 0 routes every row for α1 ε a
   node, and near the optimum a row on a hyperplane goes where it likes for α1 ε.
 
-With `categories=sets` a node may ask a set of levels of one category in place of a hyperplane over the numbers:
-(8a)-(8d); (1f) and the norm are over the numbers alone, and (8e) is left out, as it would bound h at all other
-nodes while h = g = 0 is there to take if a category is asked. Unseen and missing levels go right.
+With `categories=sets` a node may split on a set of levels of one category instead of a hyperplane over the numbers:
+(8a)-(8e). (1f) and the norm are over the numbers only. (8e) bounds |h_bq| by 1 / M at every node, so a margin ε that
+needs steeper hyperplanes is not reached there. Unseen and missing levels go right.
 
 A tree is represented if each node's rows can be parted so by ε, no value of v beyond 1. Decoding reads h, g and
 the sets alone: rows go where they say, and each leaf takes the label that costs least.
@@ -30,6 +30,7 @@ from odtc.base import deadline
 from odtc.base.text import some
 from odtc.base.wording import option, param
 from odtc.data.splits import Subset
+from odtc.errors import ChoiceError
 from odtc.formulations.svm1_odt.margin_prices import MarginPrices, choose_margin_prices
 from odtc.formulations.svm1_odt.parts import Form, literal
 from odtc.heuristics.heuristic import HEURISTICS
@@ -39,13 +40,14 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.parameters import parameter
+from odtc.problem.formulation import OTHER, SAME, TIGHTER, Change
+from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem, price_of_errors
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, settle
 
 NAME = "svm1_odt"
-TITLE = "SVM1-ODT: hyperplanes with margins, by a MIP (start it from --start oblique)"
+TITLE = "SVM1-ODT: hyperplanes with margins, by a MIP"
 PAPER = (
     "Zhu, Murali, Phan, Nguyen & Kalagnanam (2020), A scalable MIP-based method for learning optimal "
     "multivariate decision trees"
@@ -53,6 +55,15 @@ PAPER = (
 BEYOND = True
 WEIGHS = True
 DEFAULT_CUTS = ("class_sizes",)
+START = "oblique"
+CHANGES = (
+    Change("M = 1 in the file (Theorem 2): α1 M, α2 M, 1 and ε / M", SAME, SAME),
+    Change("v = g - h·x replaces p⁺ - p⁻, and one row covers all leaves on a side of a node", SAME, TIGHTER),
+    Change("labels=onehot: a 0/1 variable for each class of a leaf replaces u, w and ŷ", SAME, OTHER),
+    Change("margin=hard: no variables m, which is the limit of a large α1", OTHER, OTHER),
+    Change("rows of the cut family class_sizes are added", SAME, TIGHTER),
+    Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME),
+)
 GIVEN, FOLDS = "given", "folds"
 WIDE = 0.01  # ε, if margins are soft and their prices chosen
 LEAST = 1e-4  # margins below it are near what solvers tell apart
@@ -89,6 +100,8 @@ class Params:
     labels: str = parameter("onehot", "a 0/1 column per class of a leaf, or one number", choices=("onehot", "ordinal"))
     categories: str = parameter("onehot", "levels in hyperplanes, or sets of levels (8)", choices=("onehot", "sets"))
     literal: bool = parameter(False, "(1a)-(1k) as printed: soft margins, whole labels, one row per leaf")
+    scale: bool = parameter(True, "scale each number to [0, 1], as the paper does; false keeps the units of the data")
+    merge: bool = merge_rows()
 
 
 class Searched:
@@ -127,6 +140,11 @@ def _priced(problem: Problem) -> Problem:
     """The problem with soft margins at the prices that folds chose, as numbers: a manifest holds them, and nothing is
     chosen again."""
     params, M = problem.params, problem.params.M
+    if not params.scale:
+        raise ChoiceError(
+            f"{param('prices', FOLDS)} chooses prices for features that are scaled to [0, 1], so it needs "
+            f"{param('scale', True)}; or give {param('alpha1')} and {param('alpha2')} yourself"
+        )
     params = replace(params, epsilon=params.epsilon or WIDE * M)
     Form.of(replace(problem, params=params))  # refuses what no price mends
     chosen = choose_margin_prices(problem.encoded, problem.topology, params.epsilon / M)
@@ -156,14 +174,26 @@ def _prices_text(problem: Problem, chosen: MarginPrices) -> str:
 
 
 def advice(problem: Problem) -> list[str]:
-    """What folds chose, with numbers; whether the margin is near what solvers take for 0, and hyperplanes that part
-    nothing cost less than a tree."""
+    """Return notes on this problem: the scaling of a printed model, the limits of sets of levels, what folds chose,
+    whether the margin is near what solvers take for 0, and whether hyperplanes that separate nothing cost less than
+    a tree."""
     form = Form.of(problem)
     near = (
         f"epsilon / M = {form.eps:g} is below {LEAST:g}: rows may go elsewhere than the solver says, which odtc "
         f"verify tells (`routes`)"
     )
     small = [near] if form.eps < LEAST else []
+    if problem.params.literal:
+        small.append(
+            f"features are scaled to [0, 1] in the printed model; {param('scale', False)} keeps their units"
+            if problem.params.scale
+            else "features keep the units of the data in the printed model"
+        )
+    if form.cats and not problem.params.literal:
+        small.append(
+            f"with {param('categories', 'sets')}, the paper's model (8), a node splits on levels of one category or on "
+            f"numbers, never on both, so trees are often much worse than with {param('categories', 'onehot')}"
+        )
     if squeezed := form.weighed.squeezed(form.eps):
         small.append(
             f"on the scale of [0, 1] cells far out leave nine tenths of {some(squeezed)} within less than the margin: "
@@ -236,6 +266,7 @@ def build(problem: Problem) -> Model:
     # Σ_l z_il = 1
     place = m.rows("place", row, lower=1, upper=1)
     m.add(place[i], z[i, L])
+    form.set_bounds(m, node, planes, 1.0 / problem.params.M)
     if onehot:
         # Σ_k λ_lk = 1;   c_i >= z_il - λ_{l,y_i}
         label = m.columns("label", leaf, klass)  # of no role: decoding relabels the leaves

@@ -38,9 +38,7 @@ class Form:
         self.problem, self.encoded, self.tree, self.M = problem, encoded, problem.topology, p.M
         self.eps, self.a1, self.a2 = (p.epsilon or 0.01) / p.M, p.alpha1 * p.M, p.alpha2 * p.M
         self.soft = p.literal or p.margin == "soft"
-        self.most = (
-            1.0 / p.M if p.literal and p.categories == "sets" else None
-        )  # (8e) as printed bounds h at every node
+        self.most = 1.0 / p.M if p.categories == "sets" else None  # (8e) bounds h at every node
         if self.eps <= NOISE:
             raise ChoiceError(
                 f"expected a margin of more than {NOISE:g} after scaling, got epsilon / M = {self.eps:g}: solvers "
@@ -52,6 +50,8 @@ class Form:
         if p.categories == "sets":
             only = tuple(j for j, feature in enumerate(encoded.features) if feature.kind == NUMERIC)
         self.weighed = LinearTerms.encoded(encoded, only=only, refuse_missing=True)
+        if not p.scale:
+            self.weighed = self.weighed.unscaled()
         if only is not None:
             X, begin = self.weighed.values, 0
             for j in (j for j in range(len(encoded.features)) if j not in only):
@@ -90,6 +90,19 @@ class Form:
         owner = np.repeat(np.arange(len(self.cats)), [len(cat.values) for cat in self.cats])
         m.add(of[B[:, None], np.arange(levels)], self.goes[B[:, None], np.arange(levels)])
         m.add(of[B[:, None], np.arange(levels)], self.asks[B[:, None], owner], -1.0)
+
+    def set_bounds(self, m: ModelBuilder, node: Axis, planes: list[tuple[Block, float]], most: float) -> None:
+        """Add the rows most (Σ_j a_bj - 1) <= h_bq <= most (1 - Σ_j a_bj): (8e), in which most is 1 in the paper's
+        units of h."""
+        if not self.cats or not planes:
+            return
+        B, q = self.tree.branch_nodes, np.arange(self.weighed.n)
+        for name, of_h in (("small", 1.0), ("large", -1.0)):
+            bound = m.rows(name, node, Axis("term", self.weighed.n), upper=most)
+            for h, sign in planes:
+                m.add(bound[B[:, None], q], h[B[:, None], q], of_h * sign)
+            for k in range(len(self.cats)):
+                m.add(bound[B[:, None], q], self.asks[B[:, None], k], most)
 
     def set_rows(self, m: ModelBuilder, z: Block) -> None:
         """Σ_jk s_bjk [x_ij = k] >= Σ_{l left of b} z_il + Σ_j a_bj - 1, and <= 2 - Σ_{l right of b} z_il - Σ_j a_bj:
@@ -328,15 +341,7 @@ def literal(m: ModelBuilder, form: Form) -> None:
             for k in range(len(form.cats)):
                 m.add(far[i, at], form.asks[above, k], eps)
     form.set_rows(m, z)
-    # (8e)   Σ_j a_bj - 1 <= h_bq <= 1 - Σ_j a_bj
-    if form.cats and planes:
-        q = np.arange(form.weighed.n)
-        for name, of_h in (("small", 1.0), ("large", -1.0)):
-            bound = m.rows(name, node, Axis("term", form.weighed.n), upper=1)
-            for h, sign in planes:
-                m.add(bound[B[:, None], q], h[B[:, None], q], of_h * sign)
-            for k in range(len(form.cats)):
-                m.add(bound[B[:, None], q], form.asks[B[:, None], k])
+    form.set_bounds(m, node, planes, 1.0)
     # (1k)   Σ_l z_il = 1
     place = m.rows("place", row, lower=1, upper=1)
     m.add(place[i], z[i, L])

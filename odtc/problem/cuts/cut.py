@@ -136,10 +136,10 @@ def hint(module: Member) -> str:
 
 def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) -> tuple[str, ...]:
     """The families to add: those named, in the order of the registry, static rows before separated ones;
-    with "all", every one that fits; with None the formulation's own. Raises ChoiceError if one that
-    is named does not fit."""
+    with "all", every one that fits; with None the formulation's own, and none in a model as printed. Raises
+    ChoiceError if one that is named does not fit."""
     if names is None:
-        names = problem.module.DEFAULT_CUTS
+        names = () if getattr(problem.params, "literal", False) else problem.module.DEFAULT_CUTS
     if names == "all":
         return tuple(name for name in CUTS.names() if not why_unfit(name, problem, model))
     for name in names:
