@@ -1,8 +1,9 @@
 """Files are written to a temporary name beside the target and renamed when complete.
 
 Several files that belong together are replaced at one commit point (odtc.base.commit).
-An existing target that is no regular file (a pipe, /dev/stdout) is written through instead:
-renaming over it would replace the device.
+A name that the user gave for a pipe or a device, such as /dev/stdout, is written to directly instead, because a
+rename would replace the device; a link that the user named is followed. A link, a pipe or a device that has a default
+name is replaced, so that nothing outside of the folder is written (odtc.base.staging.links_followed).
 """
 
 import contextlib
@@ -30,15 +31,14 @@ def new_file(path: str | PathLike[str], option: str = "-o") -> Iterator[BinaryIO
     """
     path = Path(path)
     try:
-        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            if path.is_dir():
-                raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file")
+        if path.is_dir() and (staging.follows_links() or not path.is_symlink()):
+            raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file")
+        if staging.follows_links() and path.exists() and not stat.S_ISREG(path.stat().st_mode):
             with open(path, "wb") as stream:
                 yield stream
             return
-        # A link is followed, so that what it points to is replaced and the link stays.
-        target = Path(os.path.realpath(path))
-        if target.is_symlink():  # Python 3.13 no longer raises for such a link
+        target = staging.place_of(path)
+        if staging.follows_links() and target.is_symlink():  # Python 3.13 no longer raises for such a link
             raise OutputError(f"cannot write {str(path)!r}: it is a link that leads to itself; remove it")
         if staging.open_stage() is None:
             settle(target)
@@ -129,7 +129,7 @@ def write_bytes(path: str | PathLike[str], data: bytes) -> None:
 
 
 def _mode(target: Path) -> int:
-    if target.exists():
+    if target.is_file() and not target.is_symlink():
         return stat.S_IMODE(target.stat().st_mode)
     mask = os.umask(0)
     os.umask(mask)

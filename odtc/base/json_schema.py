@@ -20,6 +20,7 @@ from typing import Any, get_args, get_origin
 from odtc.base.commit import settle
 from odtc.base.file_kinds import kind_by_name
 from odtc.base.registry import of_this_stem
+from odtc.base.system import read_file
 
 TEXT, WHOLE, NUMBER, REAL, FLAG, ANY = (
     "a text",
@@ -41,11 +42,15 @@ class SchemaError(Exception):
     """The first place of a value that does not satisfy its schema, in a sentence."""
 
 
-def read_object(path: str | PathLike[str], what: str, error: type[Exception]) -> dict[str, Any]:
-    """The JSON object of a file; raises `error` with a sentence that names the file and the place of the damage."""
+def read_object(path: str | PathLike[str], what: str, error: type[Exception], named: bool = True) -> dict[str, Any]:
+    """Return the JSON object of a file; raise `error` with a sentence that names the file and the place of the damage.
+
+    A file that the user has not `named`, because it was found next to another one, must be a regular file.
+    """
     settle(path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        data = Path(path).read_bytes() if named else read_file(path)
+        text = data.decode("utf-8")
     except OSError as problem:
         raise error(
             f"cannot read the {what} {str(path)!r}: {problem.strerror}{of_this_stem(path, '.tree.json')}"

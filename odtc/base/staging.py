@@ -22,14 +22,14 @@ class Staged:
 
     def add(self, path: Path, target: Path) -> None:
         """`path` is to be called `target`."""
-        self.removals = [other for other in self.removals if Path(os.path.realpath(other)) != target]
+        self.removals = [other for other in self.removals if place_of(other) != target]
         self._forget(target)
         self.moves = [move for move in self.moves if move[0] != path]
         self.moves.append((path, target))
 
     def remove(self, path: Path) -> None:
         """`path` is to go."""
-        self._forget(Path(os.path.realpath(path)))
+        self._forget(place_of(path))
         self.removals.append(path)
 
     def discard(self) -> None:
@@ -50,6 +50,33 @@ class Staged:
 
 
 _staged: ContextVar[Staged | None] = ContextVar("odtc staged files", default=None)
+
+
+_follows: list[bool] = [True]  # whether a file that is written through a link replaces what the link leads to
+
+
+@contextlib.contextmanager
+def links_followed(follows: bool) -> Iterator[None]:
+    """Inside, a file is written through a link (True), or replaces the link (False).
+
+    A link in a shared folder must not redirect a default name, while whoever names a link means its target.
+    """
+    _follows.append(follows)
+    try:
+        yield
+    finally:
+        _follows.pop()
+
+
+def follows_links() -> bool:
+    return _follows[-1]
+
+
+def place_of(path: str | PathLike[str]) -> Path:
+    """Return the file that is replaced if `path` is written: the target of a link, or the link (`links_followed`)."""
+    if follows_links():
+        return Path(os.path.realpath(path))
+    return Path(os.path.realpath(Path(path).parent)) / Path(path).name
 
 
 def open_stage() -> Staged | None:
@@ -88,11 +115,11 @@ def rename(path: str | PathLike[str], target: str | PathLike[str]) -> None:
     if staged is None:
         os.replace(path, target)
     else:
-        staged.add(current(path), Path(os.path.realpath(target)))
+        staged.add(current(path), place_of(target))
 
 
 def current(path: str | PathLike[str]) -> Path:
     """Where the content of a file lies now: a file that is staged has its temporary name still."""
-    staged, real = _staged.get(), Path(os.path.realpath(path))
+    staged, real = _staged.get(), place_of(path)
     moves = [] if staged is None else staged.moves
     return next((now for now, then in moves if then == real), Path(path))

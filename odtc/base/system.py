@@ -15,6 +15,7 @@ import mmap
 import os
 import shutil
 import signal
+import stat
 import sys
 import tempfile
 import threading
@@ -22,7 +23,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 WINDOWS = sys.platform == "win32"
 FOLDER = "odtc-run-"  # what the temporary folder of a run begins with
@@ -351,6 +352,28 @@ def memory_in_large_pages(size: int) -> memoryview:
 
     skipped = -ctypes.addressof(ctypes.c_char.from_buffer(held)) % LARGE_PAGE
     return memoryview(held)[skipped : skipped + size]
+
+
+def open_file(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a regular file for reading.
+
+    For files that another file names, or that are found by their names: a pipe, a socket or a device may never end.
+    Raises OSError for these, for a folder, and if the file cannot be opened.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    raise OSError(errno.EINVAL, "it is a pipe or a device, not a regular file", os.fspath(path))
+
+
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a regular file (`open_file`)."""
+    with open_file(path) as stream:
+        return stream.read()
 
 
 def left_behind(path: Path) -> bool:

@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from odtc import __version__
-from odtc.base import interrupts, system
+from odtc.base import interrupts, staging, system
 from odtc.base.plug_ins import take_option
 from odtc.base.threads import matrix_products
 from odtc.base.wording import on_command_line
@@ -187,7 +187,8 @@ def _exit_code() -> int:
             warnings.simplefilter("always", SetAsideWarning)  # the registries say each once
             warnings.showwarning = _shown(warnings.showwarning)
             words = take_option(sys.argv[1:])
-            code = command_line(_named(words))(words, standalone_mode=False, prog_name="odtc")
+            with staging.links_followed(_names_outputs(words)):
+                code = command_line(_named(words))(words, standalone_mode=False, prog_name="odtc")
         sys.stdout.flush()
         if code == INTERRUPTED:
             raise KeyboardInterrupt
@@ -230,6 +231,11 @@ def _exit_code() -> int:
 def _named(words: list[str]) -> str | None:
     """The command that the words begin with; None if a shell asks what they complete to."""
     return None if any(name.startswith("_ODTC") for name in os.environ) else next(iter(words), None)
+
+
+def _names_outputs(words: list[str]) -> bool:
+    """Whether a command line names its output files, so that these may be links."""
+    return any(word.startswith("-o") or word.partition("=")[0] == "--results" for word in words)
 
 
 def _of_the_machine(problem: Exception) -> str:

@@ -26,6 +26,7 @@ from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.contract import Contract
 from odtc.base.memory import available
 from odtc.base.registry import Registry, did_you_mean
+from odtc.base.system import open_file
 from odtc.base.text import some
 from odtc.base.wording import option
 from odtc.data import column_types
@@ -286,7 +287,7 @@ def read_arrays(X, y, name: str = "data", missing: str = "drop", **reading) -> D
 def fingerprint(path) -> str:
     """The SHA-256 of a data file; raises DataError if it cannot be read."""
     try:
-        with Path(path).open("rb") as stream:
+        with open_file(path) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as problem:
         raise DataError(f"expected a data file, cannot read {str(path)!r}: {problem.strerror}") from None

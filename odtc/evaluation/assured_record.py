@@ -43,7 +43,7 @@ class AssuredRecord:
 def read_assured(path: Path) -> AssuredRecord | None:
     """The record in STEM.run.json; None if the run had no confidence, or the file is none that can be read."""
     try:
-        told = read_object(path, "a run", TreeError).get("assured")
+        told = read_object(path, "a run", TreeError, named=False).get("assured")
         if told is None:
             return None
         validate(told, RECORD)

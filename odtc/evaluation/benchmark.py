@@ -9,6 +9,7 @@ a cell holds all that its figures depend on: the bytes of the data, the form, so
 version of odtc.
 """
 
+import errno
 import json
 import os
 import re
@@ -22,8 +23,9 @@ from pathlib import Path
 import scipy.sparse  # noqa: F401  models assemble their rows with it; its import is no part of a build
 
 from odtc import __version__
+from odtc.base import staging
 from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE, SchemaError, validate
-from odtc.base.system import children_cpu_seconds
+from odtc.base.system import children_cpu_seconds, read_file
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
 from odtc.data.reading import fingerprint, read_as
@@ -294,7 +296,7 @@ def _lines_of(path: Path) -> list[tuple[dict, bool]]:
         return []
     results = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        lines = read_file(path).decode("utf-8").splitlines(keepends=True)
     except (OSError, UnicodeDecodeError) as problem:
         raise DataError(f"expected the results of odtc bench, cannot read {str(path)!r}: {problem}") from None
     for number, line in enumerate(lines, 1):
@@ -322,6 +324,8 @@ def append_result(path, result: dict) -> None:
     """One more line with its seal, whole on the disk when this returns; a line that was cut off before is removed."""
     result = result | {"seal": seal_of(key_of(result["key"]), result)}
     try:
+        if Path(path).is_symlink() and not staging.follows_links():
+            raise OSError(errno.ELOOP, "it is a link that has the default name")
         with open(path, "a+b") as stream:
             stream.seek(0)
             stream.truncate(stream.read().rfind(b"\n") + 1)

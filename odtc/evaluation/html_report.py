@@ -14,6 +14,7 @@ import numpy as np
 import odtc
 from odtc.base import phases
 from odtc.base.spec_fields import plain, quoted
+from odtc.base.system import read_file
 from odtc.base.templates import render
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
@@ -273,7 +274,7 @@ def kept_of_run(tree: str | Path, rows: str | Path) -> list[dict]:
         As of `kept_facts`; empty without constraints, and if the data of the run is not there.
     """
     try:
-        record = json.loads(Path(str(tree).removesuffix(".tree.json") + ".run.json").read_bytes())
+        record = json.loads(read_file(str(tree).removesuffix(".tree.json") + ".run.json"))
         if not record["fit"]["model"]["constraints"]:
             return []
         run = open_run(tree)

@@ -14,6 +14,7 @@ from odtc.base import phases
 from odtc.base.atomic_write import stem_of, write_text
 from odtc.base.commit import together
 from odtc.base.staging import remove, rename
+from odtc.base.system import read_file
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read_as
@@ -128,7 +129,7 @@ def outdated(model: Model, stem, keep=()) -> list[Path]:
     is no manifest, or it is of the same model."""
     manifest = Path(f"{stem}{SUFFIX}")
     try:
-        facts = json.loads(manifest.read_bytes())
+        facts = json.loads(read_file(manifest))
         same = isinstance(facts, dict) and facts.get("identity") == identified(model).identity
     except OSError:
         return []

@@ -408,11 +408,13 @@ def find_manifest(solution_path, raw: RawPoint) -> Manifest:
     parts = path.name.split(".")
     for end in range(len(parts) - 1, 0, -1):
         same = path.with_name(".".join(parts[:end]) + SUFFIX)
-        if same.exists():
+        if same.is_file():
             return read_manifest(same)
     fitting = []
     for candidate in sorted(path.parent.glob(f"*{SUFFIX}")):
         try:
+            if not candidate.is_file():
+                continue
             manifest = read_manifest(candidate)
             if raw.values is not None:
                 manifest.point(raw)

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from odtc.base.system import read_file
+
 TREE, MANIFEST, RECORD = ".tree.json", ".odt.json", ".run.json"
 
 
@@ -22,7 +24,7 @@ def run_parameter(tree: str | Path, key: str) -> str | None:
         None of a tree by itself, and if the parameter is empty or not there.
     """
     try:
-        manifest = Path(str(tree).removesuffix(TREE) + MANIFEST).read_bytes()
+        manifest = read_file(str(tree).removesuffix(TREE) + MANIFEST)
         if f'"{key}"'.encode() not in manifest:  # it may hold millions of rows
             return None
         return str(json.loads(manifest)["model"]["params"].get(key) or "") or None
@@ -41,7 +43,7 @@ def training_file(tree: str | Path) -> str | None:
     stem = str(tree).removesuffix(TREE)
     for ending, keys in ((RECORD, ("fit", "data")), (MANIFEST, ("data",))):
         try:
-            facts = json.loads(Path(stem + ending).read_bytes())
+            facts = json.loads(read_file(stem + ending))
             for key in keys:
                 facts = facts[key]
             return str(facts["sha256"])

@@ -14,6 +14,7 @@ from odtc.base.commit import settle
 from odtc.base.json_schema import NUMBER, REAL, TEXT, WHOLE, SchemaError, validate
 from odtc.base.spec_fields import fields_by_name
 from odtc.base.staging import current
+from odtc.base.system import read_file
 from odtc.model.solution import Options, Racer, Solution, Termination
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
@@ -132,7 +133,7 @@ def add_to_run(stem, more: dict) -> None:
 def _edit_run(stem, new: Callable[[dict], dict]) -> None:
     path = Path(f"{stem}.run.json")
     if current(path).exists():
-        facts = json.loads(current(path).read_text(encoding="utf-8"))
+        facts = json.loads(read_file(current(path)))
         write_text(path, json.dumps(facts | new(facts), indent=1) + "\n")
 
 
@@ -151,7 +152,7 @@ def _records(solution_path) -> Iterator[tuple[dict, Solution]]:
     settle(path)
     for record in sorted(path.parent.glob("*.run.json")):
         try:
-            facts = json.loads(record.read_text(encoding="utf-8"))
+            facts = json.loads(read_file(record))
             validate(facts, SHAPE)
             if facts["schema"] != SCHEMA or facts["solution_file"] != path.name or facts["sha256"] != _digest(path):
                 continue
@@ -183,11 +184,14 @@ def read_solving(stem) -> tuple[SolvingSpec, str]:
     one that cannot be read."""
     settle(f"{stem}.run.json")
     try:
-        facts = json.loads(Path(f"{stem}.run.json").read_text(encoding="utf-8"))
+        facts = json.loads(read_file(f"{stem}.run.json"))
         validate(facts, SHAPE)
         options = facts.get("options", {})
         known = {name: options[name] for name in fields_by_name(SolvingSpec) if name in options}
-        return SolvingSpec(**known), options.get("start", DEFAULT_START)
+        start = options.get("start", DEFAULT_START)
+        if Path(start).exists() and not Path(start).is_file():  # a pipe or a device may never end
+            start = DEFAULT_START
+        return SolvingSpec(**known), start
     except (OSError, ValueError, RecursionError, SchemaError):
         return SolvingSpec(), DEFAULT_START
 

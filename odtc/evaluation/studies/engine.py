@@ -6,6 +6,7 @@ holds the result of another task, or was changed, is no result: its task is run 
 anew, cannot be that of its task, as far as a task can tell.
 """
 
+import errno
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -63,8 +64,10 @@ class Store:
         self.folder, self.option = Path(folder), option
 
     def make(self) -> None:
-        """Makes the folder. Raises OutputError."""
+        """Make the folder. Raises OutputError, also for a link, because finished tasks are deleted there."""
         try:
+            if self.folder.is_symlink():
+                raise OSError(errno.ELOOP, "it is a link; remove it")
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise OutputError(
@@ -75,7 +78,7 @@ class Store:
     def get(self, key: str) -> dict | None:
         """The result of a finished task, None if it has not ended."""
         try:
-            found = json.loads((self.folder / f"{key}.json").read_text("utf-8"))
+            found = json.loads(system.read_file(self.folder / f"{key}.json"))
         except (OSError, ValueError, RecursionError):
             return None
         if (

@@ -16,6 +16,8 @@ from pathlib import Path
 from odtc import __version__
 from odtc.base.atomic_write import new_file, write_bytes, write_text
 from odtc.base.json_schema import TEXT, WHOLE, SchemaError, schema_of, validate
+from odtc.base.staging import follows_links
+from odtc.base.system import read_file
 from odtc.base.text import of_any_bytes
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS, encode
@@ -341,6 +343,9 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict, say: Callable[[str
 def keep(study: Study, folder: Path) -> None:
     """Writes study.json. A study that lies in the folder is replaced, if it has some data in common with this one: the
     fits that both ask for are not run again. Raises ChoiceError for one of other data, OutputError."""
+    for place in (folder, folder / "best"):
+        if place.is_symlink() and not (place == folder and follows_links()):
+            raise OutputError(f"cannot write in {str(place)!r}: it is a link; remove it, or name a folder with -o")
     Store(folder / "tasks").make()
     path = folder / "study.json"
     if path.exists() and not set(kept(folder).sha256) & set(study.sha256):
@@ -354,7 +359,7 @@ def keep(study: Study, folder: Path) -> None:
 def kept(folder: Path) -> Study:
     """The study that lies in a folder. Raises ChoiceError if there is none."""
     try:
-        return Study.from_json(json.loads((folder / "study.json").read_text("utf-8")), folder)
+        return Study.from_json(json.loads(read_file(folder / "study.json")), folder)
     except (OSError, ValueError, SchemaError, TypeError, RecursionError):
         raise ChoiceError(
             f"expected data files, or with -o the folder of a study to go on with, got {str(folder)!r}, which holds "
@@ -365,7 +370,7 @@ def kept(folder: Path) -> Study:
 def version_note(folder: Path) -> str | None:
     """What is to be known if the finished fits of a folder were made by another version of odtc; None if not."""
     try:
-        made = json.loads((folder / "study.json").read_text("utf-8")).get("odtc")
+        made = json.loads(read_file(folder / "study.json")).get("odtc")
     except (OSError, ValueError, AttributeError, RecursionError):
         return None
     if made == __version__ or not any((folder / "tasks").glob("*.json")):

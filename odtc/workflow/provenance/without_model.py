@@ -115,7 +115,7 @@ def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0
     if not path.is_file():
         return OpenedFit()
     try:
-        facts = read_object(path, "a run", TreeError)
+        facts = read_object(path, "a run", TreeError, named=False)
         if "fit" not in facts:
             return OpenedFit()
         validate(facts, RECORD | {"fit": FIT})
@@ -164,7 +164,7 @@ def _told_of_tree(tree_path: Path) -> list[tuple[Path, dict]]:
     stem, found = str(tree_path).removesuffix(".tree.json"), []
     for name in (f"{stem}.odt.json", f"{stem}.run.json"):
         with contextlib.suppress(OdtcError, KeyError, TypeError):
-            facts = read_object(name, "a run", TreeError)
+            facts = read_object(name, "a run", TreeError, named=False)
             told = facts.get("fit") or facts
             if "tree" not in told or told["tree"]["sha256"] == fingerprint(tree_path):
                 found.append((Path(name).resolve().parent, told))
@@ -231,7 +231,7 @@ def _known_trees(problem: Problem, tree_path: Path, paid: float) -> list[tuple[s
     found = [] if learns(problem) else [*greedy(problem), *quickly_searched(problem, paid)]
     path = Path(str(tree_path).removesuffix(".tree.json") + ".certificate.json")
     with contextlib.suppress(OdtcError, SchemaError, KeyError, TypeError, ValueError):
-        tree = Tree.from_json(read_object(path, "a certificate", TreeError)["tree"])
+        tree = Tree.from_json(read_object(path, "a certificate", TreeError, named=False)["tree"])
         found.append((path.name, HeapTree.from_tree(tree, problem.encoded, problem.topology)))
     return found
 
