@@ -19,6 +19,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.registry import did_you_mean
+from odtc.base.spec_fields import plain, quoted
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, OdtcError
 
@@ -65,6 +66,17 @@ def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, co
         for name, value in given.items():
             rows[_place(name, classes, option("class_weight"))] = _price(value, f"the weight of class {str(name)!r}")
     return _checked(matrix * rows[:, None], classes)
+
+
+def cost_text(cost: list[list[float]], classes) -> str:
+    """A matrix of costs as `--cost` reads it: the prices that are not 1."""
+    pairs = [
+        f"{classes[true]}:{classes[predicted]}={plain(cost[true][predicted])}"
+        for true in range(len(classes))
+        for predicted in range(len(classes))
+        if true != predicted and cost[true][predicted] != 1
+    ]
+    return ",".join(map(quoted, pairs))
 
 
 def expect_telling_prices(weight: np.ndarray, cost: np.ndarray, least: float) -> None:

@@ -13,10 +13,10 @@ import numpy as np
 
 import odtc
 from odtc.base import phases
-from odtc.base.spec_fields import plain, quoted
 from odtc.base.system import read_file
 from odtc.base.templates import render
 from odtc.base.wording import option
+from odtc.data.cost_matrix import cost_text
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read_rows
 from odtc.data.splits import Splits
@@ -37,10 +37,11 @@ from odtc.workflow.near_optimal_set import SUFFIX as NEAR
 from odtc.workflow.near_optimal_set import NearOptimalSet, read_near_optimal_set
 from odtc.workflow.posing import default_params, held_out_rows, test_rows
 from odtc.workflow.provenance.searched_again import SearchedAgain, search_solved
+from odtc.workflow.provenance.settings import of_manifest
 from odtc.workflow.provenance.without_model import open_record
 from odtc.workflow.results import Fit
 from odtc.workflow.run_record import read_solving
-from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, SolvingSpec
+from odtc.workflow.specification import RunSpec, SolvingSpec
 
 ENDINGS = (
     ".tree.json",
@@ -410,20 +411,8 @@ def commands(run: Run) -> list[str]:
 def run_again(run: Run) -> RunSpec:
     """The specification of `odtc fit` that makes the run again: what is compiled from the manifest, how it was solved
     from the record of the run (STEM.run.json)."""
-    problem, data = run.fit.problem, {"categorical": [], "numeric": [], "weights": None} | run.manifest["data"]
-    cuts, selection, size = run.manifest["model"].get("cuts"), data.get("selection"), run.fit.size
-    model = ModelSpec(
-        model=problem.formulation,
-        depth=int(problem.topology.depth),
-        params=_chosen_params(problem),
-        encoding=problem.encoded.scheme,
-        cuts=None if cuts is None else tuple(cuts),
-        start=run.start,
-        cost=None if size.cost is None else cost_text(size.cost, run.tree.classes),
-        constraints=size.constraints,
-        select=selection["scheme"] if selection else None,
-    )
-    return RunSpec(ReadingSpec.from_manifest(data), model, run.solving)
+    again = of_manifest(run.manifest, run.fit.problem, run.start, run.solving)
+    return again.with_model(params=_chosen_params(run.fit.problem))
 
 
 def _chosen_params(problem) -> dict:
@@ -435,17 +424,6 @@ def _chosen_params(problem) -> dict:
         if value != usual.get(key)
         and len(str(value)) <= LONGEST  # longer is what the run made itself, as the columns of cg
     }
-
-
-def cost_text(cost: list[list[float]], classes) -> str:
-    """A matrix of costs as `--cost` reads it: the prices that are not 1."""
-    pairs = [
-        f"{classes[true]}:{classes[predicted]}={plain(cost[true][predicted])}"
-        for true in range(len(classes))
-        for predicted in range(len(classes))
-        if true != predicted and cost[true][predicted] != 1
-    ]
-    return ",".join(map(quoted, pairs))
 
 
 def progress_plot(history) -> dict | None:

@@ -28,6 +28,7 @@ from odtc.problem.problem import Problem
 from odtc.problem.projection import Projection, project_tree
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 from odtc.trees.tree import Tree
+from odtc.workflow.constrained.assured_fit import fit_assured
 from odtc.workflow.decoding import without_model
 from odtc.workflow.near_optimal import near_optimal
 from odtc.workflow.provenance.without_model import reading_of_tree
@@ -162,10 +163,12 @@ def refit(
     NoSolutionError, DataError
         As `odtc.fit` does.
     """
-    if (within is not None and not within >= 0) or most < 1:
-        raise ChoiceError(f"expected --within of at least 0 and --pool of at least 1, got {within} and {most}")
+    expect_nearness(within, most)
     began, limit = time.monotonic(), spec.solving.time_limit
-    best = run(spec, data, test, reporter=reporter)
+    if spec.confidence is None:
+        best = run(spec, data, test, reporter=reporter)
+    else:
+        best = fit_assured(spec, data, spec.confidence, test, reporter=reporter)
     problem, paid = best.problem, best.proof.objective
     if within is None:
         unit = problem.module.prices(problem)[0] if problem.module.can(Compiled) else 1.0
@@ -193,6 +196,7 @@ def refit(
         seconds = best.proof.seconds or 0.0
         solution = Solution(None, ended, cost, best.proof.bound, seconds, "odtc", message=told)
         chosen = without_model(problem, heap, solution, best.labelled, spec.simplify)
+        chosen = replace(chosen, asked=best.asked, confidence=best.confidence)
     return Refit(
         old=old,
         projection=projection,
@@ -206,6 +210,12 @@ def refit(
         old_cost=None if own is None else _cost(problem, own),
         projected_cost=_cost(problem, projection.heap),
     )
+
+
+def expect_nearness(within: float | None, most: int) -> None:
+    """Raises ChoiceError for a distance or a number of trees that is too small."""
+    if (within is not None and not within >= 0) or most < 1:
+        raise ChoiceError(f"expected --within of at least 0 and --pool of at least 1, got {within} and {most}")
 
 
 def reading_of(old: Tree, given: ReadingSpec, path) -> ReadingSpec:

@@ -19,6 +19,7 @@ from odtc.verification.certificate import SUFFIX as CERTIFICATE
 from odtc.workflow import artifacts
 from odtc.workflow.compiling import separates
 from odtc.workflow.provenance.certificates import certify_bound
+from odtc.workflow.provenance.settings import write_settings
 from odtc.workflow.provenance.without_model import write_record
 from odtc.workflow.results import Fit
 from odtc.workflow.rounds import Keeper
@@ -267,6 +268,8 @@ class FileSink(Sink):
                     self._write_certificate(done)
             if done.model is None and (record := write_record(done, spec, self.stem, self.tree)):
                 self.files += [record] * (record not in self.files)
+            record = write_settings(self.stem, spec, self.tree)
+            self.files += [record] * (record not in self.files)
             self.files.append(self.tree)
 
     def _write_certificate(self, done: Fit) -> None:

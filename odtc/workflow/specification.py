@@ -6,10 +6,11 @@ command on a report are derived from the fields of these records. Nothing that i
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from odtc.base import cluster as clusters
 from odtc.base.registry import did_you_mean
-from odtc.base.spec_fields import PAIRS, REPEATED, command_words, fields_by_name, spec_field
+from odtc.base.spec_fields import PAIRS, REPEATED, command_words, fields_by_name, plain, spec_field
 from odtc.base.wording import option
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError
@@ -162,13 +163,19 @@ class SolvingSpec(Options):
 class RunSpec:
     """A whole run. With `fitting` the loop of a formulation that has one is run, and its parameters have the defaults
     of `odtc fit`; else its one model is made, as `odtc build` writes it. With `simplify` the tree goes without its
-    needless branch nodes (odtc.problem.simplifying)."""
+    needless branch nodes (odtc.problem.simplifying). `confidence` is that of `odtc fit --confidence`."""
 
     reading: ReadingSpec = ReadingSpec()
     model: ModelSpec = ModelSpec()
     solving: SolvingSpec = SolvingSpec()
     fitting: bool = True
     simplify: bool = True
+    confidence: float | None = None
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """The records whose fields are options, by the names that they have here."""
+        return {name: getattr(self, name) for name in PARTS}
 
     @classmethod
     def from_keywords(cls, model: str, depth: int, keywords: dict, fitting: bool = True) -> "RunSpec":
@@ -207,7 +214,11 @@ class RunSpec:
         if "--model" not in parts:  # the default of `odtc fit` is another than that of a specification
             parts = ["--model", self.model.model, *parts]
         parts += [] if self.simplify else ["--no-simplify"]
+        parts += [] if self.confidence is None else ["--confidence", plain(self.confidence)]
         return ["odtc", "fit", data, *parts, "-o", stem]
+
+
+PARTS = {"reading": ReadingSpec, "model": ModelSpec, "solving": SolvingSpec}
 
 
 def take_reading(keywords: dict) -> dict:

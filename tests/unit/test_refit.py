@@ -1,6 +1,7 @@
 """`odtc refit`: a tree for new data close to an old one; and starts that do not fit, which are projected."""
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,14 +9,25 @@ import polars as pl
 import pytest
 
 import odtc
+from odtc.base.spec_fields import fields_by_name
+from odtc.base.wording import flag
 from odtc.data.splits import Threshold
+from odtc.errors import ChoiceError
 from odtc.evaluation.drift import column_psi, drift_facts, leaf_drift, psi
 from odtc.evaluation.refitting import recoded, refit, with_start
 from odtc.problem.projection import project_tree
 from odtc.trees.tree import Branch, Leaf
 from odtc.workflow.artifacts import write_tree
 from odtc.workflow.posing import pose
-from odtc.workflow.specification import ModelSpec, RunSpec
+from odtc.workflow.provenance.settings import (
+    OF_OLD_ROWS,
+    WHOLE_RUN,
+    inherited,
+    inherited_texts,
+    settings_of,
+    write_settings,
+)
+from odtc.workflow.specification import PARTS, ModelSpec, RunSpec
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
 
@@ -189,6 +201,120 @@ def test_the_rows_of_the_old_tree_are_found_by_its_record(tmp_path):
         stream.write("33,3,south,good\n")
     said = command(*words, folder=tmp_path)
     assert said.code == 0 and "measured from" not in said.err and said.facts["drift"]["psi"] is None
+
+
+# A value of every field of a specification that is not its default.
+OTHER = {
+    **{"target": "y", "categorical": ("a",), "numeric": ("b",), "missing": "separate", "weights": "w", "aside": ("g",)},
+    **{"ignore": ("i",), "ordered": ("s=a<b",), "decimal": ",", "missing_mark": ("-9",), "hold_out": 0.25},
+    **{"task": "survival", "actions": ("a", "b"), "treatment": "t", "outcome": "o", "propensity": ("p",)},
+    **{"scores": "ips", "goal": "max", "time": "t", "event": "e", "model": "dpflow", "depth": 3},
+    **{"params": {"lambda": "0.1"}, "encoding": "onehot", "cuts": "all", "start": "none", "class_weight": "balanced"},
+    **{"cost": "a:b=2", "constraints": ("leaves <= 3", "leaf_rows >= 5"), "select": "uniform", "time_limit": 9.0},
+    **{"threads": 2, "seed": 5, "gap": 0.01, "solver": "cbc", "template": Path("s.toml"), "program": "x"},
+    **{"workers": 2, "cluster": "local", "fitting": False, "simplify": False, "confidence": 0.9},
+}
+FIELDS = [*(name for record in PARTS.values() for name in fields_by_name(record)), *WHOLE_RUN]
+
+
+def specified(**values) -> RunSpec:
+    parts = {
+        part: record(**{n: values[n] for n in fields_by_name(record) if n in values}) for part, record in PARTS.items()
+    }
+    return RunSpec(**parts, **{name: values[name] for name in WHOLE_RUN if name in values})
+
+
+def value_of(spec: RunSpec, name: str):
+    return next(getattr(part, name) for part in (*spec.parts.values(), spec) if hasattr(part, name))
+
+
+def test_every_field_of_a_run_is_recorded_inherited_and_can_be_overridden(old, tmp_path):
+    assert set(FIELDS) == set(OTHER) and set(RunSpec.__dataclass_fields__) == {*PARTS, *WHOLE_RUN}
+    write_tree(old, tmp_path / "m.tree.json")
+    whole, plain = specified(**{name: OTHER[name] for name in FIELDS}), RunSpec()
+    write_settings(str(tmp_path / "m"), whole, tmp_path / "m.tree.json")
+    recorded = settings_of(tmp_path / "m.tree.json")
+    new = inherited(plain, (), recorded, ())
+    told = " ".join(inherited_texts(recorded, new))
+    for name in FIELDS:
+        want = "s.toml" if name == "template" else OTHER[name]
+        assert value_of(recorded, name) == want and want != value_of(plain, name), name
+        assert value_of(new, name) == (value_of(plain, name) if name in OF_OLD_ROWS else want), name
+        assert name == "fitting" or flag(name) in told or f"no-{name}" in told, name
+        forgotten = inherited(plain, (), recorded, (flag(name),))
+        assert value_of(forgotten, name) == value_of(plain, name), name
+        overridden = inherited(plain, (name,), recorded, ())
+        assert value_of(overridden, name) == value_of(plain, name), name
+        others = [other for other in FIELDS if other != name and value_of(overridden, other) != value_of(new, other)]
+        assert others == [], name
+    assert inherited(plain, (), recorded, ("all",)) == plain
+    with pytest.raises(ChoiceError, match="time_limit"):
+        inherited(plain, (), recorded, ("time-limt",))
+    with (tmp_path / "m.tree.json").open("a") as stream:
+        stream.write(" ")
+    assert settings_of(tmp_path / "m.tree.json") is None
+
+
+def grouped(folder):
+    for name, seed in (("then.csv", 1), ("now.csv", 2)):
+        frame = months(seed)
+        frame.insert(0, "g", np.random.default_rng(seed).choice(["m", "f"], len(frame)))
+        frame.to_csv(folder / name, index=False)
+
+
+CONSTRAINED = ("--aside", "g", "--constraint", "leaf_rows >= 12", "--constraint", "leaves <= 3", "--time-limit", "40")
+
+
+def test_a_refit_inherits_constraints_columns_and_limits_and_prints_what_differs(tmp_path):
+    grouped(tmp_path)
+    parity = "statistical_parity[group=g,positive=bad] <= 0.3"
+    words = (*CONSTRAINED, "--constraint", parity)
+    assert command("fit", "then.csv", *words, "-o", "old", folder=tmp_path).code == 0
+    said = command("refit", "old.tree.json", "now.csv", "-o", "new", "--json", folder=tmp_path)
+    assert said.code == 0, said.err
+    assert [one["constraint"] for one in said.facts["kept"]] == ["leaf_rows >= 12", "leaves <= 3", parity]
+    tree = odtc.read_tree(tmp_path / "new.tree.json")
+    assert tree.n_leaves <= 3 and min(sum(leaf.rows) for leaf in tree.leaves()) >= 12
+    assert "g" not in {tree.features[j].name for j in tree.used}
+    for part in ("inherited", "leaf_rows >= 12", parity, "--aside g", "--time-limit 40"):
+        assert part in said.err
+    again = command(
+        "refit", "new.tree.json", "now.csv", "-o", "third", "--max-branch-nodes", 1, "--json", folder=tmp_path
+    )
+    assert [one["constraint"] for one in again.facts["kept"]] == ["branch_nodes <= 1"]
+    assert "'branch_nodes <= 1' instead of " in again.err and "leaf_rows >= 12" in again.err
+    free = command(
+        "refit", "old.tree.json", "now.csv", "-o", "free", "--forget", "constraint", "--json", folder=tmp_path
+    )
+    assert "kept" not in free.facts and "no --constraint instead of" in free.err
+    (tmp_path / "old.run.json").unlink()
+    alone = command("refit", "old.tree.json", "now.csv", "-o", "alone", folder=tmp_path)
+    assert alone.code == 0 and "settings are not known" in alone.err
+
+
+@pytest.mark.parametrize("solver", ["highs", None])
+def test_a_refit_inherits_from_a_model_that_a_solver_solved(tmp_path, solver):
+    grouped(tmp_path)
+    words = ("then.csv", "--model", "flowoct", "--encoding", "auto:bins=3", *CONSTRAINED[:-2])
+    if solver is None:  # three commands: what is compiled is in the manifest
+        assert command("build", *words, "-o", "old", folder=tmp_path).code == 0
+        assert command("solve", "old.mps", folder=tmp_path).code == 0
+        assert command("decode", "old.sol", folder=tmp_path).code == 0
+    else:
+        assert command("fit", *words, "--solver", solver, "-o", "old", folder=tmp_path).code == 0
+    said = command("refit", "old.tree.json", "now.csv", "-o", "new", "--json", folder=tmp_path)
+    assert said.code == 0, said.err
+    assert [one["constraint"] for one in said.facts["kept"]] == ["leaf_rows >= 12", "leaves <= 3"]
+    assert said.facts["model"] == "flowoct" and "--aside g" in said.err
+
+
+def test_a_refit_inherits_the_confidence(tmp_path):
+    grouped(tmp_path)
+    words = ("--constraint", "recall[bad] >= 0.2", "--confidence", 0.8, "--time-limit", 40)
+    assert command("fit", "then.csv", *words, "-o", "old", folder=tmp_path).code == 0
+    said = command("refit", "old.tree.json", "now.csv", "-o", "new", "--json", folder=tmp_path)
+    assert said.code == 0, said.err
+    assert said.facts["assured"]["confidence"] == 0.8 and "recall[bad] >= 0.2" in said.err
 
 
 def test_the_figures_of_the_page_add_up(old, tmp_path):

@@ -72,13 +72,14 @@ def fit(
     """
     from odtc.fileformats.model_files import FORMATS
     from odtc.workflow.messages import simplified_text
+    from odtc.workflow.provenance.settings import write_settings
     from odtc.workflow.run import run
     from odtc.workflow.run_record import add_to_run
     from odtc.workflow.sinks import FileSink
 
     if format:
         FORMATS.get(format)
-    spec, sinks = replace(spec, simplify=not no_simplify), []
+    spec, sinks = replace(spec, simplify=not no_simplify, confidence=confidence), []
 
     def new_sink() -> FileSink:
         sinks.append(
@@ -111,6 +112,8 @@ def fit(
     if confidence is not None:
         facts["assured"] = console.assured_facts(done)
         add_to_run(sink.stem, {"assured": facts["assured"]})
+        if sink.tree is not None:  # the constraints as requested, not as the search had them
+            write_settings(sink.stem, spec, sink.tree)
     priced = console.priced(done, spec.solving.time_limit) if price else []
     if price:
         facts["prices"] = [entry.to_json() for entry in priced]

@@ -10,13 +10,14 @@ from odtc.cli import console
 from odtc.cli.help_page import DATA
 from odtc.cli.options import (
     MODEL,
-    READING,
     SOLVING,
+    SPLITTING,
     DataFile,
     Json,
     Stem,
     Templates,
     TreeFile,
+    names,
     stem_named,
     takes,
 )
@@ -27,16 +28,29 @@ REFIT = replace(
     leave=("start", "select"),
     changed={
         "model": {"default": "auto"},
-        "depth": {"default": None, "help": "Depth of the tree; by default that of the old tree."},
+        "depth": {"default": None, "help": "Depth of the tree; by default that of the old run, or of the old tree."},
     },
 )
 
 
-@takes(REFIT, READING, SOLVING)
+@takes(REFIT, SPLITTING, SOLVING)
 def refit(
+    context: typer.Context,
     tree: TreeFile,
     data: DataFile,
     spec,
+    forget: Annotated[
+        str,
+        typer.Option(
+            "--forget",
+            metavar="OPTION,…|all",
+            help="Settings of the old run that the new one does not inherit, for example constraint,time-limit.",
+        ),
+    ] = "",
+    confidence: Annotated[
+        float | None,
+        typer.Option("--confidence", metavar="P", help="As of `odtc fit`.", rich_help_panel=DATA),
+    ] = None,
     within: Annotated[
         float | None,
         typer.Option(
@@ -65,25 +79,36 @@ def refit(
 ) -> None:
     """Fit a tree to new data that stays close to an old one, with a page on the drift (STEM.drift.html).
 
+    It inherits the settings of the run that left the old tree, by the record beside it: constraints, limits, costs,
+    roles of columns, and all others. An option that is given replaces the inherited one. What is inherited, and what
+    differs, is printed.
+
     \b
       odtc refit OLD.tree.json NEW.csv                        the closest of the trees that are nearly the best
       odtc refit OLD.tree.json NEW.csv --within 0             of the best trees alone
       odtc refit OLD.tree.json NEW.csv --old-data OLD.csv     with the shift of each column
+      odtc refit OLD.tree.json NEW.csv --forget time-limit    without the time limit of the old run
     """
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.data.reading import read_as
     from odtc.evaluation.drift import drift_facts, render_drift
-    from odtc.evaluation.refitting import reading_of, with_start
+    from odtc.evaluation.refitting import expect_nearness, reading_of, with_start
     from odtc.evaluation.refitting import refit as refitted
     from odtc.trees.tree import read_tree
     from odtc.workflow.artifacts import write_tree
+    from odtc.workflow.constrained.assured_fit import HELD_OUT
     from odtc.workflow.messages import read_notes
+    from odtc.workflow.provenance.settings import write_settings
     from odtc.workflow.provenance.without_model import data_of_tree, write_record
 
+    expect_nearness(within, pool)
     old = read_tree(tree)
+    spec = _with_settings_of(tree, replace(spec, confidence=confidence), _named(context), names(forget))
     spec = replace(spec, reading=reading_of(old, spec.reading, tree))
     depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)
     spec = with_start(spec.with_model(depth=depth), tree)
+    if spec.confidence is not None and test is None and not spec.reading.hold_out:
+        spec = replace(spec, reading=replace(spec.reading, hold_out=HELD_OUT))
     dataset = read_as(data, spec.reading)
     if old_data is None and (old_data := data_of_tree(tree)) is not None:
         console.say(f"the shift of columns is measured from {old_data}, which {tree} was trained on (--old-data)")
@@ -100,11 +125,41 @@ def refit(
     if done.chosen.verified:
         write_text(page, render_drift(done, drift, Path(stem).name, templates))
         record = write_record(done.chosen, spec, stem, write_tree(done.chosen.tree, target), repeats=False)
+        record = write_settings(stem, spec, target) or record
         files = [*map(str, filter(None, [record])), target, str(page)]
     facts = done.chosen.to_json() | {"refit": done.to_json(), "drift": drift, "tree": target, "files": files}
+    if spec.confidence is not None:
+        facts["assured"] = console.assured_facts(done.chosen)
     if not as_json:
         _print_change(done, drift)
     console.print_tree_result(done.chosen, facts, as_json)
+    if spec.confidence is not None and not as_json:
+        console.print_assured(done.chosen)
+
+
+def _named(context: typer.Context) -> set[str]:
+    """The fields of a specification whose options are on the command line."""
+    from odtc.workflow.specification import SHORT_CONSTRAINTS
+
+    given = {name for name in context.params if str(context.get_parameter_source(name)).endswith("COMMANDLINE")}
+    return given | ({"constraints"} if given & set(SHORT_CONSTRAINTS) else set())
+
+
+def _with_settings_of(tree: Path, given, named: set[str], forget: tuple[str, ...]):
+    """The specification with all that the run of an old tree was given and this one is not, which is printed."""
+    from odtc.workflow.provenance.settings import inherited, inherited_texts, settings_of
+
+    old = settings_of(tree)
+    if old is None:
+        console.say(
+            f"note: no record of the run that made {tree} is beside it, so its constraints, limits and other settings "
+            "are not known; give those that must hold as options"
+        )
+        return given
+    spec = inherited(given, named, old, forget)
+    for words in inherited_texts(old, spec):
+        console.say(words)
+    return spec
 
 
 def _print_change(done, drift: dict) -> None:
