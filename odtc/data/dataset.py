@@ -9,6 +9,7 @@ import numpy as np
 
 from odtc.base.json_schema import FLAG, TEXT
 from odtc.base.text import show_number
+from odtc.data.file_text import label_types
 from odtc.data.reading_spec import CLASSIFICATION, SIGNS
 
 NUMERIC, CATEGORICAL, BOOLEAN = "numeric", "categorical", "boolean"
@@ -115,6 +116,7 @@ class Dataset:
     told: tuple[tuple[str, str], ...] = ()  # (column, sentence): what only the reading of the target can remark
     # (column, kind, sentence): the same of columns that were left out, and of marks of missing cells.
     left_out: tuple[tuple[str, str, str], ...] = ()
+    label_type: str = label_types.TEXT  # of the classes (odtc.data.file_text.label_types)
 
     def __post_init__(self):
         if self.aside_X is None:

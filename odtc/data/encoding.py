@@ -23,6 +23,7 @@ from odtc.data.binary_tests import merged_scales, merged_tests
 from odtc.data.binary_tests.column_tests import threshold_tests
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import CATEGORICAL, Dataset, Feature
+from odtc.data.file_text import label_types
 from odtc.data.ranked_answers import RankedAnswers, require_cells, rows_of
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split, Splits, TestList
@@ -94,6 +95,7 @@ class Encoded:
     groups: tuple = ()  # of rows of the data, that constraints speak of (odtc.problem.constraints.groups)
     task: str = CLASSIFICATION
     sums: np.ndarray | None = None  # float64 (rows, sums): what the task adds up (odtc.data.task)
+    label_type: str = label_types.TEXT  # of the classes (odtc.data.file_text.label_types)
     goal: str = ""  # of a policy without a dataset (a manifest): whether an action costs minus what it brings ("max")
     # What was worked out of these rows (`derived`); never carried to other rows.
     _derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -400,6 +402,7 @@ def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded
         merge=merge,
         dataset=dataset,
         task=dataset.task,
+        label_type=dataset.label_type,
         sums=sums_over(row_of, dataset.sums, len(first)),
     )
 

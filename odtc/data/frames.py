@@ -185,7 +185,7 @@ def _coded(known: pl.Series, feature: Feature) -> np.ndarray:
 
 
 def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
-    """Text if some cell is text, booleans if all are, else numbers; `declared`: a categorical dtype."""
+    """Text if some cell is text, booleans if all are, else numbers, whole if all are; `declared`: categorical."""
     known = [None if _is_missing(value) else value for value in values]
     there = [value for value in known if value is not None]
     if declared or any(isinstance(value, str) or _is_interval(value) for value in there):
@@ -198,7 +198,8 @@ def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
     numbers = pl.Series([None if value is None else _number(value, place) for value in known], dtype=pl.Float64)
     whole = [row for row, value in enumerate(known) if isinstance(value, Integral) and abs(value) >= column_types.EXACT]
     _expect_apart(known, numbers.gather(whole).to_numpy(), whole, place)
-    return numbers
+    is_whole = there and not whole and all(isinstance(value, Integral) for value in there)
+    return numbers.cast(pl.Int64) if is_whole else numbers
 
 
 def expect_apart(X) -> None:

@@ -33,6 +33,7 @@ from odtc.data import column_types
 from odtc.data.coded_columns import table_of_columns
 from odtc.data.column_coding import Column, WordsNeeded, code_columns, named_columns
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature, decimal_of
+from odtc.data.file_text.label_types import BOOL, FLOAT, INT, TEXT, label_type_of
 from odtc.data.file_text.missing_marks import marks_of_texts, unmet
 from odtc.data.file_text.text_pieces import encoding_of, not_text
 from odtc.data.frames import orders_of, series_of, table_of, table_of_arrays, with_weights
@@ -54,6 +55,7 @@ class Reader(Protocol):
     NAME: str
     SUMMARY: str
     SUFFIXES: tuple  # the endings of its files, ".csv"
+    TEXT: bool = False  # whether its cells are text, of which numbers and truth values are guessed
 
     @abstractmethod
     def read(self, path) -> pl.DataFrame:
@@ -448,7 +450,18 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
         merged=tuple(merged),
         left_out=(*remarks, *((n, "empty", f"column {n!r} has no cell, and is left out") for n in empty)),
     )
-    return task.labelled(rows, asked, how, place)
+    labelled = task.labelled(rows, asked, how, place)
+    return replace(labelled, label_type=_label_type(labelled, asked[targets[0]])) if task.CLASSES else labelled
+
+
+def _label_type(rows: Dataset, target: Column) -> str:
+    """The type of the labels: that of the column, or if a file holds text, that of the numbers which it stands for."""
+    path = rows.source.get("path")
+    if target.dtype == pl.String:
+        guessed = path is not None and _reader_of(Path(path)).TEXT
+        return label_type_of(rows.classes) if guessed else TEXT
+    like = BOOL if target.dtype == pl.Boolean else INT if target.dtype.is_integer() else FLOAT
+    return label_type_of(rows.classes, False, like) if like == BOOL or target.dtype.is_numeric() else TEXT
 
 
 def _without_empty(

@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
 from odtc.base.text import show_number
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Dataset, Feature
+from odtc.data.file_text import label_types
 from odtc.errors import SaysNothingError, SearchOnlyError
 from odtc.estimators import parameters
 from odtc.estimators.caller_warning import warn_caller
@@ -417,6 +418,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             missing="separate",
             aside=features,
             aside_X=np.ascontiguousarray(cells[kept]) + 0.0,
+            label_type=_label_type(self.classes_),
         )
 
     def _remarks_on_classes(self, dataset: Dataset) -> tuple[str, ...]:
@@ -555,7 +557,7 @@ def _leaf_alone(dataset: Dataset, cost: np.ndarray, kept: list[int]) -> tuple[Tr
     counts, rows = np.bincount(dataset.y, dataset.weight, K), np.bincount(dataset.y, minlength=K)
     paid = np.where(np.isin(np.arange(K), kept), counts @ cost, np.inf)
     leaf = Leaf(int(paid.argmin()), tuple(map(float, counts)), tuple(map(int, rows)))
-    tree = Tree(leaf, dataset.features, dataset.classes, dataset.target, dataset.missing)
+    tree = Tree(leaf, dataset.features, dataset.classes, dataset.target, dataset.missing, label_type=dataset.label_type)
     return tree, Solution(None, Termination.OPTIMAL, float(paid.min()), float(paid.min()), 0.0, "odtc")
 
 
@@ -564,3 +566,16 @@ def _label(label) -> str:
     if isinstance(label, (bool, np.bool_)):
         return "true" if label else "false"
     return show_number(label) if isinstance(label, (float, np.floating)) else str(label)
+
+
+def _label_type(labels: np.ndarray) -> str:
+    """The type of labels (odtc.data.file_text.label_types) of an array."""
+    like = {"b": label_types.BOOL, "i": label_types.INT, "u": label_types.INT, "f": label_types.FLOAT}.get(
+        labels.dtype.kind
+    )
+    if labels.dtype == object:
+        kinds = {type(label) for label in labels.tolist()}
+        like = {bool: label_types.BOOL, int: label_types.INT, float: label_types.FLOAT}.get(
+            kinds.pop() if len(kinds) == 1 else str
+        )
+    return label_types.label_type_of(map(_label, labels), False, like or label_types.TEXT)

@@ -126,4 +126,5 @@ def _without_tests(dataset: Dataset, scheme: str, cost: np.ndarray | None) -> En
         dataset=dataset,
         cost=None if cost is None else cost.copy(),
         task=dataset.task,
+        label_type=dataset.label_type,
     )

@@ -2,6 +2,7 @@
 `exporters/` what is no text.
 """
 
+import warnings
 from abc import abstractmethod
 from typing import Protocol
 
@@ -30,6 +31,11 @@ class Exporter(Protocol):
         """The file. Raises ChoiceError if the tree has a split that the format cannot express, or if a package is not
         installed."""
         ...
+
+    def remarks(self, tree: Tree, X: np.ndarray) -> list[str]:
+        """What a user should know of the file, by the rows that the tree was trained on, float64 (rows, features) as of
+        `Tree.predict`; by default nothing."""
+        return []
 
     def predict(self, content: bytes, tree: Tree, X: np.ndarray) -> list[str]:
         """The class of each row, float64 (rows, features) as of `Tree.predict`, by a file that `write` made: run where
@@ -107,7 +113,16 @@ def export(tree: Tree, to: str, templates=None) -> str | bytes:
     to = named(to, templates)
     if not _is_module(to, templates):
         return render_tree(tree, to, templates)
-    return written(EXPORTERS.get(to), tree_of(tree))
+    made = written(EXPORTERS.get(to), tree_of(tree))
+    if (dataset := getattr(tree, "dataset", None)) is not None:  # of a Fit
+        for text in remarks(tree_of(tree), to, dataset.X, templates):
+            warnings.warn(text, stacklevel=2)
+    return made
+
+
+def remarks(tree: Tree, to: str, X: np.ndarray, templates=None) -> list[str]:
+    """What a user should know of an export, by the rows that the tree was trained on, float64 (rows, features)."""
+    return EXPORTERS.get(to).remarks(tree, X) if _is_module(to, templates) else []
 
 
 def written(exporter: Member, tree: Tree) -> bytes:

@@ -158,7 +158,7 @@ class HeapTree:
             return Branch(split, *((one, zero) if ones_left else (zero, one)))
 
         goal = encoded.goal if encoded.dataset is None else task.terms(encoded.dataset.source).get("goal", "")
-        about = encoded.target, encoded.missing, encoded.task, "max" if goal == "max" else ""
+        about = encoded.target, encoded.missing, encoded.task, "max" if goal == "max" else "", encoded.label_type
         return Tree(node(1), encoded.features, encoded.classes, *about)
 
     @classmethod

@@ -113,6 +113,7 @@ def import_tree(source, data, y=None, **reading) -> Tree:
         dataset.missing,
         dataset.task,
         policy.MOST if task.terms(dataset.source).get("goal") == policy.MOST else "",
+        dataset.label_type,
     )
 
 

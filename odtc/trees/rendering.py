@@ -180,6 +180,8 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         "weighted": weighted,
         "remarks": remarks,
         "numbers": numbers,
+        "labels": tree.labels,
+        "label_type": tree.label_type,
         "plainly": _plainly(parts),
         "fresh": _fresh(tree),
         "pieces": partial(pieces, found),

@@ -10,6 +10,8 @@ from odtc.base.text import in_notebook
 from odtc.base.wording import option
 from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import Feature, feature_shape
+from odtc.data.file_text import label_types
+from odtc.data.file_text.label_types import LABEL_TYPES, Label, label_of, label_type_of
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split, split_from_json, split_shape
 from odtc.data.task import TASKS
@@ -67,7 +69,8 @@ Node = Branch | Leaf
 class Tree:
     """`missing` is the policy the tree was trained under: with "separate" a missing number goes
     right at a threshold; with "drop" or "error" no such row was ever seen, and predicting one
-    raises DataError. `goal` is "max" if a policy brings what it is minus the cost of, as outcomes."""
+    raises DataError. `goal` is "max" if a policy brings what it is minus the cost of, as outcomes. `label_type` is the
+    type of the labels that `classes` name: "text", "int", "float" or "bool"."""
 
     root: Node
     features: tuple[Feature, ...]
@@ -76,6 +79,12 @@ class Tree:
     missing: str = "drop"
     task: str = CLASSIFICATION
     goal: str = ""
+    label_type: str = label_types.TEXT
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels of the classes, of the type that they have in the data."""
+        return tuple(label_of(name, self.label_type) for name in self.classes)
 
     def __str__(self) -> str:
         """As drawn on screen."""
@@ -317,6 +326,7 @@ class Tree:
             **({"goal": self.goal} if self.goal else {}),
             "target": self.target,
             "classes": list(self.classes),
+            **({"label_type": self.label_type} if self.label_type != label_types.TEXT else {}),
             "features": [feature.to_json() for feature in self.features],
             "missing": self.missing,
             "root": self._node_json(self.root),
@@ -380,7 +390,13 @@ class Tree:
                 return Branch(split_from_json(part["split"], features), node(part["left"]), node(part["right"]))
 
             task = facts.get("task", CLASSIFICATION)
-            about = facts["target"], facts["missing"], task, facts.get("goal", "")
+            about = (
+                facts["target"],
+                facts["missing"],
+                task,
+                facts.get("goal", ""),
+                facts.get("label_type", label_types.TEXT),
+            )
             return cls(node(facts["root"]), features, classes, *about)
         except (SchemaError, RecursionError) as problem:
             raise TreeError(f"the tree is not whole: {explain_error(problem)}") from None
@@ -389,6 +405,12 @@ class Tree:
 def _shape(facts, place: str) -> dict:
     """The shape of a tree in JSON (odtc.base.json_schema)."""
     classes = facts.get("classes")
+    like = facts.get("label_type", label_types.TEXT)
+    named = like in LABEL_TYPES and isinstance(classes, list) and all(isinstance(name, str) for name in classes)
+    if named and like != label_types.TEXT and label_type_of(classes, False, like) != like:
+        raise SchemaError(
+            f"expected classes of the type {like!r}{f' at {place}' if place else ''}, got {show_value(classes)}"
+        )
 
     def node(value, place):
         if not isinstance(value, dict) or "label" not in value:
@@ -413,6 +435,7 @@ def _shape(facts, place: str) -> dict:
         "target": TEXT,
         "task?": TEXT,
         "goal?": ("", "max"),
+        "label_type?": LABEL_TYPES,
         "missing": ("drop", "error", "separate"),
         "root": node,
     }

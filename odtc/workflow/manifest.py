@@ -31,6 +31,8 @@ from odtc.base.json_schema import (
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Feature, feature_shape
 from odtc.data.encoding import ENCODINGS, Encoded
+from odtc.data.file_text.label_types import LABEL_TYPES
+from odtc.data.file_text.label_types import TEXT as AS_TEXT
 from odtc.data.reading_spec import CLASSIFICATION, SIGNS
 from odtc.data.splits import split_from_json, split_shape
 from odtc.data.task import TASKS
@@ -93,6 +95,7 @@ SHAPE = {
     },
     "features": [feature_shape],
     "classes": [TEXT],
+    "label_type?": LABEL_TYPES,
     "encoding": {"scheme": TEXT, "by_column?": FLAG, "radius?": [NUMBER], "merge?": FLAG, "tests": [_test_shape]},
     "rows": {"n": WHOLE, "X": TEXT, "y": TEXT, "weight": TEXT, "copies": TEXT, "values?": TEXT, "sums?": TEXT},
     "cost?": [[NUMBER]],
@@ -235,6 +238,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
         "data": describe_data(encoded, folder),
         "features": [feature.to_json() for feature in encoded.features],
         "classes": list(encoded.classes),
+        **({"label_type": encoded.label_type} if encoded.label_type != AS_TEXT else {}),
         "encoding": {
             "scheme": encoded.scheme,
             **({"by_column": True} if encoded.by_column else {}),
@@ -497,6 +501,7 @@ def _problem(facts: dict) -> Problem:
         if "values" in rows
         else None,
         task=facts["data"].get("task", CLASSIFICATION),
+        label_type=facts.get("label_type", AS_TEXT),
         goal=TASKS.get(facts["data"].get("task", CLASSIFICATION)).terms(facts["data"]).get("goal", ""),
         sums=_unpack_rows(rows["sums"], n, MOST_SUMS + MOST_SUMS * len(classes)) if "sums" in rows else None,
         groups=tuple(

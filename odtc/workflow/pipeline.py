@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from odtc.base import deadline
 from odtc.base.registry import did_you_mean
 from odtc.base.text import as_remark
@@ -14,7 +12,6 @@ from odtc.base.threads.matrix_products import in_one_thread
 from odtc.data.dataset import Dataset
 from odtc.data.frames import table_of, table_of_arrays
 from odtc.data.reading import read, read_arrays
-from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import ChoiceError
 from odtc.model.milp import Model
 from odtc.problem.formulation import FORMULATIONS, Certifies, CountsNearOptimal, SearchesItself
@@ -38,7 +35,7 @@ from odtc.workflow.messages import COMPILER, file_notes, no_solution_text, simpl
 from odtc.workflow.near_optimal_set import NearOptimalSet, near_optimal_set
 from odtc.workflow.posing import pose, pose_run, test_rows
 from odtc.workflow.reporting import CallbackReporter
-from odtc.workflow.results import Decoded, Fit, label_of
+from odtc.workflow.results import Decoded, Fit
 from odtc.workflow.run import run
 from odtc.workflow.searching import searched
 from odtc.workflow.solving import loop_of, relaxations, solve, solve_or_loop
@@ -204,7 +201,6 @@ def fit(
     if confidence is not None and test is None and not isinstance(data, Dataset):
         how = take_reading(keywords)  # a data frame may be read before `fit_assured` sees it
         keywords["reading"] = how if how.get("hold_out") else how | {"hold_out": HELD_OUT}
-    given, beside = data if data is not None else keywords.get("X"), y
     data, model, depth = labelled(data, y, model, depth, keywords)
     if isinstance(test, tuple):
         test, _ = table_of_arrays(*test)
@@ -218,28 +214,7 @@ def fit(
     else:
         done = run(spec, data, test, reporter=reporter)
     notes = _notes(done, spec, isinstance(data, Dataset), reporter.said, began)
-    return replace(done, notes=notes, label_type=_label_type(done, given, beside))
-
-
-def _label_type(done: Fit, data, y) -> type | None:
-    """int, float or bool if the labels that the fit was given in memory, beside the rows or in a data frame, are all of
-    it and are what the names of the classes say; else None."""
-    if done.tree.task != CLASSIFICATION:
-        return None
-    if y is None or isinstance(y, str):
-        columns = [str(name) for name in getattr(data, "columns", ())]
-        if done.tree.target not in columns:
-            return None
-        y = data[data.columns[columns.index(done.tree.target)]]
-    labels = [one for one in np.asarray(y, dtype=object).ravel().tolist() if isinstance(one, bool | int | float)]
-    for label_type in (bool, int, float):
-        if labels and all(type(one) is label_type for one in labels):
-            try:
-                named = {label_of(name, label_type) for name in done.tree.classes}
-            except ValueError:
-                return None
-            return label_type if named <= set(labels) else None
-    return None
+    return replace(done, notes=notes)
 
 
 def _notes(done: Fit, spec: RunSpec, of_rows: bool, said: list[str], began: float) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from odtc.base.text import in_notebook
 from odtc.data.dataset import Dataset
+from odtc.data.file_text.label_types import TEXT
 from odtc.data.reading import rows_of
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError
@@ -109,9 +110,6 @@ class Fit:
         Whether Ctrl-C or SIGTERM came, also if the tree was proved by then: what follows has a moment.
     confidence : float or None
         With which new rows shall satisfy the constraints; None if that was not asked.
-    label_type : type or None
-        Of `odtc.fit` with labels in memory that are all whole numbers, numbers or truth values: int, float or bool, in
-        which `predict` answers. None if classes are answered by their names.
     notes : tuple of str
         Of `odtc.fit`: what is to be known of the run besides, as the command line says it on stderr: rows that were
         left out, what looks odd in the data, why this formulation.
@@ -135,7 +133,6 @@ class Fit:
     rounds: tuple[RoundFacts, ...] = ()
     interrupted: bool = False
     confidence: float | None = None
-    label_type: type | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -154,8 +151,7 @@ class Fit:
         Returns
         -------
         array (rows,)
-            Classes as the labels of the fit were given: numbers or truth values if those in memory were, else names.
-            Actions by their names; numbers.
+            Labels of the type that they have in the data (`Tree.label_type`), actions by their names, or numbers.
 
         Raises
         ------
@@ -166,9 +162,8 @@ class Fit:
         numbers = TASKS.get(self.tree.task).NUMBERS
         if numbers:
             return answers
-        if self.label_type is None:
-            return np.array(self.tree.classes, dtype=object)[answers]
-        return np.array([label_of(name, self.label_type) for name in self.tree.classes])[answers]
+        kept = object if self.tree.label_type == TEXT else None
+        return np.array(self.tree.labels, dtype=kept)[answers]
 
     @property
     def was_interrupted(self) -> bool:
@@ -455,15 +450,6 @@ OF_CLASSES = frozenset(  # the figures that count rows which are right
     for tree in ("", "cart_")
     for figure in ("correct", "accuracy", "balanced_accuracy", "weighted_accuracy")
 )
-
-
-def label_of(name: str, label_type: type) -> int | float | bool:
-    """The label of a class in memory: `name` is that of the class, `label_type` int, float or bool.
-
-    Raises ValueError if there is none."""
-    if label_type is bool:
-        return bool(("false", "true").index(name))
-    return label_type(name)
 
 
 def _best(objective: float | None, bound: float | None, unit: float = 1.0) -> str:

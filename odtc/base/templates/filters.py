@@ -22,6 +22,8 @@ def py_value(value: object) -> str:
         return "(" + ", ".join(map(py_value, value)) + ("," if len(value) == 1 else "") + ")"
     if isinstance(value, str):
         return py_str(value)
+    if isinstance(value, (bool, int)):
+        return repr(value)
     text = repr(float(value))  # type: ignore[arg-type]  # the shortest text that reads back as the same double
     return text if text.lstrip("-")[0].isdigit() else f'float("{text}")'
 
@@ -68,6 +70,8 @@ def js_value(value: object) -> str:
         return "[" + ", ".join(map(js_value, value)) + "]"
     if isinstance(value, str):
         return js_str(value)
+    if isinstance(value, (bool, int)):
+        return _truth(value) if isinstance(value, bool) else str(value)
     number = float(value)  # type: ignore[arg-type]
     return repr(number) if math.isfinite(number) else ("Infinity" if number > 0 else "-Infinity")
 
@@ -133,6 +137,44 @@ def sql_number(value: float) -> str:
     sign, steps = (" / " if exponent < 0 else " * "), abs(exponent)
     powers = [2.0**49] * (steps // 49) + [2.0 ** (steps % 49)]
     return "(" + sign.join([f"{mantissa}E0", *(f"{power:.0f}E0" for power in powers)]) + ")"
+
+
+def _truth(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def c_label(label: str | float) -> str:
+    """A constant of C for a label: a text, a number, or 1 or 0."""
+    if isinstance(label, str):
+        return c_str(label)
+    return c_number(label) if isinstance(label, float) else str(int(label))
+
+
+def java_label(label: str | float) -> str:
+    """An expression of Java for a label: String, long, double or boolean."""
+    if isinstance(label, str):
+        return java_str(label)
+    if isinstance(label, bool):
+        return _truth(label)
+    return java_number(label) if isinstance(label, float) else f"{label}L"
+
+
+def r_label(label: str | float) -> str:
+    """A constant of R for a label; whole numbers are integers if R's have room for them."""
+    if isinstance(label, str):
+        return r_str(label)
+    if isinstance(label, bool):
+        return _truth(label).upper()
+    return f"{label}L" if isinstance(label, int) and abs(label) < 2**31 else r_number(label)
+
+
+def sql_label(label: str | float) -> str:
+    """A literal of standard SQL for a label."""
+    if isinstance(label, str):
+        return sql_str(label)
+    if isinstance(label, bool):
+        return _truth(label).upper()
+    return str(label) if isinstance(label, int) else sql_number(label)
 
 
 def xml(text: str) -> str:
@@ -232,11 +274,14 @@ def tint(colour: str, strength: float) -> str:
 
 FILTERS = (
     aligned,
+    c_label,
     c_number,
     c_str,
+    java_label,
     java_number,
     java_str,
     py_whole,
+    r_label,
     r_number,
     r_str,
     dot_str,
@@ -250,6 +295,7 @@ FILTERS = (
     py_value,
     show_number,
     sql_ident,
+    sql_label,
     sql_number,
     sql_str,
     tally,

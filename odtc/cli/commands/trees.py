@@ -104,7 +104,10 @@ def export(
     to = named(to, templates)
     if o is not None:
         require_writable(o, tree)
-    made = exported(read_tree(tree), to, templates)
+    read = read_tree(tree)
+    made = exported(read, to, templates)
+    for text in _export_remarks(tree, read, to, templates):
+        console.say(f"note: {text}")
     if o is not None:
         write_text(o, made) if isinstance(made, str) else write_bytes(o, made)
         console.say(f"wrote {o} ({to})")
@@ -114,6 +117,22 @@ def export(
         raise ChoiceError(f"--to {to} makes no text for a terminal; name a file with -o")
     else:
         sys.stdout.buffer.write(made)
+
+
+def _export_remarks(path: Path, tree, to: str, templates) -> list[str]:
+    """What a user should know of an export, by the training rows, if the record beside the tree names their file."""
+    from odtc.data.reading import read_rows
+    from odtc.errors import OdtcError
+    from odtc.trees.exporting import EXPORTERS, remarks
+    from odtc.workflow.provenance.without_model import data_of_tree
+
+    if to not in EXPORTERS.names() or (data := data_of_tree(path)) is None:
+        return []
+    try:
+        rows = read_rows(data, tree.features, tree.classes, tree.target, used=sorted(tree.used))
+        return remarks(tree, to, rows.X, templates)
+    except OdtcError:  # such as a cell that is not a number in a row that was left out
+        return []
 
 
 def predict(

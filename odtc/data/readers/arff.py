@@ -10,6 +10,7 @@ from odtc.data.reading import check_names, expect_time, read_text
 from odtc.errors import DataError, TimeLimitReached
 
 NAME = "arff"
+TEXT = True
 SUFFIXES = (".arff", ".arff.gz")
 SUMMARY = "ARFF (Weka), dense or sparse; nominal attributes are categorical"
 DATE = re.compile(r"""(?im)^[ \t]*@attribute[ \t]+('[^'\n]*'|"[^"\n]*"|\S+)[ \t]+date([ \t].*)?$""")

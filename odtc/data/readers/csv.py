@@ -24,6 +24,7 @@ HEADER = 1 << 16  # bytes in which the header of a file ends that is read in par
 MOST_SIGNS = 2**31 - 1  # of a quoted cell: Python's own limit is 131,072
 NAMELESS = "\0"  # before the number of a column without a name; no name has it
 NAME = "csv"
+TEXT = True
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".tab.gz", ".txt", ".txt.gz")
 SUMMARY = "text with a header, separated by commas, semicolons or | (.csv, .txt) or tabs (.tsv, .tab, .txt), also .gz"
 

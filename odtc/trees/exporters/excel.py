@@ -11,6 +11,7 @@ import io
 import math
 
 from odtc.base.templates import MISSING_WORDS
+from odtc.data.file_text.label_types import Label
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.trees.rendering import SHARES, Place, Question, places, with_answers
@@ -56,7 +57,7 @@ def write(tree: Tree) -> bytes:
     formulas = [
         "=" + _below(found, 0, letters, tree.missing == "separate"),
         chosen(
-            number(numbers[place.node.label]) if numbers else text(tree.classes[place.node.label]) for place in ends
+            number(numbers[place.node.label]) if numbers else label(tree.labels[place.node.label]) for place in ends
         ),
         chosen(text(place.rule) for place in ends),
         *(chosen(number(share[k]) for share in shares) for k in range(0 if numbers else len(tree.classes))),
@@ -146,6 +147,13 @@ def text(words: str) -> str:
     """A text in a formula, in pieces that are short enough."""
     pieces = [words[at : at + LONGEST_TEXT] for at in range(0, len(words), LONGEST_TEXT)] or [""]
     return "&".join('"' + piece.replace('"', '""') + '"' for piece in pieces)
+
+
+def label(value: Label) -> str:
+    """An expression for a label of any type."""
+    if isinstance(value, str):
+        return text(value)
+    return f"{str(value).upper()}()" if isinstance(value, bool) else number(value)
 
 
 def number(value: float) -> str:

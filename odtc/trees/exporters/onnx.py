@@ -2,15 +2,16 @@
 
 One input per column that the tree asks, of shape (rows, 1), with the column's name, and _in behind it if an output is
 called so: double for a number, NaN if it is missing; text for the others, as the level is called ("true" and "false"
-too), empty if it is missing. Outputs are `label`, text (rows,), and `probabilities`, float (rows, classes), the shares
-of the training weight in the leaf; of a policy they are no probabilities, and called `shares_of_votes`. If the tree
-refuses a missing cell the label is empty and the shares are NaN. A tree whose leaves answer numbers has one output
-`prediction`, double (rows,), NaN if it refuses the row.
+too), empty if it is missing. Outputs are `label` (rows,), of the type of the labels (LABELS), and `probabilities`,
+float (rows, classes), the shares of the training weight in the leaf; of a policy they are no probabilities, and called
+`shares_of_votes`. If the tree refuses a missing cell the label is empty, the least int64, NaN or false, and the shares
+are NaN. A tree whose leaves answer numbers has one output `prediction`, double (rows,), NaN if it refuses the row.
 """
 
 import numpy as np
 
 from odtc.data.dataset import NUMERIC
+from odtc.data.file_text.label_types import BOOL, FLOAT, INT, TEXT
 from odtc.data.splits import Missing, Oblique, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.trees.exporting import need
@@ -21,6 +22,13 @@ NAME = "onnx"
 SUMMARY = "ONNX, for onnxruntime and the like: numbers as double, levels as text"
 SUFFIX = "onnx"
 NUMBERS = True
+# By the type of the labels: the element type, the array's, and the label of a row that the tree refuses.
+LABELS = {
+    TEXT: ("STRING", object, ""),
+    INT: ("INT64", np.int64, np.iinfo(np.int64).min),
+    FLOAT: ("DOUBLE", np.float64, np.nan),
+    BOOL: ("BOOL", np.bool_, False),
+}
 
 
 def write(tree: Tree) -> bytes:
@@ -72,7 +80,7 @@ class _Graph:
             node, above = stack.pop()
             if isinstance(node, Leaf):
                 hang(place("LEAF", 0, 0, 0, len(leaves)), above)
-                leaves.append(self.numbers[node.label] if self.numbers else tree.classes[node.label])
+                leaves.append(self.numbers[node.label] if self.numbers else tree.labels[node.label])
                 total = sum(node.counts)
                 rows.append(np.array(node.counts) / total if total else np.eye(len(tree.classes))[node.label])
                 continue
@@ -98,15 +106,13 @@ class _Graph:
             self.nodes.append(self.helper.make_node("Gather", [answers, leaf], ["prediction"], axis=0))
             self.outputs.append(self.helper.make_tensor_value_info("prediction", types.DOUBLE, ["rows"]))
             return
-        self.nodes.append(
-            self.helper.make_node(
-                "Gather", [self._constant(np.array([*leaves, ""], dtype=object)), leaf], ["label"], axis=0
-            )
-        )
+        kind, dtype, refused = LABELS[tree.label_type]
+        labels = self._constant(np.array([*leaves, refused], dtype=dtype))
+        self.nodes.append(self.helper.make_node("Gather", [labels, leaf], ["label"], axis=0))
         shares = np.array([*rows, np.full(len(tree.classes), np.nan)], dtype=np.float32)
         self.nodes.append(self.helper.make_node("Gather", [self._constant(shares), leaf], [self.results[1]], axis=0))
         self.outputs += [
-            self.helper.make_tensor_value_info("label", types.STRING, ["rows"]),
+            self.helper.make_tensor_value_info("label", getattr(types, kind), ["rows"]),
             self.helper.make_tensor_value_info(self.results[1], types.FLOAT, ["rows", len(tree.classes)]),
         ]
 

@@ -23,6 +23,7 @@ SUMMARY = "a pickled DecisionTreeClassifier or DecisionTreeRegressor of scikit-l
 SUFFIX = "pkl"
 NUMBERS = True
 
+NOTE = "scikit-learn rounds cells to 32 bits before it compares them, so cells near a threshold may go the other way"
 MOST = 1_000_000  # nodes, so that nested sets of many numbers end in a sentence
 
 
@@ -31,10 +32,12 @@ def write(tree: Tree) -> bytes:
 
 
 def estimator(tree: Tree):
-    """The fitted DecisionTreeClassifier; `classes_` are the class names. A leaf's shares are those of its training
-    weights, unless its label is not their greatest (under costs): then they are 1 for its label. Of a tree whose leaves
-    answer numbers it is a DecisionTreeRegressor. A missing cell goes right at a threshold, if this tree may refuse it.
-    With columns that are no numbers it is a Pipeline: a ColumnTransformer takes the columns asked from a data frame.
+    """The fitted DecisionTreeClassifier, with `predict`, `predict_proba`, `score` and whatever else scikit-learn does
+    with one. `classes_` are the labels, of the type that they have in the data, in scikit-learn's order. A leaf's
+    shares are those of its training weights, unless its label is not their greatest (under costs): then they are 1 for
+    its label. Of a tree whose leaves answer numbers it is a DecisionTreeRegressor. A missing cell goes right at a
+    threshold, if this tree may refuse it. With columns that are no numbers it is a Pipeline: a ColumnTransformer takes
+    the columns asked from a data frame.
     Raises ChoiceError for other splits, and if there is no column of numbers."""
     if all(feature.kind == NUMERIC for feature in tree.features):
         return _fitted(tree)
@@ -53,6 +56,20 @@ def estimator(tree: Tree):
     fitted = _fitted(_over(tree, asked))
     del fitted.feature_names_in_  # it gets an array
     return Pipeline([("columns", _chosen(tree.features, asked)), ("tree", fitted)])
+
+
+def remarks(tree: Tree, X: np.ndarray) -> list[str]:
+    """How many of the rows scikit-learn predicts otherwise, because it rounds their cells."""
+    known = X if tree.missing == "separate" else X[~np.isnan(X[:, sorted(tree.used)]).any(axis=1)]
+    with np.errstate(over="ignore"):
+        rounded = known.astype(np.float32).astype(np.float64)
+    changed = int((tree.answers(rounded) != tree.answers(known)).sum())
+    if not changed:
+        return []
+    return [
+        f"scikit-learn predicts {changed} of {len(known)} training rows otherwise than the tree, because it rounds "
+        "cells to 32 bits; export to python, onnx or pmml, which compare in 64 bits"
+    ]
 
 
 def _over(tree: Tree, asked: list[int]) -> Tree:
@@ -129,10 +146,12 @@ def _fitted(tree: Tree):
     )
     for name, column in zip(fields, zip(*records)):
         nodes[name] = column
+    order = (
+        np.zeros(1, np.intp) if of_numbers else np.argsort(np.array(tree.labels), kind="stable")
+    )  # as scikit-learn sorts classes
     inside = Nodes(len(tree.features), np.array([width], dtype=np.intp), 1)
-    inside.__setstate__(
-        {"max_depth": _depth(records), "node_count": len(nodes), "nodes": nodes, "values": np.array(values)[:, None, :]}
-    )
+    shares = np.ascontiguousarray(np.array(values)[:, None, order])
+    inside.__setstate__({"max_depth": _depth(records), "node_count": len(nodes), "nodes": nodes, "values": shares})
     fitted = (DecisionTreeRegressor if of_numbers else DecisionTreeClassifier)(max_depth=max(1, _depth(records)))
     fitted.tree_, fitted.n_outputs_, fitted.n_features_in_, fitted.max_features_ = (
         inside,
@@ -141,7 +160,8 @@ def _fitted(tree: Tree):
         len(tree.features),
     )
     if not of_numbers:
-        fitted.classes_, fitted.n_classes_ = np.array(tree.classes), width
+        fitted.classes_, fitted.n_classes_ = np.array(tree.labels)[order], width
+    fitted.notes_ = (NOTE,)
     fitted.feature_names_in_ = np.array([feature.name for feature in tree.features], dtype=object)
     return fitted
 

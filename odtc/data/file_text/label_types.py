@@ -1,0 +1,58 @@
+"""The types of class labels: text, whole numbers, decimals or truth values.
+
+Classes are named by text everywhere in odtc. What predicts for other programs (exports, `predict`, `explain`) returns
+labels of the type that they have in the data, so that they can be compared with its target.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from odtc.base.text import show_number
+
+TEXT, INT, FLOAT, BOOL = "text", "int", "float", "bool"
+LABEL_TYPES = (TEXT, INT, FLOAT, BOOL)
+EXACT = 2**53  # whole numbers below it are doubles, which most other languages compute with
+
+Label = str | int | float | bool
+
+
+def label_type_of(classes: Iterable[str], guessed: bool = True, like: str = TEXT) -> str:
+    """The type of labels by the names of the classes.
+
+    Parameters
+    ----------
+    classes : iterable of str
+    guessed : bool
+        Whether the labels were read as text that may stand for numbers, as in a CSV file.
+    like : str
+        The type of the labels, if they were not.
+
+    Returns
+    -------
+    str
+        TEXT unless every name is that of a label of the type.
+    """
+    names = tuple(classes)
+    candidates = (BOOL, INT, FLOAT) if guessed else () if like == TEXT else (like,)
+    return next((one for one in candidates if names and _fits(names, one)), TEXT)
+
+
+def _fits(names: Sequence[str], label_type: str) -> bool:
+    if label_type == BOOL:
+        return {name.lower() for name in names} <= {"false", "true"} and len({name.lower() for name in names}) == len(
+            names
+        )
+    try:
+        values = [label_of(name, label_type) for name in names]
+        exact = all(abs(value) < EXACT for value in values)
+        return exact and all(name in (str(value), show_number(value)) for value, name in zip(values, names))
+    except (ValueError, OverflowError):
+        return False
+
+
+def label_of(name: str, label_type: str) -> Label:
+    """The label of a class. Raises ValueError if a name is not one of this type."""
+    if label_type == BOOL:
+        return bool(("false", "true").index(name.lower()))
+    if label_type == INT:
+        return int(name.removesuffix(".0"))  # as doubles from 1e15 on are written
+    return float(name) if label_type == FLOAT else name
