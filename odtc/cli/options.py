@@ -49,8 +49,9 @@ Pricing = Annotated[
     str | None,
     typer.Option(
         "--pricing",
-        metavar="leaf=N",
-        help="Write the pricing problem of a leaf, too, at the duals of the columns so far (--model cg).",
+        metavar="leaf=N[,class=LABEL]",
+        help="Also write the pricing problem of a leaf at the dual values of the columns so far (--model cg); of a "
+        "leaf and a class with -p literal=true.",
     ),
 ]
 Stem = Annotated[

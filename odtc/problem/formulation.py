@@ -280,8 +280,8 @@ class Pricing(Protocol):
     """A formulation of column generation whose pricing problem is a model, too (`odtc build --pricing`)."""
 
     @abstractmethod
-    def pricing(self, problem: Problem, leaf: int) -> Model:
-        """The Model of the pricing problem of this leaf."""
+    def pricing(self, problem: Problem, leaf: int, label: int | None = None) -> Model:
+        """The Model of the pricing problem of this leaf, and of this class if the formulation has one for each."""
         ...
 
 

@@ -83,16 +83,19 @@ def left_out_text(problem: Problem) -> str:
 
 
 def pricing(problem: Problem, text: str) -> Model:
-    """The pricing problem that "leaf=N" asks for, at the duals of the relaxation over the columns so far. Raises
-    ChoiceError
-    for a model that has none, and for what is no leaf."""
+    """Return the pricing problem of "leaf=N" or "leaf=N,class=LABEL", at the dual values of the relaxation over the
+    columns so far. Raises ChoiceError for a model that has none, and for another leaf or class."""
     if not problem.module.can(Pricing):
         raise ChoiceError(f"--pricing: {problem.formulation!r} has no pricing problems; use {option('model', 'cg')}")
-    key, _, number = (part.strip() for part in text.partition("="))
-    leaves = problem.topology.leaves
+    place, _, labelled = text.partition(",")
+    key, _, number = (part.strip() for part in place.partition("="))
+    leaves, classes = problem.topology.leaves, [str(one) for one in problem.encoded.classes]
+    word, _, name = (part.strip() for part in labelled.partition("="))
     if key != "leaf" or not number.isdigit() or int(number) not in leaves:
         raise ChoiceError(f"--pricing: expected leaf=N with a leaf from {leaves[0]} to {leaves[-1]}, got {text!r}")
-    return problem.module.pricing(problem, int(number))
+    if labelled and (word != "class" or name not in classes):
+        raise ChoiceError(f"--pricing: expected leaf=N,class=LABEL with a class of {some(classes)}, got {text!r}")
+    return problem.module.pricing(problem, int(number), *([classes.index(name)] if labelled else []))
 
 
 def separates(cuts: str | tuple[str, ...] | None) -> bool:

@@ -710,7 +710,7 @@ def test_sampled_splits_of_a_small_table(tmp_path):
 def test_the_solver_finds_nothing_better_in_the_last_master(solver):
     if version(find_solver(solver)) is None:
         pytest.skip(f"{solver} is not on this machine")
-    found = odtc.fit(MONKS / "monks-2.csv", "cg", 3, mip=True, tail="0", splits="all", solver=solver, threads=1)
+    found = odtc.fit(MONKS / "monks-2.csv", "cg", 3, final="mip", tail="0", splits="all", solver=solver, threads=1)
     assert found.facts["verified"] and found.facts["termination"] == "optimal"
     alone = pipeline.solve(pipeline.compile_model(found.model.problem), solver, threads=1)
     assert alone.objective == pytest.approx(found.facts["objective"])

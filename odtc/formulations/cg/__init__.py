@@ -27,6 +27,7 @@ from odtc.base import deadline
 from odtc.base.wording import param
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, SolverError, TimeLimitReached, TreeError
+from odtc.formulations.cg import initial_columns, printed_fit
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import MARK, ColumnPool, Columns, columns_asked, follow_tree
 from odtc.formulations.cg.decision_paths import Paths
@@ -35,9 +36,9 @@ from odtc.formulations.cg.initial_columns import (
     MOST_BITS,
     Held,
     columns_of,
+    is_printed,
     is_small,
     paths_of,
-    prepared,
     searched_tree,
     tail_of,
 )
@@ -69,7 +70,6 @@ BESIDE = 2 ** np.arange(5)  # places on its scale between a threshold and those 
 ALMOST = 0.9  # of the time that is left, for a search that comes last
 GROWS = True  # its last model has columns of its own
 FIT_DEFAULTS = {"columns": "start"}
-__all__ = ["prepared"]  # of odtc.formulations.cg.initial_columns, for the contract
 FORMS = (
     {"tail": "0"},
     {},
@@ -77,6 +77,8 @@ FORMS = (
     {"reward": 0.25},
     {"n_min": 2, "tail": "0"},
     {"n_min": 2, "reward": 0.25},
+    {"search": False, "splits": "all"},
+    {"literal": True},
 )
 
 
@@ -85,11 +87,11 @@ class Params:
     splits: str = parameter(
         "auto",
         "the tests of the nodes: all; those that threshold sampling finds for each node, or for any (pooled); "
-        "auto: all if they are few, else pooled",
+        "auto: all if they are few, else pooled, and sampled with search=false",
         choices=("auto", "all", "sampled", "pooled"),
     )
     q: int = parameter(100, "threshold sampling keeps the q most frequent tests of a node, of the root all", least=1)
-    seed: int = parameter(0, "of the threshold sampling", least=0)
+    seed: int = parameter(0, "of the threshold sampling and the random paths", least=0)
     tail: str = parameter(
         "auto",
         "levels above the leaves at which paths end (0: at the leaves, as printed; auto: 2, at depth 2 one)",
@@ -105,11 +107,32 @@ class Params:
         "auto (all if they are few, else generated), all, start (of a first tree), or a file STEM.columns.json",
     )
     rounds: int = parameter(20, "of column generation, for a file", least=0)
-    mip: bool = parameter(
-        False, "fit: --solver solves the last master, too; the dynamic program over the paths has done so"
+    final: str = parameter(
+        "auto",
+        "fit: how the best tree of the last master is found: by a dynamic program over its paths, or by the solver "
+        "(mip); auto: mip with search=false, else paths",
+        choices=("auto", "paths", "mip"),
     )
     threads: int = parameter(1, "ends whose paths are evaluated side by side", least=1, below=65)
     merge: bool = merge_rows()
+    search: bool = parameter(
+        True,
+        "fit: search over all splits, then generate columns; false: the method of the paper (threshold sampling, "
+        "CART's paths, random paths, pricing problems, master) with the parameters below",
+    )
+    literal: bool = parameter(
+        False, "master and pricing problem as printed, with a row (5) for every row; implies search=false and tail=0"
+    )
+    initial: str = parameter("cart", "the tree that gives the first columns", choices=("cart", "random"))
+    heuristic: bool = parameter(True, "price by random paths first")
+    pricing_mip: bool = parameter(
+        True, "solve the pricing problems (11)-(18) of all leaves and classes when random paths find nothing"
+    )
+    pool_size: int = parameter(400, "random paths of a draw, and those that are kept for the next", least=1)
+    pool_leaves: int = parameter(4, "leaves to which the first draw of a round goes, the most promising ones", least=1)
+    pool_columns: int = parameter(40, "most columns that a draw adds", least=1)
+    pool_tries: int = parameter(10, "draws without a promising path before pricing problems are solved", least=1)
+    max_rounds: int = parameter(10_000, "fit: rounds after which the method ends", least=0)
 
 
 def limited(problem: Problem, start: HeapTree | None = None) -> tuple[Problem, Stopped | None]:
@@ -124,7 +147,13 @@ def so_far(problem: Problem) -> Stopped | None:
     return None if over is None else replace(over.stopped, interrupted=False)
 
 
+def prepared(problem: Problem) -> Problem:
+    return (printed_fit if is_printed(problem.params) else initial_columns).prepared(problem)
+
+
 def build(problem: Problem) -> Model:
+    if is_printed(problem.params):
+        return printed_fit.paths_of(problem).master()
     columns, over = columns_of(problem), problem.derived(Held).over_all
     if over is not None and over.interrupted:
         raise KeyboardInterrupt  # as soon as somebody could hand in its tree
@@ -168,6 +197,8 @@ def counts(problem: Problem) -> Counts | None:
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     """A tree that `trimmed` made, as a point. Raises TreeError for one whose paths are no columns, or whose
     leaves or subtrees below the ends are not the best."""
+    if is_printed(problem.params):
+        return _printed_start(problem, heap)
     columns = columns_of(problem)
     paths, x = columns.paths, np.zeros(len(columns))
     chosen = columns.of_tree(columns_asked(paths, heap.test))
@@ -192,6 +223,16 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     return {"x": x, "rho": rho}
 
 
+def _printed_start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    paths = printed_fit.paths_of(problem)
+    if (chosen := paths.of_tree(heap)) is None:
+        raise TreeError(
+            f"a path of the tree is not among the {len(paths):,} paths of the model; give the start of a heuristic, or "
+            f"all paths ({param('columns', 'all')})"
+        )
+    return paths.point(chosen)
+
+
 def _asked(columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(ends (columns,); cells of the grid node x split that some column asks, ascending; per column and level the
     place of its cell among them): the last split of the grid stands for none."""
@@ -210,6 +251,8 @@ def _asked(columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """A tree of the columns that costs no more: without what no row needs, with the best subtrees below the ends;
     if its paths are no columns, the best tree of the columns."""
+    if is_printed(problem.params):
+        return printed_fit.trimmed(problem, heap)
     columns, encoded, least = columns_of(problem), problem.encoded, problem.params.n_min
     paths, heap = columns.paths, settle(heap.test, encoded)
     test = columns_asked(paths, (with_min_leaf_rows(heap, encoded, least) if least > 1 else heap).test)
@@ -229,6 +272,8 @@ def _heap(problem: Problem, paths: Paths, test: np.ndarray) -> HeapTree:
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """The tree of a point: at each node the split that most of the columns there ask, and below each end the
     subtree of its column."""
+    if is_printed(problem.params):
+        return settle(printed_fit.paths_of(problem).tree_at(point["x"]), problem.encoded)
     columns = columns_of(problem)
     paths, weight = columns.paths, {}
     for at in np.flatnonzero(point["x"] > 1e-9).tolist():
@@ -278,14 +323,26 @@ def instead(problem: Problem, given) -> str:
     return param("n_min", int(given.bound)) if given.name == "leaf_rows" else ""
 
 
-def pricing(problem: Problem, leaf: int) -> Model:
-    """The pricing problem of the end above a leaf, at the duals of the relaxation over the columns that there are."""
+def pricing(problem: Problem, leaf: int, label: int | None = None) -> Model:
+    """The pricing problem of the end above a leaf, at the duals of the relaxation over the columns that there are; of a
+    leaf and a class, as printed, with search=false."""
+    if is_printed(problem.params) != (label is not None):
+        raise ChoiceError(
+            f"--pricing: expected leaf=N,class=LABEL with {param('search', False)} or {param('literal', True)}, "
+            f"because the printed pricing problem is of a leaf and a class, and leaf=N without them"
+        )
+    if label is not None:
+        return printed_fit.pricing(problem, leaf, label)
     columns = columns_of(problem)
     return pricing_model(columns.paths, RestrictedMaster(columns).solve().duals, leaf >> columns.paths.tail)
 
 
 def scope(problem: Problem) -> str:
     """Trees over the chosen tests, or over the columns that there are, if others are left out."""
+    if is_printed(problem.params):
+        paths = printed_fit.paths_of(problem)
+        some = problem.params.columns.startswith(MARK) or printed_fit.scope_words(problem, paths)
+        return f"trees over the {len(paths)} paths of the model" if some else ""
     columns = columns_of(problem)
     if not problem.params.columns.startswith(MARK) and not _some_tests(problem, columns.paths):
         return ""
@@ -305,6 +362,8 @@ def _some_tests(problem: Problem, paths: Paths) -> str:
 def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, Solution]:
     """Generates columns from those of `base` on; the last master, and the best tree as a point of it. `left()` are the
     seconds of the time limit that are left. Ctrl-C keeps the best tree."""
+    if is_printed(base.problem.params):
+        return printed_fit.fit(base, build, solve, start, tell, left)
     problem, history = base.problem, []
     began = time.monotonic() - problem.derived(Held).seconds
     columns, reward, left = columns_of(problem), problem.params.reward, left or (lambda: None)
@@ -352,7 +411,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     problem.derived(Held).columns = columns
     model = replace(build(problem), problem=problem)
     x = complete(problem, model, heap)
-    if problem.params.mip and termination is None:
+    if problem.params.final == "mip" and termination is None:
         x, heap = _solved(problem, model, x, heap, solve)
     paid = model.objective(x)
     bound = min(search.bound * search.paths.unit - reward, paid)

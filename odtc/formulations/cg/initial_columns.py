@@ -18,6 +18,7 @@ from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import MARK, ColumnPool, Columns, columns_asked, read_pool
 from odtc.formulations.cg.decision_paths import Paths
 from odtc.formulations.cg.over_all_tests import OverAllTests
+from odtc.formulations.cg.printed_paths import PrintedPaths
 from odtc.formulations.cg.threshold_sampling import pool_tests, sample_tests
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.problem.problem import Problem
@@ -32,9 +33,14 @@ GENERATING = 0.8  # of the time that is left, for generating columns; the model 
 WHOLE = 60_000  # paths over all tests: more are too many to price them all
 
 
+def is_printed(params) -> bool:
+    """Return whether the paths and the method are those of the paper (odtc.formulations.cg.printed_paths)."""
+    return params.literal or not params.search
+
+
 def tail_of(problem: Problem) -> int:
     """The levels that lie below the ends of the paths."""
-    depth, tail = problem.topology.depth, problem.params.tail
+    depth, tail = problem.topology.depth, "0" if is_printed(problem.params) else problem.params.tail
     return min(2, depth - 1) if tail == "auto" else min(int(tail), depth)
 
 
@@ -79,6 +85,7 @@ class Held:
 
     def __init__(self, problem: Problem):
         self.columns: Columns | None = None
+        self.printed: PrintedPaths | None = None
         self.first: HeapTree | None = None
         self.over_all: OverAllTests | None = None
         self.seconds = 0.0
@@ -102,7 +109,7 @@ def columns_of(problem: Problem) -> Columns:
 def is_small(problem: Problem) -> bool:
     """Whether all paths over all tests, or those that are sampled, are few."""
     params, F, depth = problem.params, problem.encoded.n_tests, problem.topology.depth
-    if params.splits not in ("auto", "all"):
+    if params.splits not in (("auto", "all") if params.search or params.literal else ("all",)):
         return False
     return (2 * F) ** (depth - tail_of(problem)) <= FEW
 
@@ -135,6 +142,8 @@ def _kind(problem: Problem) -> str:
     """Which tests the nodes may ask: "all", "sampled" or "pooled"."""
     if problem.params.splits != "auto":
         return problem.params.splits
+    if is_printed(problem.params):
+        return "all" if is_small(problem) else "sampled"
     return "all" if _are_few(problem) else "pooled"
 
 
