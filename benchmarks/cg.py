@@ -136,15 +136,15 @@ def page(lines: list[dict]) -> str:
 Training accuracy in %, Table 6 of Firat, Crognier, Gabor, Hurkens & Zhang (2020). *CG, paper* is the printed figure;
 *CG, ours* is the mean of five seeds of the same method (`odtc fit --model cg -p search=false`), with the lowest and
 highest seed; *optimum* is the best tree over all splits (`odtc fit --model dpflow`), with ≥ if it was not proved within
-the limit. *Proved* is the number of seeds whose tree is proved the best over its sampled splits, which is the proof that
-the paper speaks of. The default of `--model cg` is not in this table, because it searches over all splits first and so
-finds the optimum where dpflow does.
+the limit. *Proved* is the number of seeds whose tree is proved the best over its sampled splits, which is what the
+paper proves. The default of `--model cg` is not in this table, because it searches over all splits first.
 
-The table has {len(rows)} of the {3 * len(TABLE6)} cells of the data sets that are available: those whose five seeds were
-run, one process and one thread, with a limit of {limits} s per run (paper: 600 s). Within one point of the printed
+The table has {len(rows)} of the {3 * len(TABLE6)} cells of the available data sets: those whose five seeds were run, in
+one process and one thread, with a limit of {limits} s per run (paper: 600 s). Within one point of the printed
 accuracy or above it: {reached} of {len(rows)} cells; at least the printed accuracy: {above}.
 
-`python -m benchmarks.cg --limit 600` runs all cells, `python -m benchmarks.cg --write benchmarks/CG.md` writes this page.
+Run all cells by `python -m benchmarks.cg --limit 600`, and write this page by
+`python -m benchmarks.cg --write benchmarks/CG.md`.
 
 | set | depth | CART, paper | CART | CG, paper | CG, ours | seeds | optimum | proved | s |
 |---|---|---|---|---|---|---|---|---|---|

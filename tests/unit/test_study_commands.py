@@ -82,12 +82,16 @@ def test_a_table_of_what_is_there_needs_no_data(study, tmp_path, monkeypatch):
     module.main()
 
 
-def test_cells_without_a_bound_are_named():
-    from benchmarks.cg import unbounded
+def test_a_table_of_column_generation_has_the_complete_cells_only():
+    from benchmarks.cg import SEEDS, page
 
-    cell = lambda objective, bound: {"objective": objective, "bound": bound}
-    said = unbounded({("a", 4): cell(110, 0), ("b", 4): cell(351, 3), ("c", 2): cell(0, 0), ("d", 2): cell(50, 20)})
-    assert said[0].startswith("On 2 cells (a@4, b@4) the gap is the whole objective") and not unbounded({})
+    line = {"set": "iris", "limit": 20, "train": 96.0, "cart": 96.0, "proved": True, "proved_over_splits": True}
+    runs = [line | {"depth": 2, "seed": seed, "seconds": 1.0} for seed in (*SEEDS, None)]
+    text = page([*runs, *(one | {"depth": 3} for one in runs[1:])])
+    assert (
+        "| iris | 2 | 96.0 | 96.0 | 96.0 | 96.0 | 96.0–96.0 | 96.0 | 5 | 1.0 |" in text and "| iris | 3 |" not in text
+    )
+    assert "1 of the 39 cells" in text and "above it: 1 of 1 cells" in text
 
 
 def test_files_of_the_user_take_the_place_of_the_sets_of_the_papers(tmp_path, monkeypatch, capsys):

@@ -53,6 +53,7 @@ from odtc.model.solution import Round, Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import complete
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.counts import Counts
+from odtc.problem.formulation import OTHER, SAME, TIGHTER, Change
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
@@ -70,6 +71,15 @@ BESIDE = 2 ** np.arange(5)  # places on its scale between a threshold and those 
 ALMOST = 0.9  # of the time that is left, for a search that comes last
 GROWS = True  # its last model has columns of its own
 FIT_DEFAULTS = {"columns": "start"}
+CHANGES = (
+    Change("search=true: a search over all splits finds the first tree (undo: search=false)", SAME, SAME),
+    Change(
+        "tail=auto: a path ends above the leaves, with its best subtree (undo: tail=0, literal=true)", SAME, TIGHTER
+    ),
+    Change("a path may stop above its end, and each of its splits separates rows (undo: literal=true)", SAME, OTHER),
+    Change("(5) has only rows that a relaxation has violated (undo: literal=true)", SAME, OTHER),
+    Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME),
+)
 FORMS = (
     {"tail": "0"},
     {},
