@@ -7,7 +7,6 @@ name is replaced, so that nothing outside of the folder is written (odtc.base.st
 """
 
 import contextlib
-import glob
 import os
 import stat
 import tempfile
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from odtc.base import interrupts, staging, system
-from odtc.base.commit import settle
+from odtc.base.commit import settle, sweep
 from odtc.base.staging import PART
 from odtc.errors import OutputError
 
@@ -47,9 +46,7 @@ def new_file(path: str | PathLike[str], option: str = "-o") -> Iterator[BinaryIO
             with interrupts.held():  # a file that nobody knows the name of would stay
                 handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=PART, dir=target.parent)
             system.hold(handle)  # until it is closed: what nobody holds was left by a process that was killed
-            for old in target.parent.glob(f".{glob.escape(target.name[:40])}.*{PART}"):
-                if old.name != Path(name).name and system.left_behind(old):
-                    old.unlink(missing_ok=True)
+            sweep(target)
             with os.fdopen(handle, "wb") as stream:
                 yield stream
                 stream.flush()
@@ -82,6 +79,7 @@ def require_writable(path: str | PathLike[str], *read: str | PathLike[str] | Non
     """
     path = Path(path)
     _expect_no_dash(path)
+    settle(path)
     if not path.parent.is_dir():
         raise OutputError(
             f"cannot write {str(path)!r}: {'it is no folder' if path.parent.exists() else 'there is no folder'} "

@@ -2,19 +2,26 @@
 
 Inside `together`, files are written to their temporary names and removals are noted. At its end a journal,
 `.STEM.odtc-journal`, appears in one step: that is the commit point. Then the files get their names, what is to go is
-removed, and the journal goes. A process that is killed before the commit point has changed nothing; after one that is
-killed behind it, `settle` finishes the work: every reader calls it, and every writer. The journal is locked while its
-process lives (odtc.base.system), so nobody finishes what somebody else is about to finish.
+removed, and the journal goes. A process that is killed before the commit point has changed nothing. If one is killed
+behind it, commands that write files of the stem finish the work first (`settle`) and print a note; commands that read
+them change nothing (`expect_settled`): they stop with a sentence. The journal is locked while its process lives
+(odtc.base.system), so nobody finishes what somebody else is about to finish.
+
+Anybody may have put a journal in a folder. So it names only files that odtc writes, of its own stem, in its own folder,
+with the SHA-256 of their content, and nothing else is renamed or removed: no data file, no link, nothing that was
+changed since.
 """
 
 import contextlib
+import errno
 import glob
 import hashlib
+import io
 import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -24,9 +31,18 @@ from odtc.base.staging import PART, Staged, staging
 from odtc.errors import OutputError
 
 JOURNAL = ".odtc-journal"
-SCHEMA = "odtc.journal/1"
+SCHEMA = "odtc.journal/2"
 LONGEST = 200  # bytes of a stem in the name of its journal
+LARGEST = 1 << 20  # bytes of a journal: one of ours has a few lines
+# Ends of the names that a journal may give to a file, and of files that it may remove; others change one by one.
+REMOVED = (
+    *(".odt.json", ".run.json", ".tree.json", ".pool.json", ".near.json", ".certificate.json", ".frontier.json"),
+    *(".columns.json", ".sol", ".slx", ".mst", ".html"),
+)
+MOVED = (*REMOVED, ".mps", ".lp", ".mps.gz", ".lp.gz", ".log")
 PATIENCE = 10.0  # seconds to wait for another process that is replacing the same files
+
+_tell: list[Callable[[str], object]] = []
 
 
 @contextlib.contextmanager
@@ -41,41 +57,84 @@ def together(stem: str | PathLike[str]) -> Iterator[None]:
         if staged is None:
             yield
             return
-        if os.path.exists(_journal(stem)):
+        if os.path.lexists(_journal(stem)):
             _finish(stem)
         yield
         try:
-            apart = [move for move in staged.moves if not _belongs(move[1], stem)]
-            for temporary, target in apart:
-                os.replace(temporary, target)
-                interrupts.wrote(target)
-            moves = {str(one.name): target.name for one, target in staged.moves if (one, target) not in apart}
-            removals = []
-            for path in staged.removals:
-                if _belongs(path, stem):
-                    removals.append(path.name)
-                else:
-                    path.unlink(missing_ok=True)
-            if moves or removals:
-                with interrupts.held():
-                    _commit(stem, {"schema": SCHEMA, "moves": moves, "removals": removals}, staged)
+            _change(stem, staged)
         except OSError as problem:
             raise OutputError(
                 f"cannot write the files of {str(stem)!r}: {problem.strerror or problem}; choose another place with -o"
             ) from None
 
 
-def settle(path: str | PathLike[str]) -> None:
-    """Finishes a replacement that was killed behind its commit point, of any stem that the file may belong to.
+def _change(stem: Path, staged: Staged) -> None:
+    """Make all staged changes: those that a journal may name at one commit point, after the others."""
+    removals = [path for path in staged.removals if os.path.lexists(path)]
+    several = len(staged.moves) + len(removals) > 1
+    moves = [move for move in staged.moves if several and _belongs(move[1], stem, MOVED)]
+    for temporary, target in [move for move in staged.moves if move not in moves]:
+        os.replace(temporary, target)
+        interrupts.wrote(target)
+    removed = {path: _digest(path) for path in removals if several and _belongs(path, stem, REMOVED)}
+    for path in removals:
+        if not removed.get(path):
+            path.unlink(missing_ok=True)
+    if moves or removed:
+        facts = {
+            "schema": SCHEMA,
+            "moves": {temporary.name: [target.name, _digest(temporary)] for temporary, target in moves},
+            "removals": {path.name: digest for path, digest in removed.items() if digest},
+        }
+        with interrupts.held():
+            _commit(stem, facts, staged)
+    with contextlib.suppress(OSError):  # as without file handles; all is done
+        sweep(stem)
 
-    Raises OutputError if another process is at it for longer than PATIENCE, or if it cannot be finished.
+
+def tell_by(say: Callable[[str], object]) -> None:
+    """Has `say(sentence)` report what `settle` finishes; without it nothing is reported."""
+    _tell[:] = [say]
+
+
+def settle(path: str | PathLike[str]) -> None:
+    """Finish a replacement that was killed behind its commit point, of any stem that the file may belong to.
+
+    For commands that write files of that stem. Raises OutputError if another process is at it for longer than PATIENCE,
+    or if it cannot be finished.
     """
+    for stem in _stems_with_journals(path):
+        _finish(stem)
+
+
+def expect_settled(path: str | PathLike[str]) -> None:
+    """Raise OutputError if a replacement that the file may belong to was killed behind its commit point.
+
+    For whoever reads the file: nothing is changed. A journal that is not ours is passed over; one whose process lives
+    is waited for.
+    """
+    for stem in _stems_with_journals(path):
+        names: list[str] = []
+        with contextlib.suppress(FileNotFoundError, PermissionError, NotOurs), _left_journal(stem) as facts:
+            if any(os.path.lexists(stem.parent / name) for name in (*facts["moves"], *facts["removals"])):
+                names = sorted({target for target, _ in facts["moves"].values()} | facts["removals"].keys())
+        if names:
+            raise OutputError(
+                f"odtc was killed while it replaced the files of {stem.name!r} ({', '.join(names)}); run that command "
+                f"again, or `odtc report {stem}`: each finishes that first"
+            )
+
+
+class NotOurs(OutputError):
+    """A file has the name of a journal, and is not one that this user's odtc has written for these files."""
+
+
+def _stems_with_journals(path: str | PathLike[str]) -> list[Path]:
     path = Path(path)
     parts, folder = path.name.split("."), str(path.parent)
-    for end in range(len(parts), 0, -1) if parts[0] else ():
-        stem = ".".join(parts[:end])
-        if os.path.exists(os.path.join(folder, _journal_name(stem))):  # False also for a name that is too long
-            _finish(path.with_name(stem))
+    stems = [".".join(parts[:end]) for end in range(len(parts), 0, -1)] if parts[0] else []
+    # False also for a name that is too long
+    return [path.with_name(stem) for stem in stems if os.path.lexists(os.path.join(folder, _journal_name(stem)))]
 
 
 def _journal(stem: Path) -> Path:
@@ -88,15 +147,31 @@ def _journal_name(stem: str) -> str:
     return f".{word}{JOURNAL}"
 
 
-def _belongs(path: Path, stem: Path) -> bool:
-    return path.name.startswith(f"{stem.name}.") and path.parent.resolve() == stem.parent.resolve()
+def _belongs(path: Path, stem: Path, endings: Sequence[str]) -> bool:
+    """Whether a journal of the stem may name a file."""
+    return _is_named(path.name, stem.name, endings) and path.parent.resolve() == stem.parent.resolve()
+
+
+def _is_named(name: str, stem: str, endings: Sequence[str]) -> bool:
+    return name.startswith(f"{stem}.") and name.endswith(tuple(endings)) and not set(name) & set("/\\\0")
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal; "" for a link and for what is not a regular file, or not there."""
+    try:
+        with system.open_file(path, follow=False) as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return ""
 
 
 def sweep(stem: str | PathLike[str]) -> None:
-    """Removes the temporary files of a stem that a process left which was killed."""
+    """Remove the temporary files of a stem that a killed process has left, except for those that a journal names."""
     stem = Path(stem)
-    for old in stem.parent.glob(f".{glob.escape(stem.name[:40])}*{PART}"):
-        if system.left_behind(old):
+    left = [old for old in stem.parent.glob(f".{glob.escape(stem.name[:40])}.*{PART}") if system.left_behind(old)]
+    journals = [path.read_bytes() for path in stem.parent.glob(f".*{JOURNAL}") if path.is_file()] if left else []
+    for old in left:
+        if not any(json.dumps(old.name).encode() in text for text in journals):
             old.unlink(missing_ok=True)
 
 
@@ -117,17 +192,15 @@ def _commit(stem: Path, facts: dict[str, Any], staged: Staged) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(name)
         _apply(journal, facts)
-        for target in facts["moves"].values():
+        for target, _ in facts["moves"].values():
             interrupts.wrote(stem.parent / target)
-        with contextlib.suppress(OSError):  # as without file handles; all is done
-            sweep(stem)
 
 
 def _apply(journal: Path, facts: dict[str, Any]) -> None:
     """What the journal says, as often as need be; then the journal goes."""
     folder = journal.parent
-    for temporary, target in facts["moves"].items():
-        if (folder / temporary).exists():
+    for temporary, (target, _) in facts["moves"].items():
+        if os.path.lexists(folder / temporary):
             os.replace(folder / temporary, folder / target)
     for name in facts["removals"]:
         (folder / name).unlink(missing_ok=True)
@@ -135,45 +208,97 @@ def _apply(journal: Path, facts: dict[str, Any]) -> None:
 
 
 def _finish(stem: Path) -> None:
+    """Do what the journal of a stem says, unless its process does; nothing if there is none."""
     journal = _journal(stem)
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            with open(journal, "rb") as stream:
-                if system.abandoned(stream.fileno(), journal):
-                    facts = _read(stream.read(), journal, stem.name)
-                    if system.WINDOWS:
-                        stream.close()
-                    if journal.exists():  # else another was quicker
-                        _apply(journal, facts)
-                    return
-        except FileNotFoundError:
-            return
-        except OSError as problem:
-            raise OutputError(
-                f"the files of {stem.name!r} in {str(journal.parent)!r} were being replaced when odtc was killed, and "
-                f"that cannot be finished: {problem.strerror or problem}; make the folder writable"
-            ) from None
-        if time.monotonic() > end:
-            raise OutputError(
-                f"another process is replacing the files of {stem.name!r} in {str(journal.parent)!r}; wait for it, or "
-                f"name other files"
-            )
+    try:
+        with _left_journal(stem) as facts:
+            _apply(journal, _unchanged(journal, facts))
+            names = ", ".join(sorted(target for target, _ in facts["moves"].values()))
+            if _tell and names:
+                _tell[0](f"note: finished the replacement of {names}, during which odtc was killed")
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise OutputError(
+            f"the files of {stem.name!r} in {str(journal.parent)!r} were being replaced when odtc was killed, and "
+            f"that cannot be finished: {problem.strerror or problem}; make the folder writable"
+        ) from None
+
+
+@contextlib.contextmanager
+def _left_journal(stem: Path) -> Iterator[dict[str, Any]]:
+    """The content of a journal that a killed process has left; it is locked inside.
+
+    Raises FileNotFoundError once there is none, OutputError if its process takes longer than PATIENCE, NotOurs and
+    OSError.
+    """
+    journal, end = _journal(stem), time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        with _opened(journal) as stream:
+            facts = _read(stream.read(LARGEST + 1), journal, stem.name)
+            if system.abandoned(stream.fileno(), journal):
+                if system.WINDOWS:  # an open file cannot be removed there
+                    stream.close()
+                if not journal.exists():  # another was quicker
+                    raise FileNotFoundError
+                yield facts
+                return
         time.sleep(0.05)
+    raise OutputError(
+        f"another process is replacing the files of {stem.name!r} in {str(journal.parent)!r}; wait for it, or name "
+        f"other files"
+    )
+
+
+def _opened(journal: Path) -> io.BufferedReader:
+    """Open a journal. Raises NotOurs for a link, a pipe, a folder, and a file of another user."""
+    try:
+        stream = system.open_file(journal, follow=False)
+    except OSError as problem:
+        if problem.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR, errno.ENXIO):
+            raise _not_ours(journal) from None
+        raise
+    if not system.is_own(stream.fileno()):
+        stream.close()
+        raise _not_ours(journal)
+    return stream
+
+
+def _not_ours(journal: Path) -> NotOurs:
+    return NotOurs(
+        f"expected a journal of odtc, written by you, in {str(journal)!r}, got another file; remove it, or name other "
+        "files"
+    )
 
 
 def _read(data: bytes, journal: Path, stem: str) -> dict[str, Any]:
-    """The journal; it may speak of files of its own stem alone. Raises OutputError."""
+    """The journal; it may name files of its own stem only. Raises OutputError."""
     try:
-        facts = json.loads(data)
-        moves, removals = dict(facts["moves"]), list(facts["removals"])
-        fits = facts["schema"] == SCHEMA
-        for name in [*moves, *moves.values(), *removals]:
-            fits &= isinstance(name, str) and os.path.basename(name) == name and "\0" not in name
-            temporary = name in moves and name.startswith(f".{stem[:40]}.") and name.endswith(PART)
-            fits &= temporary or name.startswith(f"{stem}.")
-    except (ValueError, KeyError, TypeError, RecursionError):
+        facts = json.loads(data) if len(data) <= LARGEST else {}
+        moves, removals, fits = dict(facts["moves"]), dict(facts["removals"]), facts["schema"] == SCHEMA
+        for temporary, (target, digest) in moves.items():
+            fits &= _is_named(temporary, f".{stem[:40]}", (PART,)) or _is_named(temporary, stem, MOVED)
+            fits &= _is_named(target, stem, MOVED) and isinstance(digest, str)
+        for name, digest in removals.items():
+            fits &= _is_named(name, stem, REMOVED) and isinstance(digest, str)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         fits = False
     if not fits:
-        raise OutputError(f"expected a journal of odtc in {str(journal)!r}, got another file; remove it")
+        raise _not_ours(journal)
     return {"moves": moves, "removals": removals}
+
+
+def _unchanged(journal: Path, facts: dict[str, Any]) -> dict[str, Any]:
+    """The steps whose files are as they were at the commit point. A file that was written anew since is not removed.
+
+    Raises OutputError if what is to get a name is another file, or a link.
+    """
+    folder = journal.parent
+    for temporary, (target, digest) in facts["moves"].items():
+        if os.path.lexists(folder / temporary) and _digest(folder / temporary) != digest:
+            raise OutputError(
+                f"{temporary!r} in {str(folder)!r} was to become {target!r} when odtc was killed, and has changed "
+                f"since; remove it and {journal.name!r}"
+            )
+    removals = {name: digest for name, digest in facts["removals"].items() if _digest(folder / name) == digest}
+    return facts | {"removals": removals}

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
-from odtc.base.commit import settle
+from odtc.base.commit import expect_settled
 from odtc.base.file_kinds import kind_by_name
 from odtc.base.registry import of_this_stem
 from odtc.base.system import read_file
@@ -47,7 +47,7 @@ def read_object(path: str | PathLike[str], what: str, error: type[Exception], na
 
     A file that the user has not `named`, because it was found next to another one, must be a regular file.
     """
-    settle(path)
+    expect_settled(path)
     try:
         data = Path(path).read_bytes() if named else read_file(path)
         text = data.decode("utf-8")

@@ -11,6 +11,7 @@ import _thread
 import contextlib
 import errno
 import functools
+import io
 import mmap
 import os
 import shutil
@@ -23,7 +24,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 WINDOWS = sys.platform == "win32"
 FOLDER = "odtc-run-"  # what the temporary folder of a run begins with
@@ -354,13 +355,14 @@ def memory_in_large_pages(size: int) -> memoryview:
     return memoryview(held)[skipped : skipped + size]
 
 
-def open_file(path: str | os.PathLike[str]) -> BinaryIO:
+def open_file(path: str | os.PathLike[str], follow: bool = True) -> io.BufferedReader:
     """Open a regular file for reading.
 
     For files that another file names, or that are found by their names: a pipe, a socket or a device may never end.
-    Raises OSError for these, for a folder, and if the file cannot be opened.
+    Raises OSError for these, for a folder, and if the file cannot be opened; also for a link, unless it is to `follow`.
     """
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
     mode = os.fstat(handle).st_mode
     if stat.S_ISREG(mode):
         return os.fdopen(handle, "rb")
@@ -374,6 +376,11 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     """Return the bytes of a regular file (`open_file`)."""
     with open_file(path) as stream:
         return stream.read()
+
+
+def is_own(handle: int) -> bool:
+    """Return whether an open file belongs to the user of this process; True on Windows, which has other rights."""
+    return WINDOWS or os.fstat(handle).st_uid == os.geteuid()
 
 
 def left_behind(path: Path) -> bool:

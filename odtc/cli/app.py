@@ -17,6 +17,7 @@ import typer
 
 from odtc import __version__
 from odtc.base import interrupts, staging, system
+from odtc.base.commit import tell_by
 from odtc.base.plug_ins import take_option
 from odtc.base.threads import matrix_products
 from odtc.base.wording import on_command_line
@@ -154,6 +155,7 @@ def main() -> None:
     matrix_products.one_thread()
     interrupts.hear()  # SIGTERM like Ctrl-C: the best tree so far is kept
     interrupts.begin()
+    tell_by(console.say)
     try:
         sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")  # a shell's >&- leaves none
         sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")

@@ -22,7 +22,7 @@ import numpy as np
 
 from odtc.base.atomic_write import new_file
 from odtc.base.byte_stream import ByteStream
-from odtc.base.commit import settle
+from odtc.base.commit import expect_settled
 from odtc.base.compression.parallel_gzip import ParallelGzip
 from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.contract import Contract
@@ -207,7 +207,7 @@ def read_model(path: str | Path) -> Model:
         If the file is no such model; the message names the line.
     """
     path = Path(path)
-    settle(path)
+    expect_settled(path)
     try:
         data = path.read_bytes()
     except OSError as error:

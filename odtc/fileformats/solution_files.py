@@ -16,7 +16,7 @@ import numpy as np
 
 from odtc.base.atomic_write import new_file
 from odtc.base.byte_stream import ByteStream
-from odtc.base.commit import settle
+from odtc.base.commit import expect_settled
 from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.contract import Contract
 from odtc.base.file_kinds import kind_by_name
@@ -195,7 +195,7 @@ def expect_an_end(path: str | Path) -> None:
 
 def read_bytes(path: str | Path) -> bytes:
     """The content of a text file, unpacked, with line ends \\n. Raises SolutionError."""
-    settle(path)
+    expect_settled(path)
     expect_an_end(path)
     try:
         data = Path(path).read_bytes()

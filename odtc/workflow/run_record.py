@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from odtc.base.atomic_write import write_text
-from odtc.base.commit import settle
+from odtc.base.commit import expect_settled
 from odtc.base.json_schema import NUMBER, REAL, TEXT, WHOLE, SchemaError, validate
 from odtc.base.spec_fields import fields_by_name
 from odtc.base.staging import current
@@ -149,7 +149,7 @@ def record_of(solution_path) -> dict | None:
 
 def _records(solution_path) -> Iterator[tuple[dict, Solution]]:
     path = Path(solution_path)
-    settle(path)
+    expect_settled(path)
     for record in sorted(path.parent.glob("*.run.json")):
         try:
             facts = json.loads(read_file(record))
@@ -182,7 +182,7 @@ def _records(solution_path) -> Iterator[tuple[dict, Solution]]:
 def read_solving(stem) -> tuple[SolvingSpec, str]:
     """How the run of STEM.run.json was solved, and the name of its start; the defaults if there is no such record, or
     one that cannot be read."""
-    settle(f"{stem}.run.json")
+    expect_settled(f"{stem}.run.json")
     try:
         facts = json.loads(read_file(f"{stem}.run.json"))
         validate(facts, SHAPE)

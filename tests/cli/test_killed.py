@@ -1,20 +1,23 @@
 """kill -9 at any moment: model, manifest and starts are all old or all new, every file is whole, and nothing stays."""
 
+import contextlib
 import hashlib
 import json
 import os
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from odtc.base.commit import settle
+from odtc.base.commit import expect_settled, settle
 from odtc.base.staging import PART
-from odtc.errors import OdtcError
+from odtc.errors import OdtcError, OutputError
 from odtc.fileformats.model_files import read_model
 from odtc.fileformats.solution_files import read_point
+from odtc.trees.tree import read_tree
 from odtc.workflow.manifest import read_manifest
-from tests.command_line import MONKS, contents, odtc
+from tests.command_line import MONKS, contents, odtc, refused
 from tests.kill_points import states
 
 # Of how many states one is also decoded and built upon; `ODTC_KILLS=1` does so with all.
@@ -82,6 +85,9 @@ def kill_everywhere(name: str, tmp_path) -> tuple[int, int]:
     assert not [path for path in new if path.startswith(".")]
     for number, copy in enumerate(copies):
         left, thorough = contents(copy), number % EVERY == 3 % EVERY
+        _expect_no_change_by_reading(copy, left)
+        if thorough and (copy / ".m.odtc-journal").exists():
+            _expect_finished_by_the_next_start(copy, tmp_path / "again", words, new)
         settle(copy / "m.odt.json")
         _expect_whole(contents(copy), old, new)
         _expect_no_mixture(copy, thorough)
@@ -93,6 +99,25 @@ def kill_everywhere(name: str, tmp_path) -> tuple[int, int]:
         shutil.rmtree(copy)
     print(f"{name}: {count[0]} changes, {len(copies)} different states")
     return count[0], len(copies)
+
+
+def _expect_no_change_by_reading(copy, left) -> None:
+    """Readers find a whole state, or say that a command has to finish one; a folder is as it was."""
+    for name in ("m.odt.json", "m.tree.json"):
+        with contextlib.suppress(OdtcError):
+            (read_manifest if name == "m.odt.json" else read_tree)(copy / name)
+    assert contents(copy) == left
+
+
+def _expect_finished_by_the_next_start(copy, folder, words, new) -> None:
+    """The command that was killed, run again, prints what it has finished."""
+    shutil.copytree(copy, folder)
+    for path in folder.iterdir():
+        os.utime(path, (1, 1))
+    again = odtc(*words, folder=folder)
+    assert again.code == 0 and "during which odtc was killed" in again.err, again.err
+    assert contents(folder).keys() >= new.keys() and not [path for path in contents(folder) if path[0] == "."]
+    shutil.rmtree(folder)
 
 
 def _expect_whole(found, old, new) -> None:
@@ -150,21 +175,160 @@ def test_a_mixture_that_came_otherwise_is_refused(tmp_path):
         assert "is of another model" in odtc(*words, folder=tmp_path / "a").err
 
 
-def test_a_journal_of_another_kind_is_refused(tmp_path):
+SHA, EMPTY = hashlib.sha256(b"keep me").hexdigest(), hashlib.sha256(b"").hexdigest()
+
+
+def journal(moves=None, removals=None, schema="odtc.journal/2") -> str:
+    return json.dumps({"schema": schema, "moves": moves or {}, "removals": removals or {}})
+
+
+# What nobody's journal may name; each file holds "keep me".
+HOSTILE = {
+    "no JSON": "no JSON",
+    "a list": "[]",
+    "deeply nested": "[" * 100_000,
+    "megabytes": " " * (2 << 20) + journal(),
+    "of the first kind": '{"schema": "odtc.journal/1", "moves": {}, "removals": ["m.csv"]}',
+    "another schema": journal(removals={"m.sol": SHA}, schema="odtc.journal/3"),
+    "no digest": journal(removals={"m.sol": None}),
+    "a data file": journal(removals={"m.csv": SHA}),
+    "a data file by a move": journal({".m.x.part": ["m.csv", SHA]}),
+    "a model file": journal(removals={"m.mps": SHA}),
+    "another stem": journal(removals={"stranger.sol": SHA}),
+    "the stem itself": journal(removals={"m": SHA}),
+    "a hidden file": journal(removals={".mailrc": SHA}),
+    "a hidden file by a move": journal({".mailrc": ["m.sol", SHA]}),
+    "a stranger by a move": journal({"stranger.sol": ["m.sol", SHA]}),
+    "above": journal(removals={"../m.sol": SHA}),
+    "above, with the stem": journal(removals={"m./../../m.sol": SHA}),
+    "above, on Windows": journal(removals={"m.\\..\\m.sol": SHA}),
+    "absolute": journal(removals={"/etc/m.sol": SHA}),
+    "a move to above": journal({".m.x.part": ["m./../../m.sol", SHA]}),
+    "another case": journal(removals={"M.sol": SHA}),
+    "an ending of another case": journal(removals={"m.SOL": SHA}),
+    "a zero byte": journal(removals={"m.\0.sol": SHA}),
+    "half a character": journal(removals={"m.\ud800.csv": SHA}),
+    "another form of a letter": journal(removals={"ｍ.sol": SHA}),
+    "a number": journal(removals={"m.sol": 1}),
+    "a move to a list": journal({".m.x.part": [["m.sol"], SHA]}),
+}
+
+
+@pytest.fixture
+def strangers(tmp_path):
+    """Files around a model, two of which a journal might want to remove."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    assert odtc(*BUILD, folder=folder).code == 0
+    for name in ("stranger.sol", ".mailrc", "m.csv", "m.SOL", "M.sol", "m", ".m.x.part", "m.sol", "../m.sol"):
+        (folder / name).write_text("keep me")
+        os.utime(folder / name, (1, 1))
+    return folder
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_planted_journal_changes_nothing(kind, strangers):
+    (strangers / ".m.odtc-journal").write_text(HOSTILE[kind])
+    os.utime(strangers / ".m.odtc-journal", (1, 1))
+    before = contents(strangers.parent)
+    read_manifest(strangers / "m.odt.json")  # reading goes on
+    read_model(strangers / "m.mps")
+    assert odtc("inspect", "m.csv", folder=strangers).code in (0, 1)
+    with pytest.raises(OdtcError, match="expected a journal of odtc"):
+        settle(strangers / "m.mps")
+    assert "expected a journal of odtc" in odtc("solve", "m.mps", folder=strangers).err
+    assert contents(strangers.parent) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs")
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "dangling link"])
+def test_a_journal_that_is_no_file_is_not_followed(kind, strangers):
+    place = strangers / ".m.odtc-journal"
+    (strangers / "j").write_text(journal(removals={"m.sol": SHA}))
+    if kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+    else:
+        place.symlink_to("j" if kind == "link" else "nowhere")
+    read_manifest(strangers / "m.odt.json")
+    assert "expected a journal of odtc" in odtc("solve", "m.mps", folder=strangers).err
+    assert (strangers / "m.sol").read_text() == "keep me"
+
+
+@pytest.mark.parametrize(
+    ("moves", "removals", "changed"),
+    [
+        ({}, {"m.sol": EMPTY}, None),  # it was written anew since
+        ({".m.x.part": ["m.sol", EMPTY]}, {}, ".m.x.part"),
+        ({".m.link.part": ["m.sol", SHA]}, {}, ".m.link.part"),
+        ({}, {"m.link.sol": SHA}, None),
+    ],
+)
+def test_a_journal_touches_only_what_it_knows(moves, removals, changed, strangers):
+    """Neither a file whose content is another one, nor a link to one with the content."""
+    for name in (".m.link.part", "m.link.sol"):
+        (strangers / name).symlink_to("stranger.sol")
+    place = strangers / ".m.odtc-journal"
+    place.write_text(journal(moves, removals))
+    os.utime(place, (1, 1))
+    before = contents(strangers)
+    if changed is None:
+        settle(strangers / "m.sol")
+        del before[place.name]
+    else:
+        with pytest.raises(OdtcError, match="has changed since"):
+            settle(strangers / "m.sol")
+    assert contents(strangers) == before and (strangers / "m.link.sol").is_symlink()
+
+
+def test_what_a_journal_of_ours_names_is_finished_by_who_writes_and_refused_to_who_reads(strangers):
+    (strangers / "m.tree.json").write_text("keep me")
+    place = strangers / ".m.odtc-journal"
+    place.write_text(journal({".m.x.part": ["m.run.json", SHA]}, {"m.tree.json": SHA}))
+    before = contents(strangers)
+    for words in (("show", "m.tree.json"), ("verify", "m"), ("predict", "m.tree.json", "m.csv")):
+        assert "odtc was killed while it replaced the files of 'm' (m.run.json, m.tree.json)" in refused(
+            odtc(*words, folder=strangers)
+        )
+    assert contents(strangers) == before
+    os.utime(place, (1, 1))
+    said = odtc("solve", "m.mps", "--time-limit", 5, folder=strangers)
+    assert said.err.count("note: finished the replacement of m.run.json, during which odtc was killed") == 1
+    assert not (strangers / "m.tree.json").exists() and not place.exists() and said.code == 0
+
+
+def test_temporary_files_that_the_journal_of_another_stem_names_stay(tmp_path):
+    """Stems m and m.x: who wrote files of m swept what m.x needs."""
+    for name in (".m.x.tree.json.abc.part", ".m.x.tree.json.old.part"):
+        (tmp_path / name).write_text("keep me")
+    (tmp_path / ".m.x.odtc-journal").write_text(journal({".m.x.tree.json.abc.part": ["m.x.tree.json", SHA]}))
+    for path in tmp_path.iterdir():
+        os.utime(path, (1, 1))
     assert odtc(*BUILD, folder=tmp_path).code == 0
-    (tmp_path / "stranger").write_text("keep me")
-    (tmp_path / ".mailrc").write_text("keep me")
-    for text in (
-        "no JSON",
-        '{"schema": "odtc.journal/1", "moves": {}, "removals": ["stranger"]}',
-        '{"schema": "odtc.journal/1", "moves": {"stranger": "m.sol"}, "removals": []}',
-        '{"schema": "odtc.journal/1", "moves": {}, "removals": ["../m.mps"]}',
-        '{"schema": "odtc.journal/1", "moves": {}, "removals": [".mailrc"]}',
-        '{"schema": "odtc.journal/1", "moves": {".mailrc": "m.sol"}, "removals": []}',
-        '{"schema": "odtc.journal/1", "moves": {}, "removals": ["m.\\u0000"]}',
-    ):
-        (tmp_path / ".m.odtc-journal").write_text(text)
-        with pytest.raises(OdtcError, match="expected a journal of odtc"):
-            settle(tmp_path / "m.mps")
-        assert "expected a journal of odtc" in odtc("solve", "m.mps", folder=tmp_path).err
-    assert (tmp_path / "stranger").read_text() == (tmp_path / ".mailrc").read_text() == "keep me"
+    settle(tmp_path / "m.x.tree.json")
+    assert (tmp_path / "m.x.tree.json").read_text() == "keep me"
+    assert not [path for path in contents(tmp_path) if path.startswith(".")]
+
+
+@pytest.mark.slow
+def test_two_commands_settle_at_once(tmp_path):
+    """Each replacement is finished exactly once, whoever comes first, while a third reads."""
+    for turn in range(20):
+        folder = tmp_path / str(turn)
+        folder.mkdir()
+        (folder / ".m.x.part").write_text("keep me")
+        (folder / "m.sol").write_text("keep me")
+        (folder / ".m.odtc-journal").write_text(journal({".m.x.part": ["m.run.json", SHA]}, {"m.sol": SHA}))
+        for path in folder.iterdir():
+            os.utime(path, (1, 1))
+        with ThreadPoolExecutor(6) as threads:
+            readers = [threads.submit(_read_or_refuse, folder / "m.odt.json") for _ in range(3)]
+            for done in [threads.submit(settle, folder / "m.sol") for _ in range(3)] + readers:
+                done.result()
+        assert contents(folder) == {"m.run.json": b"keep me"}
+
+
+def _read_or_refuse(path) -> None:
+    with contextlib.suppress(OutputError):
+        expect_settled(path)

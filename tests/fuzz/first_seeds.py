@@ -83,6 +83,8 @@ End
 """
 COST = (b"true,0,1\n0,0,5\n1,2.5,0\n", b'"",1,0\n1,,1\n0,3,\n')
 
+NOTHING = hashlib.sha256(b"").hexdigest()
+
 
 def _of_any(record: bytes) -> bytes:
     """A record of the solution file that the target has."""
@@ -144,7 +146,13 @@ def made() -> dict[str, list[bytes]]:
     task = tiny_fit()
     found["finished"] = [json.dumps(task.run(), indent=1).encode()]
     found["journal"] = [
-        json.dumps({"schema": "odtc.journal/1", "moves": {".m.mps.abc.part": "m.mps"}, "removals": ["m.sol"]}).encode()
+        json.dumps(
+            {
+                "schema": "odtc.journal/2",
+                "moves": {".m.mps.abc.part": ["m.mps", NOTHING]},
+                "removals": {"m.sol": NOTHING},
+            }
+        ).encode()
     ]
     columns = {
         "splits": [[], [0, 1, 2], [0], [1], [], [], [], []],

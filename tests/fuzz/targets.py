@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from odtc.base.commit import settle
+from odtc.base.commit import expect_settled, settle
 from odtc.base.compression.packing import pack
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Dataset
@@ -159,7 +159,10 @@ def _journal(path) -> None:
     for name in ("m.mps", ".m.mps.abc.part", "stranger"):
         (place / name).touch()
     shutil.copyfile(path, place / ".m.odtc-journal")
-    settle(place / "m.sol")
+    try:
+        settle(place / "m.sol")
+    finally:
+        expect_settled(place / "m.sol")
     assert (place / "stranger").exists()
 
 

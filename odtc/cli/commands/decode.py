@@ -44,9 +44,10 @@ def decode(
     from odtc.workflow.decoding import finish
     from odtc.workflow.messages import needless_text
 
-    model, solution, opened = artifacts.open_solution(solution_file, manifest, log, solver_template)
     target = tree_path(o) if o else Path(f"{artifacts.stem_of(solution_file)}.tree.json")
-    require_writable(target, solution_file, opened.path, log)
+    require_writable(target, solution_file, log)
+    model, solution, opened = artifacts.open_solution(solution_file, manifest, log, solver_template)
+    require_writable(target, opened.path)
     with _told_without_solution(as_json):
         _expect_solution(model, solution)
     dataset, note = artifacts.selected_data(opened, data)
@@ -193,10 +194,10 @@ def verify(
 
 def _frontier_of(given: Path) -> Path | None:
     """The frontier that was named, or that of a stem; None if there is none."""
-    from odtc.base.commit import settle
+    from odtc.base.commit import expect_settled
     from odtc.workflow.constrained.frontier import SUFFIX
 
-    settle(given)
+    expect_settled(given)
     if os.path.exists(given):
         return given if given.name.endswith(SUFFIX) else None
     path = Path(f"{given}{SUFFIX}")
@@ -237,11 +238,11 @@ def _verify_frontier(path: Path, data: Path | None, time_limit: float | None, as
 def _of_stem(given: Path) -> tuple[Path, Path | None, list[Path]]:
     """(the solution file or the tree to verify, the certificate beside it or None, the trees near the best) of what was
     named: a file is meant alone, trees near the best with their run, and a stem with all that was written of it."""
-    from odtc.base.commit import settle
+    from odtc.base.commit import expect_settled
     from odtc.verification.certificate import SUFFIX
     from odtc.workflow.artifacts import NEAR_BEST
 
-    settle(given)
+    expect_settled(given)
     if os.path.exists(given):
         near = next((ending for ending in NEAR_BEST if given.name.endswith(ending)), None)
         if near is None:

@@ -45,9 +45,11 @@ def report(
 ) -> None:
     """Write a page about a run: the tree to fold and pan, its proof, its metrics; for any browser, without network."""
     from odtc.base.atomic_write import require_writable, write_text
+    from odtc.base.commit import settle
     from odtc.evaluation.html_report import ENDINGS, open_run, render_page
     from odtc.workflow.provenance.searched_again import word_of_run
 
+    settle(o or run)
     with console.at_work("report", as_json):
         opened = open_run(run, data, time_limit)
     path = o or Path(Path(run).parent, f"{opened.name}.html")

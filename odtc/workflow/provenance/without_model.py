@@ -10,7 +10,7 @@ import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from odtc.base.commit import settle
+from odtc.base.commit import expect_settled
 from odtc.base.json_schema import TEXT, SchemaError, read_object, schema_of, validate
 from odtc.base.spec_fields import fields_by_name
 from odtc.data.reading import fingerprint, read_as
@@ -111,7 +111,7 @@ def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0
     OpenedFit
     """
     path = Path(f"{stem}.run.json")
-    settle(path)
+    expect_settled(path)
     if not path.is_file():
         return OpenedFit()
     try:
