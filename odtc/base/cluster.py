@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -12,6 +12,11 @@ from odtc.base.wording import option
 from odtc.errors import ChoiceError
 
 LOCAL = "local"  # in place of an address
+HERE = "127.0.0.1"  # where one that is started here listens
+OPEN = (
+    "note: until this ends, every user of this machine can connect to its workers and run code as you, because the "
+    "package cryptography, which makes keys, is not installed; on a machine that you share leave out {}"
+)
 FIRST = 10  # seconds in which a scheduler has to answer at first
 PATIENCE = 30  # seconds in which one that is lost may come back
 HELP = "A Dask scheduler; local starts one with {} workers."  # of the option in commands
@@ -27,13 +32,15 @@ class Cluster:
     Attributes
     ----------
     address : str
-    dashboard : str, the address of its pages
+    dashboard : str, the address of its pages; "" without any
     direct : bool, whether results come from the workers themselves, not by way of the scheduler; they are all here
+    keys : distributed.Security or None, the keys without which it lets nobody in
     """
 
     address: str
     dashboard: str
     direct: bool = False
+    keys: Any = None
 
     def client(self, patience: float = PATIENCE) -> Any:
         """A new distributed.Client, a context manager. Raises OSError if the scheduler does not answer within so many
@@ -42,12 +49,12 @@ class Cluster:
 
         direct = self.direct or None
         return Client(  # type: ignore[no-untyped-call]
-            self.address, timeout=patience, set_as_default=False, direct_to_workers=direct
+            self.address, timeout=patience, set_as_default=False, direct_to_workers=direct, security=self.keys
         )
 
 
 @contextlib.contextmanager
-def connected(address: str, workers: int) -> Iterator[Cluster]:
+def connected(address: str, workers: int, say: Callable[[str], object] = lambda sentence: None) -> Iterator[Cluster]:
     """The cluster at an address, which is `present` inside; one that was started here ends with the block.
 
     Parameters
@@ -56,6 +63,8 @@ def connected(address: str, workers: int) -> Iterator[Cluster]:
         Of a scheduler, such as tcp://host:8786; "local" starts one on this machine.
     workers : int
         Worker processes of a local cluster, one thread each; -1 for one a core.
+    say : function
+        Receives a sentence if others can connect to a cluster that is started here.
 
     Raises
     ------
@@ -66,15 +75,18 @@ def connected(address: str, workers: int) -> Iterator[Cluster]:
         raise ChoiceError(
             f"{option('cluster')}: expected the package dask[distributed]; install it: pip install 'odtc[cluster]'"
         )
-    direct = False
+    found = Cluster(address, "")
     with contextlib.ExitStack() as stack:
         if address == LOCAL:
             started = stack.enter_context(_started(workers))
-            address, direct = started.scheduler_address, True
+            found = Cluster(started.scheduler_address, "", True, started.security)
+            if not started.security.require_encryption:
+                say(OPEN.format(option("cluster")))
         try:
-            with Cluster(address, "").client(FIRST) as client:
-                found = Cluster(address, client.dashboard_link, direct)
-        except (OSError, ValueError) as problem:
+            with found.client(FIRST) as client:
+                if address != LOCAL:
+                    found = Cluster(address, client.dashboard_link)
+        except (OSError, ValueError, TypeError) as problem:  # the last for tls:// without keys
             raise ChoiceError(
                 f"{option('cluster')}: expected the address of a Dask scheduler, as tcp://host:8786, got {address!r}: "
                 f"{problem}"
@@ -87,13 +99,18 @@ def connected(address: str, workers: int) -> Iterator[Cluster]:
 
 
 def _started(workers: int) -> Any:
-    """A cluster of worker processes on this machine, a context manager; -1 for one a core."""
+    """Return a cluster of worker processes on this machine, a context manager; -1 for one a core.
+
+    It listens on 127.0.0.1 only, without any pages, and lets in who has the keys made for this run; without the package
+    `cryptography` there are none.
+    """
     import dask
     from distributed import LocalCluster
+    from distributed.security import Security
 
     cores = os.cpu_count() or 1
     several = cores if workers < 0 else workers
-    own = {
+    own: dict[str, Any] = {
         # Together the workers have as many threads of polars as there are cores.
         "nanny.pre-spawn-environ.POLARS_MAX_THREADS": max(1, cores // several),
         # Dask's own order to give memory back at once has each array taken from the system anew: that costs more than
@@ -106,9 +123,14 @@ def _started(workers: int) -> Any:
         "admin.tick.interval": "500ms",
         "worker.memory.monitor-interval": "500ms",
         "admin.system-monitor.interval": "2s",
+        "scheduler.http.routes": [],
+        "worker.http.routes": [],
     }
+    keys = Security.temporary() if find_spec("cryptography") else None  # type: ignore[no-untyped-call]
+    here: dict[str, Any] = {"host": HERE, "security": keys, "worker_dashboard_address": f"{HERE}:0"}
+    here["scheduler_kwargs"] = {"dashboard": False, "dashboard_address": f"{HERE}:0"}
     with dask.config.set({f"distributed.{name}": value for name, value in own.items()}):
-        return LocalCluster(n_workers=several, threads_per_worker=1, dashboard_address=":0")  # type: ignore[no-untyped-call]
+        return LocalCluster(n_workers=several, threads_per_worker=1, dashboard_address=None, **here)  # type: ignore[no-untyped-call]
 
 
 def lost() -> tuple[type[BaseException], ...]:

@@ -1,10 +1,19 @@
 """A real Dask cluster of two worker processes: it reads a file, proves a tree, and tunes."""
 
+import contextlib
+import os
+import urllib.error
+import urllib.parse
+import urllib.request
+from importlib.util import find_spec
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 
 from odtc.algorithms.thresholds import apart, workers
+from odtc.base import cluster as clusters
 from odtc.base.cluster import connected
 from odtc.data import reading
 from odtc.data.encoding import encode
@@ -24,6 +33,7 @@ def cluster():
     pytest.importorskip("distributed", reason="needs the extra cluster")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ODTC_COMPILED", "never")  # its workers load no compiled kernels for a few rows
+        patch.setattr(clusters, "find_spec", lambda name: name != "cryptography" and find_spec(name))  # no keys
         with connected("local", 2) as found:
             yield found
 
@@ -116,3 +126,66 @@ def test_its_workers_tune(cluster, tmp_path):
     assert spread.facts["nested"]["scores"] == alone.facts["nested"]["scores"]
     scores = [[result["score"] for result in one.facts["results"]] for one in (alone, spread)]
     assert scores[0] == scores[1] and not list(tmp_path.glob("*.fits"))
+
+
+def family(pid: int) -> set[int]:
+    """A process and those that it has started, directly or not."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    found, more = set(), {pid}
+    while more:
+        found |= more
+        more = {one for one, parent in parents.items() if parent in found} - found
+    return found
+
+
+def listening(pid: int) -> set[str]:
+    """The addresses of the sockets on which these processes wait for connections, as /proc/net writes them."""
+    sockets = set()
+    for one in family(pid):
+        for handle in Path(f"/proc/{one}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                sockets.add(os.readlink(handle).removeprefix("socket:[").removesuffix("]"))
+    lines = [line.split() for name in ("tcp", "tcp6") for line in Path("/proc/net", name).read_text().splitlines()[1:]]
+    return {words[1].split(":")[0] for words in lines if words[3] == "0A" and words[9] in sockets}
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux lists sockets there")
+def test_a_cluster_of_this_machine_is_open_to_nobody_else(cluster):
+    """On 127.0.0.1 only, without pages, and with keys if they can be made."""
+    assert listening(os.getpid()) == {"0100007F"} and cluster.dashboard == ""
+    with cluster.client() as client:
+        pages = [urllib.parse.urlsplit(url)._replace(path="/info/main/workers.html").geturl() for url in served(client)]
+    for page in pages:
+        with pytest.raises(urllib.error.HTTPError, match="404") as refusal:
+            urllib.request.urlopen(page, timeout=10)
+        refusal.value.close()
+
+
+def served(client) -> list[str]:
+    port = client.scheduler_info()["services"].get("dashboard")
+    return [f"http://127.0.0.1:{port}/"] if port else []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("cryptography") is None, reason="needs the package cryptography")
+def test_who_has_no_keys_is_not_let_in(tmp_path):
+    said = []
+    with connected("local", 1, said.append) as cluster:
+        assert cluster.address.startswith("tls://") and not said
+        for address in (cluster.address, cluster.address.replace("tls://", "tcp://")):
+            with pytest.raises(ChoiceError, match="expected the address of a Dask scheduler"), connected(address, 1):
+                pass
+        with cluster.client() as client:
+            assert client.submit(sum, [1, 2]).result(30) == 3
+
+
+def test_a_cluster_without_keys_is_announced(monkeypatch):
+    pytest.importorskip("distributed", reason="needs the extra cluster")
+    monkeypatch.setattr(clusters, "find_spec", lambda name: name != "cryptography" and find_spec(name))
+    said = []
+    with connected("local", 1, said.append):
+        assert len(said) == 1 and "every user of this machine can connect" in said[0]

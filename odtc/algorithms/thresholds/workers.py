@@ -300,7 +300,7 @@ def team(
     with contextlib.ExitStack() as stack:
         made: Team | None = None
         if cluster is not None:
-            made = ClusterTeam(stack.enter_context(clusters.connected(cluster, workers)), say)
+            made = ClusterTeam(stack.enter_context(clusters.connected(cluster, workers, say)), say)
             stack.callback(made.close)
         elif workers > 1:
             made = Team(workers, say)

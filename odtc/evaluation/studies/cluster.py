@@ -13,10 +13,10 @@ RETRIES = 3  # of a task whose worker was lost
 
 
 @contextlib.contextmanager
-def dask(address: str, workers: int) -> Iterator[tuple[Pool, str]]:
+def dask(address: str, workers: int, say: Callable[[str], None] = lambda sentence: None) -> Iterator[tuple[Pool, str]]:
     """A pool on a Dask cluster, and the address of its dashboard; its arguments and what it raises are those of
     odtc.base.cluster.connected."""
-    with connected(address, workers) as cluster:
+    with connected(address, workers, say) as cluster:
         yield lambda tasks, store: _on(cluster, tasks, store), cluster.dashboard
 
 
@@ -28,7 +28,7 @@ def expect_jobs(jobs: int) -> None:
 
 @contextlib.contextmanager
 def pool_of(jobs: int, address: str | None, say: Callable[[str], None]) -> Iterator[Pool]:
-    """The pool that a command's words ask for: so many processes, or a cluster, whose dashboard is said.
+    """The pool that a command's words ask for: so many processes, or a cluster, whose dashboard is named if it has one.
 
     Raises
     ------
@@ -39,8 +39,9 @@ def pool_of(jobs: int, address: str | None, say: Callable[[str], None]) -> Itera
     if address is None:
         yield local(jobs)
         return
-    with dask(address, jobs) as (pool, dashboard):
-        say(f"dashboard: {dashboard}")
+    with dask(address, jobs, say) as (pool, dashboard):
+        if dashboard:
+            say(f"dashboard: {dashboard}")
         yield pool
 
 
