@@ -1,5 +1,6 @@
 """`OptimalTreeClassifier`: the compiler in the manners of scikit-learn, with the proof beside the tree."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import (
 )
 
 from odtc.base.text import show_number
+from odtc.base.whole_numbers import whole_numbers
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.file_text import label_types
@@ -23,7 +25,7 @@ from odtc.estimators.cost_complexity import Corner, envelope
 from odtc.estimators.least_weight import best_fitting, fits, least_rows
 from odtc.estimators.monotone import constraint_text, directions
 from odtc.estimators.tree_estimator import TreeEstimator
-from odtc.estimators.units import ONE, Units, in_doubles
+from odtc.estimators.units import LARGEST, ONE, Units, in_doubles
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.attack import is_robust
 from odtc.trees.boxes import Boxes
@@ -481,9 +483,13 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         priced_out = float(self.ccp_alpha) * self._weight_of_all(dataset) > PRICED_OUT
         if self.constraints or not (0 < largest < TINY or (priced_out and self.ccp_alpha < NO_NODE * highest)):
             return dataset, ONE
-        unit = self._unit(largest, 1, dataset.weight)
+        whole, exact = whole_numbers(dataset.weight)
+        unit = float(exact)
+        if not 0 < unit < math.inf or whole.dtype == object or whole.max() > LARGEST:
+            unit = self._unit(largest, 1, dataset.weight)
+            whole = dataset.weight / unit
         units = self._units(unit, self._weight_of_all(dataset))
-        return replace(dataset, weight=dataset.weight / unit), units
+        return replace(dataset, weight=whole.astype(float)), units
 
     def _weight_of_all(self, dataset: Dataset) -> float:
         """The weight of all rows, that of their classes in it."""

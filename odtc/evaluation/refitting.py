@@ -21,7 +21,6 @@ from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError
 from odtc.model.solution import Solution, Termination, is_proved
-from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints.constraint import broken
 from odtc.problem.formulation import Compiled, NearOptimal
 from odtc.problem.problem import Problem
@@ -40,6 +39,7 @@ from odtc.workflow.specification import RunSpec
 # Of the weight of the rows, or of another task of what one leaf for all rows costs: how much worse than the best a tree
 # may be, if nothing is said.
 SHARE = 0.01
+ROUNDING = 1e-9  # of a difference of two objectives
 SEARCH = 30.0  # seconds that the search for near-optimal trees may take, if there is no time limit
 
 
@@ -181,16 +181,16 @@ def refit(
     costs = [_cost(problem, heap) for heap in candidates]
     costs[0] = paid
     before = old_answers(old, problem.encoded.dataset)
-    asked, unit = _tests(projection.heap, problem), unit_of_costs(problem)
+    asked = _tests(projection.heap, problem)
     found = [
         (_distance(heap, problem, before, asked), cost, heap)
         for heap, cost in zip(candidates, costs)
-        if cost is not None and cost <= paid + within + 1e-9 * max(unit, abs(paid))
+        if cost is not None and cost <= paid + within + ROUNDING * within
     ]
     distance, cost, heap = min(found, key=lambda one: (*one[0].order, one[1], one[2].n_branch_nodes))
     chosen = best
     if heap is not best.decoded.heap:
-        as_good = best.proved and is_proved(cost, best.proof.bound, unit)
+        as_good = best.proved and is_proved(cost, best.proof.bound)
         ended = Termination.OPTIMAL if as_good else Termination.UNKNOWN
         told = "" if as_good else f"the best tree of these rows costs {paid:.10g}{', proved' * best.proved}"
         seconds = best.proof.seconds or 0.0

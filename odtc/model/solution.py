@@ -23,8 +23,6 @@ __all__ = [
     "proof",
 ]
 
-PROVED = 1e-9  # the gap that is none: sums of weights are rounded
-
 
 class Termination(StrEnum):
     OPTIMAL = "optimal"
@@ -190,12 +188,12 @@ def gap_in_words(objective: float, bound: float) -> str:
     return f"gap {share:.2f} % of the objective"
 
 
-def is_proved(objective: float | None, bound: float | None, unit: float = 1.0) -> bool:
-    """Whether a bound proves an objective: no gap is left but that of rounding, of itself or of a `unit`. All that says
-    "proved" asks here."""
+def is_proved(objective: float | None, bound: float | None) -> bool:
+    """Return whether a bound proves an objective. The bound must be settled (odtc.problem.exact_objective): it is the
+    objective itself only if exact numbers say so."""
     if objective is None or bound is None:
         return False
-    return math.isfinite(bound) and bound >= objective - PROVED * max(unit, abs(objective))
+    return math.isfinite(bound) and bound >= objective
 
 
 def proof(

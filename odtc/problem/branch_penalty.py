@@ -6,11 +6,10 @@ That of FlowOCT, (1.1) of Aghaei, Gomez & Vayanos 2020, as a minimum; λ is `par
 from fractions import Fraction
 from math import floor, log10
 
-from odtc.data.task import leaf_cost
+from odtc.base.whole_numbers import MAX_DIGITS
+from odtc.data.task import TASKS, leaf_cost
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
-
-MOST = 10**6  # the denominator of a share that counts as meant
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
@@ -26,12 +25,15 @@ def objective(problem: Problem, heap: HeapTree) -> float:
     float
     """
     lam = problem.params.lambda_
-    return (1 - lam) * heap.loss(problem.encoded) + lam * heap.n_branch_nodes
+    if TASKS.get(problem.encoded.task).MOMENTS:
+        return (1 - lam) * heap.loss(problem.encoded) + lam * heap.n_branch_nodes
+    share = exact_share(lam)
+    return float((1 - share) * heap.exact_loss(problem.encoded) + share * heap.n_branch_nodes)
 
 
 def exact_share(lambda_: float) -> Fraction:
-    """λ as the fraction that is meant: of a price in decimals it is p / (1 + p), a quotient of small numbers that a
-    double holds but for its last digit; else that of its digits.
+    """Return λ as an exact number: a decimal of at most 15 digits, or else the simplest quotient that rounds to it, as
+    for a price p in decimals it is p / (1 + p).
 
     Parameters
     ----------
@@ -41,8 +43,13 @@ def exact_share(lambda_: float) -> Fraction:
     -------
     Fraction
     """
-    near = Fraction(lambda_).limit_denominator(MOST)
-    return near if abs(float(near) - lambda_) <= 1e-15 * lambda_ else Fraction(str(lambda_))
+    digits = repr(float(lambda_)).split("e")[0].replace(".", "").strip("0")
+    if len(digits) > MAX_DIGITS:
+        for power in range(1, MAX_DIGITS + 2):
+            near = Fraction(lambda_).limit_denominator(10**power)
+            if float(near) == lambda_:
+                return near
+    return Fraction(repr(float(lambda_)))
 
 
 def branch_price(problem: Problem) -> float:

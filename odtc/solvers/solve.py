@@ -27,9 +27,9 @@ import numpy as np
 from odtc.base import system
 from odtc.base.contract import Member
 from odtc.errors import SolverError
-from odtc.model.feasibility import violations
+from odtc.model.feasibility import is_close, violations
 from odtc.model.milp import Model
-from odtc.model.solution import NO_POINT, Options, Progress, Solution, Termination, is_proved, proof
+from odtc.model.solution import NO_POINT, Options, Progress, Solution, Termination, proof
 from odtc.solvers import child_process, external
 from odtc.solvers import log_parser as logs
 from odtc.solvers.child_process import Child, attend
@@ -45,6 +45,7 @@ PARTING = 2.0  # seconds, and a tenth of the limit, that a solver which sends it
 LEFT: list[threading.Thread] = []
 
 
+ROUNDING = 1e-9  # of an objective: what two sums of the same numbers differ by
 SMALL = 100_000  # nonzeros of a relaxation that needs no process of its own to be stopped
 
 
@@ -239,7 +240,7 @@ class _Run:
             termination, bound, doubt = proof(termination, objective, bound, said.x is None)
             message = message or doubt
         # Two doubles for one number: the bound of a proof differs from its objective by rounding.
-        if is_proved(objective, bound) and is_proved(bound, objective):
+        if None not in (objective, bound) and is_close(objective, bound, ROUNDING):
             bound = objective
         return Solution(
             x,

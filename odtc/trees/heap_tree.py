@@ -9,9 +9,11 @@ in `beyond`, with the answers of the encoded rows, and are numbered behind the e
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from odtc.base.whole_numbers import whole_losses
 from odtc.base.wording import option
 from odtc.data.encoding import Encoded, sums_over
 from odtc.data.splits import Split
@@ -102,8 +104,12 @@ class HeapTree:
         if TASKS.get(encoded.task).MOMENTS:
             end = self.reach(encoded.X)
             return float(part_costs(encoded, end, len(self.test)).sum())
-        predicted = self.label[self.reach(encoded.X)]
-        return float((encoded.weight * encoded.cost[encoded.y, predicted]).sum())
+        return float(self.exact_loss(encoded))
+
+    def exact_loss(self, encoded: Encoded) -> Fraction:
+        """Return the same loss as an exact number; of a task whose losses are sums over rows."""
+        losses = whole_losses(encoded)
+        return losses.of(self.label[self.reach(encoded.X)]) * losses.unit
 
     def answers(self, encoded: Encoded) -> np.ndarray:
         """What the tree answers on each encoded row: int (rows,), classes, or float64 (rows,) if its leaves answer

@@ -43,6 +43,7 @@ from odtc.base.json_schema import (
     show_value,
     validate,
 )
+from odtc.base.whole_numbers import as_written
 from odtc.base.wording import command
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.reading_spec import SIGNS
@@ -341,16 +342,22 @@ def _loss(facts, dataset) -> np.ndarray:
     if prices.shape != (len(classes),) * 2 or prices.diagonal().any() or (len(classes) > 1 and not prices.any()):
         raise ValueError("its losses are no square table with zeros just where the label is right")
     expect_losses(facts, dataset)
-    weight = dataset.weight * _whole(facts["weight_scale"], "the scale of weights")
-    whole = np.rint(weight)
-    if np.abs(weight - whole).max(initial=0) > 1e-6 or ((whole == 0) & (weight > 0)).any():
-        raise CertificateError(
-            "the weights of the data are no whole numbers at the certificate's scale; it is of other weights"
-        )
-    loss = whole[:, None] * prices[dataset.y]
+    loss = _whole_weights(dataset.weight, _whole(facts["weight_scale"], "the scale of weights"))[:, None]
+    loss = loss * prices[dataset.y]
     if loss.sum() >= EXACT:
         raise ValueError("its numbers are too large to be added exactly")
     return loss
+
+
+def _whole_weights(weight: np.ndarray, scale: int) -> np.ndarray:
+    """float64 of whole numbers (rows,): weights, as the decimals that they were written as, times a scale."""
+    distinct, place = np.unique(weight, return_inverse=True)
+    scaled = [as_written(value) * scale for value in distinct.tolist()]
+    if any(value.denominator > 1 for value in scaled):
+        raise CertificateError(
+            "the weights of the data are no whole numbers at the certificate's scale; it is of other weights"
+        )
+    return np.array([float(value) for value in scaled])[place]
 
 
 def left_of(test, dataset) -> np.ndarray:

@@ -7,6 +7,7 @@ of the data file through the tree with a few lines of its own, apart from all ot
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +22,7 @@ from odtc.model.milp import Model
 from odtc.model.solution import EDITED, NO_POINT, Solution, Termination
 from odtc.problem.constraints.constraint import Constraint, complete, on_answers
 from odtc.problem.cuts.cut import arrange_tree
+from odtc.problem.exact_objective import exact_objective, rounded_down, search_costs, settled_bound
 from odtc.problem.problem import Problem
 from odtc.trees.attack import is_robust
 from odtc.trees.boxes import Boxes
@@ -290,9 +292,18 @@ def objective_floor(problem: Problem) -> float:
     An objective is a factor times the loss, and on top what only branch nodes or predictions that
     differ can cost; a tree of one leaf has neither, so it tells the factor.
     """
+    if exact_objective(problem) is not None:
+        return rounded_down(exact_floor(problem))
     leaf = one_leaf(problem)
     loss = leaf.loss(problem.encoded)
     return problem.module.objective(problem, leaf) / loss * equivalent_points(problem.encoded) if loss else 0.0
+
+
+def exact_floor(problem: Problem) -> Fraction:
+    """Return the same as an exact number, of a problem with exact objectives."""
+    costs, group = search_costs(problem), problem.encoded.alike
+    sums = np.stack([np.bincount(group, column) for column in costs.loss.T], axis=1)
+    return Fraction(float(sums.min(axis=1).sum())) * costs.step
 
 
 def one_leaf(problem: Problem) -> HeapTree:
@@ -305,6 +316,8 @@ def one_leaf(problem: Problem) -> HeapTree:
 def proves(problem: Problem, paid: float) -> bool:
     """Whether a tree that costs `paid` is optimal whatever a solver says: it costs the least that
     equivalent points leave."""
+    if exact_objective(problem) is not None:
+        return settled_bound(problem, objective_floor(problem), paid) >= paid
     least = objective_floor(problem)
     return paid <= least or math.isclose(paid, least, rel_tol=1e-12)
 

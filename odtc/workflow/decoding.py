@@ -16,6 +16,7 @@ from odtc.model.milp import Model
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import complete
 from odtc.problem.cuts.cut import arrange_tree
+from odtc.problem.exact_objective import settled_bound, settled_solver_bound
 from odtc.problem.identity import short, stamp_of
 from odtc.problem.problem import Problem
 from odtc.problem.simplifying import simplified, simplified_check
@@ -130,10 +131,11 @@ def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:
     least = None if other else quick_floor(problem)
     if least is None:
         return solution
+    least = settled_bound(problem, least, paid)
     if problem.constraints and not is_proved(paid, least):  # which leave less to choose from
-        least = max(least, search_again(problem, None, A_MOMENT, in_hand=True).bound)
+        least = settled_bound(problem, max(least, search_again(problem, None, A_MOMENT, in_hand=True).bound), paid)
     if not is_proved(paid, least):
-        return replace(solution, bound=min(least, paid))
+        return replace(solution, bound=least)
     return replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, message=SEARCH_AGREES)
 
 
@@ -177,7 +179,8 @@ def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = Non
     if not found:
         return solution
     cost, x = min(found, key=lambda one: one[0])
-    open_end = solution.termination == Termination.OPTIMAL and not is_proved(cost, solution.bound)
+    settled = None if solution.bound is None else settled_solver_bound(problem, solution.bound, cost)
+    open_end = solution.termination == Termination.OPTIMAL and not is_proved(cost, settled)
     words = (
         f"the solver's point costs {claimed:.6g} by sending rows of weight {weight:.6g} elsewhere than its own splits "
         f"do, as soft margins let it, and no tree does: the tree that is handed in costs {cost:.6g}"
@@ -297,7 +300,7 @@ def unfinished(
     if found is None and ready.searched is not None:
         note = SEARCH_PROVED if ready.proved else SEARCH_INSTEAD
         ended = Termination.OPTIMAL if ready.proved else solution.termination
-        solution = replace(solution, termination=ended, bound=min(ready.bound, paid))
+        solution = replace(solution, termination=ended, bound=settled_bound(ready.problem, ready.bound, paid))
     else:
         note = START_INSTEAD if found else INTERRUPTED_FIRST if ready.interrupted else NO_SOLVER_RAN
     message = f"{note}{': ' * bool(solution.message)}{solution.message}"
@@ -332,6 +335,7 @@ def proved(
 ) -> Fit:
     """A tree that the compiler has found, with the bound that it has proved; `ended` says what came if that is less."""
     paid = problem.module.objective(problem, heap)
+    bound = settled_bound(problem, bound, paid)
     solution = Solution(
         None,
         Termination.OPTIMAL if is_proved(paid, bound) else ended,

@@ -26,8 +26,6 @@ from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.row_selection.selection import select_rows
 from odtc.workflow.specification import ModelSpec, RunSpec
 
-SEEN = 1e-8  # ten times what counts as equal where a bound is held against an objective
-
 
 def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, fitting: bool = False, **keywords):
     """The Problem of data, a formulation and keywords: those of `odtc.build`, and `time_limit` as of `pose_run`."""
@@ -106,7 +104,7 @@ def pose_run(
             prices = cost_matrix(encoded.classes, of_class, wanted.class_weight, wanted.cost)
         encoded = replace(encoded, cost=prices)
     if dataset.task == CLASSIFICATION:
-        expect_telling_prices(encoded.weight, encoded.cost, SEEN)
+        expect_telling_prices(encoded.weight, encoded.cost, 0.0)
     problem = constraint.posed(Problem(encoded, topology, model, settings, choice=choice), wanted.constraints)
     if problem.module.prices_answers(problem):
         expect_classes(encoded.task, f"{option('model', problem.formulation)} with these parameters")

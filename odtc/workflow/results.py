@@ -16,14 +16,13 @@ from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.feasibility import OFF, Check, is_close
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, Termination, gap_in_words, is_proved
-from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints import constraint
 from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.exact_objective import settled_solver_bound
 from odtc.problem.problem import Problem
 from odtc.trees import attack
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
-from odtc.verification.objective_unit import rounded_up
 from odtc.verification.verify import RowPredictions
 from odtc.workflow.constrained.assurance import Assured, assurances
 from odtc.workflow.constrained.kept_constraints import kept_facts
@@ -189,18 +188,13 @@ class Fit:
     @property
     def proved(self) -> bool:
         """Whether no tree costs less, by the bound, and no check contradicts what is said."""
-        return self.verified and is_proved(self.proof.objective, self.proof.bound, self._unit)
-
-    @property
-    def _unit(self) -> float:
-        """What objectives are rounded in: solvers hold theirs to parts of 1."""
-        return unit_of_costs(self.problem) if self.model is None else 1.0
+        return self.verified and is_proved(self.proof.objective, self.proof.bound)
 
     @property
     def claim(self) -> str:
         """One line: what is proved of the tree, of which trees it is the best, by whom and how long that took."""
         proof = self.proof
-        words = {"optimal": _best(proof.objective, proof.bound, self._unit), "unknown": "not proved"}
+        words = {"optimal": _best(proof.objective, proof.bound), "unknown": "not proved"}
         proved = words.get(proof.termination, proof.termination.replace("_", " ")) if self.verified else "NOT VERIFIED"
         bound = ""
         if proof.bound is not None:
@@ -452,11 +446,11 @@ OF_CLASSES = frozenset(  # the figures that count rows which are right
 )
 
 
-def _best(objective: float | None, bound: float | None, unit: float = 1.0) -> str:
+def _best(objective: float | None, bound: float | None) -> str:
     """How "optimal" is said: by the word of a solver alone, or by a bound that meets the objective."""
     if bound is None:
         return "optimal, by its word alone"
-    return "proved optimal" if is_proved(objective, bound, unit) else "optimal within the gap"
+    return "proved optimal" if is_proved(objective, bound) else "optimal within the gap"
 
 
 @dataclass(frozen=True)
@@ -487,7 +481,7 @@ def tree_cost(problem: Problem, heap: HeapTree) -> float | None:
 
 def settled(model: Model, decoded: Decoded) -> Solution:
     """The solution without a solver's rounding: the objective is the exact cost of the tree if that is what the point
-    costs, and the bound the next number that a tree can cost (odtc.verification.objective_unit). A tree that costs less
+    costs, and the bound is settled next to it (odtc.problem.exact_objective). A tree that costs less
     without needless branch nodes has its own cost, which the bound holds for, too."""
     paid, solution = tree_cost(model.problem, decoded.heap), decoded.solution
     if paid is None:
@@ -501,5 +495,5 @@ def settled(model: Model, decoded: Decoded) -> Solution:
         return solution
     bound = solution.bound
     if bound is not None and not solution.scope and (bound <= paid or is_close(bound, paid)):
-        bound = rounded_up(model.problem, bound, paid)  # the bound of an edited model is not one of this
+        bound = settled_solver_bound(model.problem, bound, paid)  # the bound of an edited model is not one of this
     return replace(solution, objective=paid, bound=bound)

@@ -13,8 +13,8 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
 from odtc.errors import TimeLimitReached, TreeError
 from odtc.model.solution import Progress, Solution, Termination, is_proved
-from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints import constraint
+from odtc.problem.exact_objective import settled_bound
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
@@ -85,7 +85,7 @@ def searched(
             paid = None if heap is None else problem.module.objective(problem, heap)
         seconds = time.monotonic() - began
         limit_came = time_limit is not None and seconds >= time_limit
-        ended, bound = _ended(found, paid, limit_came, unit_of_costs(problem))
+        ended, bound = _ended(problem, found, paid, limit_came)
         if ended in (Termination.OPTIMAL, Termination.INFEASIBLE):
             least = np.inf if ended == Termination.INFEASIBLE else paid
             patience = PATIENCE if problem.constraints else 1
@@ -153,16 +153,21 @@ def _easier(problem: Problem, timed: bool) -> str:
     return f"{', '.join(ways[:-1])}{' or ' if ways[1:] else ''}{ways[-1]} would let it end"
 
 
-def _ended(found, paid: float | None, limit_came: bool, unit: float) -> tuple[Termination, float | None]:
-    """How a search has ended, and its bound, of objectives that are rounded in a unit."""
+def _ended(problem: Problem, found, paid: float | None, limit_came: bool) -> tuple[Termination, float | None]:
+    """How a search has ended, and its bound next to the objective of the tree."""
     if found.infeasible:
         return Termination.INFEASIBLE, None
-    if is_proved(paid, found.bound, unit) or (found.proved and paid is not None and paid <= found.bound + found.off):
+    bound = found.bound
+    if paid is not None and not (found.proved and paid <= bound + found.off):
+        bound = settled_bound(problem, bound, paid)
+    elif paid is not None:
+        return Termination.OPTIMAL, paid
+    if is_proved(paid, bound):
         return Termination.OPTIMAL, paid
     if found.interrupted:
-        return Termination.INTERRUPTED, found.bound
+        return Termination.INTERRUPTED, bound
     # Without either, lists of subtrees were too long.
-    return Termination.TIME_LIMIT if limit_came else Termination.UNKNOWN, found.bound
+    return Termination.TIME_LIMIT if limit_came else Termination.UNKNOWN, bound
 
 
 def explained(problem: Problem, solution: Solution, time_limit: float | None) -> Solution:
@@ -200,7 +205,8 @@ def raised(ready: Prepared, solution: Solution) -> Solution:
     """The solution of a solver with the bound of the search before the model, if that is greater."""
     if ready.bound is None or solution.objective is None or (solution.bound or -np.inf) >= ready.bound:
         return solution
-    bound, paid = min(ready.bound, solution.objective), solution.objective
+    paid = solution.objective
+    bound = settled_bound(ready.problem, ready.bound, paid)
     ended = Termination.OPTIMAL if is_proved(paid, bound) else solution.termination
     return replace(solution, bound=bound, termination=ended)
 

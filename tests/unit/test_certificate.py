@@ -15,7 +15,7 @@ from odtc.cli.commands.certify import _steps
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.errors import CertificateError, ChoiceError, TimeLimitReached
-from odtc.formulations.dpflow.write_certificate import certify, whole_class_weights
+from odtc.formulations.dpflow.write_certificate import certify
 from odtc.problem.formulation import FORMULATIONS
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.problems import problems
@@ -626,18 +626,3 @@ def test_what_it_is_of_is_said(mixed):
     assert said.code == 0, said.err
     for part in ("target 'y' (n, p)", "weights in column 'w'", "no test asks site", "with missing cells"):
         assert part in said.out
-
-
-def test_class_weights_that_are_no_whole_numbers_are_told_as_such_in_the_same_proportions():
-    balanced = np.array([[0, 1500 / (2 * 1449)], [1500 / (2 * 51), 0]])  # 1449 rows and 51
-    assert whole_class_weights(("well", "ill"), balanced) == (
-        '; class_weight="well=17,ill=483" has them in the same proportions'
-    )
-    three = np.array([[0, 0.1, 0.1], [0.25, 0, 0.25], [1, 1, 0]])
-    assert "a=2,b=5,c=20" in whole_class_weights(("a", "b", "c"), three)
-
-
-@pytest.mark.parametrize("price", [np.pi, 0.0, 1e-9])
-def test_prices_that_no_class_weights_are_have_no_whole_ones(price):
-    assert whole_class_weights(("a", "b"), np.array([[0, price], [1.0, 0]])) == ""
-    assert whole_class_weights(("a", "b", "c"), np.array([[0, 1, 2], [1, 0, 1], [1, 1, 0.0]])) == ""

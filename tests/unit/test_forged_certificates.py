@@ -352,7 +352,7 @@ FORGERIES = {
     ),
     "certificate._loss: the certificate is of the classes": lambda: listed(classes=["p", "n"]),
     "certificate._loss: its losses are no square table": lambda: listed(loss=[[0, 1, 1], [1, 0, 1]]),
-    "certificate._loss: the weights of the data are": lambda: listed(
+    "certificate._whole_weights: the weights of the data are": lambda: listed(
         weight=[1.25] + [1] * 11, tree={"root": untold(true("tests")["tree"]["root"])}
     ),
     "certificate._loss: its numbers are too large to": lambda: listed(EASY, 1, loss=[[0, 2**52], [2**52, 0]]),

@@ -9,7 +9,7 @@ bound that equal rows get one prediction. So depth h costs about n F^h, less wha
 
 import numpy as np
 
-from odtc.algorithms.dp.state_graph import ROUNDING
+from odtc.algorithms.dp.state_graph import least_difference
 from odtc.base import deadline
 
 CELLS = 2_000_000  # of a table of pairs held at once
@@ -38,9 +38,7 @@ class ShallowTreeSearch:
     def __init__(self, X: np.ndarray, gain: np.ndarray, price: float = 0.0):
         self.X, self.gain, self.price = X, gain, price
         self.most = gain.max(axis=1)  # the bound: every row predicted as it pays best
-        # Values that differ by less are one: no more than the rounding of their sums (as in
-        # odtc.algorithms.dp.state_graph).
-        self.near = ROUNDING * (len(X) + 16) * float(gain.sum())
+        self.near = least_difference(gain)
         self.memo = {}
         self.work = 0.0  # multiplications so far: rows · tests² per product of all pairs, and what a call costs
 

@@ -17,6 +17,27 @@ from odtc.algorithms.moments import laws
 
 LIMBS = 4  # of 27 random bits each: a sum over fewer than 2^26 rows is exact in float64
 ROUNDING = 8 * float(np.finfo(float).eps)  # of a sum over rows, relative to all of them, per row
+EXACT = 2.0**53  # sums of whole numbers below it are exact in float64
+HALF = 0.5  # of a whole number: sums that differ at all differ by more
+
+
+def least_difference(loss: np.ndarray, more: float = 0.0) -> float:
+    """Return a number such that sums of losses which differ by less are equal.
+
+    Parameters
+    ----------
+    loss : float64 (rows, labels), 0 or more
+    more : float, a loss that was taken off before
+
+    Returns
+    -------
+    float
+        Below one unit if the losses are whole numbers whose sums float64 holds; else what rounding may make of a sum.
+    """
+    total = float(loss.sum()) + more
+    if total < EXACT and np.array_equal(loss, np.rint(loss)):
+        return HALF
+    return ROUNDING * (len(loss) + 16) * total
 
 
 @dataclass(frozen=True)
@@ -72,9 +93,8 @@ class Rows:
 
     @cached_property
     def near(self) -> float:
-        """Sums of losses that differ by less are one: no more than the rounding of float64, so that a loss
-        beside which others are tiny swallows none of them."""
-        return ROUNDING * (len(self.X) + 16) * float(self.loss.sum())
+        """The least difference of two sums of losses (`least_difference`)."""
+        return least_difference(self.loss)
 
 
 @dataclass(frozen=True)

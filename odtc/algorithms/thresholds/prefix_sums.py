@@ -15,10 +15,11 @@ from functools import cached_property
 
 import numpy as np
 
+from odtc.algorithms.dp.state_graph import least_difference
+
 CELLS = 500_000  # of a table held at once: it stays in the cache
 ENTRIES = 4_000_000  # that are put into it at once: one for each row, scale of the thresholds and scale
 SHORT = 2.0**30  # whole losses of less than this in all are counted in int32
-ROUNDING = 8 * float(np.finfo(float).eps)  # of a sum over rows, relative to all of them, per row
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Ranked:
     @cached_property
     def near(self) -> float:
         """Sums of losses that differ by less are one."""
-        return ROUNDING * (len(self.rank) + 16) * (float(self.loss.sum()) + self.floor)
+        return least_difference(self.loss, self.floor)
 
     @cached_property
     def real(self) -> type:

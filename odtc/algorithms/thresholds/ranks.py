@@ -27,6 +27,7 @@ from odtc.base import deadline
 
 WHOLE = 2**40  # units of one loss at most, if weights are whole multiples of a unit
 FINE = 2**46  # units of all losses together, if they are not
+EXACT = 2**53  # sums of whole numbers below it are exact in float64
 SMALL = 2**29  # sums below this are held in int32
 DECIMAL = 1e-13  # of the largest: what sums of decimals are off by
 TALL_TABLE = 100_000  # rows from which the clock is looked at between two columns
@@ -305,6 +306,10 @@ def _distinct_columns(rank, apart):
 def _in_units(loss, price):
     """(losses, price, unit): as whole numbers of the greatest unit of which all are multiples; of a small one, if
     that would be smaller still."""
+    if price == round(price) and float(loss.max(axis=1).sum()) + price < EXACT and np.array_equal(loss, np.rint(loss)):
+        whole = loss.astype(np.int64)
+        unit = gcd(int(np.gcd.reduce(whole, axis=None)), round(price)) or 1
+        return whole // unit, round(price) // unit, float(unit)
     digits = decimal_places(loss)
     values = [
         Fraction(value) if digits is None else Fraction(round(value * 10**digits), 10**digits)

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.whole_numbers import as_written
 from odtc.base.wording import param
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, SolverError, TimeLimitReached, TreeError
@@ -53,6 +54,7 @@ from odtc.model.solution import Round, Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import complete
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.counts import Counts
+from odtc.problem.exact_objective import search_costs, settled_bound
 from odtc.problem.formulation import OTHER, SAME, TIGHTER, Change
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
@@ -219,7 +221,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         )
     x[chosen] = 1
     cost, paid = float(columns.cost()[chosen].sum()) * paths.unit - problem.params.reward, objective(problem, heap)
-    if abs(cost - paid) > 1e-9 * max(1.0, float(problem.encoded.loss.sum())):
+    if abs(cost - paid) > paths.near * paths.unit and search_costs(problem).plain:
         raise TreeError(
             f"the tree costs {paid:.10g}, its columns {cost:.10g}: it has leaves, or subtrees below the ends of the "
             f"paths, "
@@ -311,7 +313,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 def objective(problem: Problem, heap: HeapTree) -> float:
     """Loss + reward · (used leaves - 1), the paper's reward for empty leaves less that of all but one."""
-    return heap.loss(problem.encoded) + problem.params.reward * heap.n_branch_nodes
+    return float(heap.exact_loss(problem.encoded) + as_written(problem.params.reward) * heap.n_branch_nodes)
 
 
 def least_rows(problem: Problem) -> int:
@@ -424,9 +426,12 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     if problem.params.final == "mip" and termination is None:
         x, heap = _solved(problem, model, x, heap, solve)
     paid = model.objective(x)
-    bound = min(search.bound * search.paths.unit - reward, paid)
-    overall = bound if over is None or whole else min(over.bound, paid)
-    if search.proven or is_proved(paid, overall):  # by the search over all tests, if columns were not asked for a proof
+    # By multipliers in floats, so that a bound of numbers with many digits is off by their rounding.
+    least = search.bound if search.paths.whole else search.bound - search.paths.near
+    bound = settled_bound(problem, least * search.paths.unit - reward, paid)
+    overall = bound if over is None or whole else settled_bound(problem, over.bound, paid)
+    # The search over all tests may have proved it, if columns were not asked for a proof.
+    if is_proved(paid, max(bound, overall)):
         termination = Termination.OPTIMAL
     elif termination is None:
         termination = Termination.UNKNOWN if search.finished else Termination.TIME_LIMIT
@@ -465,7 +470,7 @@ def _better(over: OverAllTests | None, search: BranchAndPrice, seconds: float | 
     with deadline.within(seconds):
         found = over.run(ALMOST)
     least = search.upper * search.paths.unit - over.problem.params.reward
-    return found if objective(over.problem, found) < least - 1e-9 * max(1.0, abs(least)) else None
+    return found if objective(over.problem, found) < least - search.paths.near * search.paths.unit else None
 
 
 def _around(over: OverAllTests | None, search: BranchAndPrice, columns: Columns, beaten: float) -> Columns | None:
@@ -479,7 +484,7 @@ def _around(over: OverAllTests | None, search: BranchAndPrice, columns: Columns,
         return None
     if min(len(paths.splits[t]) for t in problem.topology.branch_nodes.tolist()) < len(paths.tests):
         return None
-    if search.upper >= beaten - 1e-9 * max(1.0, abs(beaten)):
+    if search.upper >= beaten - search.paths.near:
         return None
     scales, asked = Scales.of(problem.encoded), _heap(problem, paths, search.best).test
     asked = asked[asked >= 0]

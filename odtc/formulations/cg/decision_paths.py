@@ -24,6 +24,7 @@ from odtc.base.wording import option, param
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import whole_weights
 from odtc.errors import ChoiceError
+from odtc.problem.exact_objective import WholeCosts
 from odtc.trees.complete_tree import CompleteTree
 
 MOST_PATHS = 4_000_000  # to all nodes together
@@ -51,9 +52,9 @@ class NodePaths:
 class Paths:
     """All paths over `splits`, per node of the heap the tests it may ask (int32).
 
-    A leaf costs its loss and `reward`, which an empty one does not (Firat et al., appendix A.0.2), and
-    holds `least` rows of the data or none (A.0.3). Costs are in units of `unit`. Raises ChoiceError
-    if the paths are more than can be held, or if there are fewer than `least` rows.
+    A leaf costs its loss and the price of a branch node, the reward, which an empty one does not (Firat et al.,
+    appendix A.0.2), and holds `least` rows of the data or none (A.0.3). Costs are in units of `unit`. Raises
+    ChoiceError if the paths are more than can be held, or if there are fewer than `least` rows.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Paths:
         topology: CompleteTree,
         splits,
         tail: int,
-        reward: float = 0.0,
+        costs: WholeCosts,
         least: int = 0,
         threads: int = 1,
     ):
@@ -79,20 +80,21 @@ class Paths:
         self.first, self.group = first, group.reshape(-1)  # an encoded row of each group, and the group of each
         self.X = X[first]
         loss = np.zeros((len(first), len(encoded.classes)))
-        np.add.at(loss, group, encoded.loss)
+        np.add.at(loss, group, costs.loss)
         self.copies = np.bincount(group, encoded.copies, len(first))
-        paid = loss.max(axis=1).sum() + reward * len(topology.leaves)
-        scaled, self.unit, self.whole = whole_weights(np.append(loss.ravel(), reward), paid)
+        paid = loss.max(axis=1).sum() + costs.price * len(topology.leaves)
+        scaled, unit, whole = whole_weights(np.append(loss.ravel(), costs.price), paid)
+        self.unit, self.whole = unit * float(costs.step), whole and costs.exact
         self.loss, self.reward, self.least = scaled[:-1].reshape(loss.shape), float(scaled[-1]), least
         self.most = self.loss.max(axis=1)
-        self.kind = np.float32 if self.whole and paid / self.unit < EXACT and self.copies.sum() < EXACT else np.float64
+        self.kind = np.float32 if self.whole and paid / unit < EXACT and self.copies.sum() < EXACT else np.float64
         if least > self.copies.sum():
             raise ChoiceError(
                 f"expected a least number of rows in a leaf of at most {self.copies.sum():.0f}, the rows there are, "
                 f"got {least}"
             )
         # Costs nearer than this are one.
-        self.near = 1e-9 * max(1.0, float(self.most.sum())) if self.kind == np.float64 else 0.25
+        self.near = 0.25 if self.whole else 1e-9 * max(1.0, float(self.most.sum()))
         self.subtrees = Subtrees(self.X, self.loss, self.copies, self.reward, least, self.near, self.kind)
         self._lay_out()
 

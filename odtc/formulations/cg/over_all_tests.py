@@ -8,6 +8,7 @@ data has the same columns, as long as the time limit does not end the search.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 
 from odtc.algorithms.thresholds.early_bound import EarlyBound
@@ -15,6 +16,7 @@ from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.base import deadline
 from odtc.errors import TimeLimitReached
 from odtc.formulations.shared.ranked_tests import RankedTests
+from odtc.problem.exact_objective import rounded_down, search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -46,13 +48,16 @@ class OverAllTests:
 
     def __init__(self, problem: Problem):
         self.problem, self._room, self.interrupted = problem, 0.0, False
-        self.tests = RankedTests(problem.encoded, problem.params.reward, max(1, problem.params.n_min))
+        costs = search_costs(problem)
+        self.tests = RankedTests(problem.encoded, costs.price, max(1, problem.params.n_min), costs.loss)
+        self._step = costs.step
         self.search = RankSearch(self.tests.ranked, self._check)
 
     @property
     def bound(self) -> float:
         """No tree over any tests has a lower objective."""
-        return self.tests.ranked.cost(self.search.lower(self.problem.topology.depth))
+        lower = self.search.lower(self.problem.topology.depth)
+        return rounded_down(Fraction(self.tests.ranked.cost(lower)) * self._step)
 
     @property
     def proved(self) -> bool:

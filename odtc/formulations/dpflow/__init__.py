@@ -39,6 +39,7 @@ from odtc.problem.branch_penalty import (  # noqa: F401
 )
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.exact_objective import settled_bound
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -196,6 +197,13 @@ def _under_constraints(problem: Problem) -> bool:
 
 def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.0) -> Searched:
     """The best tree that keeps the constraints and a bound, until the deadline of this context."""
+    found = _search(problem, start, progress, floor)
+    if found.heap is None or found.infeasible or found.proved or found.off:
+        return found
+    return replace(found, bound=settled_bound(problem, found.bound, objective(problem, found.heap)))
+
+
+def _search(problem: Problem, start: HeapTree | None, progress, floor: float) -> Searched:
     if moments.by_moments(problem) or moments.of_medians(problem):
         return moments.search(problem, start, progress)
     if _under_constraints(problem) and not threshold_search.by_ranks(problem):

@@ -10,10 +10,8 @@ threshold from c to the one before the next v of that scale. The search has solv
 the tree is its own, and the file proves it.
 """
 
-from fractions import Fraction
 from functools import cached_property
 from itertools import takewhile
-from math import gcd
 
 import numpy as np
 
@@ -24,12 +22,13 @@ from odtc.base import deadline
 from odtc.base.wording import option, param
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
-from odtc.data.threshold_scales import MOST, Scales, whole_weights
+from odtc.data.threshold_scales import MOST, Scales
 from odtc.errors import ChoiceError, TreeError
+from odtc.formulations.dpflow.program import share
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.branch_penalty import branch_price, exact_share
+from odtc.problem.exact_objective import search_costs
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
@@ -94,13 +93,13 @@ def tail(problem: Problem) -> int:
 
 def build(problem: Problem, name: str) -> Model:
     program, scales = problem.derived(Intervals).program, problem.derived(Intervals).scales
-    F, share = problem.encoded.n_tests, 1 - problem.params.lambda_
+    F = problem.encoded.n_tests
     m = ModelBuilder(f"{name}_d{problem.topology.depth}")
-    m.constant(share * problem.derived(Intervals).ranked.floor)
+    m.constant(float(share(problem, problem.derived(Intervals).ranked.floor)))
     flows = []
     for j, layer in enumerate(program):
         state, test = Axis("state", len(layer.stop)), Axis("test", F)
-        columns = [(m.columns(f"t{j}", state, role=Role.STOP, cost=_rounded(share * layer.stop)), None)]
+        columns = [(m.columns(f"t{j}", state, role=Role.STOP, cost=share(problem, layer.stop)), None)]
         for stem, role, arcs in (("u", Role.ARC, layer.tests), ("v", Role.BOUND, layer.intervals)):
             if len(arcs.state):
                 members = arcs.state * F + scales.test(*arcs.first.T)
@@ -110,7 +109,7 @@ def build(problem: Problem, name: str) -> Model:
                     state,
                     test,
                     role=role,
-                    cost=_rounded(share * arcs.cost[order]),
+                    cost=share(problem, arcs.cost[order]),
                     members=members[order],
                 )
                 columns.append((block, (arcs.state[order], arcs.below[order])))
@@ -139,7 +138,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     for many at once."""
     best, module = optimal(problem), problem.module
     paid, least = module.objective(problem, heap), module.objective(problem, best)
-    if paid - least > 1e-9 * max(1.0, abs(least)):
+    if paid > least:
         raise TreeError(
             f"the tree costs {paid:.10g}; by intervals only the best tree is written, which costs {least:.10g}; "
             f"start from that of a heuristic, or set {param('intervals', False)}"
@@ -200,7 +199,8 @@ class Intervals:
 
     @cached_property
     def ranked(self) -> Ranked:
-        return Ranked.of(self.scales.rank, self.problem.encoded.loss, branch_price(self.problem))
+        costs = search_costs(self.problem)
+        return Ranked.of(self.scales.rank, costs.loss, costs.price)
 
     @cached_property
     def search(self) -> IntervalSearch:
@@ -226,17 +226,5 @@ class Intervals:
 
     @property
     def unit(self) -> float:
-        """What all costs are whole multiples of, in units of loss; 0 if that is very little or unknown."""
-        ranked, branch = self.ranked, exact_share(self.problem.params.lambda_)
-        _, unit, whole = whole_weights(ranked.loss.reshape(-1), float(ranked.most.sum()))
-        loss = Fraction(unit) * (1 - branch)
-        both = Fraction(
-            gcd(loss.numerator * branch.denominator, branch.numerator * loss.denominator),
-            loss.denominator * branch.denominator,
-        )
-        return float(both / (1 - branch)) if whole and float(both) * MOST >= ranked.most.sum() else 0.0
-
-
-def _rounded(cost: np.ndarray) -> np.ndarray:
-    """Without the noise of sums and of λ's division."""
-    return np.round(cost, 12)
+        """What all costs are whole multiples of; 0 if that is very little, or if they are rounded."""
+        return 1.0 if search_costs(self.problem).exact and self.ranked.most.sum() <= MOST else 0.0

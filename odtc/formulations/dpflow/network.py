@@ -30,7 +30,8 @@ from odtc.formulations.dpflow.extract_tree import lay_best
 from odtc.formulations.dpflow.program import Shape, share
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
-from odtc.problem.branch_penalty import branch_price, objective
+from odtc.problem.branch_penalty import objective
+from odtc.problem.exact_objective import exact_objective, search_costs
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, settle, with_min_leaf_rows
@@ -43,7 +44,7 @@ def flow_model(problem: Problem, graph: Graph) -> tuple[ModelBuilder, list[Block
     ----------
     problem : Problem
     graph : Graph
-        States and arcs with their costs, in units of loss.
+        States and arcs with their costs, in the units of the program.
 
     Returns
     -------
@@ -126,8 +127,8 @@ def point_of(
         point[f"u{j}"][arc] = 1
         cost += level.cost[arc]
         stack += [(2 * node + side, j + 1, int(s)) for side, s in enumerate(level.below[arc]) if s >= 0]
-    cost *= 1 - problem.params.lambda_
-    if abs(cost - (paid := objective(problem, heap))) > 1e-9 * max(1.0, paid, float(problem.encoded.loss.sum())):
+    cost, off, paid = *share(problem, np.array([cost, graph.rows.near])).tolist(), objective(problem, heap)
+    if abs(cost - paid) > off and (exact_objective(problem) is None or search_costs(problem).plain):
         raise TreeError(
             f"the tree costs {paid:.10g}, the model writes it as one of {cost:.10g}: it has leaves or folded subtrees "
             f"that are not the best; give the tree that a heuristic makes, or set {param('tail', 0)} "
@@ -136,10 +137,10 @@ def point_of(
     return point
 
 
-def pruned(problem: Problem, rows: Rows, shape: Shape, heap: HeapTree) -> HeapTree:
+def pruned(problem: Problem, rows: Rows, price: float, shape: Shape, heap: HeapTree) -> HeapTree:
     """A tree that costs no more: without tests that no row needs, each leaf with its best label, and the best
     subtrees if the model folds them. One with too few rows in a leaf is first pruned."""
-    encoded, price = problem.encoded, branch_price(problem)
+    encoded = problem.encoded
     test = with_min_leaf_rows(settle(heap.test, encoded), encoded, rows.least).test.copy()
 
     def walk(t, members, level):

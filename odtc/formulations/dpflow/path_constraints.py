@@ -39,6 +39,7 @@ from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.problem.constraints.constraint import broken, mended, rowed
 from odtc.problem.constraints.kind import CONSTRAINTS, BarsPaths, CountsTests
+from odtc.problem.exact_objective import search_costs
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
@@ -79,7 +80,7 @@ def sight(problem: Problem, graph: Graph, nodes: bool) -> ConstrainedProgram:
         return ConstrainedProgram(graph)
     best, left = incumbent(problem, graph) if problem.params.fix else None, graph
     if best is not None:
-        most = problem.module.objective(problem, best) / (1 - problem.params.lambda_)
+        most = problem.module.objective(problem, best) / float(search_costs(problem).step)
         left = within(graph, most)
         for group, size in budgets(problem):
             if left.values[0][0] < most - graph.rows.near:
@@ -196,7 +197,7 @@ def within_few(graph: Graph, group: np.ndarray, size: int, most: float) -> Graph
 def _alive(graph: Graph, most: float) -> list[np.ndarray]:
     """Per level, bool (arcs,): those that a tree has which costs at most this. What is left of a tree beside a
     state costs at least the least, over the ways there, of the values of the sides not taken."""
-    most += 8 * graph.rows.near + 1e-12 * most
+    most += max(graph.rows.near, 1e-12 * most)
     values, found = graph.values, []
     beside = np.zeros(graph.levels[0].n_states)
     for j, level in enumerate(graph.levels):

@@ -2,10 +2,12 @@
 
 A state is a set of rows that some path of tests leaves (odtc.algorithms.dp.state_graph). What is here knows no
 constraint but the least number of rows in a leaf; the forms (odtc.formulations.dpflow.forms) add what their
-constraints must know. All is in units of loss, in which a branch node costs λ / (1-λ).
+constraints must know. Costs are whole numbers (odtc.problem.exact_objective); if leaves cost no sum over rows, they are
+in units of loss, in which a branch node costs λ / (1-λ).
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +23,7 @@ from odtc.formulations.dpflow import size_estimate
 from odtc.formulations.dpflow.extract_tree import tree_along
 from odtc.problem.branch_penalty import branch_price
 from odtc.problem.constraints.constraint import least_rows
+from odtc.problem.exact_objective import WholeCosts, exact_objective, search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
@@ -51,7 +54,17 @@ class Program:
         if self.by_moments:
             task = TASKS.get(encoded.task)
             return moment_rows(LAWS[task.LAW]).of(encoded.X, task.moments(encoded.sums).T, encoded.copies, least)
-        return Rows.of(encoded.X, encoded.loss, encoded.copies, least)
+        return Rows.of(encoded.X, self.costs.loss, encoded.copies, least)
+
+    @property
+    def costs(self) -> WholeCosts:
+        """What each label costs on the rows."""
+        return search_costs(self.problem)
+
+    @property
+    def price(self) -> float:
+        """What a branch node costs, in the same units."""
+        return branch_price(self.problem) if self.by_moments else self.costs.price
 
     @property
     def by_moments(self) -> bool:
@@ -93,14 +106,14 @@ class Program:
         if self.shape.tail == 2:
             return self.known.folded(self.shape.levels)
         problem = self.problem
-        return build_graph(self.rows, self.shape.depth, branch_price(problem), problem.params.fold, self.shape.tail)
+        return build_graph(self.rows, self.shape.depth, self.price, problem.params.fold, self.shape.tail)
 
     @property
     def skeleton(self) -> Graph:
         """The same states and arcs, without the cost of folded levels if it is not known already."""
         if self._is_written:
             return self.written
-        return generate(self.rows, self.shape.levels, branch_price(self.problem), self.problem.params.fold)
+        return generate(self.rows, self.shape.levels, self.price, self.problem.params.fold)
 
     @property
     def states(self) -> tuple[Graph | None, int]:
@@ -126,13 +139,19 @@ class Program:
         return tree_along(self.problem, graph, graph.best, shape.tail, depth)
 
     @property
+    def bound(self) -> Fraction:
+        """The objective that no tree is below; after `optimal`."""
+        least = self.rows.floor.sum() if self.attained is not None else self.known.values[0][0]
+        return Fraction(float(least)) * self.costs.step
+
+    @property
     def _is_written(self) -> bool:
         return "written" in vars(self)
 
     def _valued(self, depth: int) -> Graph:
         if self.by_moments:
-            return generate(self.rows, depth, branch_price(self.problem), self.problem.params.fold)
-        return build_valued_graph(self.rows, depth, branch_price(self.problem), self.problem.params.fold)
+            return generate(self.rows, depth, self.price, self.problem.params.fold)
+        return build_valued_graph(self.rows, depth, self.price, self.problem.params.fold)
 
 
 def folded_levels(problem: Problem, depth: int) -> int:
@@ -141,7 +160,9 @@ def folded_levels(problem: Problem, depth: int) -> int:
     return min(depth - 1, size_estimate.short_tail(problem.encoded.n_tests, depth) if tail == "auto" else int(tail))
 
 
-def share(problem: Problem, loss: np.ndarray) -> np.ndarray:
-    """(1-λ) · loss, in which branch nodes count λ / (1-λ) each; without the noise of their division."""
+def share(problem: Problem, cost: np.ndarray) -> np.ndarray:
+    """Return costs of the program in units of the objective."""
+    if exact_objective(problem) is not None:
+        return cost * float(search_costs(problem).step)
     lam = problem.params.lambda_
-    return np.round((1 - lam) * loss, 12) if lam else loss
+    return np.round((1 - lam) * cost, 12) if lam else cost

@@ -18,7 +18,6 @@ from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.forms import moments
 from odtc.formulations.dpflow.forms.states import ROWS
 from odtc.formulations.dpflow.program import Program
-from odtc.problem.branch_penalty import branch_price
 from odtc.problem.constraints.constraint import Constraint, broken
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
@@ -74,8 +73,8 @@ class DpflowRanking:
 
     def __init__(self, problem: Problem):
         program = problem.derived(Program)
-        self._problem = problem
-        self._best = Derivations(program.rows, problem.topology.depth, branch_price(problem), *program.states)
+        self._problem, self._step = problem, float(program.costs.step)
+        self._best = Derivations(program.rows, problem.topology.depth, program.price, *program.states)
 
     def tree(self, number: int) -> HeapTree | None:
         """The tree of this number, from 0; None if there are no more."""
@@ -87,7 +86,7 @@ class DpflowRanking:
         if within is None:
             return self._best.first_tests(np.inf)
         least = self._best.get(self._best.root, 0).cost
-        return self._best.first_tests(least + within / (1 - self._problem.params.lambda_))
+        return self._best.first_tests(least + within / self._step)
 
     def _heap(self, found: DerivedTree) -> HeapTree:
         test, _ = blank_arrays(self._problem.topology)

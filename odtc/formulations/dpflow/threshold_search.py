@@ -10,6 +10,8 @@ intervals (odtc.algorithms.thresholds.rank_search).
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
+from math import ceil
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.thresholds import early_bound
 from odtc.algorithms.thresholds.near_trees import NearTrees
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
+from odtc.algorithms.thresholds.ranks import EXACT
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
@@ -27,8 +30,9 @@ from odtc.formulations.dpflow import interval_model, size_estimate
 from odtc.formulations.dpflow.program import Program
 from odtc.formulations.dpflow.searched import Fewest, Searched
 from odtc.formulations.shared.ranked_tests import RankedTests
-from odtc.problem.branch_penalty import branch_price, objective
+from odtc.problem.branch_penalty import objective
 from odtc.problem.constraints.constraint import least_rows
+from odtc.problem.exact_objective import exact_objective, rounded_down, search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -143,12 +147,12 @@ class ThresholdSearch:
         tests: RankedTests | None = None,
     ):
         self.problem, self.start, self.tell = problem, start, tell
-        self.tests = tests or RankedTests(problem.encoded, branch_price(problem), least_rows(problem))
+        self.costs = search_costs(problem)
+        self.tests = tests or RankedTests(problem.encoded, self.costs.price, least_rows(problem), self.costs.loss)
         self.scales, self.ranked = self.tests.scales, self.tests.ranked
         self.search = RankSearch(self.ranked, self._check, self._found)
         # It lasts about as long as the dynamic program would; if a dive ends it, no kernel is worth compiling.
         self.search.chosen.expect(min(SOON, self._expected()))
-        self.share = 1 - problem.params.lambda_
         self.began = self.told = time.monotonic()
         self.height, self.proved = 0, []
         self.priced: tuple[HeapTree | None, float] | None = None
@@ -157,12 +161,20 @@ class ThresholdSearch:
     @property
     def bound(self) -> float:
         """No tree has a lower objective."""
-        return self.share * self.ranked.cost(self.search.lower(self.problem.topology.depth))
+        return rounded_down(self._exact_bound)
+
+    @property
+    def _exact_bound(self) -> Fraction:
+        return Fraction(self.ranked.cost(self.search.lower(self.problem.topology.depth))) * self.costs.step
+
+    def _paid(self, cost: int) -> float:
+        """About the objective of a tree of this cost in the search."""
+        return self.ranked.cost(cost) * float(self.costs.step)
 
     @property
     def upper(self) -> float:
         """The objective of the best tree so far."""
-        found = self.share * self.ranked.cost(self.search.known(self.problem.topology.depth).upper)
+        found = self._paid(self.search.known(self.problem.topology.depth).upper)
         return found if self.start is None else min(found, self._start_cost())
 
     @property
@@ -172,7 +184,7 @@ class ThresholdSearch:
             cost, bound = self.upper, self.bound
         else:
             known = self.search.known(self.height)
-            cost, bound = (self.share * self.ranked.cost(value) for value in (known.upper, known.lower))
+            cost, bound = map(self._paid, (known.upper, known.lower))
         # A tree of less depth that costs more than the best says nothing; at first it is one leaf.
         found = f"{cost:.6g}, " if cost <= self.upper else ""
         searched = f"depth {self.height}: {found}bound {min(cost, bound):.6g}"
@@ -184,16 +196,16 @@ class ThresholdSearch:
         interrupted = False
         try:
             self._phases(depth)
-            return self._certified(self.smallest(self._best(depth)[0]))
+            return self._certified(self.smallest(self._best(depth)[0], self._exact_bound))
         except TimeLimitReached:
             pass
         except KeyboardInterrupt:
             interrupted = True
-        heap, paid = self._best(depth)
+        heap, _ = self._best(depth)
         if interrupted:
             deadline.end_soon()  # what comes next has a moment
         self.start = heap  # it may cost less than was noted of it: a subtree became better just before the end
-        return self._certified(Searched(heap, min(paid, self.bound), False, 1, 1, self.phase, interrupted))
+        return self._certified(self._ended(heap, self._exact_bound, interrupted))
 
     def run_for_bound(self) -> Searched:
         """A bound first, for trees of depth 3 or more, and the best tree met; until the end of the time, or Ctrl-C. It
@@ -205,8 +217,8 @@ class ThresholdSearch:
             self.search.dive(depth)
             early.raise_all(True)
             self.search.solve(depth)
-        heap, paid = self._best(depth)
-        return Searched(heap, min(paid, self.bound), False, 1, 1, self.phase, deadline.is_interrupted())
+        heap, _ = self._best(depth)
+        return self._ended(heap, self._exact_bound, deadline.is_interrupted())
 
     def _certified(self, found: Searched) -> Searched:
         """With the certificate of what was found; none if bounds of height 3 or more were forgotten, of which it needs
@@ -217,7 +229,16 @@ class ThresholdSearch:
 
         return replace(found, certificate=lambda: certify_search(self, found.heap, deadline.check))
 
-    def smallest(self, heap: HeapTree) -> Searched:
+    def _ended(self, heap: HeapTree, bound: Fraction, interrupted: bool = False, **more) -> Searched:
+        """A tree with a bound that holds exactly."""
+        exact = exact_objective(self.problem)
+        if exact is None:
+            paid = objective(self.problem, heap)
+            return Searched(heap, min(paid, float(bound)), False, 0, 1, self.phase, interrupted, **more)
+        shown, proved = exact.against(bound, heap), exact.raised(bound) >= exact.cost(heap)
+        return Searched(heap, shown, False, int(not proved), 1, self.phase, interrupted, proved=proved, **more)
+
+    def smallest(self, heap: HeapTree, bound: Fraction) -> Searched:
         """Of the best trees one with the fewest leaves, of these one with the fewest distinct columns, and of these the
         first in a fixed order (odtc.algorithms.near_optimal.fewest_columns).
 
@@ -228,6 +249,7 @@ class ThresholdSearch:
         Parameters
         ----------
         heap : HeapTree, one of the best trees
+        bound : Fraction, the bound that was proved
 
         Returns
         -------
@@ -235,11 +257,13 @@ class ThresholdSearch:
         """
         problem, depth, paid = self.problem, self.problem.topology.depth, objective(self.problem, heap)
         scale, written = 2**depth, None
+        if not self.costs.exact or scale * (int(self.ranked.most.sum()) + scale * (self.ranked.price + 1)) >= EXACT:
+            return self._ended(heap, bound)  # trees of one cost cannot be told by their leaves
         tests = self.tests.counting(scale)
         counted = _Counted(self.search)
         search = RankSearch(tests.ranked, counted.look, room=self.search.room).after(self.search, scale)
         counted.search = search
-        need, leaves, columns = self._units(paid) * scale + heap.n_branch_nodes, True, False
+        need, leaves, columns = self._units(heap) * scale + heap.n_branch_nodes, True, False
         try:
             search.solve(depth, need)
         except TimeLimitReached:
@@ -264,7 +288,7 @@ class ThresholdSearch:
                 pass
             except KeyboardInterrupt:
                 deadline.end_soon(deadline.IN_HAND)
-        found = Searched(heap, paid, False, 0, 1, self.phase, fewest=Fewest(leaves, columns))
+        found = self._ended(heap, bound, fewest=Fewest(leaves, columns))
         return replace(found, written=written if columns else None)
 
     @property
@@ -347,7 +371,7 @@ class ThresholdSearch:
         """The cost of the tree that is known in units of the search, rounded up; only trees of less are needed."""
         if self.start is None:
             return NONE
-        return self._units(self._start_cost())
+        return self._units(self.start)
 
     def _start_cost(self) -> float:
         """The objective of the tree that is known: it is asked for whenever something is told, and takes a look at
@@ -356,10 +380,11 @@ class ThresholdSearch:
             self.priced = self.start, objective(self.problem, self.start)
         return self.priced[1]
 
-    def _units(self, paid: float) -> int:
-        """An objective in units of the search, rounded up."""
-        units = (paid / self.share - self.ranked.floor) / self.ranked.unit
-        return max(0, int(np.ceil(units * (1 + 1e-12) - 1e-6)))
+    def _units(self, heap: HeapTree) -> int:
+        """The objective of a tree in units of the search, rounded up."""
+        exact = exact_objective(self.problem)
+        paid = (Fraction(objective(self.problem, heap)) if exact is None else exact.cost(heap)) / self.costs.step
+        return max(0, ceil((paid - Fraction(self.ranked.floor)) / Fraction(self.ranked.unit)))
 
     def _best(self, depth) -> tuple[HeapTree, float]:
         found = self.tests.tree(self.search, self.problem.topology)
@@ -457,8 +482,8 @@ def search(
             return quick
         try:
             with deadline.within(deadline.time_share(PROGRAM, 0.5)):
-                heap = problem.derived(Program).optimal()
-            found = ThresholdSearch(problem, heap, tell, searched.tests).smallest(heap)
+                heap, bound = problem.derived(Program).optimal(), problem.derived(Program).bound
+            found = ThresholdSearch(problem, heap, tell, searched.tests).smallest(heap, bound)
             from odtc.formulations.dpflow.write_certificate import certify_program  # it uses this module
 
             return replace(found, certificate=lambda: certify_program(problem, found.heap))

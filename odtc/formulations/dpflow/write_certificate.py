@@ -4,20 +4,20 @@ Over few tests these are targets of the dynamic program, over many thresholds th
 (odtc.verification.certificate has both forms).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from math import floor, gcd, lcm, log10
+from math import lcm
 
 import numpy as np
 
 import odtc
 from odtc.base import deadline
+from odtc.base.whole_numbers import whole_numbers
 from odtc.base.wording import option
 from odtc.data.coded_columns import CodedColumns, as_rows
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Splits
-from odtc.data.tasks import median
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.certificate_columns import CertificateColumns
@@ -29,6 +29,7 @@ from odtc.model.solution import is_proved
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.constraints.search_units import TOO_FINE
+from odtc.problem.exact_objective import exact_objective, search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
@@ -36,9 +37,6 @@ from odtc.verification.certificate import EXACT, OF_THRESHOLDS, SCHEMA, left_of
 from odtc.verification.claim import claim_of
 from odtc.verification.coverage import Sides, answered, count_uncovered
 from odtc.verification.threshold_columns import count_left_out, rank_columns
-
-MOST_DIGITS = 6  # of a weight behind its point
-MOST_WEIGHT = 10**6  # of a class, in whole numbers
 
 
 class Numbers:
@@ -50,7 +48,7 @@ class Numbers:
     costs : list of list of int, of an error, in the units of the certificate
     price : int, of a branch node
     scale : int, units of an objective of 1
-    unit : float, units of a loss of 1
+    unit : int, units of one unit of the search
 
     Raises
     ------
@@ -60,46 +58,17 @@ class Numbers:
 
     def __init__(self, problem: Problem):
         encoded = problem.encoded
-        self.weight_scale = _weight_scale(encoded.weight if encoded.dataset is None else encoded.dataset.weight)
+        _, of_weight = whole_numbers(encoded.weight if encoded.dataset is None else encoded.dataset.weight)
+        whole, of_cost = whole_numbers(encoded.cost)
         branch = exact_share(problem.params.lambda_)
-        costs, cost_scale = _whole_costs(encoded.cost)
-        if (
-            encoded.task == median.NAME and 10 ** (MOST_DIGITS + _zeros(float(encoded.cost.max()))) % cost_scale
-        ):  # near a fraction by chance, as c in k · c
-            raise ChoiceError(
-                f"a certificate counts in whole numbers: expected numbers of at most {MOST_DIGITS} decimals; round them"
-            )
-        price = 1 - branch
-        whole = lcm(branch.denominator, price.denominator)
-        self.scale = self.weight_scale * whole * cost_scale
+        of_cost *= 1 - branch
+        below = lcm(of_cost.denominator, branch.denominator)
+        self.weight_scale, self.scale = of_weight.denominator, of_weight.denominator * below
         most = Fraction(float(encoded.loss.sum() + encoded.weight.sum()))  # a scale may be beyond all doubles
         if max(most, 1) * self.scale >= EXACT:  # the scale itself and the price of a node are such numbers, too
             raise ChoiceError(TOO_FINE)
-        self.costs = [[int(whole * price) * cost for cost in line] for line in costs]
-        self.price, self.unit = int(self.scale * branch), float(self.scale * price)
-
-
-def whole_class_weights(classes: Sequence[str], cost: np.ndarray) -> str:
-    """What to do about costs by class alone, float64 (classes, labels), that are no whole numbers, as those of balanced
-    classes: the option with whole numbers in the same proportions; "" if there are none of a moderate size."""
-    of_class = cost.max(axis=1)
-    alike = of_class[:, None] * ~np.eye(*cost.shape, dtype=bool)
-    if len(classes) != cost.shape[1] or not (cost == alike).all() or not (of_class > 0).all():
-        return ""
-    weights, scale = _in_proportion(of_class)
-    if max(weights) > MOST_WEIGHT or not np.allclose(np.array(weights) / scale, of_class, rtol=1e-9, atol=0):
-        return ""
-    told = ",".join(f"{name}={weight}" for name, weight in zip(classes, weights))
-    return f"; {option('class_weight', told)} has them in the same proportions"
-
-
-def _in_proportion(values: np.ndarray) -> tuple[list[int], float]:
-    """(the least whole numbers in the proportions of some values, what times each value they are)."""
-    parts = [Fraction(value).limit_denominator(MOST_WEIGHT) for value in values.tolist()]
-    below = lcm(*(part.denominator for part in parts))
-    numbers = [int(part * below) for part in parts]
-    common = gcd(*numbers)
-    return [number // common for number in numbers], below / common
+        self.costs = [[cost * int(of_cost * below) for cost in line] for line in whole.tolist()]
+        self.price, self.unit = int(self.scale * branch), int(search_costs(problem).step * self.scale)
 
 
 def certify(problem: Problem) -> dict:
@@ -200,25 +169,20 @@ def certify_search(search: ThresholdSearch, heap: HeapTree, look: Callable[[], N
     if problem.encoded.dataset is None:
         raise ChoiceError("a certificate is of the data; expected a problem that was read from a file or from arrays")
     numbers, depth, ranked = Numbers(problem), problem.topology.depth, search.ranked
-    unit = ranked.unit * numbers.unit
-    if abs(unit - round(unit)) > 1e-6 * unit:
-        raise ChoiceError(
-            "a certificate counts in whole numbers; the weights and costs have too many digits for that"
-            f"{whole_class_weights(problem.encoded.classes, problem.encoded.cost)}"
-        )
+    unit = int(ranked.unit) * numbers.unit
     claim = _claim(problem, numbers, heap)
-    floor = round(ranked.floor * numbers.unit)
-    bound = min(search.search.lower(depth), (claim["claim"] - floor) // round(unit))
+    floor = int(ranked.floor) * numbers.unit
+    bound = min(search.search.lower(depth), (claim["claim"] - floor) // unit)
     columns = CertificateColumns(search)
     states = [
-        ";".join(columns.entry(lower * round(unit), free, points) for lower, free, points in level)
+        ";".join(columns.entry(lower * unit, free, points) for lower, free, points in level)
         for level in interval_states(search.search, depth, bound, look)
     ]
     facts = head(problem, OF_THRESHOLDS) | {
         "columns": columns.facts,
         "least": least_rows(problem),
         **claim,
-        "bound": floor + bound * round(unit),
+        "bound": floor + bound * unit,
         "states": states,
     }
     dataset = problem.encoded.dataset
@@ -280,7 +244,7 @@ def _claim(problem: Problem, numbers: Numbers, heap: HeapTree) -> dict:
         "loss": numbers.costs,
         "price": numbers.price,
         "scale": numbers.scale,
-        "claim": round(problem.module.objective(problem, heap) * numbers.scale),
+        "claim": int(exact_objective(problem).cost(heap) * numbers.scale),
         "tree": tree_facts(heap.to_tree(problem.encoded)),
     }
 
@@ -300,35 +264,3 @@ def with_twins(encoded, f) -> dict:
         others = [split.to_json(encoded.features) for split, same in merged if same == kind]
         facts |= {key: others} if others else {}
     return facts
-
-
-def _whole_costs(cost: np.ndarray) -> tuple[list[list[int]], int]:
-    """(costs times a scale, this scale), whole numbers; raises ChoiceError if they are no such fractions."""
-    shift = 10 ** _zeros(float(cost.max(initial=0.0)))
-    cost = cost * float(shift)
-    parts = [[Fraction(value).limit_denominator(10**MOST_DIGITS) for value in line] for line in cost.tolist()]
-    if (np.abs(np.array([[float(part) for part in line] for line in parts]) - cost) > 1e-12 * cost).any():
-        raise ChoiceError(
-            f"a certificate counts in whole numbers: expected costs that are fractions of numbers up to "
-            f"10^{MOST_DIGITS}; round them"
-        )
-    scale = lcm(*(part.denominator for line in parts for part in line))
-    return [[int(part * scale) for part in line] for line in parts], scale * shift
-
-
-def _weight_scale(weight) -> int:
-    """The least power of ten that makes all weights whole."""
-    most = MOST_DIGITS + _zeros(float(weight.max(initial=0.0)))
-    for digits in range(most + 1):
-        scaled = weight * 10.0**digits
-        if np.abs(scaled - np.rint(scaled)).max() < 1e-6 and ((np.rint(scaled) > 0) | (weight == 0)).all():
-            return 10**digits
-    raise ChoiceError(
-        f"a certificate counts in whole numbers: expected weights of at most {most} digits behind the point, "
-        f"got {weight[np.abs(weight * 10.0**most - np.rint(weight * 10.0**most)).argmax()]:.12g}; round them"
-    )
-
-
-def _zeros(largest: float) -> int:
-    """How many zeros stand behind the point of weights of which all are below 1: they are no digits that count."""
-    return max(0, -floor(log10(largest)) - 1) if 0 < largest < 1 else 0

@@ -20,8 +20,8 @@ from odtc.base.atomic_write import write_text
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.model.solution import is_proved
-from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints.constraint import Constraint, parse
+from odtc.problem.exact_objective import settled_bound
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow.searching import ROUGHLY
@@ -49,8 +49,6 @@ class Point:
         None if it is proved that no tree keeps it.
     searched : bool
         Whether this number was searched, not told by its neighbours.
-    unit : float
-        What objectives are rounded in.
     """
 
     constraint: Constraint
@@ -58,14 +56,13 @@ class Point:
     objective: float | None
     bound: float | None
     searched: bool
-    unit: float = 1.0
 
     @property
     def ended(self) -> str:
         """optimal, infeasible, or open."""
         if self.bound is None:
             return "infeasible"
-        return "optimal" if is_proved(self.objective, self.bound, self.unit) else "open"
+        return "optimal" if is_proved(self.objective, self.bound) else "open"
 
 
 def varied(text: str) -> list[str]:
@@ -221,7 +218,9 @@ class _Halving:
         paid = None if found.heap is None else problem.module.objective(problem, found.heap)
         off = found.off if found.off > ROUGHLY * abs(paid or 0.0) else 0.0  # of rounded sums
         lower = None if found.infeasible else found.bound - off
-        self.points[place] = Point(given, found.heap, paid, lower, True, unit_of_costs(problem))
+        if lower is not None and paid is not None:
+            lower = settled_bound(problem, lower, paid)
+        self.points[place] = Point(given, found.heap, paid, lower, True)
 
     def _cheaper(self, one: HeapTree | None, other: HeapTree | None) -> HeapTree | None:
         paid = [inf if heap is None else self.problem.module.objective(self.problem, heap) for heap in (one, other)]
@@ -242,9 +241,7 @@ class _Halving:
             return
         loose, tight = self.points[low], self.points[high]
         same = loose.ended == tight.ended == "infeasible"
-        same = same or (
-            loose.ended == tight.ended == "optimal" and is_proved(tight.objective, loose.objective, loose.unit)
-        )
+        same = same or (loose.ended == tight.ended == "optimal" and is_proved(tight.objective, loose.objective))
         if same:
             for place in range(low + 1, high):
                 self.points[place] = replace(tight, constraint=self.loose_first[place], searched=False)
@@ -285,7 +282,7 @@ class _Without:
         """The point of a number that the tree keeps; None of another."""
         if self.heap is None or not given.holds(given.module.value(self.problem.encoded, given, self.heap)):
             return None
-        return Point(given, self.heap, self.paid, min(self.paid, self.bound), False, unit_of_costs(self.problem))
+        return Point(given, self.heap, self.paid, settled_bound(self.problem, self.bound, self.paid), False)
 
     def better(self, points: list[Point]) -> list[Point]:
         """The points with the tree if it is better than theirs, and with the bound if that is higher."""
@@ -352,8 +349,7 @@ def _known(loose_first: list[Constraint], points: dict[int, Point], place: int) 
     bound = 0.0 if looser is None else points[looser].bound
     best = None if tighter is None else points[tighter]
     heap, paid = (None, None) if best is None else (best.heap, best.objective)
-    unit = min(point.unit for point in points.values()) if points else 1.0
-    return Point(loose_first[place], heap, paid, bound, False, unit)
+    return Point(loose_first[place], heap, paid, bound, False)
 
 
 def _told(problem: Problem, given: list[Constraint], together: list) -> list[Point]:

@@ -15,9 +15,8 @@ from odtc.base import deadline
 from odtc.base.wording import command
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError, ChoiceError, NotProvedError, TimeLimitReached
-from odtc.model.feasibility import is_close
 from odtc.model.solution import Termination, is_proved
-from odtc.problem.branch_penalty import unit_of_costs
+from odtc.problem.exact_objective import settled_bound
 from odtc.problem.problem import Problem
 from odtc.verification.certificate import SCHEMAS, check
 from odtc.workflow.results import Fit
@@ -163,12 +162,14 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
         return Certified(
             None, why=f"the search has proved {shown}; an interruption ended the check by its certificate: {_by_hand()}"
         )
-    unit = unit_of_costs(problem)
     # Sums that are no whole numbers of a unit may have trees that differ by less than any proof tells apart.
-    near = sums and is_proved(proof.objective, proof.bound, unit)
+    near = sums and is_proved(proof.objective, settled_bound(problem, proof.bound, proof.objective))
     same = paid == proof.objective or abs(paid - proof.objective) <= getattr(proof, "off", 0.0)
     # A tree that costs less than the least that is proved contradicts the proof.
-    same = same or (is_proved(paid, proof.objective, unit) and is_close(paid, proof.objective, unit=unit))
+    same = same or (
+        settled_bound(problem, proof.objective, paid) == paid
+        and settled_bound(problem, paid, proof.objective) == proof.objective
+    )
     if not (proof.optimal or near) or not same:
         why = f"the certificate of the search bounds all trees by {proof.bound:.10g}, the tree costs {paid:.10g}"
         return Certified(False, Termination.UNKNOWN, why, proof.bound if sums and proof.bound <= paid else None)

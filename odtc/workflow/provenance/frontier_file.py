@@ -244,7 +244,7 @@ def _points(problem: Problem, given: list[Constraint], stated: list[dict]) -> tu
             if heap.to_tree(encoded).to_json() != tree.to_json():
                 return [], f"the tree of {one} holds other counts than those of the data"
             paid = problem.module.objective(problem, heap)
-        points.append(Point(one, heap, paid, told["bound"], told["searched"], unit))
+        points.append(Point(one, heap, paid, told["bound"], told["searched"]))
     for one, told, here in zip(given, stated, frontier_facts(problem, tightening(points, given[0].op))):
         for key, value in here.items():
             if not _same(value, told[key], unit):

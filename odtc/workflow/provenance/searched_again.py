@@ -13,7 +13,7 @@ from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, is_proved
-from odtc.problem.branch_penalty import unit_of_costs
+from odtc.problem.exact_objective import settled_bound
 from odtc.problem.formulation import Compiled
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
@@ -63,11 +63,10 @@ class SearchedAgain:
     def derived(self, done: Fit) -> list[str]:
         """The keys of a run's figures that it derives again, of those that are a run's word without it."""
         paid, bound = done.proof.objective, done.proof.bound
-        unit = unit_of_costs(self.problem)
         found = ["certified"] * self.certified
         if bound is not None and math.isfinite(bound) and not is_below(self.problem, self.bound, bound):
             found += ["bound", "gap"]
-        if done.proof.termination == "optimal" and is_proved(paid, self.bound, unit):
+        if done.proof.termination == "optimal" and is_proved(paid, settled_bound(self.problem, self.bound, paid)):
             found += ["termination"]
         own = tree_size(self.problem, done.decoded.heap)
         fewest = ("fewest_leaves", "fewest_columns")[: len(self.size)]
@@ -157,7 +156,7 @@ def search_again(
     if posed is not problem or heap is None:
         return again
     paid = problem.module.objective(problem, heap)
-    if not is_proved(paid, again.bound, unit_of_costs(problem)):
+    if not is_proved(paid, settled_bound(problem, again.bound, paid)):
         return again
     phases.begin("certifying again")
     with deadline.within(CHECKED * seconds):

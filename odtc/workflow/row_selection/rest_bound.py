@@ -17,11 +17,12 @@ from odtc.base import deadline
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.encoding import Encoded
 from odtc.errors import DataError, NoSolutionError, TimeLimitReached
+from odtc.problem.exact_objective import exact_objective
 from odtc.problem.problem import Problem
-from odtc.verification.objective_unit import ROUNDING, objective_unit
 from odtc.workflow.row_selection.selection import take_rows
 
 SEED = 0
+ROUNDING = 1e-10  # of a bound: what all numbers together may be off
 
 
 def rest_bound(problem: Problem, part: Dataset, bound: float | None) -> float | None:
@@ -42,7 +43,7 @@ def rest_bound(problem: Problem, part: Dataset, bound: float | None) -> float | 
         In units of the loss of all rows.
     """
     whole, module = part.selected.whole, problem.module
-    if bound is None or problem.constraints or objective_unit(problem) is None:
+    if bound is None or problem.constraints or exact_objective(problem) is None:
         return None
     of_loss, of_node = module.prices(problem)
     if of_node or of_loss <= 0 or (whole.weight <= 0).any() or not asks_all(problem.encoded, part):

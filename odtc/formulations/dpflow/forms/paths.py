@@ -14,7 +14,7 @@ from odtc.formulations.dpflow.forms import states
 from odtc.formulations.dpflow.path_constraints import ConstrainedProgram
 from odtc.formulations.dpflow.program import Program, Shape, folded_levels, share
 from odtc.model.milp import Model
-from odtc.problem.branch_penalty import branch_price, objective
+from odtc.problem.branch_penalty import objective
 from odtc.problem.constraints.constraint import broken, rowed
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.problem import Problem
@@ -42,8 +42,8 @@ class Paths:
     def sight(self) -> ConstrainedProgram:
         """The program whose states remember, none of them folded away."""
         problem = self.problem
-        rows, depth = problem.derived(Program).rows, problem.topology.depth
-        graph = build_graph(rows, depth, branch_price(problem), problem.params.fold)
+        program, depth = problem.derived(Program), problem.topology.depth
+        graph = build_graph(program.rows, depth, program.price, problem.params.fold)
         return path_constraints.sight(problem, graph, self.sees)
 
     @cached_property
@@ -78,12 +78,12 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    paths, rows = problem.derived(Paths), problem.derived(Program).rows
+    paths, program = problem.derived(Paths), problem.derived(Program)
     if not paths.sees:
-        heap = with_min_leaf_rows(settle(heap.test, problem.encoded), problem.encoded, rows.least)
+        heap = with_min_leaf_rows(settle(heap.test, problem.encoded), problem.encoded, program.rows.least)
         kept = None if broken(problem, heap) else heap
         return path_constraints.along(problem, paths.sight.graph, kept, paths.shape.levels)
-    heap, better = network.pruned(problem, rows, paths.shape, heap), paths.sight.incumbent
+    heap, better = network.pruned(problem, program.rows, program.price, paths.shape, heap), paths.sight.incumbent
     wrong = broken(problem, heap)
     return better if better is not None and (wrong or objective(problem, heap) > objective(problem, better)) else heap
 

@@ -33,7 +33,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     program = problem.derived(Program)
     if program.shape.depth < problem.topology.depth:
         return program.optimal()
-    return network.pruned(problem, program.rows, program.shape, heap)
+    return network.pruned(problem, program.rows, program.price, program.shape, heap)
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:

@@ -1,0 +1,153 @@
+"""Decimals as whole multiples of a unit, and the losses of rows counted in them without rounding.
+
+A weight, a cost or a penalty is taken for the number that was written, not for the double next to it:
+
+    w_i = u n_i,  c_kl = v m_kl  with n, m whole   →   loss of a tree = u v Σ_i n_i m[y_i, l_i], a whole multiple of u v
+"""
+
+from fractions import Fraction
+from functools import cached_property
+from math import gcd, lcm
+from typing import Any
+
+import numpy as np
+
+Encoded = Any  # odtc.data.encoding.Encoded: the checker of certificates imports this module, and no encoding
+
+MAX_DENOMINATOR = 10**6  # of a quotient, such as 1/3 or a weight of balanced classes, that a double stands for
+MAX_DIGITS = 15  # significant digits of decimals that doubles always tell apart
+MAX_EXACT = 2**53  # sums of whole numbers below it are exact in float64
+MAX_INT64 = 2**62
+MAX_VALUES = 20_000  # different numbers that are read as fractions; more of them count as the doubles that they are
+MAX_TABLE = 4096  # pairs of classes that are counted in a table
+
+
+def as_written(value: float) -> Fraction:
+    """Return the number that a double was written as: a decimal of at most 15 digits, a simple quotient, or else the
+    shortest decimal that rounds to it.
+
+    Parameters
+    ----------
+    value : float
+
+    Returns
+    -------
+    Fraction
+    """
+    text = repr(float(value))
+    digits = text.split("e")[0].replace(".", "").lstrip("-0")
+    if len(digits.rstrip("0")) > MAX_DIGITS:
+        near = Fraction(value).limit_denominator(MAX_DENOMINATOR)
+        if float(near) == value:
+            return near
+    return Fraction(text)
+
+
+def whole_numbers(values: np.ndarray) -> tuple[np.ndarray, Fraction]:
+    """Return numbers as whole multiples of the greatest unit that they have in common.
+
+    Parameters
+    ----------
+    values : float64, of any shape, 0 or more and finite
+
+    Returns
+    -------
+    whole : int64 of the same shape, or objects (int) if they are beyond it
+    unit : Fraction
+        Number i is `whole[i] * unit` exactly; 1 if all are 0.
+    """
+    values = np.asarray(values, float)
+    largest = float(values.max(initial=0.0))
+    for digits in range(MAX_DIGITS + 1):
+        scale = 10.0**digits
+        if largest * scale >= (MAX_EXACT if not digits else 10.0**MAX_DIGITS):
+            break
+        scaled = np.rint(values * scale)
+        if np.array_equal(scaled / scale, values):
+            whole = scaled.astype(np.int64)
+            common = int(np.gcd.reduce(whole, axis=None)) or int(scale)
+            return whole // common, Fraction(common, int(scale))
+    distinct, place = np.unique(values, return_inverse=True)
+    read = as_written if len(distinct) <= MAX_VALUES else Fraction
+    exact = [read(value) for value in distinct.tolist()]
+    below = lcm(*(value.denominator for value in exact))
+    numbers = [value.numerator * (below // value.denominator) for value in exact]
+    common = gcd(*numbers)
+    fits = numbers[-1] // common < MAX_INT64
+    whole = np.array([number // common for number in numbers], np.int64 if fits else object)
+    return whole[place].reshape(values.shape), Fraction(common, below)
+
+
+def sums_of_whole(place: np.ndarray, whole: np.ndarray, n: int) -> np.ndarray:
+    """Return the sums over the rows of each place, in whole numbers.
+
+    Parameters
+    ----------
+    place : int (rows,)
+    whole : int64 or objects (rows,)
+    n : int
+
+    Returns
+    -------
+    int64 (n,), or objects (int) if they are beyond it
+    """
+    most = int(whole.max(initial=0)) * len(whole)
+    if most < MAX_EXACT:
+        return np.bincount(place, whole, n).astype(np.int64)
+    sums = np.zeros(n, np.int64 if most < MAX_INT64 else object)
+    np.add.at(sums, place, whole if most < MAX_INT64 else whole.astype(object))
+    return sums
+
+
+class WholeLosses:
+    """The losses of encoded rows in whole numbers, counted from the weights of the data rows.
+
+    Attributes
+    ----------
+    unit : Fraction
+        Every loss is a whole multiple of it.
+    weight : int64 or objects (rows,)
+    cost : list of list of int, of predicting column for row
+    """
+
+    def __init__(self, encoded: Encoded):
+        weight, of_weight = _weights(encoded)
+        cost, of_cost = whole_numbers(encoded.cost)
+        self.unit, self.weight, self.cost = of_weight * of_cost, weight, cost
+        self._y = encoded.y
+
+    def of(self, predicted: np.ndarray) -> int:
+        """Return the loss of predictions, int (rows,), as a multiple of the unit."""
+        K = len(self.cost)
+        code = self._y.astype(np.int64) * K + predicted
+        pairs, place = np.arange(K * K), code
+        if K * K > MAX_TABLE:
+            pairs, place = np.unique(code, return_inverse=True)
+        sums = sums_of_whole(place, self.weight, len(pairs))
+        costs = self.cost.ravel()[pairs]
+        return sum(int(sums[at]) * int(costs[at]) for at in np.flatnonzero((sums != 0) & (costs != 0)).tolist())
+
+    @cached_property
+    def most(self) -> int:
+        """What all rows can cost together at most, as a multiple of the unit."""
+        dearest = self.cost.max(axis=1)
+        held = sums_of_whole(self._y, self.weight, len(dearest))
+        return sum(int(n) * int(cost) for n, cost in zip(held, dearest))
+
+
+def whole_losses(encoded: Encoded) -> WholeLosses:
+    """Return the losses of encoded rows in whole numbers; of a task whose leaves cost sums over rows."""
+    found: WholeLosses = encoded.derived("whole losses", lambda: WholeLosses(encoded))
+    return found
+
+
+def _weights(encoded: Encoded) -> tuple[np.ndarray, Fraction]:
+    dataset = encoded.dataset
+    if dataset is not None and dataset.n_rows == len(encoded.row_of):
+        if np.array_equal(np.bincount(encoded.row_of, dataset.weight, encoded.n_rows), encoded.weight):
+            whole, unit = whole_numbers(dataset.weight)
+            return sums_of_whole(encoded.row_of, whole, encoded.n_rows), unit
+    # Sums of the decimals of a file that is not there: they are off by the rounding of their last digit.
+    distinct, place = np.unique(encoded.weight, return_inverse=True)
+    whole, unit = whole_numbers(np.array([float(f"{value:.{MAX_DIGITS}g}") for value in distinct.tolist()]))
+    return whole[place], unit

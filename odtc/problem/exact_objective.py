@@ -1,0 +1,232 @@
+"""The objective of a tree as an exact number, and what a bound proves of it.
+
+An objective is a penalty of loss times the loss plus a penalty of branch nodes times their number. Weights, costs and
+penalties are the decimals that they were written as (odtc.base.whole_numbers), so every objective is a whole multiple
+of one unit u:
+
+    cost = a Σ_i l_i + b k,   a l_i and b in u Z   →   cost in u Z
+
+Two objectives that differ do so by u or more. A bound that is above `cost - u` therefore proves `cost`.
+
+The searches of the compiler count in whole numbers, whose sums are exact in float64. If the numbers have too many
+digits for that, costs that only trees worse than one leaf pay are lowered first. If that is not enough, all costs are
+rounded down, so that a bound of the search is also a bound of the exact objectives.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, gcd, inf, isfinite, lcm, nextafter
+
+import numpy as np
+
+from odtc.base.whole_numbers import MAX_EXACT, WholeLosses, as_written, whole_losses
+from odtc.data.task import TASKS
+from odtc.model.feasibility import TOLERANCE
+from odtc.problem import branch_penalty
+from odtc.problem.formulation import Compiled
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+
+NEAR = 1e-9  # of an objective that is no sum over rows: what its rounding is
+ULPS = 8  # units in the last place of a bound that was rounded by a few operations
+TOO_FINE = (
+    "the weights, costs and penalties together have more digits than whole numbers of 53 bits hold, so a search cannot "
+    "tell all trees apart; round them to fewer digits"
+)
+
+
+@dataclass(frozen=True)
+class WholeCosts:
+    """The costs that a search counts in.
+
+    Attributes
+    ----------
+    loss : float64 (rows, labels) of whole numbers, what predicting a label costs on a row
+    price : int or float, of a branch node
+    step : Fraction
+        A tree of cost c of the search has an objective of at least `c * step`.
+    exact : bool
+        Whether it has just that objective, if it is no worse than the best tree of one leaf.
+    plain : bool
+        Whether every tree has just that objective.
+    """
+
+    loss: np.ndarray
+    price: float
+    step: Fraction
+    exact: bool
+    plain: bool
+
+
+class ExactObjective:
+    """The exact objectives of a problem (`exact_objective`).
+
+    Attributes
+    ----------
+    unit : Fraction
+        Every objective is a whole multiple of it, so it is the least difference of two objectives.
+    """
+
+    def __init__(self, problem: Problem, losses: WholeLosses, of_loss: Fraction, of_node: Fraction):
+        self.problem, self._losses = problem, losses
+        parts = [of_loss * losses.unit, of_node]
+        below = lcm(*(part.denominator for part in parts))
+        self.unit = Fraction(gcd(*(int(part * below) for part in parts)), below)
+        self._of_loss, self._of_node = (int(part / self.unit) for part in parts)
+
+    def cost(self, heap: HeapTree) -> Fraction:
+        """Return the objective of a tree, counted on the rows."""
+        predicted = heap.label[heap.reach(self.problem.encoded.X)]
+        return (self._of_loss * self._losses.of(predicted) + self._of_node * heap.n_branch_nodes) * self.unit
+
+    @cached_property
+    def costs(self) -> WholeCosts:
+        """The costs of the rows and of branch nodes for a search."""
+        losses, y, of_loss = self._losses, self.problem.encoded.y, self._of_loss
+        nodes = self._of_node * len(self.problem.topology.branch_nodes)
+        if of_loss * losses.most + nodes < MAX_EXACT:
+            cost = losses.cost.astype(float)[y]
+            cost *= (losses.weight.astype(float) * of_loss)[:, None]
+            return WholeCosts(cost, self._of_node, self.unit, True, True)
+        exact = of_loss * losses.cost.astype(object)[y] * losses.weight.astype(object)[:, None]
+        exact = np.minimum(exact, exact.sum(axis=0).min() + 1)  # a tree that pays more on a row is worse than one leaf
+        total = exact.max(axis=1).sum() + nodes
+        many = 1 if total < MAX_EXACT else 2 * total // MAX_EXACT + 1
+        return WholeCosts((exact // many).astype(float), self._of_node // many, self.unit * many, many == 1, False)
+
+    def raised(self, bound: Fraction) -> Fraction:
+        """Return the least objective at or above a bound that holds exactly."""
+        return ceil(bound / self.unit) * self.unit
+
+    def against(self, bound: Fraction, heap: HeapTree) -> float:
+        """Return a bound that holds exactly as a float next to the objective of a tree: equal to it only if the bound
+        proves that no tree costs less."""
+        paid, least = self.cost(heap), self.raised(bound)
+        return float(paid) if least >= paid else min(rounded_down(least), nextafter(float(paid), -inf))
+
+    def settled(self, bound: float, paid: float) -> float:
+        """Return the same for numbers that were rounded.
+
+        Parameters
+        ----------
+        bound : float
+            Off by a few units in its last place at most.
+        paid : float
+            The objective of a tree, to the nearest float.
+
+        Returns
+        -------
+        float
+        """
+        if not isfinite(bound):
+            return bound
+        least = self.raised(Fraction(bound) * (1 - Fraction(ULPS, MAX_EXACT)) if bound > 0 else Fraction(bound))
+        if float(least) >= paid and 2 * least < MAX_EXACT * self.unit:  # below that, floats tell all objectives apart
+            return paid
+        return min(max(bound, rounded_down(least)), nextafter(paid, -inf))
+
+
+def settled_bound(problem: Problem, bound: float, paid: float) -> float:
+    """Return a bound next to the objective of a tree, as of `ExactObjective.settled`. If the problem has no exact
+    objectives, a bound that is off by rounding is the objective itself."""
+    exact = exact_objective(problem)
+    if exact is not None:
+        return exact.settled(bound, paid)
+    rounding = NEAR * max(branch_penalty.unit_of_costs(problem), abs(paid))
+    return paid if paid - rounding <= bound < inf else bound
+
+
+def settled_solver_bound(problem: Problem, bound: float, paid: float) -> float:
+    """Return the same for the bound of a solver, which holds within the tolerance of solvers.
+
+    Parameters
+    ----------
+    problem : Problem
+    bound : float
+        No tree of the problem costs less, within TOLERANCE.
+    paid : float
+        The objective of a tree.
+
+    Returns
+    -------
+    float
+        The objective if the unit of the problem is large enough that the bound proves it.
+    """
+    exact, slack = exact_objective(problem), TOLERANCE * max(1.0, abs(bound))
+    if exact is None:
+        return paid if paid - NEAR * max(1.0, abs(paid)) <= bound < inf else bound
+    if exact.unit > 4 * slack and (raised := exact.settled(bound - slack, paid)) > bound:
+        return raised
+    return min(bound, paid)
+
+
+def exact_objective(problem: Problem) -> ExactObjective | None:
+    """Return the exact objectives of a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    ExactObjective or None
+        None for objectives of other terms: costs of leaves that are no sums over rows, margins, hyperplanes,
+        discrimination, and rows that an adversary moves.
+    """
+    return problem.derived(_Known).found
+
+
+def search_costs(problem: Problem) -> WholeCosts:
+    """Return the costs that a search of a problem with a price of branch nodes counts in; in units of loss if there are
+    no whole ones.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    WholeCosts
+    """
+    if (exact := exact_objective(problem)) is not None:
+        return exact.costs
+    of_loss, _ = problem.module.prices(problem)
+    return WholeCosts(problem.encoded.loss, problem.module.branch_price(problem), Fraction(of_loss), False, True)
+
+
+class _Known:
+    """The exact objectives of one problem, made once."""
+
+    def __init__(self, problem: Problem):
+        self.found: ExactObjective | None = None
+        module = problem.module
+        if TASKS.get(problem.encoded.task).MOMENTS or not module.can(Compiled) or module.WEIGHS:
+            return
+        if module.prices_answers(problem) or module.boxes(problem) is not None:
+            return
+        self.found = ExactObjective(problem, whole_losses(problem.encoded), *_penalties(problem))
+
+
+def _penalties(problem: Problem) -> tuple[Fraction, Fraction]:
+    """(of a unit of loss, of a branch node)."""
+    if problem.module.prices is branch_penalty.prices:
+        share = branch_penalty.exact_share(problem.params.lambda_)
+        return 1 - share, share
+    of_loss, of_node = (as_written(price) for price in problem.module.prices(problem))
+    return of_loss, of_node
+
+
+def rounded_down(value: Fraction) -> float:
+    """Return the greatest float at or below a number.
+
+    Parameters
+    ----------
+    value : Fraction
+
+    Returns
+    -------
+    float
+    """
+    near = float(value)
+    return near if Fraction(near) <= value else nextafter(near, -inf)

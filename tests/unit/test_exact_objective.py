@@ -1,0 +1,122 @@
+"""Exact objectives: every tree costs a multiple of the unit, and only bounds with room for no tree prove one."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import odtc
+from odtc.problem.exact_objective import exact_objective, settled_bound, settled_solver_bound
+from odtc.trees.heap_tree import HeapTree
+from odtc.workflow import pipeline
+from tests.command_line import MONKS
+
+CASES = [
+    ("flowoct", {}, {}, Fraction(1)),
+    ("flowoct", {"lambda": 0.05}, {}, Fraction(1, 20)),
+    ("flowoct", {"lambda": 0.9}, {}, Fraction(1, 10)),  # 1 - 0.9 is 0.09999999999999998
+    ("binoct", {}, {"class_weight": {"0": 0.2, "1": 0.3}}, Fraction(1, 10)),
+    ("cg", {"reward": 0.5}, {}, Fraction(1, 2)),
+]
+
+
+def posed(model, params, more):
+    dataset = odtc.read(MONKS / "monks-2.csv")
+    rows = np.arange(0, dataset.n_rows, 9)
+    dataset = dataset.taken(rows)
+    return pipeline.pose(dataset, model, 1, params=params, encoding="onehot", **more)
+
+
+def stumps(problem):
+    """Every tree of depth 1: each test with each pair of labels, and a leaf alone."""
+    for test in range(-1, problem.encoded.n_tests):
+        for left in range(2):
+            for right in range(2) if test >= 0 else [left]:
+                label = [-1, -1, left, right] if test >= 0 else [-1, left, -1, -1]
+                yield HeapTree(np.array([-1, test, -1, -1]), np.array(label))
+
+
+@pytest.mark.parametrize(("model", "params", "more", "unit"), CASES)
+def test_every_tree_costs_a_multiple_of_the_unit(model, params, more, unit):
+    problem = posed(model, params, more)
+    exact = exact_objective(problem)
+    assert exact.unit == unit
+    for heap in stumps(problem):
+        cost = problem.module.objective(problem, heap)
+        assert exact.cost(heap) % unit == 0 and float(exact.cost(heap)) == cost
+        for below in (0.0, 0.3, 0.9):  # a bound under what a tree costs, by less than a unit, proves it
+            assert settled_solver_bound(problem, cost - below * float(unit), cost) == cost
+            assert settled_bound(problem, cost - below * float(unit), cost) == cost
+        # One that leaves room for a tree between does not, nor one that is a whole unit below within a solver's word.
+        for settled in (settled_bound, settled_solver_bound):
+            assert settled(problem, cost - 1.5 * float(unit), cost) == pytest.approx(cost - float(unit), abs=1e-9)
+        assert settled_solver_bound(problem, cost - float(unit) + 1e-7, cost) == cost - float(unit) + 1e-7
+
+
+@pytest.mark.parametrize("weights", [lambda n: np.sqrt(np.arange(2.0, 2 + n)), lambda n: np.full(n, 1e-7)])
+def test_a_solver_proves_nothing_of_differences_below_its_tolerance(weights):
+    problem = posed("flowoct", {}, {})
+    dataset = problem.encoded.dataset
+    problem = pipeline.pose(replace(dataset, weight=weights(dataset.n_rows)), "flowoct", 1, encoding="onehot")
+    assert settled_solver_bound(problem, 4.2, 5.0) == 4.2
+    assert settled_solver_bound(problem, 5.1, 5.0) == 5.0
+
+
+def test_an_objective_of_other_terms_is_not_exact(tmp_path):
+    dataset = odtc.read(MONKS / "monks-2.csv")
+    assert exact_objective(pipeline.pose(dataset, "svm1_odt", 1)) is None
+    for rho, known in ((0.0, True), (0.5, False)):
+        problem = pipeline.pose(dataset, "fair", 1, encoding="onehot", params={"rho": rho, "group": "a1"})
+        assert (exact_objective(problem) is not None) == known
+    assert exact_objective(pipeline.pose(dataset, "cart", 1, encoding="onehot")) is None
+    path = tmp_path / "numbers.csv"
+    path.write_text("a,b,y\n" + "\n".join(f"{i % 2},{i % 3},{i / 2}" for i in range(12)) + "\n")
+    dataset = odtc.read(path, target="y", task="regression")
+    assert exact_objective(pipeline.pose(dataset, "dpflow", 1, params={"lambda": 0.25})) is None
+
+
+def weighted(weight, cost=None):
+    problem = posed("flowoct", {}, {})
+    dataset = problem.encoded.dataset
+    weight = np.resize(np.array(weight, float), dataset.n_rows)
+    return pipeline.pose(replace(dataset, weight=weight), "flowoct", 1, encoding="onehot", cost=cost)
+
+
+@pytest.mark.parametrize(
+    ("weight", "unit"),
+    [
+        ([1.0], "1"),
+        ([0.1], "1/10"),
+        ([0.75, 1.25], "1/4"),
+        ([1 / 3], "1/3"),
+        ([0.1, 0.2, 0.1 + 0.2], "1/25000000000000000"),  # 0.30000000000000004
+        ([1e15], "1000000000000000"),
+        ([1e15, 1e-9], "1/1000000000"),
+        ([5e-324], "5e-324"),
+    ],
+)
+def test_weights_are_the_decimals_that_they_were_written_as(weight, unit):
+    assert exact_objective(weighted(weight)).unit == Fraction(unit)
+
+
+def test_costs_are_multiplied_as_decimals():
+    problem = weighted([0.1], cost=[[0, 3], [0.7, 0]])
+    exact = exact_objective(problem)
+    assert exact.unit == Fraction(1, 100)  # of 0.3 and 0.07
+    assert all(exact.cost(heap) % exact.unit == 0 for heap in stumps(problem))
+
+
+@pytest.mark.parametrize("weight", [[1.0, 1e15, 3e16], [1e15, 1e-9, 0.1 + 0.2], [1.0], [1 / 3, 1 / 7, 1e-12]])
+def test_costs_of_a_search_are_never_above_the_exact_ones(weight):
+    problem = weighted(weight)
+    exact, rows = exact_objective(problem), np.arange(problem.encoded.n_rows)
+    costs = exact.costs
+    assert costs.loss.max(axis=1).sum() < 2**53 and np.array_equal(costs.loss, np.rint(costs.loss))
+    paid = {}
+    for heap in stumps(problem):
+        counted = int(costs.loss[rows, heap.label[heap.reach(problem.encoded.X)]].sum()) * costs.step
+        assert counted <= exact.cost(heap)
+        paid[exact.cost(heap)] = counted
+    if costs.exact:
+        assert paid[min(paid)] == min(paid) == min(paid.values())
