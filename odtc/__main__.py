@@ -11,6 +11,12 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     sys.path += [package] if package not in sys.path else []  # a checkout that is not installed
 
+for number in range(3):  # a shell's >&- leaves none, and the next file that is opened would be the standard output
+    try:
+        os.fstat(number)
+    except OSError:
+        os.open(os.devnull, os.O_RDWR)
+
 from odtc.base import interrupts  # noqa: E402  nothing may be imported from the working directory
 
 interrupts.hear(starting=True)

@@ -67,6 +67,12 @@ def run_c(tree, text: str, X, folder) -> list:
     return found
 
 
+def sql_names(tree) -> bool:
+    """Whether no name ends a quote for a database that reads backslashes: --to sql refuses such a name."""
+    names = [*(feature.name for feature in tree.features), *tree.classes]
+    return not any(name.endswith("\\") or '\\"' in name for name in names)
+
+
 def run_sql(tree, text: str, X) -> list:
     quoted = ['"' + feature.name.replace('"', '""') + '"' for feature in tree.features]
     types = {NUMERIC: "REAL", BOOLEAN: "INTEGER", CATEGORICAL: "TEXT"}

@@ -20,6 +20,26 @@ def show_figure(value: float, digits: int = 4) -> str:
     return f"{value:.1f}" if 10 ** (digits - 1) <= abs(value) < 1e15 else f"{value:.{digits}g}"
 
 
+# Characters that change what a terminal does, or the order in which it shows text: C0, DEL and C1 except for the
+# newline and the tab, separators of lines, and marks of bidirectional text. Other invisible ones are a part of words.
+CONTROLS = [
+    *range(32),
+    *range(0x7F, 0xA0),
+    0x61C,
+    0x200E,
+    0x200F,
+    *range(0x2028, 0x202F),
+    *range(0x2066, 0x206A),
+    0xFEFF,
+]
+ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in CONTROLS if chr(code) not in "\n\t"}
+
+
+def visible(text: str) -> str:
+    """Return text for a reader: each control character as an escape such as `\\x1b`, which a terminal only shows."""
+    return text if text.isprintable() else text.translate(ESCAPES)
+
+
 def in_notebook(text: str) -> str:
     """Text as HTML in which signs of one width stand below each other, as notebooks show it."""
     from html import escape  # few runs are in a notebook

@@ -27,7 +27,7 @@ from odtc.errors import OdtcError, SetAsideWarning
 
 OBJECTS = 50_000  # made anew before Python looks for rings among them: imports make many and drop none
 INTERRUPTED = 130  # 128 + SIGINT, as in shells; some versions of typer return it for Ctrl-C without a message
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 HANDLES = {errno.EMFILE, errno.ENFILE}
 UNMAPPED = ("failed to map segment", "annot allocate memory")  # what the loader of libraries says without memory
 NO_MEMORY = "not enough memory; use a smaller --depth, or fewer tests with --encoding thresholds:bins=8"
@@ -156,18 +156,20 @@ def main() -> None:
     interrupts.hear()  # SIGTERM like Ctrl-C: the best tree so far is kept
     interrupts.begin()
     tell_by(console.say)
-    try:
-        sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")  # a shell's >&- leaves none
-        sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
-        for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign gets it escaped
-                stream.reconfigure(errors="backslashreplace")
-        with on_command_line():
-            code = _exit_code()
-    except KeyboardInterrupt:  # also while another end was told
-        console.say(f"odtc: error: {interrupts.words()}")
-        code = INTERRUPTED
-    interrupts.part(code := interrupts.exit_code(code))
+    sys.stdout = sys.stdout or console.ClosedStream()  # a shell's >&- leaves none
+    sys.stderr = sys.stderr or console.ClosedStream()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign gets it escaped
+            stream.reconfigure(errors="backslashreplace")
+    with console.readable_streams() as messages:
+        try:
+            with on_command_line():
+                code = _exit_code()
+        except KeyboardInterrupt:  # also while another end was told
+            console.say(f"odtc: error: {interrupts.words()}")
+            code = INTERRUPTED
+        code = interrupts.exit_code(code or int(messages.has_lost))
+        interrupts.part(code)
     if _goes_on():
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,16 +1,97 @@
 """What a person or a program sees: results and JSON on stdout, words and the live line on stderr."""
 
+import errno
 import json
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from typing import Any, TextIO
 
 from odtc.base import interrupts, phases
-from odtc.base.text import as_remark
+from odtc.base.text import ESCAPES, as_remark, visible
+
+
+class ReadableStream:
+    """A text stream for readers: control characters in what is written to it are visible escapes (`visible`).
+
+    `plain` is the stream itself, for data that a program reads, and for what moves the cursor on purpose.
+    """
+
+    def __init__(self, plain: Any) -> None:
+        self.plain = plain
+
+    def write(self, text: str) -> int:
+        self.plain.write(visible(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.plain, name)
+
+
+class MessageStream(ReadableStream):
+    """The stream of messages: no command ends because it is closed or its disk is full, but `has_lost` is then true."""
+
+    has_lost = False
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError:
+            self.has_lost = True
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self.plain.flush()
+        except OSError:
+            self.has_lost = True
+
+
+class ClosedStream:
+    """A standard stream that was closed before the command began: what is written to it raises OSError."""
+
+    encoding, errors = "utf-8", "backslashreplace"
+
+    @property
+    def buffer(self) -> "ClosedStream":
+        return self
+
+    def write(self, text: str | bytes) -> int:
+        if text:
+            raise OSError(errno.EBADF, "it is closed")
+        return 0
+
+    def flush(self) -> None:
+        """Do nothing: there is nothing to flush."""
+
+    def isatty(self) -> bool:
+        return False
+
+
+@contextmanager
+def readable_streams() -> Iterator[MessageStream]:
+    """Inside, both standard streams are for readers (`ReadableStream`); yield that of messages."""
+    own = sys.stdout, sys.stderr
+    messages = MessageStream(sys.stderr)
+    sys.stdout, sys.stderr = ReadableStream(sys.stdout), messages
+    try:
+        yield messages
+    finally:
+        sys.stdout, sys.stderr = own
+
+
+def data_stream() -> TextIO:
+    """Return the standard output for data such as predictions and code: as they are, unless a terminal shows them."""
+    return sys.stdout if sys.stdout.isatty() else getattr(sys.stdout, "plain", sys.stdout)
 
 
 def say(text: str) -> None:
-    print(text, file=sys.stderr)
+    print(visible(text), file=sys.stderr)
 
 
 def remark(text: str) -> None:
@@ -20,7 +101,8 @@ def remark(text: str) -> None:
 
 def print_json(facts: dict) -> None:
     with interrupts.held(last=True):
-        print(json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False))
+        text = json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
+        print(text.translate({code: f"\\u{code:04x}" for code in ESCAPES}))  # the same text to a program
 
 
 def say_replaced(paths) -> None:
@@ -139,17 +221,24 @@ def print_race(facts: dict) -> None:
         print(f"{'' if at else 'race':<8}  {racer['name']:<{width}}  {words}")
 
 
+def _terminal():
+    """The console of rich for lines that change in place: its own control characters go to the terminal as they are."""
+    from rich.console import Console
+
+    return Console(file=getattr(sys.stderr, "plain", sys.stderr))
+
+
 @contextmanager
 def counted(total: int, what: str):
     """A function to call with a word for each of `total` pieces that is done: a bar on stderr if that is
     a terminal, else a line for every tenth of them."""
     if sys.stderr.isatty():
-        from rich.console import Console
+        from rich.markup import escape
         from rich.progress import Progress as Bar
 
-        with Bar(console=Console(stderr=True)) as bar:
+        with Bar(console=_terminal()) as bar:
             task = bar.add_task(what, total=total)
-            yield lambda word: bar.update(task, advance=1, description=word)
+            yield lambda word: bar.update(task, advance=1, description=escape(visible(word)))
         return
     done = 0
 
@@ -216,7 +305,6 @@ def live(solver: str):
         with phases.heard(lambda one: say(str(one)) if one.stays else None, beside=True):
             yield lambda progress: say(str(progress.round)) if progress.round else None
         return
-    from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
@@ -238,14 +326,14 @@ def live(solver: str):
             ]
         elif phase[0] is not None:
             words += [str(phase[0])]
-        return Text("  ".join(words))
+        return Text(visible("  ".join(words)))
 
-    console = Console(stderr=True)
+    console = _terminal()
 
     def take(progress) -> None:
         last[0] = progress
         if progress.round:
-            console.print(Text(str(progress.round)))
+            console.print(Text(visible(str(progress.round))))
 
     def begins(one: phases.Phase) -> None:
         phase[0] = one

@@ -20,6 +20,8 @@ HOSTILE = (
     'say "no"', "it's", "back\\slash", "ends in \\", "two\nlines", "tab\there", "{{ braces }}", "{# no #}", "{% if",
     "*/ x", '"""', "'''", "# no", "9 lives", "1e5x", "naïve", "年齢", "🌳", "e\u0301", "a, b", "<b>&amp;",
     "%s %(x)d", "$x", "`x`", "return", "None", "row", "a\u2028b", "-", "x;y", "\\N", "--",
+    "=cmd|' /C calc'!A0", "@SUM(1)", "\\' OR 1=1 --", "]]>", "<!-- -->", "${x}", "\\u000a", "*/ //", "a\rb", "#{x}",
+    "\x1b[2J", "\x9b31m", "\u202eabc", "\\end{document}", "\\input{x}", "^^M", "%>",
 )  # fmt: skip
 
 # Doubles that a careless exporter rounds, writes as an integer or does not read back.

@@ -22,6 +22,37 @@ BUILD = ("build", DATA, "--depth", 1, "-o", "m")
 SOLVE = ("solve", "m.mps")
 
 
+WORDS = (
+    ("predict", "m.tree.json", "t.csv"),
+    ("predict", "m.tree.json", "t.csv", "--json"),
+    ("show", "m.tree.json"),
+    ("export", "m.tree.json", "--to", "excel"),
+    ("inspect", "t.csv"),
+    ("list", "models"),
+    ("--version",),
+    ("fit", "--help"),
+)
+
+
+@pytest.mark.parametrize("words", WORDS, ids=" ".join)
+def test_a_result_that_cannot_be_printed_is_an_error(tmp_path, words):
+    (tmp_path / "t.csv").write_bytes(DATA.read_bytes())
+    if "m.tree.json" in words:
+        assert odtc("fit", "t.csv", "--model", "cart", "--depth", 1, "-o", "m", folder=tmp_path).code == 0
+    line = " ".join(f"'{word}'" for word in command(*words))
+    done = subprocess.run(["sh", "-c", f"{line} >&-"], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    assert "odtc: error: cannot write to the standard output: it is closed" in done.stderr.splitlines()[-1]
+
+
+def test_a_message_that_cannot_be_printed_ends_no_command_and_is_counted(tmp_path):
+    line = " ".join(f"'{word}'" for word in command("fit", DATA, "--model", "cart", "--depth", 1, "-o", "m"))
+    for streams in ("2>&-", "2>/dev/full"):
+        done = subprocess.run(["sh", "-c", f"{line} {streams}"], cwd=tmp_path, env=environment(), capture_output=True)
+        assert done.returncode == 1 and b"cart" in done.stdout and (tmp_path / "m.tree.json").exists()
+        (tmp_path / "m.tree.json").unlink()
+
+
 @pytest.fixture
 def built(tmp_path) -> Path:
     folder = tmp_path / "run"
@@ -30,11 +61,16 @@ def built(tmp_path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
-def test_closed_streams(tmp_path, streams):
+CLOSED = {">&-": 1, "2>&-": 0, ">&- 2>&-": 1, "<&- >&- 2>&-": 1, "<&-": 0, ">/dev/full": 1, ">/dev/full 2>/dev/full": 1}
+
+
+@pytest.mark.parametrize(("streams", "code"), CLOSED.items())
+def test_closed_and_full_streams_lose_no_file(tmp_path, streams, code):
+    """What `build` prints goes to stdout, so that it misses nothing on stderr."""
     line = " ".join(f"'{word}'" for word in command(*BUILD))
     done = subprocess.run(["sh", "-c", f"{line} {streams}"], cwd=tmp_path, env=environment(), capture_output=True)
-    assert done.returncode == 0 and b"Traceback" not in done.stderr
+    assert done.returncode == code and b"Traceback" not in done.stderr
+    assert done.stderr.count(b"cannot write to the standard output") == (code and "2>" not in streams)
     assert {"m.mps", "m.odt.json", "m.start.sol", "m.mst"} == set(contents(tmp_path))
 
 

@@ -168,7 +168,7 @@ def test_a_full_device_behind_stdout_is_no_fault_of_ours(work, words):
     assert done.stderr.startswith("odtc: error: cannot write") and "No space left" in done.stderr
 
 
-def test_a_closed_stdout_is_none(work):
+def test_a_closed_stdout_loses_the_words_and_no_file(work):
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", *command("fit", "--model", "flowoct", "a.csv", "-o", "n")],
         cwd=work,
@@ -177,7 +177,8 @@ def test_a_closed_stdout_is_none(work):
         text=True,
         timeout=60,
     )
-    assert done.returncode == 0 and "error" not in done.stderr and (work / "n.tree.json").exists()
+    assert done.returncode == 1 and (work / "n.tree.json").exists()
+    assert "odtc: error: cannot write to the standard output: it is closed" in done.stderr
     assert started("show", "n.tree.json", folder=work).out
 
 

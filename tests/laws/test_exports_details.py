@@ -74,6 +74,7 @@ def test_sql_tells_leaf_rule_and_shares(data):
     tree = data.draw(trees(oblique=True))
     assume(len({feature.name.lower() for feature in tree.features}) == len(tree.features))
     assume(all(feature.name.isascii() or feature.name == feature.name.lower() for feature in tree.features))
+    assume(exported.sql_names(tree))
     X = data.draw(rows_for(tree))
     quoted = ['"' + feature.name.replace('"', '""') + '"' for feature in tree.features]
     with closing(sqlite3.connect(":memory:")) as base:

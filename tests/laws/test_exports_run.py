@@ -1,5 +1,7 @@
 """Law 3, further: exports for other languages, run where they are at home, predict as `tree.predict` does."""
 
+import csv
+import io
 import math
 import os
 import shutil
@@ -13,12 +15,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from odtc.base.templates.filters import md, sql_number, tex, xml
+from odtc.base.templates.filters import md, sql_number, sql_str, tex, xml
 from odtc.data.dataset import Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
-from odtc.errors import DataError
+from odtc.errors import ChoiceError, DataError
 from odtc.testing.generated_code import unseen
 from odtc.testing.random_trees import HOSTILE, answering_numbers, cells, rows_for, trees
+from odtc.trees.exporting import export
 from odtc.trees.rendering import render_tree
 from odtc.trees.tree import Branch, Leaf, Tree
 from tests import exported
@@ -80,6 +83,7 @@ def test_sql_predicts_as_the_tree(data):
     tree = data.draw(trees(oblique=True))
     assume(len({feature.name.lower() for feature in tree.features}) == len(tree.features))  # as SQLite names columns
     assume(all(feature.name.isascii() or feature.name == feature.name.lower() for feature in tree.features))
+    assume(exported.sql_names(tree))
     X = data.draw(rows_for(tree))
     assert exported.run_sql(tree, render_tree(tree, "sql"), X) == expected(tree, X)
 
@@ -332,3 +336,71 @@ def test_no_two_columns_of_a_select_have_one_name():
         names = [column[0].lower() for column in base.execute(render_tree(tree, "sql")).description]
     base.close()
     assert len(set(names)) == len(names) == 8
+
+
+def read_with_backslashes(sql: str) -> tuple[list[str], list[str]]:
+    """(The literals, the names) of SQL as a database reads it in which a backslash escapes the next character."""
+    found, rest = {"'": [], '"': []}, []
+    at = 0
+    while at < len(sql):
+        sign, at = sql[at], at + 1
+        if sql.startswith("-- ", at - 1):
+            at = sql.index("\n", at)
+        elif sign not in found:
+            rest.append(sign)
+        if sign not in found:
+            continue
+        words = ""
+        while sql[at] != sign or sql[at : at + 2] == 2 * sign:
+            at += sql[at] == "\\" or sql[at : at + 2] == 2 * sign
+            words, at = words + sql[at], at + 1
+        found[sign].append(words)
+        at += 1
+    assert "DROP" not in "".join(rest)
+    return found["'"], found['"']
+
+
+EVIL = [
+    "\\'; DROP TABLE data; --", "'; DROP TABLE data; --", "ends in \\", "C:\\new\\", "\\\\", "/\\|", "*/ DROP TABLE x",
+    "a\n; DROP TABLE data; --",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EVIL)
+def test_a_text_in_sql_is_itself_whether_or_not_a_backslash_escapes(name):
+    columns = (Feature("cell", "categorical", (name,)),)
+    tree = Tree(Branch(Subset(0, (0.0,)), Leaf(0), Leaf(1)), columns, ("DROP TABLE", "b"))
+    sql = render_tree(tree, "sql")
+    literals, _ = read_with_backslashes(sql)
+    replaced = "\\" in name
+    assert any(words == name for words in literals) != replaced
+    if replaced:  # the only backslashes are in the literal of which SUBSTRING takes the first character
+        assert sql.count("\\") == 2 * sql.count("SUBSTRING('\\\\', 1, 1)")
+    X = np.array([[0.0], [-1.0]])
+    assert exported.run_sql(tree, sql, X) == expected(tree, X) == ["DROP TABLE", "b"]
+    with closing(sqlite3.connect(":memory:")) as base:
+        assert base.execute(f"SELECT {sql_str(name)}").fetchone() == (name,)
+    base.close()
+
+
+@pytest.mark.parametrize("name", ["ends in \\", 'a\\" DROP TABLE', '\\\\"'])
+def test_a_name_that_ends_its_quote_for_some_databases_is_refused_in_sql(name):
+    column, plain = Feature(name, "numeric"), Feature("x", "numeric")
+    for columns, classes in (((column,), ("a", "b")), ((plain,), (name, "b"))):
+        tree = Tree(Branch(Threshold(0, 1.0), Leaf(0), Leaf(1)), columns, classes)
+        with pytest.raises(ChoiceError, match="without a backslash"):
+            render_tree(tree, "sql")
+
+
+@pytest.mark.parametrize("sign", list("=+-@\t\r\n＝＋－＠"))
+def test_no_name_is_computed_in_the_header_of_a_spreadsheet(sign):
+    name = f"{sign}cmd|' /C calc'!A0\"x\""
+    tree = Tree(
+        Branch(Threshold(0, 1.0), Leaf(0, (1.0, 1.0), (1, 1)), Leaf(1, (0.0, 1.0), (0, 1))),
+        (Feature(name, "numeric"), Feature("plain", "numeric")),
+        (name, "b"),
+    )
+    header, row = csv.reader(io.StringIO(export(tree, "excel").decode("utf-8-sig"), newline=""))
+    assert header[0] == '="' + name.replace('"', '""') + '"' and header[1] == "plain"
+    assert not [cell for cell in header[1:] if cell[:1] in set("=+-@\t\r\n")]
+    assert name.replace('"', '""') in row[3]

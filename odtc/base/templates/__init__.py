@@ -41,6 +41,8 @@ def render(name: str, /, templates: str | Path | None = None, **facts: object) -
     folders = template_folders(templates)
     try:
         return _environment(folders).get_template(name).render(facts)
+    except ChoiceError:  # of a filter, about a name that the target cannot have
+        raise
     except jinja2.TemplateNotFound as problem:
         looked = ", ".join(map(str, folders))
         raise ChoiceError(f"expected a template {str(problem)!r} in {looked}, found none; check its name") from None

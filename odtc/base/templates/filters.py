@@ -2,11 +2,13 @@
 
 import json
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from html import escape
 
 from odtc.base.text import show_number
+from odtc.errors import ChoiceError
 
 # The quoting filters, one for each target.
 
@@ -113,13 +115,29 @@ def r_number(value: float) -> str:
 
 
 def sql_ident(text: str) -> str:
-    """A delimited identifier of standard SQL."""
+    """A delimited identifier of standard SQL; raise ChoiceError for one that a backslash would end elsewhere.
+
+    MySQL and ClickHouse take a quote behind a backslash for a part of the name, so what follows would be run as SQL.
+    """
+    if re.search(r'\\("|$)', str(text)):
+        raise ChoiceError(
+            f"expected names of columns and classes without a backslash at the end or before a quote, because some "
+            f"databases take it for a part of the quote, got {text!r}; rename it, or export to another language"
+        )
     return '"' + str(text).replace('"', '""') + '"'
 
 
 def sql_str(text: str) -> str:
-    """A character literal of standard SQL."""
-    return "'" + str(text).replace("'", "''") + "'"
+    """An expression of SQL for this text, the same whether a backslash escapes the next character or not.
+
+    In MySQL, BigQuery, ClickHouse and Snowflake it does, in standard SQL it does not. `'\\\\'` is one backslash or two,
+    so its first character is one in all of them; REPLACE puts it in the place of a character that is not in the text.
+    """
+    words, quoted = str(text), lambda part: "'" + part.replace("'", "''") + "'"
+    if "\\" not in words:
+        return quoted(words)
+    mark = next(sign for sign in map(chr, (*b"/|~^#@!", *range(0xA1, 0xD800))) if sign not in words)
+    return f"REPLACE({quoted(words.replace(chr(92), mark))}, '{mark}', SUBSTRING('\\\\', 1, 1))"
 
 
 def sql_number(value: float) -> str:

@@ -161,4 +161,5 @@ def _plan(kind, spec, model_file, start, target) -> None:
             write_text(path, job_script.write_script(kind, module, planned, model_file, options, opened.model))
             print(path)
         else:
-            print("\n".join([f"cd {shlex.quote(str(model_file.resolve().parent))}", *job_script.shell_lines(planned)]))
+            lines = [f"cd {shlex.quote(str(model_file.resolve().parent))}", *job_script.shell_lines(planned)]
+            print("\n".join(lines), file=console.data_stream())

@@ -71,7 +71,7 @@ def show(
         text = render_tree(pool.trees[number - 1] if pool is not None else read_tree(tree), to, templates)
         if to == "text" and pool is None and (moves := run_parameter(tree, "robust")):
             text += f"\nrobust    to be right wherever rows are moved within {moves}; `odtc report` counts them\n"
-    sys.stdout.write(text)
+    (sys.stdout if to == "text" else console.data_stream()).write(text)
 
 
 def export(
@@ -112,7 +112,7 @@ def export(
         write_text(o, made) if isinstance(made, str) else write_bytes(o, made)
         console.say(f"wrote {o} ({to})")
     elif isinstance(made, str):
-        sys.stdout.write(made)
+        console.data_stream().write(made)
     elif sys.stdout.isatty():
         raise ChoiceError(f"--to {to} makes no text for a terminal; name a file with -o")
     else:
@@ -197,7 +197,7 @@ def predict(
             done = predict_file(loaded, data, on_missing, stream, score, keep, probabilities=probabilities)
             if not (score or as_json or judged):
                 stream.seek(0)
-                shutil.copyfileobj(codecs.getreader("utf-8")(stream), sys.stdout)
+                shutil.copyfileobj(codecs.getreader("utf-8")(stream), console.data_stream())
     if words := done.skipped_text():
         console.say(f"note: {words}")
     trained_on = training_file(tree) if score or judged is not None else None

@@ -24,6 +24,7 @@ NUMBERS = True
 
 MOST_LEAVES = 253  # CHOOSE takes 254 arguments (Microsoft, "Excel specifications and limits")
 MOST_SIGNS = 8192  # of a formula (the same)
+COMPUTED = tuple("=+-@\t\r\n＝＋－＠")  # a cell that begins so is a formula for Excel or LibreOffice
 LONGEST_TEXT = 250  # a text in a formula ends at 255 signs (the same)
 
 
@@ -68,7 +69,7 @@ def write(tree: Tree) -> bytes:
             f"expected a tree of at most {MOST_LEAVES} leaves whose formulas have at most {MOST_SIGNS} signs, got one "
             f"of {len(ends)} leaves and {longest:,} signs; export a smaller tree, or to sql or python"
         )
-    header = [feature.name for feature in tree.features]
+    header = [_as_text(feature.name) for feature in tree.features]
     share = SHARES[task.CLASSES][0]
     header += ["odtc_leaf", "prediction", "reason", *(f"{share} {name}" for name in tree.classes if not numbers)]
     out = io.StringIO()
@@ -141,6 +142,11 @@ def _is_word(cell: str, word: str) -> str:
 
 def _word(cell: str) -> str:
     return f'TRIM({cell}&"")'
+
+
+def _as_text(name: str) -> str:
+    """A cell that shows this name: one that a spreadsheet would compute becomes a formula of the text."""
+    return f"={text(name)}" if name[:1] in COMPUTED else name
 
 
 def text(words: str) -> str:
