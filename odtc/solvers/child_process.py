@@ -17,7 +17,8 @@ from typing import Any
 from odtc.base import system
 
 NUDGE = 1.0  # seconds after its limit when a process is told to stop, if it has not by itself
-GRACE = 10.0  # seconds it then has to hand in what it found
+AT_LIMIT = 1.0  # seconds it then has to hand in what it found: two seconds after its limit nothing of it runs any more
+GRACE = 10.0  # seconds it has for that after Ctrl-C, but no more than its limit and the two seconds
 PATIENCE = 5.0  # seconds for a command that only says its version
 PARTING = 1.0  # seconds for what is still in the pipe of a process that has ended, but whose own children hold it open
 MARK = "ODTC_STARTED"  # names in the environment of a process who started it, for those that it leaves behind
@@ -139,24 +140,26 @@ def attend(
     limit: float | None,
     started: bool,
     ends_in: Callable[[], float | None] | None = None,
-    grace: float | None = None,
+    grace: float = AT_LIMIT,
 ) -> str | None:
     """Hands every event to `take` until it returns True or the child's output ends.
 
     `limit` seconds after the start (of the process, or the event "started" if `started` is
-    False) and NUDGE more, `tell` is called; `grace` seconds (None: GRACE) later, or at a second Ctrl-C, this returns.
+    False) and NUDGE more, `tell` is called; `grace` seconds later, or at a second Ctrl-C, this returns. After Ctrl-C it
+    returns in GRACE seconds, or at the end of the limit if that is sooner.
     `ends_in()`, if it is given, is the seconds that the process still has, None while it may go
     on: at its first number `tell` is called, at the end of the seconds this returns.
     A process that has ended is waited for PARTING seconds of silence more, if others hold its output open.
     Returns "time_limit" or "interrupted" if we stopped it, else None.
     """
-    stopped, deadline, ended = None, float("inf"), None
+    stopped, deadline, latest, ended = None, float("inf"), float("inf"), None
     if started and limit is not None:
         deadline = time.monotonic() + limit + NUDGE
+        latest = deadline + grace
 
-    def ask(why: str, grace: float) -> None:
+    def ask(why: str, seconds: float) -> None:
         nonlocal stopped, deadline
-        stopped, deadline = why, time.monotonic() + grace
+        stopped, deadline = why, min(time.monotonic() + seconds, latest)
         tell()
 
     while True:
@@ -170,7 +173,7 @@ def attend(
             if wait <= 0:  # also if it never stops talking
                 if stopped is not None:
                     return stopped
-                ask("time_limit", GRACE if grace is None else grace)
+                ask("time_limit", grace)
                 continue
             try:
                 event = child.events.get(timeout=min(wait, POLL))
@@ -185,6 +188,7 @@ def attend(
             if event == "started":
                 if limit is not None and stopped is None:
                     deadline = time.monotonic() + limit + NUDGE
+                    latest = deadline + grace
             elif take(event):
                 return stopped
         except KeyboardInterrupt:

@@ -38,9 +38,6 @@ from odtc.solvers.messages import Incumbent, Job, Log, Outcome
 from odtc.solvers.protocols import SOLVERS, PackageSolver
 from odtc.solvers.solver import installed
 
-PARTING = 2.0  # seconds, and a tenth of the limit, that a solver which sends its incumbents has for its last word
-
-
 # Threads of solvers that did not stop when told. A Python that ends in good order under them aborts.
 LEFT: list[threading.Thread] = []
 
@@ -294,10 +291,8 @@ def _in_process(solver: str, job: Job, run: _Run, ends_in: Callable[[], float | 
             pickle.dump(job, child.process.stdin, protocol=5)
             child.process.stdin.flush()
         # The worker takes the end of its input for "stop".
-        # Its incumbents are here already, so a short limit is not followed by a long wait for the last word.
         limit = job.options.time_limit
-        grace = None if limit is None else min(child_process.GRACE, PARTING + limit / 10)
-        run.stopped = attend(child, run.take, child.close_input, limit, started=False, ends_in=ends_in, grace=grace)
+        run.stopped = attend(child, run.take, child.close_input, limit, started=False, ends_in=ends_in)
     finally:
         child.end()
 

@@ -35,7 +35,7 @@ def test_ctrl_c_does_not_wait_for_the_next_line_of_a_silent_program(tmp_path):
     words = hearing("fit", MONKS / "monks-1.csv", "--solver", "cbc", "--program", silent, "-o", "m", "--json")
     said = signalled(words, tmp_path, (tmp_path / "runs").exists, rest=0.5)  # it would be silent for ten minutes
     # It had no point of its own, so that of the start is what there is.
-    assert (said.code, said.facts["termination"]) == (0, "interrupted"), said.err
+    assert (said.code, said.facts["termination"]) == (130, "interrupted"), said.err
     assert (tmp_path / "told").exists()
 
 

@@ -174,22 +174,6 @@ def test_a_solver_that_is_deaf_to_ctrl_c_is_left_after_the_grace(fake, limit, mo
     assert len(running.LEFT) == (limit is None)
 
 
-def test_what_a_deaf_solver_has_left_is_in_proportion_to_its_limit(fake, monkeypatch):
-    """A limit of one second was followed by eleven for the last word of HiGHS, which had said all that was kept of
-    it."""
-    given = []
-
-    def watched(*words, grace=None, **options):
-        given.append(grace)
-        return child_process.attend(*words, grace=grace, **options)
-
-    monkeypatch.setattr(running, "attend", watched)
-    monkeypatch.setattr(child_process, "GRACE", 10.0)
-    for limit in (0.5, 20.0, 3600.0):
-        assert solve(COVER, "fake", Options(time_limit=limit, seed=5)).has_solution
-    assert [0 < grace <= most for grace, most in zip(given, (3, 5, 10))] == [True] * 3 and given == sorted(given)
-
-
 @pytest.mark.parametrize("limit", [None, 60])
 def test_a_solver_that_crashes_loses_nothing(fake, limit):
     found = solve(COVER, "fake", Options(time_limit=limit, seed=3))
