@@ -133,11 +133,12 @@ def sql_str(text: str) -> str:
     In MySQL, BigQuery, ClickHouse and Snowflake it does, in standard SQL it does not. `'\\\\'` is one backslash or two,
     so its first character is one in all of them; REPLACE puts it in the place of a character that is not in the text.
     """
-    words, quoted = str(text), lambda part: "'" + part.replace("'", "''") + "'"
+    words = str(text).replace("'", "''")
     if "\\" not in words:
-        return quoted(words)
+        return f"'{words}'"
     mark = next(sign for sign in map(chr, (*b"/|~^#@!", *range(0xA1, 0xD800))) if sign not in words)
-    return f"REPLACE({quoted(words.replace(chr(92), mark))}, '{mark}', SUBSTRING('\\\\', 1, 1))"
+    marked = words.replace("\\", mark)
+    return f"REPLACE('{marked}', '{mark}', SUBSTRING('\\\\', 1, 1))"
 
 
 def sql_number(value: float) -> str:
