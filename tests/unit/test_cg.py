@@ -249,6 +249,20 @@ def test_the_best_tree_of_monks_1_is_kept_whatever_was_sampled(tail, columns):
     assert done.facts["objective"] == known.facts["objective"] and done.facts["termination"] == "optimal"
 
 
+@pytest.mark.parametrize(
+    "name, params, finder",
+    [
+        ("monks-1", {}, "the local search"),
+        ("monks-1", {"splits": "all", "tail": "0"}, "column generation"),
+        ("monks-3", {"splits": "sampled", "tail": "0"}, "the search over all splits"),
+    ],
+)
+def test_a_result_names_who_found_the_tree_and_who_proved_it(name, params, finder):
+    done = odtc.fit(MONKS / f"{name}.csv", "cg", 3, **params)
+    assert done.facts["termination"] == "optimal"
+    assert finder in done.solution.message and ", proved by " in done.solution.message
+
+
 def test_the_seconds_of_a_fit_include_the_first_search(monkeypatch):
     took, run = [], over_all_tests.OverAllTests.run
 

@@ -390,16 +390,18 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
             tell(Round(len(history), state.phase, state.columns, state.added, cost, bound, seconds, "columns", chosen))
 
     search = BranchAndPrice(columns.paths, columns, problem.params.exact, None, left)
-    search.tell = say
+    search.tell, finder = say, _Finder(problem, over)
     termination, message, beaten = None, "", float("inf")
     try:
         while True:
             with contextlib.suppress(TimeLimitReached), deadline.within(left()):
                 search.take(searched_tree(problem, search.paths))
+                finder.hear(search, "the local search")
             if over is not None and whole:  # what it has proved is of the same trees
                 search.learn((over.bound + reward) / search.paths.unit)
             if over is None or not over.proved or (problem.params.splits != "auto" and not search.proven):
                 search.run()
+            finder.hear(search, "column generation")
             wider = _around(over, search, columns, beaten)
             if wider is not None:  # until the thresholds beside those of the tree, too, are no better
                 beaten = search.upper
@@ -410,12 +412,15 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
                 wider = _with_tests_of(problem, columns, better)
             columns = wider
             search = BranchAndPrice(columns.paths, columns, problem.params.exact, say, left)
+            finder.hear(search, "the search over all splits")
     except SolverError as failed:
         termination, message = Termination.UNKNOWN, str(failed)
     except KeyboardInterrupt:
         termination = Termination.INTERRUPTED
         columns = Columns(search.paths, search.columns.to_pool())  # whole, whatever was going on
         columns.add_tree(search.best)
+    finder.hear(search, "column generation")
+    by = "column generation" if search.proven else ""
     if over is not None and whole:
         search.learn((over.bound + reward) / search.paths.unit)
     heap = _heap(problem, search.paths, search.best)
@@ -436,6 +441,9 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     elif termination is None:
         termination = Termination.UNKNOWN if search.finished else Termination.TIME_LIMIT
     some = _some_tests(problem, search.paths)
+    if over is not None and is_proved(paid, over.bound):
+        by = "the search over all splits"
+    words = f"found by {finder.name}{by and f', proved by {by}'}"
     found = Solution(
         x,
         termination,
@@ -446,11 +454,31 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
         search.nodes,
         start="accepted" if start is not None else "none",
         history=tuple(history),
-        message=message or _words(search, some),
+        message="; ".join(filter(None, [words, message or _words(search, some)])),
         scope=some and f"trees over {some} ({param('splits', ...)})",
         overall=overall,
     )
     return model, found
+
+
+class _Finder:
+    """The name of the part that found the best tree first."""
+
+    def __init__(self, problem: Problem, over: OverAllTests | None):
+        self.problem, self.cost, self.name = problem, float("inf"), ""
+        first = problem.derived(Held).first
+        if over is not None and over.search.evaluated:
+            self._hear(objective(problem, over.stopped.heap), "the search over all splits")
+        if first is not None:
+            self._hear(objective(problem, first), "a heuristic over all splits")
+
+    def hear(self, search: BranchAndPrice, name: str) -> None:
+        """Take the name of the part after which the best tree of a search is better than before."""
+        self._hear(search.upper * search.paths.unit - self.problem.params.reward, name)
+
+    def _hear(self, cost: float, name: str) -> None:
+        if not self.name or cost < self.cost - 1e-9 * max(1.0, abs(self.cost)):
+            self.cost, self.name = cost, name
 
 
 def _over_all(problem: Problem, paths: Paths) -> OverAllTests | None:

@@ -74,9 +74,9 @@ def prepared(problem: Problem) -> Problem:
         columns = Columns(paths_of(problem, pool.splits if params.splits == "auto" else splits_of(problem)), pool)
         columns.settle()
         pool = columns.to_pool()
-    problem = replace(problem, params=replace(params, columns=pool.to_text()))
-    held = problem.derived(Held)
-    held.columns, held.over_all, held.seconds = columns, first, time.monotonic() - began
+    before, problem = problem, replace(problem, params=replace(params, columns=pool.to_text()))
+    known, held = before.derived(Held).first, problem.derived(Held)
+    held.columns, held.over_all, held.first, held.seconds = columns, first, known, time.monotonic() - began
     return problem
 
 
