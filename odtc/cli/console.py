@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, TextIO
 
 from odtc.base import interrupts, phases
-from odtc.base.text import ESCAPES, as_remark, visible
+from odtc.base.text import ESCAPES, as_remark, percent_text, visible
 
 
 class ReadableStream:
@@ -183,13 +183,13 @@ def print_checks(checks) -> None:
 
 def print_score(facts: dict) -> None:
     """Accuracy and confusion matrix; a warning if the most frequent class of the training rows is right as often."""
-    accuracy = "no row has a known label" if facts["accuracy"] is None else f"{100 * facts['accuracy']:.2f} %"
+    accuracy = "no row has a known label" if facts["accuracy"] is None else f"{percent_text(facts['accuracy'])}"
     print(f"accuracy  {accuracy}  ({facts['correct']} of {facts['n_rows']} rows right)")
     if facts["n_rows_without_known_label"]:
         print(f"left out  {facts['n_rows_without_known_label']} rows whose label is missing or unknown")
     robust = facts.get("robust")
     if robust and robust["robust_accuracy"] is not None:
-        words = f"{100 * robust['robust_accuracy']:.2f} % right wherever moved ({robust['boxes']})"
+        words = f"{percent_text(robust['robust_accuracy'])} right wherever moved ({robust['boxes']})"
         print(f"robust    {words}, {robust['robust_errors']} not")
     names = list(map(on_one_line, facts["classes"]))
     cells = [["true \\ predicted", *names]]

@@ -18,6 +18,7 @@ from odtc.cli.help_page import CONSTRAINTS, DATA, SOLVER
 from odtc.cli.help_page import MODEL as MODEL_SECTION
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import (
+    SHARES,
     SHORT_CONSTRAINTS,
     ModelSpec,
     ReadingSpec,
@@ -168,7 +169,8 @@ class Part:
                     option = typer.Option(
                         f"--{word.replace('_', '-')}", metavar="N", help=help, rich_help_panel=CONSTRAINTS
                     )
-                    found.append(_parameter(word, None, Annotated[int | None, option]))
+                    kind = str if word in SHARES else int
+                    found.append(_parameter(word, None, Annotated[kind | None, option]))
         return found
 
     def taken(self, given: dict):

@@ -258,16 +258,14 @@ def _test_rows(run: Run, test) -> Dataset:
     return read_rows(test, run.tree.features, run.tree.classes, run.tree.target, require_labels=True)
 
 
-def kept_of_run(tree: str | Path, rows: str | Path) -> list[dict]:
-    """What a fit without a model, whose record lies beside its tree, was asked for by constraints, and what the tree
-    reaches on the training rows and on others.
+def kept_of_run(tree: str | Path) -> list[dict]:
+    """Return the constraints of a fit without a model, by the record beside its tree, and what the tree reaches on its
+    training rows and on the rows that the run set aside.
 
     Parameters
     ----------
     tree : path
         STEM.tree.json.
-    rows : path
-        A data file: that of the run, of which the rows set aside are others, or one with labelled rows.
 
     Returns
     -------
@@ -284,8 +282,7 @@ def kept_of_run(tree: str | Path, rows: str | Path) -> list[dict]:
     if run.fit is None:
         return []
     try:
-        same = Path(run.data_path or "").is_file() and Path(rows).samefile(run.data_path)
-        labelled = rows_set_aside(run) if same else _test_rows(run, rows)
+        labelled = rows_set_aside(run)
     except (DataError, ChoiceError):  # rows without labels
         labelled = None
     return kept_facts(run.fit.problem, run.fit.decoded.heap, run.tree, labelled)

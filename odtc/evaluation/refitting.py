@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.text import percent_text
 from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.reading_spec import ReadingSpec
@@ -61,7 +62,7 @@ class Distance:
     @property
     def rows_words(self) -> str:
         """How far the answers are apart, in words."""
-        return f"{self.rows:.6g}" if self.numbers else f"{100 * self.rows:.2f} %"
+        return f"{self.rows:.6g}" if self.numbers else f"{percent_text(self.rows)}"
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,11 @@ def with_rows(model: "Model", rows: Any, lower: ArrayLike, upper: ArrayLike, nam
     n = A.shape[0]
     low, high = _ordered(lower, upper, n, "rows")
     block = NamedBlock(_names(names, "own_row", n, name_list(model.rows)), model.n_rows, _fresh(model.rows, "own"))
+    if (free := np.isneginf(low) & np.isposinf(high)).any():
+        raise ModelError(
+            f"expected a lower or an upper side of every row of your own, got none for row {int(free.argmax())}, which "
+            "would forbid nothing; give lower=, upper= or both"
+        )
     return replace(
         model,
         matrix=sp.vstack([model.A, A]).tocsc(),

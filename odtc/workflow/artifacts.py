@@ -42,6 +42,7 @@ from odtc.workflow.run_record import read_run, rename_run, write_run
 
 OF_A_START = ".start.tree.json"  # the tree of a start that is left of a run whose solver failed
 NEAR_BEST = (".pool.json", ".near.json")  # trees near the best
+SOLUTION_ENDINGS = (".txt", ".xml", ".out", ".json")  # besides .sol, in which solvers write solutions
 OF_A_MODEL = (
     ".sol",
     ".run.json",
@@ -174,6 +175,18 @@ def write_tree(tree: Tree, path) -> Path:
     """Writes STEM.tree.json."""
     write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
     return Path(path)
+
+
+def tree_of_solution(path) -> Path:
+    """The file of the tree of a solution file: STEM.tree.json of STEM.sol, and FILE.tree.json of another ending if more
+    solution files have this stem, so that each keeps its own tree."""
+    path = Path(path)
+    plain, stem = Path(f"{stem_of(path)}.tree.json"), stem_of(path.name)
+    if path.name.removesuffix(".gz").endswith(".sol"):
+        return plain
+    beside = [path.with_name(f"{stem}{ending}") for ending in (".sol", *SOLUTION_ENDINGS)]
+    others = [one for one in beside if one.is_file() and one.name != path.name]
+    return Path(f"{path}.tree.json") if others else plain
 
 
 def write_certificate(facts: dict, data, path) -> Path:

@@ -4,15 +4,13 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from odtc.base.text import some
+from odtc.base.text import percent_text, some
 from odtc.base.wording import command, option
 from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import Dataset
 from odtc.data.notes import notes_on
 from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
-from odtc.problem.simplifying import simplified
-from odtc.trees.simplifying import simplify_tree
 from odtc.trees.tree import Leaf, Node
 from odtc.workflow.results import Fit
 from odtc.workflow.row_selection.selection import first_tree
@@ -110,20 +108,6 @@ def file_notes(problem: Problem, spec: RunSpec) -> list[str]:
     return [note for note in [*notes, *data_notes(whole, {"imbalance"} if asked else set())] if note]
 
 
-def needless_text(done: Fit) -> str:
-    """That a tree has needless branch nodes, and how to be rid of them; "" if it has none."""
-    heap = simplified(done.problem, done.decoded.heap)
-    tree = heap.to_tree(done.problem.encoded) if heap is not done.decoded.heap else done.tree
-    if done.selection is not None and not done.problem.constraints:  # leaves of all rows may be twins
-        tree = simplify_tree(tree)
-    if tree is done.tree:
-        return ""
-    return (
-        f"the rows need {tree.n_branch_nodes} of the {done.tree.n_branch_nodes} branch nodes; --simplify writes the "
-        f"tree without the others, which predicts the same"
-    )
-
-
 def cart_of_all_text(done: Fit) -> str:
     """That CART of all rows loses less of them than a tree of selected ones; "" if it does not, may break a constraint,
     or has too many cells to look at."""
@@ -135,7 +119,7 @@ def cart_of_all_text(done: Fit) -> str:
     if cart.loss >= every.loss:
         return ""
     return (
-        f"CART of all rows has {cart.correct} of {cart.n_rows} right ({100 * cart.accuracy:.2f} %) and loses "
+        f"CART of all rows has {cart.correct} of {cart.n_rows} right ({percent_text(cart.accuracy)}) and loses "
         f"{cart.loss:.10g}, less than this tree of {done.dataset.n_rows:,} rows: select more of them, or train on all "
         f"(without {option('select')})"
     )

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from odtc.base.text import in_notebook
+from odtc.base.text import in_notebook, percent_text
 from odtc.data.dataset import Dataset
 from odtc.data.file_text.label_types import TEXT
 from odtc.data.reading import rows_of
@@ -381,9 +381,9 @@ class Fit:
         told, found = [], self.robust or {}
         for name, cart in (("training", "cart"), ("test", "cart_test")):
             if name in found and found[name]["robust_accuracy"] is not None:
-                ours, theirs = (100 * found[which]["robust_accuracy"] for which in (name, cart))
+                ours, theirs = (percent_text(found[which]["robust_accuracy"]) for which in (name, cart))
                 lost = found[name]["robust_errors"]
-                words = f"{ours:.2f} % right wherever moved ({found['boxes']}), {lost:.10g} not; CART {theirs:.2f} %"
+                words = f"{ours} right wherever moved ({found['boxes']}), {lost:.10g} not; CART {theirs}"
                 told.append((name, words))
         return told
 

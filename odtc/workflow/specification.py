@@ -19,13 +19,14 @@ from odtc.model.options import Options
 DEFAULT_SOLVER = "highs"  # if one is needed and none is named
 # Short options for constraints that many ask for: field of the option -> (the constraint's words, help).
 SHORT_CONSTRAINTS = {
-    "min_leaf_rows": ("leaf_rows >=", "Short for 'leaf_rows >= N'."),
+    "min_leaf_rows": ("leaf_rows >=", "Short for 'leaf_rows >= N'; 2% or 0.02 is a share of the rows."),
     "max_branch_nodes": ("branch_nodes <=", "Short for 'branch_nodes <= N'."),
     "max_features": ("features <=", "Short for 'features <= N'."),
 }
+SHARES = ("min_leaf_rows",)  # those whose number may be a share
 
 
-def short_constraint(name: str, number: int) -> str:
+def short_constraint(name: str, number: int | str) -> str:
     """The constraint that a short option asks for: ("min_leaf_rows", 5) is "leaf_rows >= 5"."""
     return f"{SHORT_CONSTRAINTS[name][0]} {number}"
 

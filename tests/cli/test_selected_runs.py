@@ -71,7 +71,7 @@ def test_the_rounds_end_under_the_stem_and_no_older_run_is_left(noisy):
     )
     assert checked.facts["all_rows"] == said.facts["all_rows"] and html_report.open_run(noisy / "it").tree == tree
     assert (
-        run("decode", "it.sol", "--simplify", "-o", "again.json", folder=noisy).code == 0
+        run("decode", "it.sol", "-o", "again.json", folder=noisy).code == 0
         and odtc.trees.tree.read_tree(noisy / "again.json") == tree
     )
     # The learner has no solution: that of the run before would pass for one.

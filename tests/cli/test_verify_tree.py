@@ -113,7 +113,7 @@ def test_another_tree_of_a_stem(folder, forge, tmp_path):
 def test_the_tree_of_a_stem_may_be_simplified_or_not_be_there(tmp_path):
     words = (MONKS / "monks-1.csv", *SOLVED, "--depth", 1, "-o", "m")
     assert odtc("fit", *words, folder=tmp_path).code == 0
-    assert odtc("decode", "m.sol", "--simplify", folder=tmp_path).code == 0
+    assert odtc("decode", "m.sol", folder=tmp_path).code == 0
     for expected in (True, False):
         said = odtc("verify", "m", "--json", folder=tmp_path)
         assert said.code == 0 and ("tree file" in [one["check"] for one in said.facts["checks"]]) == expected, said.err

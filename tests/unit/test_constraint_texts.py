@@ -110,7 +110,11 @@ def test_the_least_and_the_greatest_bound_are_taken(text):
         ("tests[x] <= 1", "no arguments"),
         ("cost[no] <= 1", "no arguments"),
         ("balanced_accuracy[no] >= 1", "no arguments"),
-        ("accuracy >= 5%", "write 5% as 0.05"),
+        ("accuracy >= 105%", "a share of rows between 0 and 1"),
+        ("accuracy >= x%", "a share such as 5%"),
+        ("leaves <= 5%", "whole number"),
+        ("leaf_rows >= 100%", "a share of the rows below 100 %"),
+        ("leaf_rows >= 200%", "a share of the rows below 100 %"),
     ],
 )
 def test_what_is_beyond_is_refused_in_a_sentence(text, words):
@@ -312,8 +316,7 @@ def test_true_in_pythons_spelling_does_not_hide_what_is_wrong_with_the_group():
 @pytest.mark.parametrize(
     ("text", "words", "not_words"),
     [
-        ("recall[no] >= 5%", "write 5% as 0.05", "for example"),
-        ("recall[no] >= nan", "got 'nan'", "5%"),
+        ("recall[no] >= nan", "got 'nan'", None),
         ("recall[no,yes] >= 0.5", "'recall[no,yes] >= 0.5'", None),
         # Quotes of one kind or the other are heeded, unless that alone makes other arguments of them.
         ('recall["nosuch"] >= 0.5', "got 'nosuch'", None),
@@ -390,3 +393,22 @@ def test_the_rows_of_the_other_classes_are_told_as_such():
     given = parse("false_positive_rate[no] <= 0.5", of)
     ((share,),) = (one.shares for one in given.module.proportions(of, given, of.y))
     assert share.of == "of another class than 'no'" and share.among.tolist() == (of.y != 0).tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("recall[no] >= 70%", "recall[no] >= 0.7"),
+        ("accuracy >= 33.3%", "accuracy >= 0.333"),
+        ("leaf_rows >= 5%", "leaf_rows >= 2"),  # of 40 rows
+        ("leaf_rows >= 0.05", "leaf_rows >= 2"),
+        ("leaf_rows >= 5.1%", "leaf_rows >= 3"),
+        ("leaf_rows >= 0.1", "leaf_rows >= 4"),
+        ("leaf_rows >= 3", "leaf_rows >= 3"),
+    ],
+)
+def test_a_share_may_be_a_percentage_and_rows_of_a_leaf_a_share(text, meant, tmp_path):
+    lines = "".join(f"{k},{'no' if k % 2 else 'yes'}\n" for k in range(40))
+    (tmp_path / "d.csv").write_text("x,class\n" + lines)
+    rows = odtc.build(tmp_path / "d.csv", "dpflow", 1).problem.encoded
+    assert str(parse(text, rows)) == meant and parse(meant, rows) == parse(text, rows)

@@ -296,3 +296,12 @@ def test_a_row_over_flows_that_leaves_half_a_tree_is_told_in_words():
     assert "the point is no whole tree, as rows over continuous columns may leave it" in failed[0].text
     whole = model.add_rows([{"b_1_0": 1.0}], lower=1.0)
     assert odtc.decode(whole, odtc.solve(whole, "highs")).verified
+
+
+def test_a_row_of_ones_own_without_a_side_is_refused(small):
+    """It would forbid nothing, and whoever adds it means something."""
+    row = {"b_1_0": 1.0}
+    for sides in ({}, {"lower": -np.inf}, {"lower": [0.0, -np.inf], "upper": [np.inf, np.inf]}):
+        rows = [row] * (2 if sides.get("lower") == [0.0, -np.inf] else 1)
+        with pytest.raises(ModelError, match="expected a lower or an upper side of every row"):
+            small.add_rows(rows, **sides)

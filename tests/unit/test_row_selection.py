@@ -420,10 +420,10 @@ def test_a_leaf_of_few_selected_rows_of_many_predicts_the_many(tmp_path):
         == 0
     )
     assert (
-        "--simplify writes" in run("decode", "built.sol", folder=tmp_path).err
+        run("decode", "built.sol", "--no-simplify", folder=tmp_path).code == 0
         and (twins := odtc.trees.tree.read_tree(tmp_path / "built.tree.json")).n_leaves == 2
         and simplify_tree(twins) == tree  # the solver may take another of the thresholds that cost the same
-        and run("decode", "built.sol", "--simplify", folder=tmp_path).code == 0
+        and run("decode", "built.sol", folder=tmp_path).code == 0
         and odtc.trees.tree.read_tree(tmp_path / "built.tree.json") == tree
     )
     checked = run("verify", "built.sol", folder=tmp_path)

@@ -103,17 +103,18 @@ def test_the_tree_of_a_start_is_simplified_unless_that_is_refused(data, tmp_path
     assert kept.facts["n_branch_nodes"] == 3 and "simplified" not in kept.facts
 
 
-def test_decode_offers_the_smaller_tree(data, tmp_path):
+def test_decode_writes_the_smaller_tree_as_fit_does(data, tmp_path):
     model = compile_model(posed(data))
     solution = point_of(model, twins(model.problem))
     write_build(model, tmp_path / "m")
     (tmp_path / "m.sol").write_text(
         "".join(f"{name} {value}\n" for name, value in zip(name_list(model.columns), solution.x))
     )
+    said = command("decode", "m.sol", "--no-simplify", "--json", folder=tmp_path)
+    assert said.facts["n_branch_nodes"] == 3 and said.err == ""
     said = command("decode", "m.sol", "--json", folder=tmp_path)
-    assert said.facts["n_branch_nodes"] == 3 and "need 1 of the 3 branch nodes; --simplify writes" in said.err
-    said = command("decode", "m.sol", "--simplify", "--json", folder=tmp_path)
-    assert said.facts["n_branch_nodes"] == 1 and "--simplify" not in said.err
+    assert said.facts["n_branch_nodes"] == 1
+    assert "2 branch nodes that no row needs are left out; --no-simplify keeps them" in said.err
     assert odtc.read_tree(tmp_path / "m.tree.json").n_branch_nodes == 1
     verified = command("verify", "m.tree.json", folder=tmp_path)  # it is one of the solution, as that of its point is
     assert verified.code == 0, verified.err

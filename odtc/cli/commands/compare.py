@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from odtc.base.text import percent_text
 from odtc.cli import console
 from odtc.cli.help_page import GroupHelp
 from odtc.cli.options import DataFile, Json, TreeFile
@@ -281,7 +282,7 @@ def _table(lines, sides: str) -> None:
 
 
 def _share(value) -> str:
-    return "-" if value is None else f"{100 * value:.2f} %"
+    return "-" if value is None else f"{percent_text(value)}"
 
 
 def _number(value, sign: float = 1.0) -> str:

@@ -33,8 +33,8 @@ def decode(
         Path | None,
         typer.Option("-o", metavar="TREE.json", help="Or a STEM, for STEM.tree.json; by default that of the solution."),
     ] = None,
-    simplify: Annotated[
-        bool, typer.Option("--simplify", help="Write the tree without the branch nodes that no row needs.")
+    no_simplify: Annotated[
+        bool, typer.Option("--no-simplify", help="Keep branch nodes that no row needs: the solver's tree as it is.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -42,9 +42,9 @@ def decode(
     from odtc.base.atomic_write import require_writable
     from odtc.workflow import artifacts
     from odtc.workflow.decoding import finish
-    from odtc.workflow.messages import needless_text
+    from odtc.workflow.messages import simplified_text
 
-    target = tree_path(o) if o else Path(f"{artifacts.stem_of(solution_file)}.tree.json")
+    target = tree_path(o) if o else artifacts.tree_of_solution(solution_file)
     require_writable(target, solution_file, log)
     model, solution, opened = artifacts.open_solution(solution_file, manifest, log, solver_template)
     require_writable(target, opened.path)
@@ -54,9 +54,11 @@ def decode(
     if note:
         console.say(f"note: {note}")
     known = artifacts.known_trees(model, solution_file, opened)
+    # Rows of the user's own may speak of branch nodes that no row of the data needs.
+    simplify = not no_simplify and "own" not in opened.facts
     done = finish(model, solution, dataset=dataset, known=known, simplify=simplify)
-    if not simplify and (offer := needless_text(done)):
-        console.say(f"note: {offer}")
+    if words := simplified_text(done):
+        console.say(f"note: {words}")
     written = [str(artifacts.write_tree(done.tree, target))] if done.verified else []
     facts = (
         artifacts.selection_facts(opened)
@@ -291,7 +293,7 @@ def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, t
     held = []
     # Without the data file the leaves of selected rows hold these alone.
     if tree is not None and tree.is_file() and not (dataset is None and "selection" in opened.facts["data"]):
-        runs = (  # as the run left it, or as `--simplify` does
+        runs = (  # as the run left it, or as `--no-simplify` leaves it
             finish(model, solution, dataset=dataset, known=known, simplify=True) if simplify else done
             for simplify in (False, True)
         )

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from odtc.base.text import percent_text
 from odtc.cli import console
 from odtc.cli.options import Json, Part, takes, tree_path
 from odtc.data.reading_spec import CLASSIFICATION
@@ -73,6 +74,6 @@ def import_(
         return console.say(f"wrote {path}")
     print(
         f"{facts['train_correct']} of {dataset.n_rows} rows of {dataset.name} right "
-        f"({100 * facts['train_accuracy']:.2f} %)"
+        f"({percent_text(facts['train_accuracy'])})"
     )
     console.say(f"wrote {path}")

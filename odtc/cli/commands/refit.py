@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from odtc.base.text import percent_text
 from odtc.cli import console
 from odtc.cli.help_page import DATA
 from odtc.cli.options import (
@@ -166,7 +167,7 @@ def _print_change(done, drift: dict) -> None:
     """How far the new tree is from the old one, and what the old one does with the new rows."""
     near, far, n = done.distance, done.best_distance, done.dataset.n_file_rows
     if "accuracy" in drift:
-        print(f"old tree  {100 * drift['accuracy']['old_now']:.2f} % of {n} new rows right")
+        print(f"old tree  {percent_text(drift['accuracy']['old_now'])} of {n} new rows right")
     elif (now := drift["figures"]["old_now"]) is not None:
         per_row = "" if drift["figure"] == "concordance" else "a row of "
         print(f"old tree  {drift['figure']} {now:.6g} {per_row or 'on '}{n} new rows")

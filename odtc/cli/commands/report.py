@@ -104,7 +104,7 @@ def explain(
         return of(sum(step.rows), "row") if task.NUMBERS else tally(step.rows, loaded.classes)
 
     paths = [(number, path_of(loaded, rows.X[number - 1], number)) for number in row]
-    kept = _kept(tree, data)
+    kept = _kept(tree)
     moved = _moved(tree, loaded, rows.X, row)
     if as_json:
         told_kept = {"kept": kept} if kept else {}
@@ -153,10 +153,11 @@ def _moved(tree: Path, loaded, X, numbers: list[int]) -> dict[int, dict]:
     return {} if boxes is None else {number: answers_within(loaded, X[number - 1], boxes) for number in numbers}
 
 
-def _kept(tree: Path, data: Path) -> list[dict]:
-    """What was asked of the tree and what it reaches, if the record of its run tells."""
+def _kept(tree: Path) -> list[dict]:
+    """The constraints of the run and what the tree reaches on its training and test rows, if a record is beside the
+    tree. The rows to explain are not rows of a test: two of them say nothing about a rate."""
     if not Path(str(tree).removesuffix(".tree.json") + ".run.json").is_file():
         return []
     from odtc.evaluation.html_report import kept_of_run  # many trees have no run, and need nothing of it
 
-    return kept_of_run(tree, data)
+    return kept_of_run(tree)

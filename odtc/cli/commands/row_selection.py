@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from odtc.base.text import percent_text
 from odtc.cli import console
 from odtc.cli.help_page import DATA
 from odtc.cli.options import DataFile, Json, Part, takes
@@ -96,7 +97,7 @@ def select(
     if done:
         print_rounds(done)
     print(
-        f"{part.n_rows:,} of {dataset.n_rows:,} rows ({100 * facts['share']:.2f} %) in {facts['n_clusters']} "
+        f"{part.n_rows:,} of {dataset.n_rows:,} rows ({percent_text(facts['share'])}) in {facts['n_clusters']} "
         f"clusters, {facts['seconds']:.2f} s"
         + (f"; {dataset.n_dropped:,} more have missing cells" if dataset.n_dropped else "")
     )

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from odtc.base import interrupts
+from odtc.base.text import percent_text
 from odtc.cli import console
 from odtc.cli.options import (
     READING,
@@ -322,7 +323,7 @@ def nested_text(honest, settings, task, terms: Mapping) -> str:
 def _shown(value: float, task=None, terms: Mapping = MappingProxyType({})) -> str:
     """A score: a share, or of a task that is no classification its figure, told as its terms say (`Task.headline`)."""
     if task is None or task.CLASSES:
-        return f"{100 * value:.2f} %"
+        return f"{percent_text(value)}"
     figure = -value if task.LESS_IS_BETTER else value
     return f"{task.headline({**terms, task.HEADLINE: figure})[1]:.6g}"
 

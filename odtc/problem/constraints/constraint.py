@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 from functools import cache
 from typing import Any
 
@@ -113,16 +114,14 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     if op not in (module.OPS or ("",)):
         wanted = f"takes {' or '.join(module.OPS)}, as NAME OP NUMBER" if module.OPS else "takes no number"
         raise ChoiceError(f"constraint {name!r} {wanted}, got {text!r}; {example_text(name, encoded)}")
-    try:
-        bound = float(found["bound"] or 0)
-    except ValueError:
-        bound = math.nan
+    bound = _number(found["bound"] or "0")
     if not math.isfinite(bound):
-        share = "; write 5% as 0.05" if found["bound"].endswith("%") else ""
         raise ChoiceError(
-            f"expected a finite number to the right of {op}, got {found['bound']!r} in {text!r}"
-            f"{share or '; ' + example_text(name, encoded)}"
+            f"expected a finite number, or a share such as 5%, to the right of {op}, got {found['bound']!r} in "
+            f"{text!r}; {example_text(name, encoded)}"
         )
+    if bound >= 1 and found["bound"].endswith("%") and module.SUBJECT is Subject.LEAF_ROWS:
+        raise ChoiceError(f"expected a share of the rows below 100 %, got {found['bound']!r} in {text!r}")
     refusals, nothing = [], None
     try:
         for cells in readings(args, encoded) if args else [()]:
@@ -141,6 +140,14 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     if {"true", "false"} & {*encoded.classes} and PYTHONIC.search(args):
         said = refusals[-1]  # the last reading has them as the data do
     raise ChoiceError(said if "for example" in said or "; write " in said else f"{said}; {example_text(name, encoded)}")
+
+
+def _number(text: str) -> float:
+    """The number of a constraint, or the share that a percentage is: 5% is 0.05; NaN for another text."""
+    try:
+        return float(Decimal(text[:-1]) / 100) if text.endswith("%") else float(text)
+    except (ValueError, InvalidOperation):
+        return math.nan
 
 
 def _meant(text: str, encoded: Encoded) -> str:

@@ -96,7 +96,7 @@ def _held_against(
         raise TreeError(f"{str(path)!r} is no tree of {str(solution_path)!r}")
     dataset, note = artifacts.original_data(manifest, data)
     again = search_solved(model, solution, seconds)
-    runs = (  # as the run left it, or as `--simplify` does
+    runs = (  # as the run left it, or as `--no-simplify` leaves it
         finish(model, solution, dataset=dataset, known=again.trees, simplify=simplify) for simplify in (False, True)
     )
     done, check = check_of_tree(tree, path, solution_path, runs)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from odtc.base.text import percent_text
 from odtc.data.task import TASKS
 from odtc.workflow.constrained.assurance import assumption, assured_text, speaks_of_new_rows
 from odtc.workflow.constrained.kept_constraints import broken_text, kept_text
@@ -30,17 +31,18 @@ def figures(done: Fit) -> Iterator[Line]:
     size, training, cart = done.size, done.training, done.cart_training
     weighted = training.train_weighted_accuracy is not None
     shares = (training.train_weighted_accuracy, cart.cart_train_weighted_accuracy)
-    ours, theirs = (f", by weight {100 * share:.2f} %" if weighted else "" for share in shares)
+    wrong = [right < size.n_rows for right in (training.train_correct, cart.cart_train_correct)]
+    ours, theirs = (f", by weight {percent_text(*one)}" if weighted else "" for one in zip(shares, wrong))
     yield (
         f"{'selected' if done.all_rows else 'training'}  {training.train_correct} of {size.n_rows} "
-        f"{'rows ' * weighted}right ({100 * training.train_accuracy:.2f} %{ours}), "
-        f"CART {cart.cart_train_correct} ({100 * cart.cart_train_accuracy:.2f} %{theirs})",
+        f"{'rows ' * weighted}right ({percent_text(training.train_accuracy)}{ours}), "
+        f"CART {cart.cart_train_correct} ({percent_text(cart.cart_train_accuracy)}{theirs})",
         False,
     )
     if size.cost is not None:
         yield (
             f"loss      {training.loss:.10g}, CART {cart.cart_loss:.10g}; balanced accuracy "
-            f"{100 * training.train_balanced_accuracy:.2f} %",
+            f"{percent_text(training.train_balanced_accuracy)}",
             False,
         )
     if done.all_rows:
@@ -101,8 +103,8 @@ def no_better_text(label: str, share: float) -> str:
     """That a tree is right on no more rows than its most frequent class."""
     return (
         f"warning: the tree is right on no more of these rows than its most frequent class {label!r} is "
-        f"({100 * share:.2f} %): it may have learnt chance alone; `odtc tune` tells which depth holds for other rows, "
-        "if any"
+        f"({percent_text(share)}): it may have learnt chance alone; `odtc tune` tells which depth holds for other "
+        "rows, if any"
     )
 
 
@@ -120,11 +122,12 @@ def _test(done: Fit, test: TestFacts) -> Iterator[Line]:
     """The rows of a test; with a warning if the most frequent class alone is right on as many of them as a tree that is
     to be right on most: under costs, weights and constraints it is to do something else."""
     shares = (test.test_weighted_accuracy, test.cart_test_weighted_accuracy)
-    ours, theirs = ("" if share is None else f", by weight {100 * share:.2f} %" for share in shares)
+    wrong = [share < 1 for share in (test.test_accuracy, test.cart_test_accuracy)]
+    ours, theirs = ("" if one[0] is None else f", by weight {percent_text(*one)}" for one in zip(shares, wrong))
     rows = "row" if test.n_test_rows == 1 else "rows"
     yield (
-        f"test      {100 * test.test_accuracy:.2f} % of {test.n_test_rows} {rows} right{ours}, "
-        f"CART {100 * test.cart_test_accuracy:.2f} %{theirs}"
+        f"test      {percent_text(test.test_accuracy)} of {test.n_test_rows} {rows} right{ours}, "
+        f"CART {percent_text(test.cart_test_accuracy)}{theirs}"
         + (f" ({test.n_test_rows_dropped} more have missing cells)" if test.n_test_rows_dropped else ""),
         False,
     )
@@ -138,18 +141,20 @@ def _all_rows(done: Fit) -> Iterator[Line]:
     """The figures of all rows that those of the tree were selected from."""
     every, cart, training, costs = done.all_rows, done.cart_all_rows, done.training, done.size.cost is not None
     ours, theirs = (
-        f", by weight {100 * one.weighted_accuracy:.2f} %" if one.weighted_accuracy is not None else ""
+        f", by weight {percent_text(one.weighted_accuracy, one.correct < one.n_rows)}"
+        if one.weighted_accuracy is not None
+        else ""
         for one in (every, cart)
     )
     yield (
-        f"all rows  {every.correct} of {every.n_rows} right ({100 * every.accuracy:.2f} %{ours}), "
-        f"CART of the selected rows {cart.correct} ({100 * cart.accuracy:.2f} %{theirs})",
+        f"all rows  {every.correct} of {every.n_rows} right ({percent_text(every.accuracy)}{ours}), "
+        f"CART of the selected rows {cart.correct} ({percent_text(cart.accuracy)}{theirs})",
         False,
     )
     if costs:
         yield (
             f"          loss {every.loss:.10g}, CART {cart.loss:.10g}; balanced accuracy "
-            f"{100 * every.balanced_accuracy:.2f} %",
+            f"{percent_text(every.balanced_accuracy)}",
             False,
         )
     if every.bound is not None:
@@ -173,8 +178,8 @@ def _all_rows(done: Fit) -> Iterator[Line]:
         )
     if not costs and every.accuracy < training.train_accuracy:
         yield (
-            f"note: {100 - 100 * training.train_accuracy:.2f} % of the selected rows are wrong, but "
-            f"{100 - 100 * every.accuracy:.2f} % of all: "
+            f"note: {percent_text(1 - training.train_accuracy)} of the selected rows are wrong, but "
+            f"{percent_text(1 - every.accuracy)} of all: "
             "behind a wrong row that was selected others may stand that were not; select more of them, or train on all",
             True,
         )

@@ -7,6 +7,10 @@ these apart), u_t whether any row does: for whole z it is 1 then and may be 0 el
 integer. A leaf that no row reaches counts as none. Rows of the data are counted, whatever they weigh.
 """
 
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+
 import numpy as np
 
 from odtc.data.encoding import Encoded
@@ -25,7 +29,7 @@ from odtc.problem.roles import node_axis, route_of
 from odtc.trees.heap_tree import HeapTree, with_min_leaf_rows
 
 NAME = "leaf_rows"
-SUMMARY = "leaf_rows >= N: at least N rows of the data in every leaf"
+SUMMARY = "leaf_rows >= N: at least N rows of the data in every leaf; 0.05 or 5% is a share of the rows"
 OPS = (">=",)
 SUBJECT = Subject.LEAF_ROWS
 KNOWS = Knows.LEAF
@@ -33,6 +37,8 @@ NEEDS = ((Need(Statement.ENDS, "leaves"),),)
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
+    if 0 < given.bound < 1:  # a share of the rows
+        given = replace(given, bound=float(ceil(Fraction(repr(given.bound)) * int(encoded.copies.sum()))))
     if given.bound > (rows := int(encoded.copies.sum())):
         raise ChoiceError(
             f"expected at most the {rows} rows of the data in {str(given)!r}: no tree has so many in a leaf"
