@@ -12,7 +12,10 @@ over the tests. How many of the cuts (8.2) it holds decides what a file is worth
 As in FlowOCT, at lambda = 0 every branch node branches (a split costs nothing), so only leaves predict,
 and with `bottom=stump` a bottom node with its two leaves is one choice, "ask f and predict k on side
 s": the graph ends there, with Σ_f p_{t,f,x_if,y_i} as the capacity to the sink, so there are half as
-many walks and the relaxation is tighter. `bottom=flow` is the printed model.
+many walks and the relaxation is tighter. `bottom=flow` undoes that.
+
+`literal=true` is the printed master: w at every node and at every lambda. Its loop separates as in the proof of
+Proposition 1: at integer points only, and for each row only the cut of the path that the row takes.
 """
 
 import time
@@ -35,6 +38,7 @@ from odtc.problem.branch_penalty import (  # noqa: F401
 from odtc.problem.constraints.constraint import broken, complete, early, knows
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.formulation import SAME, TIGHTER, Change
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem, price_of_errors
 from odtc.problem.roles import Role, node_axis
@@ -49,7 +53,21 @@ STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these the b
 BROKEN = 1e-6  # a cut that is violated by less is kept: solvers promise no more
 RELAXED_ROUNDS = 20  # of the root relaxation, before whole numbers are asked for
 MANY = 4  # times as many walks as the relaxation asked for: fewer are all given with the first whole numbers
-FORMS = ({}, {"bottom": "flow"}, {"lambda": 0.25}, {"lambda": 0.25, "bottom": "flow"})
+FORMS = (
+    {},
+    {"bottom": "flow"},
+    {"literal": True},
+    {"lambda": 0.25},
+    {"lambda": 0.25, "bottom": "flow"},
+    {"lambda": 0.25, "literal": True},
+)
+CHANGES = (
+    Change("at lambda = 0 every branch node branches, so only leaves predict", SAME, TIGHTER),
+    Change("bottom=stump: a bottom node with its two leaves is one choice (undo: bottom=flow)", SAME, TIGHTER),
+    Change("cuts=path: the file has all cuts (8.2) of walks from the root, so that it is exact by itself", SAME, SAME),
+    Change("the loop separates at fractional points first, and adds the cuts of all walks at once", SAME, SAME),
+    Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME),
+)
 
 
 @dataclass(frozen=True)
@@ -65,6 +83,7 @@ class Params:
         "the rows (8.2): all walks from the root, or none (for `odtc fit`, which adds what it needs)",
         choices=("path", "none"),
     )
+    literal: bool = parameter(False, "the printed master (8.1)-(8.7) and separation: w at every node, integer points")
     bottom: str = parameter("stump", "how the last branch level is written", choices=("stump", "flow"))
     merge: bool = merge_rows()
 
@@ -83,6 +102,8 @@ class Graph:
     @classmethod
     def of(cls, problem: Problem) -> "Graph":
         tree, none = problem.topology, problem.topology.nodes[:0]
+        if problem.params.literal:
+            return cls(False, False, tree.branch_nodes, tree.leaves, tree.nodes, tree.nodes)
         full = problem.params.lambda_ == 0 and not early(problem)
         if problem.params.bottom == "stump":
             return cls(
@@ -191,7 +212,10 @@ def separate(problem: Problem, point, relaxed: bool = False) -> tuple[np.ndarray
         test = tests_at_nodes(problem, point)
         test[graph.last] = -1
         end = walks(test, problem.encoded.X)
-        caught = np.flatnonzero(g > (sink * walk_sets(end, len(test))).sum(axis=1) + BROKEN)
+        taken = walk_sets(end, len(test))
+        caught = np.flatnonzero(g > (sink * taken).sum(axis=1) + BROKEN)
+        if problem.params.literal:  # the proof of Proposition 1: the nodes on the path of the row are the source set
+            return caught, taken[caught]
         return np.repeat(caught, len(paths)), np.tile(paths, (len(caught), 1))
     # All walks that are broken, since integer points will ask for them too; a minimum cut for a row that breaks none.
     broken = g[:, None] > walk_values(sink, cap, graph.forks)[:, graph.ends] + BROKEN
@@ -215,7 +239,8 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
     size = 2 ** (problem.topology.depth + 1)
     alone = settle(np.full(size, -1, np.int32), problem.encoded)
     best = _better(problem, None, alone if start is None else decode(problem, base.split(start)))
-    pool, bound, walked, relaxed, history, nodes = CutPool(size), None, None, True, [], 0
+    pool, bound, walked, history, nodes = CutPool(size), None, None, [], 0
+    relaxed = not problem.params.literal
     while True:
         model = with_cuts(base, problem, pool.rows, pool.S)
         if relaxed:
