@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import odtc
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations import cg
 from odtc.formulations.cg import printed_fit
 from odtc.formulations.cg.column_pool import ColumnPool
@@ -196,6 +196,33 @@ def test_the_same_seed_makes_the_same_run_and_says_who_found_the_tree():
         return done.facts["objective"], done.problem.params.columns
 
     assert once(3) == once(3)
+
+
+def test_a_limit_in_the_generation_leaves_the_paths_that_there_are(monkeypatch):
+    def late(self, tell=None):
+        raise TimeLimitReached("late")
+
+    monkeypatch.setattr(PrintedMethod, "run", late)
+    problem = pipeline.pose(MONKS / "monks-1.csv", "cg", 3, search=False)
+    assert len(printed_fit.paths_of(problem)) == 8 and problem.derived(cg.Held).seconds > 0
+
+
+def test_an_interruption_leaves_the_best_tree_of_the_paths(monkeypatch):
+    draw = PrintedMethod._draw
+
+    def interrupted(self, duals):
+        draw(self, duals)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PrintedMethod, "_draw", interrupted)
+    problem = pipeline.pose(MONKS / "monks-2.csv", "cg", 3, search=False, fitting=True)
+    base = replace(problem.module.build(problem), problem=problem)
+    model, solution = cg.fit(base, None)
+    assert solution.termination == "interrupted"
+    decoded = pipeline.decode(model, solution)
+    assert decoded.verified, decoded.checks
+    paths = printed_fit.paths_of(model.problem)
+    assert len(paths) > 8 and solution.objective == pytest.approx(loss_of(problem, decoded.heap))
 
 
 def test_the_search_over_all_splits_is_off():

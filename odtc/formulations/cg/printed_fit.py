@@ -4,6 +4,7 @@
 by the parameters `splits`, `initial`, `heuristic`, `pricing_mip` and `final`, and seeded by `seed`.
 """
 
+import contextlib
 import time
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.wording import param
-from odtc.errors import ChoiceError, SolverError
+from odtc.errors import ChoiceError, SolverError, TimeLimitReached
 from odtc.formulations.cg.column_pool import MARK, ColumnPool, read_pool
 from odtc.formulations.cg.initial_columns import GENERATING, Held, first_tree, is_small, splits_of
 from odtc.formulations.cg.printed_method import PrintedMethod, Settings
@@ -39,7 +40,7 @@ def prepared(problem: Problem) -> Problem:
         paths = PrintedPaths(problem, pool.splits, pool)
     _add_first(problem, paths)
     if given == "auto":
-        with deadline.within(deadline.time_share(float("inf"), GENERATING)):
+        with contextlib.suppress(TimeLimitReached), deadline.within(deadline.time_share(float("inf"), GENERATING)):
             settings = replace(_settings(params), rounds=params.rounds, programs=False)
             PrintedMethod(paths, settings, params.seed, deadline.seconds_left).run()
     return _with_paths(problem, paths, time.monotonic() - began)
@@ -145,7 +146,7 @@ def fit(base: Model, build, solve, start=None, tell=None, left=None) -> tuple[Mo
         termination, message = Termination.UNKNOWN, str(failed)
     except KeyboardInterrupt:
         termination = Termination.INTERRUPTED
-        paths = PrintedPaths(problem, paths.splits, paths.to_pool())  # whole, whatever was going on
+        paths = method.paths = PrintedPaths(problem, paths.splits, paths.to_pool())  # whole, whatever was going on
         method.take(paths.best(), "the master over the generated paths (dynamic program)")
     problem = _with_paths(problem, paths, 0.0)
     model = replace(build(problem), problem=problem)
