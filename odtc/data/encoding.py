@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -18,6 +19,8 @@ from odtc.base import deadline, phases
 from odtc.base.contract import Contract
 from odtc.base.memory import require_memory
 from odtc.base.registry import Registry
+from odtc.base.whole_numbers import whole_losses
+from odtc.base.whole_numbers.of_any_size import narrowed, product, summed_weights
 from odtc.base.wording import option
 from odtc.data.binary_tests import merged_scales, merged_tests
 from odtc.data.binary_tests.column_tests import threshold_tests
@@ -148,6 +151,17 @@ class Encoded:
         costs: np.ndarray = self.cost[self.y]
         costs *= self.weight[:, None]
         return costs
+
+    @cached_property
+    def whole_weight(self) -> np.ndarray:
+        """Whole numbers (rows,): the weights in a unit, as sums of the decimals that the data has, not rounded."""
+        return narrowed(whole_losses(self).weight)
+
+    @cached_property
+    def whole_loss(self) -> tuple[np.ndarray, Fraction]:
+        """(whole numbers (rows, classes), unit): `loss`, not rounded."""
+        exact = whole_losses(self)
+        return product(exact.cost[self.y], self.whole_weight[:, None]), exact.unit
 
     @cached_property
     def class_price(self) -> np.ndarray | None:
@@ -386,7 +400,7 @@ def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded
         name=dataset.name,
         X=X,
         y=dataset.y[first],
-        weight=np.bincount(row_of, dataset.weight, len(first)),
+        weight=summed_weights(row_of, dataset.weight, len(first)),
         copies=np.bincount(row_of, dataset.copies, len(first)).astype(np.int64),
         row_of=row_of,
         tests=asked.splits.taken(kept),

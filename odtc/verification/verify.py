@@ -189,8 +189,8 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
             where = "on the rows of the data file" if whole is None else f"on the selected rows, {whole.told(given)}"
             checks[-1] = Check(
                 "constraint",
-                given.holds(value) and is_close(value, again),
-                f"{given.told(value)}, {again:.10g} {where}",
+                given.holds(value) and (whole is not None or given.holds(again)) and is_close(value, again),
+                f"{given.told(value)}, {given.shown(again)} {where}",
             )
     if rows is not None and (boxes := problem.module.boxes(problem)) is not None:
         checks.append(_attacked(problem, heap, tree, rows.dataset, boxes))
@@ -233,14 +233,15 @@ class RowPredictions:
     def __init__(self, encoded: Encoded, dataset: Dataset, predicted: np.ndarray):
         self.dataset, self.predicted, self._encoded = dataset, predicted, encoded
 
-    def value(self, given: Constraint) -> float:
+    def value(self, given: Constraint) -> Fraction | float:
         """The figure of a constraint on answers, of the rows themselves, with the groups that the file tells."""
         return given.module.value(self.rowwise, given, _Labels(self.predicted))
 
     def told(self, given: Constraint) -> str:
         """The figure in words, of all rows that those of the tree were selected from."""
         value = self.value(given)
-        return f"{value:.10g} on all {self.dataset.n_rows} rows{'' if given.holds(value) else ', where it is broken'}"
+        broken = "" if given.holds(value) else ", where it is broken"
+        return f"{given.shown(value)} on all {self.dataset.n_rows} rows{broken}"
 
     @cached_property
     def rowwise(self) -> Encoded:

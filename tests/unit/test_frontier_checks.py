@@ -119,7 +119,7 @@ def test_a_tree_that_is_of_another_point_or_of_other_rows_is_refused(curve):
             if broken(problem, tree):
                 assert "does not satisfy features <= 2" in wrong
             elif not given[at].holds(value):
-                assert wrong == f"the tree of {given[at]} has {value:.10g} of it"
+                assert wrong == f"the tree of {given[at]} has {given[at].shown(value)} of it"
             elif problem.module.objective(problem, tree) != curve.stated[at]["objective"]:
                 assert wrong.startswith(f"of {given[at]} it states the "), name
         forged = copy.deepcopy(curve.stated)

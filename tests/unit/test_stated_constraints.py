@@ -238,7 +238,7 @@ LONG = "0.333333333333333333333333333333"
         ("not_below[f0]", "names two columns"),
         ("not_below[f0,f1,f2]", "names two columns"),
         ("not a text", "no constraint NAME OP NUMBER"),
-        ("recall[x] >= 1/2", "no constraint NAME OP NUMBER"),
+        ("recall[x] >= 1/0", "no constraint NAME OP NUMBER"),
         ("recall[x] >= many", "no constraint NAME OP NUMBER"),
         ("recall[x] <= 0.5", "can hold the constraints"),
         ("accurate >= 0.5", "can hold the constraints"),

@@ -22,7 +22,7 @@ from odtc.base.wording import option
 
 EXACT = 2.0**52  # whole numbers up to here, and their differences, are exact in float64
 FINEST = 26  # bits behind the point of a multiplier
-COARSEST = 10
+COARSEST = 0
 MOST_CELLS = 2**26  # of a part of the answers that is made a table
 BOX = 60.0  # no multiplier is tried that prices the largest use of one row above so many of the largest costs
 
@@ -223,9 +223,9 @@ def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
     )
     sums = sums + np.abs(problem.bound)
     for bits in range(FINEST, COARSEST - 1, -1):
-        most = np.floor(BOX * unit * 2.0**bits / largest)
+        most = np.maximum(1, np.floor(BOX * unit * 2.0**bits / largest))
         # The gap is twice the most: between two labels, and between a tree and its bound.
-        if 2 * (2.0**bits * max(1, problem.most_cost) + float((most * sums).sum())) < EXACT and (most >= 1).all():
+        if 2 * (2.0**bits * max(1, problem.most_cost) + float((most * sums).sum())) < EXACT:
             return 2**bits, most.astype(np.int64)
     raise TooLarge(
         f"costs and uses are too large for whole numbers below 2^52; round weights, costs and {option('lambda')} to "

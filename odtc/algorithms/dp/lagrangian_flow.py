@@ -87,7 +87,8 @@ def solve_dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:
     from scipy.optimize import linprog  # a third of a second, which a run without bounds need not wait for
 
     D, most = flow.budgets.sides
-    cost, use = max(flow.scale[0], 1e-300), np.maximum(np.abs(D) @ flow.scale[1:], 1e-300)
+    cost, use = max(flow.scale[0], 1e-300), np.abs(D) @ flow.scale[1:]
+    use = np.where(use > 0, use, np.maximum(1.0, np.abs(most)))  # of a sum that is 0 of every tree
     at, best, cuts = np.zeros(len(most)), None, []
     bound, chosen = -np.inf, at
     for _ in range(ROUNDS):

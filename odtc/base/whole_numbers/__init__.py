@@ -19,6 +19,7 @@ MAX_DIGITS = 15  # significant digits of decimals that doubles always tell apart
 MAX_EXACT = 2**53  # sums of whole numbers below it are exact in float64
 MAX_INT64 = 2**62
 MAX_VALUES = 20_000  # different numbers that are read as fractions; more of them count as the doubles that they are
+SAME_WEIGHT = 1e-12  # of a weight: sums of the same numbers in another order
 MAX_TABLE = 4096  # pairs of classes that are counted in a table
 
 
@@ -144,7 +145,8 @@ def whole_losses(encoded: Encoded) -> WholeLosses:
 def _weights(encoded: Encoded) -> tuple[np.ndarray, Fraction]:
     dataset = encoded.dataset
     if dataset is not None and dataset.n_rows == len(encoded.row_of):
-        if np.array_equal(np.bincount(encoded.row_of, dataset.weight, encoded.n_rows), encoded.weight):
+        summed = np.bincount(encoded.row_of, dataset.weight, encoded.n_rows)
+        if np.allclose(summed, encoded.weight, rtol=SAME_WEIGHT, atol=0):
             whole, unit = whole_numbers(dataset.weight)
             return sums_of_whole(encoded.row_of, whole, encoded.n_rows), unit
     # Sums of the decimals of a file that is not there: they are off by the rounding of their last digit.

@@ -21,7 +21,7 @@ from odtc.algorithms.dp.reduced_cost_fixing import FixedFlow, fix_columns, join_
 from odtc.algorithms.dp.state_expansion import generate
 from odtc.algorithms.dp.state_graph import Rows
 from odtc.base.wording import param
-from odtc.errors import TreeError
+from odtc.errors import ChoiceError, TreeError
 from odtc.formulations.dpflow import size_estimate
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
@@ -35,6 +35,8 @@ from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 ROUNDED = 1e-11  # of the scale of cost and uses: sums over the same rows in another order differ by less
+TOLD_APART = 2.0**42  # sums up to it are whole numbers that tie_tolerance and ROUNDED keep apart
+HALF = 0.5  # of a unit: all sums are whole
 LARGEST = 1e5  # a coefficient of a bound in a file is at most this, by a power of two
 
 
@@ -62,22 +64,27 @@ def budgets_of(problem: Problem) -> Budgets:
     if most is not None:
         found.append([1.0, np.zeros_like(encoded.loss), -np.inf, most])
     for line in lines_of(problem):
-        same = next((one for one in found if not one[0] and np.array_equal(one[1], line.coef)), None)
-        opposite = next((one for one in found if not one[0] and np.array_equal(one[1], -line.coef)), None)
+        coef = line.coef.astype(float)
+        if np.abs(coef).sum() + abs(line.upper) > TOLD_APART:
+            raise ChoiceError(
+                "expected sums of weights in few digits, got some that float64 cannot tell apart in this model; leave "
+                "out the parameters, so that the compiler searches for the tree itself, or round the weights and the "
+                "numbers of the constraints"
+            )
+        same = next((one for one in found if not one[0] and np.array_equal(one[1], coef)), None)
+        opposite = next((one for one in found if not one[0] and np.array_equal(one[1], -coef)), None)
         if same is not None:
             same[3] = min(same[3], line.upper)
         elif opposite is not None:
             opposite[2] = max(opposite[2], -line.upper)
         else:
-            found.append([0.0, line.coef, -np.inf, line.upper])
+            found.append([0.0, coef, -np.inf, line.upper])
     if not found:
         none = np.zeros(0)
         return Budgets(none, np.zeros((*encoded.loss.shape, 0)), none, none, none)
     branch, answers, lower, upper = zip(*found)
-    size = np.maximum(np.abs(np.where(np.isfinite(lower), lower, 0)), np.abs(upper))
-    return Budgets(
-        np.array(branch), np.stack(answers, axis=-1), np.array(lower), np.array(upper), 1e-9 * np.maximum(1.0, size)
-    )
+    bounds = np.array(lower, float), np.array(upper, float)
+    return Budgets(np.array(branch), np.stack(answers, axis=-1), *bounds, np.full(len(found), HALF))
 
 
 def frame(problem: Problem) -> tuple[Rows, np.ndarray, Budgets, np.ndarray]:

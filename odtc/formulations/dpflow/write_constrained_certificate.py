@@ -353,8 +353,8 @@ def certify_found(
             read = read_problem(facts, encoded.dataset)
             arrays = _arrays(read, encoded.ones_left[order])
             scale = fixed_point(arrays)[0]
-        except (CertificateError, TooLarge) as refused:
-            raise ChoiceError(str(refused)) from None
+        except (CertificateError, TooLarge, ValueError) as refused:  # the latter of numbers that are too large for it
+            raise ChoiceError(f"a certificate counts in whole numbers: {refused}") from None
         facts["tree"] = tree_facts(heap.to_tree(encoded))
         facts["claim"] = round(problem.module.objective(problem, heap) * facts["scale"])
         try:  # a number that is satisfied within rounding only is none to a checker of exact decimals

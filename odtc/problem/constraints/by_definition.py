@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+
+from odtc.base.whole_numbers import as_written
 
 if TYPE_CHECKING:
     from odtc.data.dataset import Dataset, Feature
@@ -17,7 +20,19 @@ if TYPE_CHECKING:
 
 
 # Of shares, that are tried: some lie just below or above what few rows can have.
-BOUNDS = ("0", "0.25", "0.3333333333333333", "0.5", "0.6", "0.6666666666666667", "0.7142857142857", "0.9", "1")
+BOUNDS = (
+    "0",
+    "0.25",
+    "0.3333333333333333",
+    "1/3",
+    "0.5",
+    "0.6",
+    "2/3",
+    "0.6666666666666667",
+    "0.7142857142857",
+    "0.9",
+    "1",
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +67,12 @@ class Judge:
     tree: Callable[[Any], bool] | None = None
 
 
-def share(weight: Sequence[float], counted: Sequence[bool], among: Sequence[bool]) -> float | None:
+def exact(weight: Sequence[float]) -> list[Fraction]:
+    """The numbers that weights are written as."""
+    return list(map(as_written, weight))
+
+
+def share(weight: Sequence[Fraction], counted: Sequence[bool], among: Sequence[bool]) -> Fraction | None:
     """The weight of the rows that are counted and among these, as a share of these; None of nothing."""
     total = sum(w for w, a in zip(weight, among) if a)
     return sum(w for w, c, a in zip(weight, counted, among) if c and a) / total if total else None
@@ -62,10 +82,10 @@ def rate(
     kind: str,
     truth: Sequence[int],
     predicted: Sequence[int],
-    weight: Sequence[float],
+    weight: Sequence[Fraction],
     klass: int | None = None,
     group: Sequence[int] | None = None,
-) -> float:
+) -> Fraction:
     """The figure of a kind of constraint on predictions, for class and group of each row of the data."""
     every = [True] * len(truth)
     is_class, said = [t == klass for t in truth], [p == klass for p in predicted]
@@ -77,7 +97,7 @@ def rate(
         return recall if kind == "recall" else 1 - recall
     if kind == "precision":
         precise = share(weight, is_class, said)
-        return 1.0 if precise is None else precise
+        return Fraction(1) if precise is None else precise
     if kind == "false_positive_rate":
         return share(weight, said, others)
     if kind == "f1":
@@ -111,11 +131,11 @@ def judged_rate(encoded: Encoded, given: Constraint) -> Judge:
         klass = data.classes.index(given.args[1].partition("=")[2]) if len(given.args) > 1 else None
     elif given.args:
         klass = data.classes.index(given.args[0])
-    truth, weight = data.y.tolist(), data.weight.tolist()
+    truth, weight = data.y.tolist(), exact(data.weight.tolist())
 
-    def holds(predicted: Sequence[int]) -> bool:  # a figure is rounded by as much as a division is
+    def holds(predicted: Sequence[int]) -> bool:
         figure = rate(given.name, truth, predicted, weight, klass, group)
-        return figure >= given.bound - 1e-9 if given.op == ">=" else figure <= given.bound + 1e-9
+        return figure >= given.bound if given.op == ">=" else figure <= given.bound
 
     return Judge(predictions=holds)
 

@@ -9,8 +9,8 @@ conflict, too: every tree met moves it to the figure it reaches.
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from math import floor, log10
+from fractions import Fraction
+from math import ceil, floor, log10
 from typing import NamedTuple
 
 import numpy as np
@@ -33,13 +33,13 @@ class Nearest(NamedTuple):
     Attributes
     ----------
     given : Constraint
-    value : float
+    value : Fraction or float
     settled : bool
         Whether none nearer to the one asked is kept, within FINE.
     """
 
     given: Constraint
-    value: float
+    value: Fraction | float
     settled: bool
 
 
@@ -105,10 +105,10 @@ def a_tree(problem: Problem, tick: Callable[[], bool]) -> HeapTree | bool | None
     arrays = replace(posed.arrays, cost=np.zeros_like(posed.arrays.cost), branch_cost=0)
     try:
         engine = engine_of(arrays, posed.scale)
+        engine.watch(tick, lambda bound, cost: None)
+        found = engine.run()
     except TooLarge:
         return None
-    engine.watch(tick, lambda bound, cost: None)
-    found = engine.run()
     if found.test is not None and found.label is not None:
         return posed.tree(found.test, found.label)
     return False if found.infeasible else None
@@ -126,7 +126,7 @@ def _nearest(problem: Problem, asked: Constraint, tick: Callable[[], bool]) -> N
     for _ in range(MOST_STEPS):
         tried = _between(problem, given, reached)
         if tried is None or abs(reached - given.bound) <= fine:
-            return Nearest(asked, float(reached), True)
+            return Nearest(asked, reached, True)
         found = None if tick() else a_tree(replace(problem, constraints=(*others, tried)), tick)
         if isinstance(found, HeapTree):
             reached = given.module.value(problem.encoded, given, found)
@@ -134,7 +134,7 @@ def _nearest(problem: Problem, asked: Constraint, tick: Callable[[], bool]) -> N
             given = replace(given, bound=tried.bound)
         else:
             break
-    return Nearest(asked, float(reached), False)
+    return Nearest(asked, reached, False)
 
 
 def _places(size: float) -> int:
@@ -142,19 +142,20 @@ def _places(size: float) -> int:
     return 4 + max(0, -floor(log10(size)) - 1) if size else 4
 
 
-def _eased(value: float, op: str) -> float:
+def _eased(value: Fraction | float, op: str) -> Fraction:
     """A number of few decimals that what reaches this value keeps, too."""
-    exact = Decimal(f"{value:.12g}")  # without what sums of weights are rounded by
-    last = Decimal(f"1e-{_places(abs(value))}")
-    return float(exact.quantize(last, ROUND_FLOOR if op == ">=" else ROUND_CEILING))
+    digits = Fraction(10) ** _places(abs(float(value)))
+    exact = value if isinstance(value, Fraction) else Fraction(repr(float(value)))
+    return (floor if op == ">=" else ceil)(exact * digits) / digits
 
 
-def _between(problem: Problem, given: Constraint, reached: float) -> Constraint | None:
+def _between(problem: Problem, given: Constraint, reached: Fraction | float) -> Constraint | None:
     """The constraint with a number halfway from the one asked to one that a tree keeps; a whole one if it counts. None
     if there is no such number between them."""
-    low, high = sorted((reached, given.bound))
-    for middle in (round((low + high) / 2, _places(max(abs(low), abs(high)))), (low + high) // 2):
-        if low < middle < high:
+    low, high = sorted([Fraction(reached), given.bound])
+    middle = (low + high) / 2
+    for tried in (round(middle, _places(max(abs(float(low)), abs(float(high))))), Fraction(floor(middle))):
+        if low < tried < high:
             with suppress(ChoiceError):
-                return given.module.read(problem.encoded, replace(given, bound=middle))
+                return given.module.read(problem.encoded, replace(given, bound=tried))
     return None

@@ -9,7 +9,8 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -39,20 +40,27 @@ from odtc.trees.heap_tree import HeapTree, settle
 OF_COLUMNS = (Subject.FEATURES, Subject.PLACES, Subject.DEPTHS, Subject.SETTLED)
 # Blanks are taken once and for all: in turn by two parts, many of them would be parted in all ways.
 GRAMMAR = re.compile(r"\s*+(?P<name>\w++)\s*+(\[(?P<args>.*)\])?\s*+((?P<op><=|>=)\s*+(?P<bound>\S+)\s*+)?", re.DOTALL)
-EXAMPLES = {"N": 3.0, "R": 0.6, "D": 0.05, "C": 100.0}  # numbers of an example, by their letter in the summary
+EXAMPLES = {"N": "3", "R": "0.6", "D": "0.05", "C": "100"}  # numbers of an example, by their letter in the summary
 OF_CLASSES = (Subject.RIGHT, Subject.RIGHT_OF_TWO, Subject.PREDICTIONS, Subject.LEAVES)
-SLACK = 1e-9  # of the bound: sums of weights are rounded
+DECIMAL = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?"
+NUMBER = re.compile(rf"(?P<above>{DECIMAL})(/(?P<below>\d+\.?\d*)|(?P<percent>%))?", re.ASCII)
+LONGEST = 400  # signs of a number
 
 
 @dataclass(frozen=True)
 class Constraint:
     """value of the kind `name` for these arguments, compared by `op` with `bound`; `op` is "" and `bound` 0 of a
-    kind without a number."""
+    kind without a number. A float as bound is the decimal that it is written as."""
 
     name: str
     args: tuple[str, ...]
     op: str
-    bound: float
+    bound: Fraction
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.bound, Fraction):
+            exact = Fraction(repr(float(self.bound)) if isinstance(self.bound, float) else self.bound)
+            object.__setattr__(self, "bound", exact)
 
     @property
     def module(self) -> Member:
@@ -64,23 +72,23 @@ class Constraint:
             for arg in self.args
         ]
         args = ",".join(quoted)
-        return f"{self.name}{f'[{args}]' if args else ''}" + (
-            f" {self.op} {show_number(self.bound)}" if self.op else ""
-        )
+        return f"{self.name}{f'[{args}]' if args else ''}" + (f" {self.op} {show_exact(self.bound)}" if self.op else "")
 
-    @property
-    def limit(self) -> float:
-        """The number that a value may just reach: the bound and its slack."""
-        slack = SLACK * max(1.0, abs(self.bound))
-        return self.bound - slack if self.op == ">=" else self.bound + slack
+    def holds(self, value: Fraction | float) -> bool:
+        """Return whether a value satisfies it, compared without any tolerance."""
+        return value >= self.bound if self.op == ">=" else value <= self.bound
 
-    def holds(self, value: float) -> bool:
-        """Whether a value keeps it."""
-        return value >= self.limit if self.op == ">=" else value <= self.limit
-
-    def told(self, value: float) -> str:
+    def told(self, value: Fraction | float) -> str:
         """The constraint and what a tree has, in words."""
-        return f"{self}: the tree has {value:.10g}" if self.op else f"{self}: broken {value:.10g} times"
+        if not self.op:
+            return f"{self}: broken {float(value):.10g} times"
+        return f"{self}: the tree has {self.shown(value)}"
+
+    def shown(self, value: Fraction | float) -> str:
+        """Return a value in ten digits, or as a fraction if it is so near to the bound that these do not tell them
+        apart."""
+        near = value != self.bound and f"{float(value):.10g}" == f"{float(self.bound):.10g}"
+        return str(value) if near else f"{float(value):.10g}"
 
     def keyed(self, *keys: str) -> list[str]:
         """The values of the arguments KEY=VALUE, one for each of these keys; raises ChoiceError if they are
@@ -114,10 +122,10 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     if op not in (module.OPS or ("",)):
         wanted = f"takes {' or '.join(module.OPS)}, as NAME OP NUMBER" if module.OPS else "takes no number"
         raise ChoiceError(f"constraint {name!r} {wanted}, got {text!r}; {example_text(name, encoded)}")
-    bound = _number(found["bound"] or "0")
-    if not math.isfinite(bound):
+    bound = read_number(found["bound"] or "0")
+    if bound is None:
         raise ChoiceError(
-            f"expected a finite number, or a share such as 5%, to the right of {op}, got {found['bound']!r} in "
+            f"expected a finite number to the right of {op}, such as 0.05, 1/20 or 5%, got {found['bound']!r} in "
             f"{text!r}; {example_text(name, encoded)}"
         )
     if bound >= 1 and found["bound"].endswith("%") and module.SUBJECT is Subject.LEAF_ROWS:
@@ -142,12 +150,35 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     raise ChoiceError(said if "for example" in said or "; write " in said else f"{said}; {example_text(name, encoded)}")
 
 
-def _number(text: str) -> float:
-    """The number of a constraint, or the share that a percentage is: 5% is 0.05; NaN for another text."""
+def read_number(text: str) -> Fraction | None:
+    """Return the number of a text such as 0.05, 1/20 or 5%, exactly; None if it is not a finite number."""
+    found = NUMBER.fullmatch(text) if len(text) <= LONGEST else None
+    if found is None or not (below := Fraction(found["below"] or (100 if found["percent"] else 1))):
+        return None
+    value = Fraction(found["above"]) / below
+    return value if math.isfinite(_float(value)) else None
+
+
+def show_exact(value: Fraction) -> str:
+    """Return the shortest text that reads back as the same number: a decimal if there is one, else a fraction."""
+    if math.isfinite(near := _float(value)) and Fraction(repr(near)) == value:
+        return show_number(near)
+    twos_and_fives = value.denominator
+    for prime in (2, 5):
+        while twos_and_fives % prime == 0:
+            twos_and_fives //= prime
+    if twos_and_fives > 1 or value.denominator == 1:
+        return str(value)
+    with localcontext() as context:
+        context.prec = LONGEST + value.denominator.bit_length() + value.numerator.bit_length()
+        return str(Decimal(value.numerator) / Decimal(value.denominator))
+
+
+def _float(value: Fraction) -> float:
     try:
-        return float(Decimal(text[:-1]) / 100) if text.endswith("%") else float(text)
-    except (ValueError, InvalidOperation):
-        return math.nan
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _meant(text: str, encoded: Encoded) -> str:
@@ -177,7 +208,7 @@ def example_text(name: str, encoded: Encoded) -> str:
         }
         args.append(made.get(word, lambda: next(columns, "COLUMN"))())
     said = f"see `odtc info {name}`"
-    for number in (EXAMPLES.get(shape["bound"], 0.0), 1.0):
+    for number in map(Fraction, (EXAMPLES.get(shape["bound"], "0"), "1")):
         example = Constraint(name, tuple(args), shape["op"] or "", number)
         try:
             example.module.read(encoded, example)
@@ -344,7 +375,7 @@ def on_answers(problem: Problem) -> list[Constraint]:
     return [given for given in problem.constraints if given.module.can(OnPredictions)]
 
 
-def broken(problem: Problem, heap: HeapTree) -> list[tuple[Constraint, float]]:
+def broken(problem: Problem, heap: HeapTree) -> list[tuple[Constraint, Fraction | float]]:
     """The constraints that a settled tree breaks, each with its value."""
     valued = [(given, given.module.value(problem.encoded, given, heap)) for given in problem.constraints]
     return [(given, value) for given, value in valued if not given.holds(value)]
@@ -486,7 +517,7 @@ def posed(problem: Problem, texts: Iterable[str]) -> Problem:
 def expect(problem: Problem, heap: HeapTree) -> None:
     """Raises TreeError for a tree that breaks a constraint."""
     for given, value in broken(problem, settle(heap.test, problem.encoded, heap.label, heap.beyond)):
-        figure = f"that has {value:.10g}" if given.op else "that breaks it"
+        figure = f"that has {given.shown(value)}" if given.op else "that breaks it"
         raise TreeError(f"expected a tree that keeps {str(given)!r}, got one {figure}; give another start")
 
 

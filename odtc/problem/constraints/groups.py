@@ -11,10 +11,14 @@ separate) is a group of its own.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from odtc.base.registry import did_you_mean
+from odtc.base.whole_numbers import sums_of_whole, whole_numbers
+from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats
 from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.encoding import Encoded
@@ -26,11 +30,13 @@ LISTED = 20  # levels of a column that a message names
 
 @dataclass(frozen=True)
 class Groups:
-    """`weight` is float64 (rows, groups): what the rows of data of this group weigh in each encoded row."""
+    """`weight` is float64 (rows, groups): what the rows of data of this group weigh in each encoded row; `summed` is
+    the same as (whole numbers, unit), not rounded, if the data was there."""
 
     text: str
     names: tuple[str, ...]
     weight: np.ndarray
+    summed: tuple[np.ndarray, Fraction] | None = None
 
     def __post_init__(self) -> None:
         self.weight.setflags(write=False)
@@ -41,6 +47,11 @@ class Groups:
             and (self.text, self.names) == (other.text, other.names)
             and np.array_equal(self.weight, other.weight)
         )
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """Whole numbers (rows, groups): the weights in a common unit."""
+        return narrowed(whole_numbers(self.weight)[0]) if self.summed is None else self.summed[0]
 
 
 def groups(encoded: Encoded, text: str) -> Groups:
@@ -56,14 +67,15 @@ def groups(encoded: Encoded, text: str) -> Groups:
             f"({', '.join(known.text for known in encoded.groups) or 'none'}), got {text!r}"
         )
     of, names = members(dataset, text)
-    weight = np.zeros((encoded.n_rows, len(names)))
-    np.add.at(weight, (encoded.row_of, of), dataset.weight)
-    heavy = weight.sum(axis=0) > 0
+    each, unit = whole_numbers(dataset.weight)
+    whole = sums_of_whole(encoded.row_of * len(names) + of, each, encoded.n_rows * len(names)).reshape(-1, len(names))
+    heavy = whole.any(axis=0)
     if heavy.sum() < 2:
         raise ChoiceError(
             f"expected two groups of rows or more, got group={text} with {', '.join(np.array(names)[heavy]) or 'none'}"
         )
-    return Groups(text, tuple(np.array(names)[heavy].tolist()), weight[:, heavy])
+    kept = narrowed(whole[:, heavy]), unit
+    return Groups(text, tuple(np.array(names)[heavy].tolist()), nearest_floats(*kept), kept)
 
 
 def carrying(encoded: Encoded, texts: Iterable[str]) -> Encoded:

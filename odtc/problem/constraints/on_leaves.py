@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from odtc.base.whole_numbers import sums_of_whole
 from odtc.data.encoding import Encoded
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
@@ -35,9 +36,9 @@ def leaves_of(encoded: Encoded, heap: HeapTree) -> tuple[np.ndarray, np.ndarray,
 
 
 def held(encoded: Encoded, heap: HeapTree, measure: np.ndarray) -> np.ndarray:
-    """float64 (leaves,): the sums of a measure (rows,) over the leaves of `leaves_of`."""
+    """Whole numbers (leaves,): the sums of a measure (rows,) over the leaves of `leaves_of`."""
     at, _, of = leaves_of(encoded, heap)
-    return np.bincount(of, measure, len(at))
+    return sums_of_whole(of, measure, len(at))
 
 
 def ends(problem: Problem, model: Model) -> Expression:

@@ -2,9 +2,10 @@
 
     Σ_{i,k} coef_ik [row i is predicted k] ≤ upper          i an encoded row, k a class
 
-A kind of constraint says so by `answers(encoded, given) -> [(coef, upper)]`, coef float64 (rows, classes), and takes
-from here what is then the same for all such kinds: which columns they need, the rows over them, and how a tree is
-mended. Rows of data count by their weight, as errors do, and the weight of an encoded row is that of all its copies.
+A kind of constraint says so by `answers(encoded, given) -> [(coef, upper)]`, whole numbers: coef (rows, classes),
+int64 or Python's own (odtc.base.whole_numbers), and a whole upper. It takes from here what is then the same for
+all such kinds: which columns they need, the rows over them, and how a tree is mended. Rows of data count by their
+weight, as errors do, and the weight of an encoded row is that of all its copies.
 
 If a formulation only counts which rows are right (and may withhold some of these), a line is written
 over `right_i`: exact if all wrong classes of a row have one coefficient, and no row's being right breaks it.
@@ -18,15 +19,16 @@ For whole z and c the least v is the product, so these columns need not be integ
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
+from math import ceil, gcd, log2
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats
 from odtc.data.encoding import Encoded
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
@@ -40,8 +42,6 @@ from odtc.trees.heap_tree import HeapTree, settle
 if TYPE_CHECKING:
     from odtc.problem.constraints.constraint import Constraint
 
-WHOLE = 2**53  # up to here float64 holds every whole number
-FINEST = 2**30  # parts of 1 that a unit may be; decimals are multiples of finer ones only, too large to be of use
 LARGEST = (
     1024.0  # a coefficient in a file is at most this, by a power of two: a solver's tolerance is of rows like others
 )
@@ -63,34 +63,27 @@ KNOWS = Knows.CLASS  # at most; `knows` tells it of one constraint
 
 @dataclass(frozen=True)
 class Line:
-    """Σ_{i,k} coef_ik [row i is predicted k] ≤ upper; whole numbers if the weights have a unit, so that no
-    tolerance lets a tree pass that breaks it by a row."""
+    """Σ_{i,k} coef_ik [row i is predicted k] ≤ upper, in whole numbers without a common divisor, so that no tree
+    passes that breaks it."""
 
-    coef: np.ndarray  # float64 (rows, classes)
+    coef: np.ndarray  # whole numbers (rows, classes); floats as a row of a file
     upper: float
     y: np.ndarray  # int32 (rows,): the true classes
 
     @cached_property
     def right(self) -> tuple[float, np.ndarray] | None:
-        """(constant, float64 (rows,)): the same sum as constant + Σ_i right_i [row i is right]; None if it matters
-        which wrong class a row is predicted."""
-        wrong = np.arange(self.coef.shape[1]) != self.y[:, None]
-        least, most = (
-            self.coef.min(axis=1, where=wrong, initial=np.inf),
-            self.coef.max(axis=1, where=wrong, initial=-np.inf),
-        )
-        if (least != most).any():
+        """(constant, whole numbers (rows,)): the same sum as constant + Σ_i right_i [row i is right]; None if it
+        matters which wrong class a row is predicted."""
+        n, K = self.coef.shape
+        wrong = self.coef[np.arange(K) != self.y[:, None]].reshape(n, K - 1)
+        if K < 2 or (wrong != wrong[:, :1]).any():
             return None
-        return float(most.sum()), self.coef[np.arange(len(self.y)), self.y] - most
+        return sum(wrong[:, 0].tolist()), self.coef[np.arange(n), self.y] - wrong[:, 0]
 
     @property
     def monotone(self) -> bool:
         """Whether the line only asks for rows to be right: a tree that gets more of them right keeps it, too."""
         return self.right is not None and bool((self.right[1] <= 0).all())
-
-    def value(self, predicted: np.ndarray) -> float:
-        """The sum for the class predicted of each row, int (rows,)."""
-        return float(self.coef[np.arange(len(predicted)), predicted].sum())
 
 
 def lines(encoded: Encoded, given: Constraint) -> list[Line]:
@@ -167,10 +160,11 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     end, label = heap.reach(encoded.X), heap.label.copy()
     leaf, of = np.unique(end, return_inverse=True)
     sums = np.stack([_summed(of, line.coef) for line in mine], axis=-1)  # (leaves, classes, lines)
-    loss, upper, at = _summed(of, encoded.loss), np.array([line.upper for line in mine]), np.arange(len(leaf))
+    loss, at = _summed(of, encoded.loss), np.arange(len(leaf))
+    upper = narrowed(np.array([line.upper for line in mine], object))
 
     def excess(total: np.ndarray) -> Any:
-        return np.maximum(total - upper - 1e-9 * np.maximum(1, np.abs(upper)), 0).sum(axis=-1)
+        return np.maximum(total - upper, 0).sum(axis=-1)
 
     now = label[leaf]
     for _ in range(len(leaf) * K):
@@ -181,7 +175,8 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
         helps = less > 0
         if not helps.any():
             break
-        price = np.divide(loss - loss[at, now][:, None], less, out=np.full(less.shape, np.inf), where=helps)
+        dearer, size = loss - loss[at, now][:, None], less.astype(float)
+        price = np.divide(dearer, size, out=np.full(less.shape, np.inf), where=helps)
         t, k = np.unravel_index(price.argmin(), less.shape)
         now[t] = label[leaf[t]] = k
     alone = excess(sums.sum(axis=0)) == 0
@@ -191,16 +186,13 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     return settle(np.full_like(heap.test, -1), encoded, np.full_like(heap.label, leaf_alone))
 
 
-def _line(coef: np.ndarray, upper: float, y: np.ndarray) -> Line:
-    """In the largest unit of which every coefficient is a whole multiple, if there is one: the sum is whole then,
-    and so may be what it is compared with."""
-    sizes = np.unique(np.abs(coef[coef != 0]))
-    parts = [Fraction(size) for size in sizes.tolist()] or [Fraction(1)]
-    denominator = max(part.denominator for part in parts)  # all are powers of 2
-    unit = Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator)
-    if denominator <= FINEST and np.abs(coef).sum() / float(unit) < WHOLE:
-        return Line(coef / float(unit), float(math.floor(upper / float(unit))), y)
-    return Line(coef, float(upper), y)
+def _line(coef: np.ndarray, upper: int, y: np.ndarray) -> Line:
+    """In the largest unit of which every coefficient is a whole multiple: what it is compared with is then rounded down
+    to one. If all coefficients are 0, the bound is 0 if every tree satisfies the line, and -1 if none does."""
+    unit = gcd(*map(int, np.unique(coef)))
+    if not unit:
+        return Line(np.zeros(coef.shape, np.int64), min(0, max(-1, int(upper))), y)
+    return Line(narrowed(coef // unit), int(upper) // unit, y)
 
 
 def _said(problem: Problem, model: Model, given: Constraint) -> tuple[Statement, Expression | None]:
@@ -215,8 +207,17 @@ def _said(problem: Problem, model: Model, given: Constraint) -> tuple[Statement,
 def _written(problem: Problem, given: Constraint) -> list[Line]:
     """The lines of a constraint as rows of a file, divided by powers of 2 so that no coefficient is large."""
     mine = lines(problem.encoded, given)
-    scales = [2.0 ** max(0, math.ceil(math.log2(max(1.0, np.abs(line.coef).max() / LARGEST)))) for line in mine]
-    return [Line(line.coef / scale, line.upper / scale, line.y) for line, scale in zip(mine, scales)]
+    return [Line(in_file(line.coef), line.upper / scale_in_file(line.coef), line.y) for line in mine]
+
+
+def scale_in_file(coef: np.ndarray) -> int:
+    """Return the power of 2 by which the whole numbers of a row are divided, so that no coefficient is large."""
+    return 2 ** max(0, ceil(log2(max(1, int(np.abs(coef).max(initial=0))) / LARGEST)))
+
+
+def in_file(coef: np.ndarray) -> np.ndarray:
+    """Return the whole numbers of a row with upper bound 0 as the floats of a file."""
+    return nearest_floats(coef, Fraction(1, scale_in_file(coef)))
 
 
 def _terms(problem: Problem, mine: list[Line]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -266,6 +267,6 @@ def _products(problem: Problem, model: Model, mine: list[Line], m: ModelBuilder,
 
 def _summed(of: np.ndarray, values: np.ndarray) -> np.ndarray:
     """The sums of rows of `values` with the same number in `of`."""
-    sums = np.zeros((of.max() + 1, values.shape[1]))
+    sums = np.zeros((of.max() + 1, values.shape[1]), values.dtype)
     np.add.at(sums, of, values)
     return sums

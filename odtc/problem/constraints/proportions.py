@@ -6,6 +6,7 @@ is one object.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
@@ -38,14 +39,14 @@ class ShareSum:
     upper: float
 
 
-def at_least(among: np.ndarray, counted: np.ndarray, least: float, of: str) -> ShareSum:
+def at_least(among: np.ndarray, counted: np.ndarray, least: Fraction, of: str) -> ShareSum:
     """One share that is at least a number."""
-    return ShareSum((Share(-1.0, among, counted, of),), -least)
+    return ShareSum((Share(-1.0, among, counted, of),), -float(least))
 
 
-def at_most(among: np.ndarray, counted: np.ndarray, most: float, of: str) -> ShareSum:
+def at_most(among: np.ndarray, counted: np.ndarray, most: Fraction, of: str) -> ShareSum:
     """One share that is at most a number."""
-    return ShareSum((Share(1.0, among, counted, of),), most)
+    return ShareSum((Share(1.0, among, counted, of),), float(most))
 
 
 def members_of(encoded: Encoded, text: str) -> dict[str, np.ndarray]:
@@ -54,11 +55,13 @@ def members_of(encoded: Encoded, text: str) -> dict[str, np.ndarray]:
     return {f"of {name}": weight > 0 for name, weight in zip(found.names, found.weight.T)}
 
 
-def gaps(encoded: Encoded, text: str, among: dict[str, np.ndarray], counted: np.ndarray, most: float) -> list[ShareSum]:
+def gaps(
+    encoded: Encoded, text: str, among: dict[str, np.ndarray], counted: np.ndarray, most: Fraction
+) -> list[ShareSum]:
     """The differences of the shares of every two groups, among each of these rows, bool (rows,), by their words."""
     found = []
     for words, which in among.items():
         masks = {f"{name}{words}": group & which for name, group in members_of(encoded, text).items()}
         above, below = ([Share(sign, mask, counted, of) for of, mask in masks.items()] for sign in (1.0, -1.0))
-        found += [ShareSum((above[g], below[h]), most) for g, h in permutations(range(len(masks)), 2)]
+        found += [ShareSum((above[g], below[h]), float(most)) for g, h in permutations(range(len(masks)), 2)]
     return found

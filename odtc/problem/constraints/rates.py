@@ -10,21 +10,20 @@ the rows of g that count and w_ig that of row i, for both orders of g and h
 from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
-from typing import Any
+from math import floor, gcd
 
 import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.base.text import some
+from odtc.base.whole_numbers.of_any_size import narrowed, next_fraction, product
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
-from odtc.problem.constraints.constraint import SLACK, Constraint
-from odtc.problem.constraints.groups import example_of, groups, rarest
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.groups import Groups, example_of, groups, rarest
 from odtc.problem.constraints.on_predictions import predicted
 from odtc.problem.constraints.proportions import ShareSum, gaps
 from odtc.trees.heap_tree import HeapTree
-
-SMALL = 10_000  # a share with a denominator up to this is taken as the fraction that it was typed for
 
 
 def share(given: Constraint) -> Constraint:
@@ -45,7 +44,8 @@ def share(given: Constraint) -> Constraint:
         If its bound is no share of rows.
     """
     if not 0 <= given.bound <= 1:
-        percent = f"; write {given.bound / 100:g} for {given.bound:g} %" if 1 < given.bound <= 100 else ""
+        number = float(given.bound)
+        percent = f"; write {number / 100:g} for {number:g} %" if 1 < number <= 100 else ""
         raise ChoiceError(f"expected a share of rows between 0 and 1, got {str(given)!r}{percent}")
     return given
 
@@ -105,30 +105,33 @@ def of_class(encoded: Encoded, name: str) -> np.ndarray:
     return encoded.y == klass(encoded, name)
 
 
-def part(encoded: Encoded, among: np.ndarray, said: np.ndarray) -> float:
-    """Of the weight of the rows `among` (bool) the share of those that are `said` (bool); NaN if they weigh nothing, as
-    test rows may."""
-    whole = encoded.weight[among].sum()
-    return float(encoded.weight[among & said].sum() / whole) if whole else np.nan
+def part(encoded: Encoded, among: np.ndarray, said: np.ndarray) -> Fraction | float:
+    """Of the weight of the rows `among` (bool) the share of those that are `said` (bool), exactly; NaN if they weigh
+    nothing, as test rows may."""
+    weight = encoded.whole_weight
+    whole = int(weight[among].sum())
+    return Fraction(int(weight[among & said].sum()), whole) if whole else np.nan
 
 
-def fraction_of(given: Constraint) -> Fraction:
-    """The bound as a fraction of small whole numbers if it is one, else with the slack of comparisons."""
-    found = Fraction(given.bound).limit_denominator(SMALL)
-    return Fraction(given.limit) if abs(found - Fraction(given.bound)) > SLACK / 2 else found
+def lacking(encoded: Encoded, given: Constraint, inside: np.ndarray) -> np.ndarray:
+    """Whole numbers (rows,): weight · (a - b [row is `inside`]) for a bound of a / b, whose sum over some rows is 0 or
+    less if and only if a share of a / b or more of them is inside."""
+    weight, (a, b) = attainable(encoded, given, 1)
+    return product(weight, np.array([a, a - b], object)[inside.astype(int)])
 
 
-def lacking(given: Constraint, inside: np.ndarray) -> np.ndarray:
-    """float64 (rows,): a - b [row is `inside`] for a bound of a / b, whose mean is 0 or less if a share of a / b or
-    more is inside; divided by b if that is large."""
-    share_of = fraction_of(given)
-    lacks = float(share_of.numerator) - float(share_of.denominator) * inside
-    return lacks / float(share_of.denominator) if share_of.denominator > SMALL else lacks
+def attainable(encoded: Encoded, given: Constraint, times: int) -> tuple[np.ndarray, tuple[int, int]]:
+    """(the weights in their largest unit, (a, b)): a / b is the least share from the bound on that rows can have whose
+    weight is counted this many `times`; it has fewer digits than a bound of many, and no other rows keep it."""
+    weight = encoded.whole_weight
+    weight = weight // max(1, gcd(*map(int, np.unique(weight))))
+    reached = next_fraction(given.bound, max(1, times * int(weight.sum())))
+    return weight, (reached.numerator, reached.denominator)
 
 
 def counting(encoded: Encoded, weight: np.ndarray, k: int) -> np.ndarray:
-    """float64 (rows, classes): the coefficients of Σ_i weight_i [row i is predicted k]."""
-    coef = np.zeros((encoded.n_rows, len(encoded.classes)))
+    """Whole numbers (rows, classes): the coefficients of Σ_i weight_i [row i is predicted k]."""
+    coef = np.zeros((encoded.n_rows, len(encoded.classes)), weight.dtype)
     coef[:, k] = weight
     return coef
 
@@ -164,35 +167,38 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     return share(given)
 
 
-def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> Fraction:
     """The largest difference of two groups' rates of positive predictions."""
     text, positive = given.keyed("group", "positive")
-    k, gaps = klass(encoded, positive), [0.0]
+    k, gaps = klass(encoded, positive), [Fraction(0)]
+    said = predicted(encoded, heap) == k
     for which in given.module.AMONG:
         mass = _mass(encoded, groups(encoded, text), k, which)
-        mass = mass[:, mass.sum(axis=0) > 0]
-        rate = (predicted(encoded, heap) == k) @ mass / mass.sum(axis=0)
-        gaps.append(float(rate.max() - rate.min()))
+        totals, counted = mass.sum(axis=0).tolist(), mass[said].sum(axis=0).tolist()
+        rates = [Fraction(part, total) for part, total in zip(counted, totals) if total]
+        gaps.append(max(rates) - min(rates))
     return max(gaps)
 
 
-def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]:
     """The lines of odtc.problem.constraints.on_predictions for these differences."""
     text, positive = given.keyed("group", "positive")
     k, found = klass(encoded, positive), []
     for which in given.module.AMONG:
         mass = _mass(encoded, groups(encoded, text), k, which)
-        total = mass.sum(axis=0)
-        for g, h in permutations(np.flatnonzero(total > 0), 2):
-            found.append(
-                (counting(encoded, total[h] * mass[:, g] - total[g] * mass[:, h], k), given.limit * total[g] * total[h])
+        total = mass.sum(axis=0).tolist()
+        for g, h in permutations(np.flatnonzero(total).tolist(), 2):
+            shared = gcd(total[g], total[h])
+            apart = narrowed(
+                mass[:, g].astype(object) * (total[h] // shared) - mass[:, h].astype(object) * (total[g] // shared)
             )
+            found.append((counting(encoded, apart, k), floor(given.bound * (total[g] * total[h] // shared))))
     return found
 
 
-def _mass(encoded: Encoded, of: Any, k: int, which: bool | None) -> np.ndarray:
-    """float64 (rows, groups): the weights of the rows that count."""
-    return of.weight if which is None else of.weight * ((encoded.y == k) == which)[:, None]
+def _mass(encoded: Encoded, of: Groups, k: int, which: bool | None) -> np.ndarray:
+    """Whole numbers (rows, groups): the weights of the rows that count."""
+    return of.whole if which is None else of.whole * ((encoded.y == k) == which)[:, None]
 
 
 def class_words(encoded: Encoded, k: int, which: bool = True) -> str:

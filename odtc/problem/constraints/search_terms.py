@@ -7,14 +7,16 @@ relaxed, and its `value` is asked of every tree that the search would take.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import reduce
 from itertools import combinations
-from math import comb
+from math import ceil, comb
 from operator import and_
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import Below, ConstrainedProblem, TooLarge
+from odtc.algorithms.constrained.constrained_problem import Below, ConstrainedProblem, TooLarge, fixed_point
+from odtc.base.whole_numbers.of_any_size import summed_weights
 from odtc.data.encoding import Encoded
 from odtc.data.ranked_answers import rows_of
 from odtc.data.splits import Splits, TestList
@@ -23,7 +25,7 @@ from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import members, regrouped
 from odtc.problem.constraints.kind import BarsPaths, OnPredictions
 from odtc.problem.constraints.on_predictions import lines
-from odtc.problem.constraints.search_units import rounded_down, settled_price, whole
+from odtc.problem.constraints.search_units import ROUNDED, WHOLE, fits, rounded_down, settled_price, whole_or_rounded
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
@@ -106,13 +108,37 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
     """
     encoded = refined(problem.encoded, problem.constraints) if encoded is None else encoded
     each = [(given, terms_of(encoded, given)) for given in problem.constraints]
+    for coarse in Coarse:  # the first with which multipliers have room for the sums of all numbers
+        posed = _search_problem(problem, encoded, each, coarse)
+        try:
+            fixed_point(posed.arrays)
+            break
+        except TooLarge:
+            if coarse == Coarse.COSTS:
+                raise
+    return posed
+
+
+class Coarse(IntEnum):
+    """Which numbers a search rounds if they are large: none, those of constraints, of which every tree is then checked,
+    or those and the costs, by which the objective is then `off`."""
+
+    NOTHING = 0
+    CONSTRAINTS = 1
+    COSTS = 2
+
+
+def _search_problem(
+    problem: Problem, encoded: Encoded, each: list[tuple[Constraint, Terms]], coarse: Coarse
+) -> SearchProblem:
+    """The problem in whole numbers."""
     found = [terms for _, terms in each]
     depth, K = problem.topology.depth, len(encoded.classes)
     counted = [terms.groups[1] for terms in found if terms.groups and _by_count(*terms.groups, encoded.n_tests)]
     depth = min([depth, *counted])  # no path asks a test twice
     depth = min([depth, *(terms.nodes for terms in found if terms.nodes is not None)])  # of all branch nodes
     depth = min([depth, *(int(given.bound) for given, _ in each if given.name == "tests")])
-    uses, bound, branch_uses, leaf_uses, rounded = _additive(encoded, found)
+    uses, bound, branch_uses, leaf_uses, rounded = _additive(encoded, found, coarse > Coarse.NOTHING)
     measures = [measure for terms in found for measure in terms.measures]
     levels = [terms.levels(problem.topology.depth)[:depth] for terms in found if terms.levels]
     below = [terms.below for terms in found if terms.below is not None]
@@ -120,17 +146,19 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
     relaxed += rounded
     checked = [given for given, terms in each if terms.checked or any(terms is one for one in relaxed)]
     meant = exact_share(getattr(problem.params, "lambda_", 0.0))
-    loss, scale = whole(encoded.loss)
-    most = sum(np.abs(loss).max(axis=1).tolist()) + scale * 2**depth
+    loss, scale, off = whole_or_rounded(encoded, coarse == Coarse.COSTS)
+    most = sum(np.abs(loss).max(axis=1).tolist()) + ceil(scale * 2**depth)
     lam = settled_price(meant, most)
-    price, off = 1 - lam, float(abs(meant - lam) * most / scale)
+    price = 1 - lam
+    off = float(off + abs(meant - lam) * most / scale)
+    branch = scale * lam.numerator  # a whole number but for rounded costs
     arrays = ConstrainedProblem(
         X=encoded.X,
         cost=loss * price.numerator,  # of the denominator that lam has
         depth=depth,
         uses=uses,
         bound=bound,
-        branch_cost=scale * lam.numerator,
+        branch_cost=round(branch),
         branch_uses=branch_uses,
         leaf_uses=leaf_uses,
         measures=np.array([measure for measure, _ in measures], np.int64).reshape(len(measures), encoded.n_rows),
@@ -142,7 +170,8 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
         accepts=accepting(problem, checked) if checked else None,
         most_tests=min((most for most in counted if most < 2**depth - 1), default=None),
     )
-    return SearchProblem(arrays, 1 / (scale * lam.denominator), problem, nested(encoded), encoded, off)
+    off += float(abs(branch - round(branch)) * 2**depth / (scale * lam.denominator))
+    return SearchProblem(arrays, float(1 / (scale * lam.denominator)), problem, nested(encoded), encoded, off)
 
 
 def nested(encoded: Encoded) -> np.ndarray:
@@ -177,7 +206,7 @@ def refined(encoded: Encoded, constraints: tuple[Constraint, ...]) -> Encoded:
         encoded,
         X=rows_of(encoded.X, source),
         y=encoded.y[source],
-        weight=np.bincount(row_of, encoded.dataset.weight, len(first)),
+        weight=summed_weights(row_of, encoded.dataset.weight, len(first)),
         copies=np.bincount(row_of, minlength=len(first)),
         row_of=row_of,
     )
@@ -185,21 +214,20 @@ def refined(encoded: Encoded, constraints: tuple[Constraint, ...]) -> Encoded:
 
 
 def _additive(
-    encoded: Encoded, found: list[Terms]
+    encoded: Encoded, found: list[Terms], coarse: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[Terms]]:
     """(uses, bound, branch uses, leaf uses) of all sums, whole, and the terms of which some sum is rounded so that no
-    tree that satisfies them is lost."""
+    tree that satisfies them is lost; if `coarse`, every sum of large numbers."""
     n, K = encoded.n_rows, len(encoded.classes)
     uses, bound, branch, leaf, rounded = [], [], [], [], []
     for terms in found:
         for coef, upper in terms.lines:
-            try:
-                values, scale = whole(coef)
-            except TooLarge:
-                values, scale = rounded_down(coef)
-                rounded.append(terms)
-            uses.append(values)
-            bound.append(int(np.floor(upper * scale + 1e-9 * max(1.0, abs(upper * scale)))))
+            if coarse or not fits(coef) or abs(upper) >= WHOLE:
+                if np.abs(coef).max(initial=0) > ROUNDED or abs(upper) >= WHOLE:
+                    coef, upper = rounded_down(coef, upper)
+                    rounded.append(terms)
+            uses.append(coef)
+            bound.append(max(-int(WHOLE), min(int(WHOLE), upper)))
             branch.append(0)
             leaf.append(np.zeros(K, np.int64))
         for most, nodes, labels in (

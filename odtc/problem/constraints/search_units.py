@@ -1,13 +1,19 @@
 """Weights, prices and coefficients as whole numbers, for the searches that add them exactly."""
 
 from fractions import Fraction
-from math import lcm
+from math import floor, log2
 
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
+from odtc.base.whole_numbers import whole_numbers
+from odtc.base.whole_numbers.of_any_size import product
+from odtc.data.encoding import Encoded
 
 WHOLE = 2.0**52  # whole numbers below are exact, and so are their differences
+ADDED = 2.0**50  # of all numbers of a sum together: multipliers of a few bits leave them exact
+COARSE = 2.0**36  # of all costs together if they are rounded: a price of branch nodes and multipliers need room, too
+SMALLEST = 1e-200  # a sum of costs that float64 holds with room for all factors
 MOST_DENOMINATOR = 10**6  # of weights and prices that are no whole numbers
 TOO_FINE = (
     "a certificate counts in whole numbers below 2^53; the weights, costs and lambda have too many digits for that"
@@ -18,23 +24,43 @@ ROUNDED = 2**24  # the largest coefficient of a sum that is rounded
 
 
 def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
-    """(int64 of the same shape, scale): the values times the least scale that makes them whole.
+    """(int64 of the same shape, scale): the values times the least scale that makes them whole; if the decimals are too
+    long for that, the nearest fractions with small denominators.
 
     Raises
     ------
     TooLarge
         If there is no such scale of a moderate size, or the whole numbers are too large to be exact.
     """
-    found = np.rint(values)
-    if (found == values).all():  # most are
-        return _held(found), 1
-    parts = [Fraction(value).limit_denominator(MOST_DENOMINATOR) for value in np.unique(values).tolist()]
-    scale = lcm(*(part.denominator for part in parts))
-    if scale <= MOST_DENOMINATOR:
-        found = np.rint(values * scale)
-        if (np.abs(found - values * scale) <= 1e-9 * np.maximum(1, np.abs(found))).all():
-            return _held(found), scale
+    found, unit = whole_numbers(np.abs(values))
+    found, scale = product(found, np.where(values < 0, -1, 1) * np.array(unit.numerator, object)), unit.denominator
+    if scale <= MOST_DENOMINATOR or fits(found):
+        return _held(found), scale
     raise TooLarge("weights or prices are no fractions of numbers up to a million; round them")
+
+
+def whole_or_rounded(encoded: Encoded, rounded: bool) -> tuple[np.ndarray, Fraction, Fraction]:
+    """(int64 (rows, classes), scale, off): costs times a scale, in whole numbers. Costs that differ too much in size
+    are rounded, and with `rounded` all are; no tree then costs more than `off` more or less.
+
+    Raises
+    ------
+    TooLarge
+        If the costs are so small or so large that float64 does not hold their sum.
+    """
+    exact, unit = encoded.whole_loss
+    if fits(exact) and not rounded:
+        return exact.astype(np.int64), 1 / unit, Fraction(0)
+    total = float(encoded.loss.max(axis=1, initial=0).sum())
+    if not SMALLEST < total < 1 / SMALLEST:
+        raise TooLarge("weights or prices are too small or too large; multiply or divide them")
+    scale = Fraction(2) ** floor(log2(COARSE / total))
+    return np.rint(encoded.loss * float(scale)).astype(np.int64), scale, Fraction(len(exact)) / scale
+
+
+def fits(values: np.ndarray) -> bool:
+    """Return whether a search adds whole numbers without rounding."""
+    return sum(map(abs, values.ravel().tolist())) < ADDED if values.dtype == object else np.abs(values).sum() < ADDED
 
 
 def _held(found: np.ndarray) -> np.ndarray:
@@ -67,8 +93,9 @@ def settled_price(exact: Fraction, most: int) -> Fraction:
     return exact.limit_denominator(min(most_denominator, ENOUGH))
 
 
-def rounded_down(coef: np.ndarray) -> tuple[np.ndarray, float]:
-    """(int64 of the same shape, scale): ⌊coef · scale⌋. Whatever keeps Σ coef ≤ b keeps Σ ⌊coef · scale⌋ ≤ b · scale,
-    so a bound on the trees that keep the second holds for those that keep the first."""
-    scale = ROUNDED / max(float(np.abs(coef).max(initial=0)), 1e-300)
-    return np.floor(coef * scale).astype(np.int64), scale
+def rounded_down(coef: np.ndarray, upper: int) -> tuple[np.ndarray, int]:
+    """(int64 of the same shape, bound): ⌊coef / q⌋ and ⌊upper / q⌋, with q so large that they are small. Σ coef ≤ upper
+    gives Σ ⌊coef / q⌋ ≤ ⌊upper / q⌋, so a bound on the trees that satisfy the second holds for those that satisfy the
+    first."""
+    q = -(-int(np.abs(coef).max(initial=1)) // ROUNDED)
+    return (coef // q).astype(np.int64), int(upper) // q

@@ -24,7 +24,7 @@ class Terms:
 
     Attributes
     ----------
-    lines : tuple of (float64 (rows, classes), upper)
+    lines : tuple of (whole numbers (rows, classes), whole upper)
     nodes : int or None
         At most so many branch nodes.
     leaves : tuple of (class, most)

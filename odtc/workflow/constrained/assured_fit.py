@@ -12,6 +12,7 @@ Barto, Giguere, Brun & Brunskill 2019 ("Preventing undesirable behavior of intel
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from math import ceil, floor
 from pathlib import Path
 
@@ -42,7 +43,7 @@ from odtc.workflow.specification import RunSpec
 RATE = "recall[{}] >= 0.7"
 HELD_OUT = 0.3  # of the rows, if no others are named
 FACTORS = (1.5, 1.0, 0.5)
-DIGITS = 1e4  # a number is tightened to a whole multiple of a ten-thousandth
+DIGITS = 10_000  # a number is tightened to a whole multiple of a ten-thousandth
 FIRST_PART = 0.3  # of the time, for the tree of the constraints as asked
 
 
@@ -166,11 +167,11 @@ def _tightened(given: Constraint, factor: float, width: float) -> Constraint:
         return given
     for less in (one for one in FACTORS if one <= factor):
         if given.op == ">=":
-            bound = ceil((given.bound + less * width) * DIGITS - 1e-6) / DIGITS
+            digits = ceil((float(given.bound) + less * width) * DIGITS - 1e-6)
         else:
-            bound = floor((given.bound - less * width) * DIGITS + 1e-6) / DIGITS
-        if 0 < bound < 1:
-            return replace(given, bound=bound)
+            digits = floor((float(given.bound) - less * width) * DIGITS + 1e-6)
+        if 0 < digits < DIGITS:
+            return replace(given, bound=Fraction(digits, DIGITS))
     return given
 
 

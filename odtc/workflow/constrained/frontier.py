@@ -376,8 +376,8 @@ def frontier_facts(problem: Problem, points: list[Point]) -> list[dict]:
         facts.append(
             {
                 "constraint": str(given),
-                "asked": given.bound,
-                "reached": None if heap is None else given.module.value(problem.encoded, given, heap),
+                "asked": float(given.bound),
+                "reached": None if heap is None else float(given.module.value(problem.encoded, given, heap)),
                 "ended": point.ended,
                 "objective": point.objective,
                 "bound": point.bound,

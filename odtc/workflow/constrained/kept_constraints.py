@@ -1,5 +1,7 @@
 """What was asked of a tree and what it reaches, for each constraint, on training and on test rows."""
 
+from fractions import Fraction
+
 from odtc.base.text import show_figure
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
@@ -29,7 +31,7 @@ def kept_facts(
         `constraint` as typed, `asked` its number (None without one), `training` the figure of the tree, `test` that
         on labelled rows, `kept_on_test` whether it satisfies the constraint; both None if there are none, if the kind
         does not speak of predictions, or if the rows lack a column; `cart` the figure of CART's tree on training rows,
-        if that is given.
+        and `kept_by_cart` whether it satisfies the constraint, if that tree is given.
     """
     unlabelled = labelled is None or (labelled.y < 0).any()
     rows = None if unlabelled else RowPredictions(problem.encoded, labelled, tree.predict(labelled.X))
@@ -45,20 +47,24 @@ def kept_facts(
         found.append(
             {
                 "constraint": str(given),
-                "asked": given.bound if given.op else None,
-                "training": given.module.value(problem.encoded, given, heap),
-                "test": test,
+                "asked": float(given.bound) if given.op else None,
+                "training": float(given.module.value(problem.encoded, given, heap)),
+                "test": None if test is None else float(test),
                 "kept_on_test": None if test is None else bool(given.holds(test)),
             }
-            | ({} if cart is None else {"cart": given.module.value(problem.encoded, given, cart)})
+            | ({} if cart is None else _of_cart(given, given.module.value(problem.encoded, given, cart)))
         )
     return found
 
 
-def broken_text(asked: tuple[Constraint, ...], kept: list[dict]) -> str:
-    """Which of the constraints CART's tree breaks, with its figures (`kept_facts` of these); "" for none."""
-    told = [(given, entry["cart"]) for given, entry in zip(asked, kept, strict=True) if "cart" in entry]
-    return ", ".join(f"{given} ({show_figure(value)})" for given, value in told if not given.holds(value))
+def _of_cart(given: Constraint, value: Fraction | float) -> dict:
+    return {"cart": float(value), "kept_by_cart": bool(given.holds(value))}
+
+
+def broken_text(kept: list[dict]) -> str:
+    """Which of the constraints CART's tree breaks, with its figures (`kept_facts`); "" for none."""
+    told = [entry for entry in kept if not entry.get("kept_by_cart", True)]
+    return ", ".join(f"{entry['constraint']} ({show_figure(entry['cart'])})" for entry in told)
 
 
 def kept_text(entry: dict) -> str:

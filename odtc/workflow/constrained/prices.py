@@ -6,6 +6,7 @@ both searches ended.
 
 import time
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from odtc.base import deadline
 from odtc.errors import ChoiceError
@@ -15,7 +16,7 @@ from odtc.problem.constraints.kind import OnPredictions
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-STEP = 0.01
+STEP = Fraction(1, 100)
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def prices(problem: Problem, heap: HeapTree, objective: float, time_limit: float
     for place, given in enumerate(problem.constraints):
         if not (given.module.can(OnPredictions) and 0 <= given.bound <= 1 and given.op):
             continue
-        bound = round(given.bound + (STEP if given.op == ">=" else -STEP), 10)
+        bound = given.bound + (STEP if given.op == ">=" else -STEP)
         try:
             tighter = given.module.read(problem.encoded, replace(given, bound=bound))
         except ChoiceError:  # no share

@@ -240,7 +240,7 @@ def _points(problem: Problem, given: list[Constraint], stated: list[dict]) -> tu
                 return [], f"the tree of {one} does not satisfy {against[0][0]}"
             value = one.module.value(encoded, one, heap)
             if not one.holds(value):
-                return [], f"the tree of {one} has {value:.10g} of it"
+                return [], f"the tree of {one} has {one.shown(value)} of it"
             if heap.to_tree(encoded).to_json() != tree.to_json():
                 return [], f"the tree of {one} holds other counts than those of the data"
             paid = problem.module.objective(problem, heap)

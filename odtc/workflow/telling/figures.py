@@ -49,7 +49,7 @@ def figures(done: Fit) -> Iterator[Line]:
         yield from _all_rows(done)
     for entry in done.kept:
         yield f"kept      {kept_text(entry)}", False
-    if words := broken_text(done.asked or done.problem.constraints, done.kept):
+    if words := broken_text(done.kept):
         yield f"          CART breaks {words}", False
     for name, line in done.robust_lines:
         yield f"{'robust' if name == 'training' else '  ' + name:<8}  {line}", False

@@ -3,6 +3,9 @@
 By weight, as errors are counted; what an error costs does not matter.
 """
 
+from fractions import Fraction
+from math import ceil
+
 import numpy as np
 
 from odtc.data.encoding import Encoded
@@ -21,7 +24,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     values,
 )
 from odtc.problem.constraints.proportions import ShareSum, at_least
-from odtc.problem.constraints.rates import share
+from odtc.problem.constraints.rates import part, share
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "accuracy"
@@ -35,13 +38,14 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     return share(given)
 
 
-def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
-    return float(encoded.weight[predicted(encoded, heap) == encoded.y].sum() / encoded.weight.sum())
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> Fraction | float:
+    return part(encoded, np.ones(encoded.n_rows, bool), predicted(encoded, heap) == encoded.y)
 
 
-def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]:
     right = encoded.y[:, None] == np.arange(len(encoded.classes))
-    return [(-encoded.weight[:, None] * right, -given.limit * encoded.weight.sum())]
+    weight = encoded.whole_weight
+    return [(-weight[:, None] * right, -ceil(given.bound * int(weight.sum())))]
 
 
 def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:

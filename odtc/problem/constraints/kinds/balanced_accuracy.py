@@ -1,9 +1,12 @@
 """The mean recall of the K classes that have rows is at least R: Σ_i (w_i / W_{y_i}) [row i is right] ≥ R K."""
 
-from math import lcm
+from fractions import Fraction
+from math import ceil, lcm
 
 import numpy as np
 
+from odtc.base.whole_numbers import sums_of_whole
+from odtc.base.whole_numbers.of_any_size import product
 from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import judged_rate, tried_shares
 from odtc.problem.constraints.constraint import Constraint, expect_no_arguments
@@ -27,7 +30,6 @@ NAME = "balanced_accuracy"
 SUMMARY = "balanced_accuracy >= R: the mean recall of the classes is at least R"
 OPS = (">=",)
 SUBJECT = Subject.RIGHT
-MOST_SCALE = 1e9  # weights of classes with a smaller common multiple give whole coefficients
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
@@ -35,31 +37,32 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     return share(given)
 
 
-def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
-    total = _totals(encoded)
-    right = np.bincount(encoded.y, encoded.weight * (predicted(encoded, heap) == encoded.y), len(total))
-    return float((right[total > 0] / total[total > 0]).mean())
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> Fraction:
+    right = _totals(encoded, predicted(encoded, heap) == encoded.y)
+    recalls = [Fraction(part, total) for part, total in zip(right, _totals(encoded)) if total]
+    return sum(recalls, Fraction(0)) / len(recalls)
 
 
-def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]:
     total = _totals(encoded)
-    heavy = total[total > 0]
-    scale = float(lcm(*map(int, heavy))) if (heavy == np.rint(heavy)).all() else np.inf
-    scale = scale if scale <= MOST_SCALE else 1.0
-    each = np.divide(scale, total, out=np.zeros_like(total), where=total > 0)
+    heavy = [weight for weight in total if weight]
+    scale = lcm(*heavy)
+    each = np.array([scale // weight if weight else 0 for weight in total], object)
     right = encoded.y[:, None] == np.arange(len(encoded.classes))
-    return [(-(encoded.weight * each[encoded.y])[:, None] * right, -given.limit * scale * len(heavy))]
+    coef = product(encoded.whole_weight, each[encoded.y])
+    return [(-coef[:, None] * right, -ceil(given.bound * scale * len(heavy)))]
 
 
-def _totals(encoded: Encoded) -> np.ndarray:
-    """float64 (classes,): the weight of the rows of each class."""
-    return np.bincount(encoded.y, encoded.weight, len(encoded.classes))
+def _totals(encoded: Encoded, among: np.ndarray | bool = True) -> list[int]:
+    """The weight of the rows of each class, of those `among`, bool (rows,), in the unit of `whole_weight`."""
+    found: list[int] = sums_of_whole(encoded.y, encoded.whole_weight * among, len(encoded.classes)).tolist()
+    return found
 
 
 def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
     K, right = len(encoded.classes), predicted == encoded.y  # of a class without rows here new rows may have some
     shares = (Share(-1.0 / K, encoded.y == k, right, class_words(encoded, k)) for k in range(K))
-    return [ShareSum(tuple(shares), -given.bound)]
+    return [ShareSum(tuple(shares), -float(given.bound))]
 
 
 def tries(encoded: Encoded) -> list[str]:

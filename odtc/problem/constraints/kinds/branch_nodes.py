@@ -36,11 +36,11 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
 
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
-    cap_branch_nodes(problem, model, m, f"branches{suffix}", given.bound)
+    cap_branch_nodes(problem, model, m, f"branches{suffix}", int(given.bound))
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    return with_at_most(encoded, heap, given.bound)
+    return with_at_most(encoded, heap, int(given.bound))
 
 
 def terms(encoded: Encoded, given: Constraint) -> Terms:

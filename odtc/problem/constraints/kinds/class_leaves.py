@@ -51,7 +51,7 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     u = predicting(problem, model, m, klass(problem.encoded, given.args[0]), suffix)
-    m.add(m.rows(f"predicted{suffix}", upper=given.bound)[()], u.all())
+    m.add(m.rows(f"predicted{suffix}", upper=int(given.bound))[()], u.all())
 
 
 def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

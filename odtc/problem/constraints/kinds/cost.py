@@ -5,12 +5,14 @@ objective, this is a limit beside it.
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
+from math import floor
 
 import numpy as np
 
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
-from odtc.problem.constraints.by_definition import Judge
+from odtc.problem.constraints.by_definition import Judge, exact
 from odtc.problem.constraints.constraint import Constraint, expect_no_arguments
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
@@ -39,12 +41,14 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     return given
 
 
-def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
-    return float((encoded.weight * encoded.cost[encoded.y, predicted(encoded, heap)]).sum())
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> Fraction:
+    loss, unit = encoded.whole_loss
+    return int(loss[np.arange(encoded.n_rows), predicted(encoded, heap)].sum()) * unit
 
 
-def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
-    return [(encoded.loss, given.limit)]
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]:
+    loss, unit = encoded.whole_loss
+    return [(loss, floor(given.bound / unit))]
 
 
 def tries(encoded: Encoded) -> list[str]:
@@ -52,10 +56,10 @@ def tries(encoded: Encoded) -> list[str]:
 
 
 def judged(encoded: Encoded, given: Constraint) -> Judge:
-    data, price = encoded.dataset, encoded.cost.tolist()
-    truth, weight = data.y.tolist(), data.weight.tolist()
+    data, price = encoded.dataset, [exact(line) for line in encoded.cost.tolist()]
+    truth, weight = data.y.tolist(), exact(data.weight.tolist())
 
     def holds(predicted: Sequence[int]) -> bool:
-        return sum(w * price[t][p] for w, t, p in zip(weight, truth, predicted)) <= given.bound + 1e-9
+        return sum(w * price[t][p] for w, t, p in zip(weight, truth, predicted)) <= given.bound
 
     return Judge(predictions=holds)

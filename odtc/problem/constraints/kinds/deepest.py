@@ -46,7 +46,7 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     t = problem.topology.branch_nodes
-    deep = t[np.log2(t).astype(int) > given.bound][:, None]
+    deep = t[np.log2(t).astype(int) > int(given.bound)][:, None]
     labels = np.flatnonzero(np.isin(of_label(problem, model), named(problem.encoded, given, 1)))
     if len(deep) and len(labels):
         asking(problem, model).add(m, m.rows(f"deep{suffix}", upper=0), (), (deep, labels))
@@ -55,14 +55,14 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """Without the nodes that test it too deep, and what is below them."""
     t = np.arange(len(heap.test))
-    deep = np.log2(np.maximum(t, 1)).astype(int) > given.bound
+    deep = np.log2(np.maximum(t, 1)).astype(int) > int(given.bound)
     wrong = deep & np.isin(asked(encoded, heap), named(encoded, given, 1))
     return settle(np.where(wrong, -1, heap.test), encoded, None, heap.beyond)
 
 
 def terms(encoded: Encoded, given: Constraint) -> Terms:
     mine = of_columns(encoded, named(encoded, given, 1))
-    return Terms(levels=lambda depth: np.where(np.arange(depth)[:, None] > given.bound, ~mine, True))
+    return Terms(levels=lambda depth: np.where(np.arange(depth)[:, None] > int(given.bound), ~mine, True))
 
 
 def tries(encoded: Encoded) -> list[str]:

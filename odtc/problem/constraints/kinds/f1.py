@@ -4,8 +4,11 @@ F1 is 2 TP / (2 TP + FP + FN), and TP + FN is the weight W_c of the rows of c, s
 predictions. A tree that never predicts the class has an F1 of 0.
 """
 
+from fractions import Fraction
+
 import numpy as np
 
+from odtc.base.whole_numbers.of_any_size import product
 from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import judged_rate, tried_classes
 from odtc.problem.constraints.constraint import Constraint
@@ -21,7 +24,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     rows,
     values,
 )
-from odtc.problem.constraints.rates import counting, fraction_of, klass, of_class, one_class
+from odtc.problem.constraints.rates import attainable, counting, klass, of_class, one_class
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "f1"
@@ -34,19 +37,18 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     return one_class(encoded, given, inside=True)
 
 
-def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
-    said = encoded.weight * (predicted(encoded, heap) == klass(encoded, given.args[0]))
-    mine = of_class(encoded, given.args[0])
-    return float(2 * said[mine].sum() / (said.sum() + encoded.weight[mine].sum()))
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> Fraction | float:
+    weight, mine = encoded.whole_weight, of_class(encoded, given.args[0])
+    said = predicted(encoded, heap) == klass(encoded, given.args[0])
+    counted = int(weight[said].sum()) + int(weight[mine].sum())
+    return Fraction(2 * int(weight[said & mine].sum()), counted) if counted else np.nan
 
 
-def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]:
     mine = of_class(encoded, given.args[0])
-    part = fraction_of(given)
-    a, b = float(part.numerator), float(part.denominator)
-    coef = encoded.weight * np.where(mine, a - 2 * b, a)
-    slack = (given.bound - given.limit) * b * encoded.weight.sum()
-    return [(counting(encoded, coef, klass(encoded, given.args[0])), -a * float(encoded.weight[mine].sum()) + slack)]
+    weight, (a, b) = attainable(encoded, given, 2)
+    coef = product(weight, np.array([a, a - 2 * b], object)[mine.astype(int)])
+    return [(counting(encoded, coef, klass(encoded, given.args[0])), -a * int(weight[mine].sum()))]
 
 
 def tries(encoded: Encoded) -> list[str]:

@@ -1,6 +1,9 @@
 """Of the rows of a class at most this share is predicted as another: Σ_{i: y_i = c} w_i [row i is not predicted c] ≤
 r W_c."""
 
+from fractions import Fraction
+from math import floor
+
 import numpy as np
 
 from odtc.data.encoding import Encoded
@@ -32,13 +35,13 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     return one_class(encoded, given, inside=True)
 
 
-def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> Fraction | float:
     return part(encoded, of_class(encoded, given.args[0]), predicted(encoded, heap) != klass(encoded, given.args[0]))
 
 
-def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
-    mine = encoded.weight * of_class(encoded, given.args[0])
-    return [(counting(encoded, -mine, klass(encoded, given.args[0])), (given.limit - 1) * mine.sum())]
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]:
+    mine = encoded.whole_weight * of_class(encoded, given.args[0])
+    return [(counting(encoded, -mine, klass(encoded, given.args[0])), floor((given.bound - 1) * int(mine.sum())))]
 
 
 def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:

@@ -1,6 +1,9 @@
 """Of the rows of other classes at most this share is predicted as the class: Σ_{i: y_i ≠ c} w_i [row i is predicted
 c] ≤ r (W - W_c)."""
 
+from fractions import Fraction
+from math import floor
+
 import numpy as np
 
 from odtc.data.encoding import Encoded
@@ -32,13 +35,13 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     return one_class(encoded, given, inside=False)
 
 
-def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> Fraction | float:
     return part(encoded, ~of_class(encoded, given.args[0]), predicted(encoded, heap) == klass(encoded, given.args[0]))
 
 
-def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
-    other = encoded.weight * ~of_class(encoded, given.args[0])
-    return [(counting(encoded, other, klass(encoded, given.args[0])), given.limit * other.sum())]
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]:
+    other = encoded.whole_weight * ~of_class(encoded, given.args[0])
+    return [(counting(encoded, other, klass(encoded, given.args[0])), floor(given.bound * int(other.sum())))]
 
 
 def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:

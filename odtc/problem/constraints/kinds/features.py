@@ -43,11 +43,11 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
 
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
-    cap_distinct(problem, model, m, suffix, _group(problem, model), given.bound)
+    cap_distinct(problem, model, m, suffix, _group(problem, model), int(given.bound))
 
 
 def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return held(problem, model, point, _group(problem, model), given.bound)
+    return held(problem, model, point, _group(problem, model), int(given.bound))
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:

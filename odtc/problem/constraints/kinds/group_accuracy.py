@@ -4,6 +4,9 @@ w_ig is the weight of what row i stands for of group g, W_g the sum of these. Ho
 `COLUMN:LEVEL|LEVEL` for these levels and the others, `COLUMN<=NUMBER`; the column may be no feature (--aside).
 """
 
+from fractions import Fraction
+from math import ceil
+
 import numpy as np
 
 from odtc.data.encoding import Encoded
@@ -42,16 +45,16 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     return share(given)
 
 
-def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
-    mass = groups_of(encoded, given.keyed("group")[0]).weight
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> Fraction:
+    mass = groups_of(encoded, given.keyed("group")[0]).whole
     right = predicted(encoded, heap) == encoded.y
-    return float((right @ mass / mass.sum(axis=0)).min())
+    return min(map(Fraction, mass[right].sum(axis=0).tolist(), mass.sum(axis=0).tolist()))
 
 
-def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
-    mass = groups_of(encoded, given.keyed("group")[0]).weight
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]:
+    mass = groups_of(encoded, given.keyed("group")[0]).whole
     right = encoded.y[:, None] == np.arange(len(encoded.classes))
-    return [(-one[:, None] * right, -given.limit * float(one.sum())) for one in mass.T]
+    return [(-one[:, None] * right, -ceil(given.bound * int(one.sum()))) for one in mass.T]
 
 
 def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:

@@ -50,7 +50,7 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     rows = int(encoded.copies.sum())  # more than the class has is kept by trees that never predict it
     if given.bound != int(given.bound) or not 0 <= given.bound <= rows:
         raise ChoiceError(
-            f"expected a whole number up to the {rows:,} rows of the data in {str(given)!r}, got {given.bound:g}"
+            f"expected a whole number up to the {rows:,} rows of the data in {str(given)!r}, got {float(given.bound):g}"
         )
     return given
 
@@ -58,7 +58,7 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
 def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     labels = leaves_of(encoded, heap)[1]
     found = held(encoded, heap, _measure(encoded, given))[labels == klass(encoded, given.args[0])]
-    return float(found.min()) if len(found) else max(given.bound, float(_measure(encoded, given).sum()))
+    return float(found.min()) if len(found) else max(float(given.bound), float(_measure(encoded, given).sum()))
 
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
@@ -69,7 +69,7 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
     fill = m.rows(f"support{suffix}", node_axis(t), lower=0)
     z.add(m, fill, (t,), (of, t, k), encoded.copies[of])
     if given.bound:
-        m.add(fill[t], u[t], -given.bound)
+        m.add(fill[t], u[t], -int(given.bound))
 
 
 def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -83,7 +83,7 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
 
 
 def terms(encoded: Encoded, given: Constraint) -> Terms:
-    least = np.where(np.arange(len(encoded.classes)) == klass(encoded, given.args[0]), given.bound, -np.inf)
+    least = np.where(np.arange(len(encoded.classes)) == klass(encoded, given.args[0]), float(given.bound), -np.inf)
     return Terms(measures=((_measure(encoded, given), least),))
 
 

@@ -3,29 +3,29 @@
     Σ_i w_i (r - [y_i = c]) z_itc ≤ 0            t a node where rows end
 
 z_itc says whether row i ends in t and is predicted c. Without a class it holds for every class: each leaf is as pure
-as that. For r = a / b with small whole numbers the rows are written with a and b.
+as that. For r = a / b the rows are written with a and b.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.by_definition import BOUNDS, Judge
+from odtc.problem.constraints.by_definition import BOUNDS, Judge, exact
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_leaves import NEEDS, early, ends, held, leaves_of, relabelled  # noqa: F401
-from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.on_predictions import Knows, in_file
 from odtc.problem.constraints.proportions import ShareSum, at_least
 from odtc.problem.constraints.rates import klass, lacking, share
-from odtc.problem.constraints.search_units import rounded_down, whole
+from odtc.problem.constraints.search_units import fits, rounded_down
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 from odtc.problem.roles import node_axis, nodes
@@ -46,14 +46,14 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     return share(given)
 
 
-def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
-    labels, shares = leaves_of(encoded, heap)[1], [1.0]
-    weight = held(encoded, heap, encoded.weight)
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> Fraction:
+    labels, shares = leaves_of(encoded, heap)[1], [Fraction(1)]
+    weight = held(encoded, heap, encoded.whole_weight)
     for k in _classes(encoded, given):
-        own = held(encoded, heap, encoded.weight * (encoded.y == k))
+        own = held(encoded, heap, encoded.whole_weight * (encoded.y == k))
         here = (labels == k) & (weight > 0)
-        shares += (own[here] / weight[here]).tolist()
-    return float(min(shares))
+        shares += map(Fraction, own[here].tolist(), weight[here].tolist())
+    return min(shares)
 
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
@@ -61,9 +61,9 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
     t, classes = z.nodes, _classes(encoded, given)
     pure = m.rows(f"pure{suffix}", Axis("named", len(classes)), node_axis(t), upper=0)
     for place, k in enumerate(classes):
-        lacks = encoded.weight * lacking(given, encoded.y == k)
+        lacks = lacking(encoded, given, encoded.y == k)
         i = np.flatnonzero(lacks)[:, None]
-        z.add(m, pure, (place, t), (i, t, k), lacks[i])
+        z.add(m, pure, (place, t), (i, t, k), in_file(lacks)[i])
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
@@ -71,9 +71,9 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     named = _classes(encoded, given)
 
     def may(label: int, rows: Any) -> Any:
-        weight = encoded.weight[rows]
-        own = weight[encoded.y[rows] == label].sum()
-        return label not in named or own >= given.limit * weight.sum()
+        weight = encoded.whole_weight[rows]
+        own = int(weight[encoded.y[rows] == label].sum())
+        return label not in named or own >= given.bound * int(weight.sum())
 
     return relabelled(encoded, heap, may)
 
@@ -81,12 +81,10 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
 def terms(encoded: Encoded, given: Constraint) -> Terms:
     found, rounded = [], False
     for k in _classes(encoded, given):
-        lacks = encoded.weight * lacking(given, encoded.y == k)
-        try:
-            measure = whole(-lacks)[0]
-        except TooLarge:  # a share of many digits: no leaf that has it is lost, and every tree is checked
-            measure, rounded = -rounded_down(lacks)[0], True
-        found.append((measure, np.where(np.arange(len(encoded.classes)) == k, 0.0, -np.inf)))
+        lacks = lacking(encoded, given, encoded.y == k)
+        if not fits(lacks):  # no leaf that satisfies it is lost, and every tree is checked
+            lacks, rounded = rounded_down(lacks, 0)[0], True
+        found.append((-lacks, np.where(np.arange(len(encoded.classes)) == k, 0.0, -np.inf)))
     return Terms(measures=tuple(found), checked=rounded)
 
 
@@ -111,10 +109,11 @@ def tries(encoded: Encoded) -> list[str]:
 
 def judged(encoded: Encoded, given: Constraint) -> Judge:
     data = encoded.dataset
-    truth, weight, named = data.y.tolist(), data.weight.tolist(), [encoded.classes.index(name) for name in given.args]
+    truth, weight = data.y.tolist(), exact(data.weight.tolist())
+    named = [encoded.classes.index(name) for name in given.args]
 
     def leaf(label: int, rows: Sequence[int]) -> bool:
         own = sum(weight[row] for row in rows if truth[row] == label)
-        return bool(named and label not in named) or own >= (given.bound - 1e-9) * sum(weight[row] for row in rows)
+        return bool(named and label not in named) or own >= given.bound * sum(weight[row] for row in rows)
 
     return Judge(leaf=leaf)

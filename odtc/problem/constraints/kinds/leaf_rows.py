@@ -38,7 +38,7 @@ NEEDS = ((Need(Statement.ENDS, "leaves"),),)
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
     if 0 < given.bound < 1:  # a share of the rows
-        given = replace(given, bound=float(ceil(Fraction(repr(given.bound)) * int(encoded.copies.sum()))))
+        given = replace(given, bound=Fraction(ceil(given.bound * int(encoded.copies.sum()))))
     if given.bound > (rows := int(encoded.copies.sum())):
         raise ChoiceError(
             f"expected at most the {rows} rows of the data in {str(given)!r}: no tree has so many in a leaf"
@@ -68,7 +68,7 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
         z.add(m, within, (i, t), (i, t))
     z.add(m, fill, (t,), (i, t), copies[:, None])
     if given.bound:
-        used.add(m, fill, (t,), (t,), -given.bound)
+        used.add(m, fill, (t,), (t,), -int(given.bound))
 
 
 def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -83,7 +83,7 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
 
 
 def terms(encoded: Encoded, given: Constraint) -> Terms:
-    least = np.full(len(encoded.classes), given.bound)
+    least = np.full(len(encoded.classes), float(given.bound))
     return Terms(measures=((encoded.copies, least),)) if given.bound > 1 else Terms()
 
 

@@ -32,11 +32,11 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
 
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
-    cap_branch_nodes(problem, model, m, f"branches{suffix}", given.bound - 1)
+    cap_branch_nodes(problem, model, m, f"branches{suffix}", int(given.bound) - 1)
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    return with_at_most(encoded, heap, given.bound - 1)
+    return with_at_most(encoded, heap, int(given.bound) - 1)
 
 
 def terms(encoded: Encoded, given: Constraint) -> Terms:

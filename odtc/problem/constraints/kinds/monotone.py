@@ -71,9 +71,9 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     return float((said[low] & ~said[high]).sum())
 
 
-def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
-    k, unit = positive_of(encoded, given), np.eye(encoded.n_rows)
-    return [(counting(encoded, unit[low] - unit[high], k), 0.0) for low, high in _neighbours(encoded, given)]
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]:
+    k, unit = positive_of(encoded, given), np.eye(encoded.n_rows, dtype=np.int64)
+    return [(counting(encoded, unit[low] - unit[high], k), 0) for low, high in _neighbours(encoded, given)]
 
 
 def _neighbours(encoded: Encoded, given: Constraint) -> np.ndarray:

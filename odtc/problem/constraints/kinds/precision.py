@@ -1,8 +1,10 @@
 """Of the rows predicted as a class at least this share is of it: Σ_i w_i (r - [y_i = c]) [row i is predicted c] ≤ 0.
 
-A tree that never predicts the class keeps it; its figure is 1. For r = a / b with small whole numbers the
-row is written with a and b, so that its coefficients are whole if the weights are.
+A tree that never predicts the class keeps it; its figure is 1. For r = a / b the row is written with a and b, so
+that its coefficients are whole if the weights are.
 """
+
+from fractions import Fraction
 
 import numpy as np
 
@@ -22,7 +24,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     values,
 )
 from odtc.problem.constraints.proportions import ShareSum, at_least
-from odtc.problem.constraints.rates import counting, klass, lacking, of_class, one_class
+from odtc.problem.constraints.rates import counting, klass, lacking, of_class, one_class, part
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "precision"
@@ -35,14 +37,15 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     return one_class(encoded, given, inside=True)
 
 
-def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
-    said = encoded.weight * (predicted(encoded, heap) == klass(encoded, given.args[0]))
-    return float(said[of_class(encoded, given.args[0])].sum() / said.sum()) if said.any() else 1.0
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> Fraction | float:
+    said = predicted(encoded, heap) == klass(encoded, given.args[0])
+    share = part(encoded, said, of_class(encoded, given.args[0]))
+    return Fraction(1) if share != share else share
 
 
-def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
-    lacks = lacking(given, of_class(encoded, given.args[0]))
-    return [(counting(encoded, encoded.weight * lacks, klass(encoded, given.args[0])), 0.0)]
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]:
+    lacks = lacking(encoded, given, of_class(encoded, given.args[0]))
+    return [(counting(encoded, lacks, klass(encoded, given.args[0])), 0)]
 
 
 def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:

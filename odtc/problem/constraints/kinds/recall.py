@@ -3,6 +3,9 @@
 W_c is the weight of the rows of c. The same as a false negative rate of at most 1 - r.
 """
 
+from fractions import Fraction
+from math import ceil
+
 import numpy as np
 
 from odtc.data.encoding import Encoded
@@ -34,13 +37,13 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     return one_class(encoded, given, inside=True)
 
 
-def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> Fraction | float:
     return part(encoded, of_class(encoded, given.args[0]), predicted(encoded, heap) == klass(encoded, given.args[0]))
 
 
-def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
-    mine = encoded.weight * of_class(encoded, given.args[0])
-    return [(counting(encoded, -mine, klass(encoded, given.args[0])), -given.limit * mine.sum())]
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]:
+    mine = encoded.whole_weight * of_class(encoded, given.args[0])
+    return [(counting(encoded, -mine, klass(encoded, given.args[0])), -ceil(given.bound * int(mine.sum())))]
 
 
 def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:

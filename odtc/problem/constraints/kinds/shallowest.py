@@ -36,7 +36,7 @@ def early(given: Constraint) -> bool:
 
 
 def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
-    return float(min(depths(encoded, given, heap), default=given.bound))
+    return float(min(depths(encoded, given, heap), default=int(given.bound)))
 
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
@@ -45,7 +45,7 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
 
 def terms(encoded: Encoded, given: Constraint) -> Terms:
     mine = of_columns(encoded, named(encoded, given, 1))
-    return Terms(levels=lambda depth: np.where(np.arange(depth)[:, None] < given.bound, ~mine, True))
+    return Terms(levels=lambda depth: np.where(np.arange(depth)[:, None] < int(given.bound), ~mine, True))
 
 
 def tries(encoded: Encoded) -> list[str]:

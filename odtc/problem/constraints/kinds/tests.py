@@ -39,11 +39,11 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
 
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
-    cap_distinct(problem, model, m, suffix, groups(problem.encoded), given.bound)
+    cap_distinct(problem, model, m, suffix, groups(problem.encoded), int(given.bound))
 
 
 def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return held(problem, model, point, groups(problem.encoded), given.bound)
+    return held(problem, model, point, groups(problem.encoded), int(given.bound))
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:

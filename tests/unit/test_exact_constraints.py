@@ -1,0 +1,241 @@
+"""Constraints at exact boundaries, over weights from 1e-9 to 1e15: the search against every tree, in fractions.
+
+ODTC_DRAWS is the number of draws (default 40).
+"""
+
+import os
+from fractions import Fraction
+from itertools import product
+from math import inf
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import odtc
+from odtc.base.whole_numbers.of_any_size import next_fraction, summed_weights
+from odtc.data.dataset import Dataset, Feature
+from odtc.errors import ChoiceError, NoSolutionError
+from odtc.problem.constraints.by_definition import exact, rate
+from odtc.problem.constraints.constraint import show_exact
+from tests.command_line import odtc as command
+
+REPORTS = Path(__file__).parents[1] / "files" / "reports"
+DRAWS = int(os.environ.get("ODTC_DRAWS", "40"))
+KINDS = {
+    "accuracy": (">=", ""),
+    "recall": (">=", "[{k}]"),
+    "precision": (">=", "[{k}]"),
+    "f1": (">=", "[{k}]"),
+    "false_positive_rate": ("<=", "[{k}]"),
+    "false_negative_rate": ("<=", "[{k}]"),
+    "balanced_accuracy": (">=", ""),
+    "group_accuracy": (">=", "[group=g]"),
+    "statistical_parity": ("<=", "[group=g,positive={k}]"),
+    "equal_opportunity": ("<=", "[group=g,positive={k}]"),
+    "equalised_odds": ("<=", "[group=g,positive={k}]"),
+    "cost": ("<=", ""),
+    "leaf_precision": (">=", "[{k}]"),
+    "branch_nodes": ("<=", ""),
+}
+
+
+def test_decimals_are_added_as_they_are_written():
+    assert summed_weights(np.array([0, 0, 1]), np.array([0.1, 0.2, 7.0]), 2).tolist() == [0.3, 7.0]
+    for most, value in product(
+        range(1, 9), (Fraction(2, 3), Fraction("0.6666666666666667"), Fraction(1, 10), Fraction(0))
+    ):
+        least = min(Fraction(-(-value.numerator * q // value.denominator), q) for q in range(1, most + 1))
+        assert next_fraction(value, most) == least
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "least"),
+    [
+        ("slack", ("--weights", "w", "--depth", 1, "--constraint", "cost <= 9999999999"), None),
+        ("slack", ("--weights", "w", "--depth", 1, "--constraint", "cost <= 10000000000"), 10000000000),
+        ("many-digits", ("--weights", "w", "--depth", 1, "--constraint", "recall[b] >= 0.0000005"), 0.72),
+    ],
+)
+@pytest.mark.parametrize("model", [(), ("--model", "dpflow")])
+def test_the_reported_constraints_are_judged_exactly(name, words, least, model, tmp_path):
+    given = ("fit", REPORTS / f"{name}.csv", "--target", "y", *words, *model)
+    if least is None:
+        said = command(*given, folder=tmp_path)
+        assert said.code == 3 and "proved: no tree of this depth over these tests keeps cost <=" in said.err
+    else:
+        assert f"proved optimal: objective {least:.10g}" in command(*given, folder=tmp_path).out
+
+
+def test_a_constraint_whose_coefficients_cancel_is_kept_or_not_by_its_bound(tmp_path):
+    """Rates of both groups are the same in every tree, so the row of the model is empty."""
+    given = (
+        "--target",
+        "y",
+        "--aside",
+        "g",
+        "--weights",
+        "w",
+        "--depth",
+        2,
+        "--constraint",
+        "precision[c1] >= 0.50000001",
+    )
+    equal = "--constraint", "equal_opportunity[group=g,positive=c1] <= 0.0"
+    for model in ((), ("-p", "lambda=0.1"), ("--model", "flowoct", "--solver", "highs")):
+        said = command("fit", REPORTS / "cancel.csv", *given, *equal, *model, folder=tmp_path).out
+        assert "kept      equal_opportunity[group=g,positive=c1] <= 0: 0 on training rows" in said
+
+
+def dataset(X, y, weight, side=None, classes=("n", "p")) -> Dataset:
+    X, aside = np.array(X, float), {}
+    if side is not None:
+        aside = {"aside": (Feature("g", "categorical", ("u", "v")),), "aside_X": np.array(side, float)[:, None]}
+    features = tuple(Feature(f"f{j}", "numeric") for j in range(X.shape[1]))
+    return Dataset("drawn", X, np.array(y, np.int32), features, classes, np.array(weight, float), "y", **aside)
+
+
+def every_tree(X, depth):
+    """[(the leaf of each row, how many branch nodes)] of all trees, by the rows that they separate."""
+    n = len(X)
+    cuts = {tuple(X[:, j] > c) for j in range(X.shape[1]) for c in np.unique(X[:, j])[:-1]}
+
+    def below(rows, depth):
+        yield (rows,), 0
+        for cut in cuts if depth else ():
+            sides = tuple(i for i in rows if not cut[i]), tuple(i for i in rows if cut[i])
+            if all(sides):
+                for (one, a), (two, b) in product(list(below(sides[0], depth - 1)), list(below(sides[1], depth - 1))):
+                    yield one + two, a + b + 1
+
+    return set(below(tuple(range(n)), depth))
+
+
+def judged(name, op, bound, data, leaves, labels, nodes, predicted, k):
+    truth, weight = data.y.tolist(), exact(data.weight.tolist())
+    if name == "cost":
+        figure = sum(w for w, t, p in zip(weight, truth, predicted) if t != p)
+    elif name == "branch_nodes":
+        figure = nodes
+    elif name == "leaf_precision":
+        shares = [
+            Fraction(sum(weight[i] for i in leaf if truth[i] == k), sum(weight[i] for i in leaf))
+            for leaf, label in zip(leaves, labels)
+            if label == k
+        ]
+        figure = min(shares, default=Fraction(1))
+    else:
+        figure = rate(name, truth, predicted, weight, k, data.aside_X[:, 0].tolist())
+    return figure, (figure >= bound if op == ">=" else figure <= bound)
+
+
+def drawn(seed):
+    """(data, depth, every tree as (leaves, labels, nodes, predictions), λ) of one draw."""
+    rng = np.random.default_rng(seed)
+    n, K = int(rng.integers(3, 7)), int(rng.integers(2, 4)) if seed % 3 == 0 else 2
+    X = rng.integers(0, 4, (n, int(rng.integers(1, 3)))).astype(float)
+    y = rng.integers(0, K, n)
+    y[:2] = 0, 1
+    if K == 3:
+        y[2] = 2
+    X[0, 0], X[1, 0] = 0, 3
+    sizes = [1.0, 2.0, 0.1, 0.2, 0.3, 0.462087009, 1e-9, 3e-9, 1e9, 1e9 + 1, 1e12, 1e15, 0.7, 1 / 3]
+    some = rng.choice(sizes, int(rng.integers(1, 5)), replace=False)
+    weight, side = rng.choice(some, n), rng.integers(0, 2, n)
+    side[:2] = 0, 1
+    classes = tuple("npq"[:K])
+    data, depth = dataset(X, y, weight, side, classes), int(rng.integers(1, 3))
+    return data, depth, labelled(every_tree(X, depth), K), rng
+
+
+def labelled(shapes, K):
+    """[(leaves, labels, nodes, the class predicted of each row)] with all labels."""
+    trees = []
+    for leaves, nodes in shapes:
+        for labels in product(range(K), repeat=len(leaves)):
+            predicted = [0] * sum(map(len, leaves))
+            for leaf, label in zip(leaves, labels):
+                for i in leaf:
+                    predicted[i] = label
+            trees.append((leaves, labels, nodes, predicted))
+    return trees
+
+
+def constraints_of(rng, data, trees):
+    """[(text, judge)] of one or two kinds, with bounds that some tree just reaches, or just misses."""
+    found = []
+    for name in rng.choice(list(KINDS), int(rng.integers(1, 3)), replace=False):
+        op, args = KINDS[name]
+        k = int(rng.integers(0, len(data.classes)))
+        at = trees[int(rng.integers(0, len(trees)))]
+        try:
+            reached = Fraction(judged(name, ">=", Fraction(0), data, *at, k)[0])
+        except (TypeError, ValueError, ZeroDivisionError):
+            continue
+        step = rng.choice([0, 0, 1, -1]) * (Fraction(1, 10**12) * max(reached, Fraction(1, 10**12)))
+        bound = reached + step if name != "branch_nodes" else reached
+        if rng.random() < 0.3:
+            bound = Fraction(repr(float(bound)))  # the decimal next to it
+        if bound < 0 or (bound > 1 and name not in ("cost", "branch_nodes")):
+            continue
+        text = f"{name}{args.format(k=data.classes[k])} {op} {show_exact(bound)}"
+        found.append((text, (name, op, bound), k))
+    return found
+
+
+def least_of(data, trees, given):
+    """The cost of the best of all trees that keep the constraints; inf if none does."""
+    truth, weight = data.y.tolist(), exact(data.weight.tolist())
+    return min(
+        (
+            sum(w for w, t, p in zip(weight, truth, predicted) if t != p)
+            for leaves, labels, nodes, predicted in trees
+            if all(judged(*one, data, leaves, labels, nodes, predicted, k)[1] for _, one, k in given)
+        ),
+        default=inf,
+    )
+
+
+def expect_no_false_claim(data, depth, trees, given, **words) -> str:
+    """The tree of a run keeps the constraints, and "infeasible" and "optimal" are true of all trees; how it ended."""
+    texts, best = tuple(text for text, *_ in given), least_of(data, trees, given)
+    try:
+        done = odtc.fit(data, depth=depth, encoding="auto", constraints=texts, **words)
+    except NoSolutionError as none:
+        assert best == inf or none.outcome.solution.termination != "infeasible", (texts, float(best))
+        return "none"
+    except ChoiceError as refusal:
+        return f"refused: {refusal}"
+    assert done.verified, (texts, [check.text for check in done.checks if not check.passed])
+    truth, weight, said = (
+        data.y.tolist(),
+        exact(data.weight.tolist()),
+        done.tree.predict(data.X).tolist(),
+    )
+    paid = sum(w for w, t, p in zip(weight, truth, said) if t != p)
+    assert best <= paid, texts
+    assert done.solution.termination != "optimal" or paid == best, (texts, float(paid), float(best))
+    return str(done.solution.termination)
+
+
+@pytest.mark.parametrize("bound", ["2/3", "0.6666666666666666", "66.66666666666666%", "0.6666666666666667"])
+@pytest.mark.parametrize("unit", [1.0, 0.1, 1e-3, 1e13])
+def test_two_thirds_are_two_thirds(bound, unit):
+    """Six rows of which two in each half are of one class, so that each of these shares may be two thirds."""
+    data = dataset([[0.0], [0], [0], [1], [1], [1]], [0, 0, 1, 1, 1, 0], [unit] * 6, [0, 1] * 3)
+    trees = labelled(every_tree(data.X, 1), 2)
+    for name in ("accuracy", "recall", "precision", "f1", "balanced_accuracy", "group_accuracy", "leaf_precision"):
+        number = Fraction(bound[:-1]) / 100 if bound.endswith("%") else Fraction(bound)
+        op, args = KINDS[name]
+        given = [(f"{name}{args.format(k='p')} {op} {bound}", (name, op, number), 1)]
+        assert expect_no_false_claim(data, 1, trees, given, model="dpflow") in ("optimal", "none")
+        for less in ("1e-14", "-1e-14"):
+            near = number + Fraction(less)
+            given = [(f"{name}{args.format(k='p')} {op} {show_exact(near)}", (name, op, near), 1)]
+            assert expect_no_false_claim(data, 1, trees, given, model="dpflow") in ("optimal", "none")
+
+
+@pytest.mark.parametrize("seed", range(DRAWS))
+def test_the_search_finds_what_every_tree_says(seed):
+    data, depth, trees, rng = drawn(seed)
+    expect_no_false_claim(data, depth, trees, constraints_of(rng, data, trees), model="dpflow")
