@@ -1,9 +1,11 @@
 """How much memory is left, so that what cannot fit is refused in a sentence before the machine suffers."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
-from odtc.base.system import address_space_left
+from odtc.base.system import address_space_left, address_space_limited
 from odtc.base.wording import option
 from odtc.errors import ModelError
 
@@ -31,6 +33,23 @@ def available() -> int | None:
 
 
 FEW = 2**22  # bytes
+SHARE = 0.5  # of what is free, for the check of a file that anybody may have written
+
+
+@contextlib.contextmanager
+def limited(what: str, error: type[Exception]) -> Iterator[None]:
+    """Inside, this process may take SHARE of the memory that is free, and no more.
+
+    Raises `error` with a sentence that names `what` takes more. Systems without such a limit (Windows, macOS) end the
+    process if there is none left.
+    """
+    room = available()
+    try:
+        with address_space_limited(None if room is None else int(room * SHARE)):
+            yield
+    except MemoryError:
+        told = "" if room is None else f" than {room * SHARE / 2**30:,.1f} GiB, half of what is free"
+        raise error(f"{what} takes more memory{told}; free some, or use a machine with more") from None
 
 
 def smaller() -> str:

@@ -239,6 +239,25 @@ def address_space_left() -> int | None:
     return max(0, limit - held)
 
 
+@contextmanager
+def address_space_limited(more: int | None) -> Iterator[None]:
+    """Inside, this process may take so many more bytes of memory (None: any number), beyond which Python raises
+    MemoryError; on Windows and macOS there is no such limit."""
+    left = address_space_left()
+    if more is None or sys.platform != "linux" or (left is not None and left <= more):
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (held + more, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
 def return_freed_memory() -> None:
     """Hands memory that this process has freed, but keeps for its next arrays, back to the system (glibc alone)."""
     if sys.platform == "linux":

@@ -13,6 +13,7 @@ from odtc.model.name_spans import Words
 
 # The columns that Gurobi, CPLEX and COPT make of the ranges of rows: "Rgc4", "MPS_Rgc4".
 SLACK = re.compile(r"(MPS_)?Rg")
+PIECE = 1 << 20  # bytes of packed bits that are unpacked at once
 LARGE = 1 << 16  # labels: more are kept by few bytes, and those of a model that is only counted not looked at
 
 
@@ -250,12 +251,21 @@ def blocks_from_json(facts: list[dict[str, Any]]) -> tuple[Block, ...]:
         axes = tuple(Axis(a["name"], int(a["size"]), int(a["first"])) for a in fact["axes"])
         block = Block(fact["name"], axes, start, fact["role"])
         if "members" in fact:
-            packed = np.frombuffer(unpack(fact["members"]), np.uint8)
-            members = np.flatnonzero(np.unpackbits(packed, count=block.size))
+            packed = np.frombuffer(unpack(fact["members"], -(-block.size // 8)), np.uint8)
+            members = _places_of_bits(packed, block.size)
             block = PickedBlock(block.name, axes, start, block.role, members)
         blocks.append(block)
         start = blocks[-1].stop
     return tuple(blocks)
+
+
+def _places_of_bits(packed: np.ndarray, size: int) -> np.ndarray:
+    """Return the places of the ones among the first `size` bits, which take a byte each only for a piece at a time."""
+    found = [np.zeros(0, np.int64)]
+    for begin in range(0, len(packed), PIECE):
+        bits = np.unpackbits(packed[begin : begin + PIECE], count=min(8 * PIECE, size - 8 * begin))
+        found.append(np.flatnonzero(bits) + 8 * begin)
+    return np.concatenate(found)
 
 
 def strides(shape: tuple[int, ...]) -> list[int]:

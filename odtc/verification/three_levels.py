@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from odtc.errors import CertificateError
 from odtc.verification.lower_bound import Blocks
 from odtc.verification.node_cuts import NodeCuts, Rows
 
@@ -36,11 +37,20 @@ def least_cost(rows: Rows, members: np.ndarray, n_states: int) -> float:
     rows : Rows
     members : int64 (members,)
     n_states : int, how many states of this level are checked, for the choice of loops
+
+    Raises
+    ------
+    CertificateError
+        If there are more cuts than a writer leaves to the check.
     """
     from odtc.verification.leaf_sums import every_tree  # most checks never need it
 
     cuts, loss = NodeCuts(rows, members), rows.loss[members]
     parts = np.flatnonzero(cuts.parts)
+    if (n_sets := math.comb(len(parts), 3)) > SETS:  # no writer leaves so many, and their tables have no end
+        raise CertificateError(
+            f"it leaves {n_sets:,} sets of three of {len(parts):,} cuts to the check, which counts at most {SETS:,}"
+        )
     answers = cuts.place[:, cuts.column[parts]] <= parts
     sides = None
     if loss.shape[1] <= LABELS and every_tree.repays(n_states * len(members) * float(len(parts)) ** 3):

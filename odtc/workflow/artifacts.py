@@ -390,7 +390,7 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
             "build the model again"
         ) from None
     try:
-        return reselected(manifest.facts, read_as(path, how)), ""
+        return reselected(manifest, read_as(path, how)), ""
     except (KeyError, TypeError, ValueError, IndexError, zlib.error) as problem:
         raise ManifestError(
             f"the manifest {str(manifest.path)!r} does not say which rows were selected ({type(problem).__name__}: "

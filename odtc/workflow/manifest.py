@@ -17,6 +17,7 @@ import numpy as np
 import odtc
 from odtc.base.atomic_write import write_text
 from odtc.base.compression import packing
+from odtc.base.compression.unpack import RATIO, TooLargeError
 from odtc.base.json_schema import (
     FLAG,
     NOT_WHOLE,
@@ -28,6 +29,7 @@ from odtc.base.json_schema import (
     show_value,
     validate,
 )
+from odtc.base.memory import require_memory
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Feature, feature_shape
 from odtc.data.encoding import ENCODINGS, Encoded
@@ -117,7 +119,9 @@ SHAPE = {
 }
 
 # Bytes that a character of packed text can stand for: base64 holds 3/4 of one, and zlib packs to a thousandth at best.
-PACKED_MOST = 1032
+PACKED_MOST = packing.HIGHEST
+ROW_BYTES = 40  # of a row besides its tests and cells: label, weight, copies, place and sums
+PLACES = 2**31  # of a block of columns, which are numbered by 32 bits
 MOST_SUMS = 8  # that a task adds up of a row, and once more for each of its classes
 FIXED_NAME = re.compile(r"C\d{7}$")
 
@@ -166,11 +170,18 @@ class Manifest:
                 shape = n, model.n_cols
                 import scipy.sparse as sp  # only rows that were separated need it
 
-                A = sp.csr_array(
-                    (_unpack(part["data"], "<f8"), _unpack(part["indices"], "<i4"), _unpack(part["indptr"], "<i4")),
-                    shape=shape,
-                )
-                lower, upper = _unpack(block["lower"], "<f8"), _unpack(block["upper"], "<f8")
+                if n > self.facts["model"]["n_rows"]:
+                    raise ManifestError(f"the manifest {str(self.path)!r} separates {n} rows, more than its model has")
+                try:
+                    indptr, nnz = _unpack(part["indptr"], "<i4", n + 1), self.facts["model"]["nnz"]
+                    most = max(packing.LEAST, RATIO * len(part["indices"])) // 4  # places that differ pack no further
+                    indices = _unpack(part["indices"], "<i4", most=min(most, nnz))
+                    data = _unpack(part["data"], "<f8", len(indices))
+                    A = sp.csr_array((data, indices, indptr), shape=shape)
+                    A.check_format()
+                    lower, upper = _unpack(block["lower"], "<f8", n), _unpack(block["upper"], "<f8", n)
+                except ValueError as problem:
+                    raise ManifestError(f"the manifest {str(self.path)!r} is not whole: {problem}") from None
                 model = separation.append(model, block["cut"], block["name"], A, lower, upper)
         return replace(model, cuts=self.cuts)
 
@@ -327,13 +338,22 @@ def _selection(dataset) -> dict:
     }
 
 
-def reselected(facts: dict, dataset):
-    """The rows that the manifest's `facts` select, of the data set of the file read anew."""
-    told = dict(facts["data"].get("selection") or {})
+def reselected(manifest: Manifest, dataset):
+    """The rows that a manifest selects, of the data set of the file read anew."""
+    told = dict(manifest.facts["data"].get("selection") or {})
     if not told:
         return dataset
-    rows, weight = _unpack(told.pop("rows"), "<i8"), _unpack(told.pop("weight"), "<f8")
-    return take_rows(dataset, rows.astype(np.int64), weight.astype(float), told)
+    n = dataset.n_rows
+    try:
+        rows = _unpack(told.pop("rows"), "<i8", most=n).astype(np.int64)
+        weight = _unpack(told.pop("weight"), "<f8", len(rows)).astype(float)
+        if not len(rows) or rows.min() < 0 or rows.max() >= n:
+            raise ValueError(f"expected rows of the {n} of the data file, got others")
+    except NOT_WHOLE as problem:
+        raise ManifestError(
+            f"the manifest {str(manifest.path)!r} does not say which rows it is of: {explain_error(problem)}"
+        ) from None
+    return take_rows(dataset, rows, weight, told)
 
 
 def _rows(model) -> list[dict]:
@@ -452,7 +472,7 @@ def _expect_sizes(facts: dict) -> None:
         sizes.append(size)
         if "members" in block:  # a part of the grid, as packed bits
             picked += size
-            if size > PACKED_MOST * 8 * len(block["members"]):
+            if not 0 <= size < PLACES or size > PACKED_MOST * 8 * len(block["members"]):
                 raise ValueError(f"its block {block['name']!r} has {size} places, for which its members are too short")
     nodes = any(axis["name"] == "node" for block in model["columns"] for axis in block["axes"])
     if nodes and sum(sizes) < 2 ** (depth - 2):  # some formulations have columns of the upper nodes only
@@ -462,6 +482,8 @@ def _expect_sizes(facts: dict) -> None:
     for key, item in (("X", -(-len(tests) // 8)), ("y", 4), ("weight", 8), ("copies", 8)):
         if n * item > PACKED_MOST * len(rows[key]):
             raise ValueError(f"its rows are {n}, for which {key!r} is too short")
+    cell = 2 * len(tests) + 8 * len(facts["features"]) + ROW_BYTES
+    require_memory(2 * n * cell, f"a manifest of {n:,} rows", "is it a file of odtc?")
 
 
 def _problem(facts: dict) -> Problem:
@@ -523,25 +545,28 @@ def _pack(array: np.ndarray) -> str:
 
 
 def _unpack_rows(text: str, n: int, most: int) -> np.ndarray:
-    """The float64 (n, at most `most`) of a packed text, which is unpacked no further than so many."""
+    """Return the float64 (n, at most `most`) of a packed text."""
     try:
-        data = packing.unpack(text, 8 * n * most + 1)
-    except (ValueError, zlib.error):
-        raise ValueError(f"expected packed numbers, got the text {show_value(text)}") from None
-    if not n or len(data) > 8 * n * most or len(data) % (8 * n):
+        data = _unpack(text, "<f8", most=n * most)
+        fits = n and len(data) % n == 0
+    except TooLargeError:
+        fits = False
+    if not fits:
         raise ValueError(f"expected {n} rows of at most {most} packed numbers each, got others")
-    return np.frombuffer(data, "<f8").astype(float).reshape(n, -1)
+    return data.astype(float).reshape(n, -1)
 
 
-def _unpack(text: str, dtype, count: int | None = None) -> np.ndarray:
-    """The array of a packed text. It is unpacked no further than `count` numbers, if that is known."""
+def _unpack(text: str, dtype, count: int | None = None, most: int | None = None) -> np.ndarray:
+    """Return the array of a packed text: `count` numbers, or at most `most` of them. No more are unpacked."""
+    room = count if most is None else most
+    if room is None or room < 0:
+        raise ValueError(f"expected a number of packed numbers, got {room}")
     try:
-        if count is None:
-            return np.frombuffer(packing.unpack(text), dtype)
-        most = count * np.dtype(dtype).itemsize
-        data = packing.unpack(text, most + 1)
+        data = packing.unpack(text, room * np.dtype(dtype).itemsize)
+    except TooLargeError:
+        raise TooLargeError(f"expected {room} packed numbers{'' if most is None else ' at most'}, got more") from None
     except (ValueError, zlib.error):
         raise ValueError(f"expected packed numbers, got the text {show_value(text)}") from None
-    if len(data) != most:
-        raise ValueError(f"expected {count} packed numbers, got {'more' if len(data) > most else 'fewer'}")
+    if count is not None and len(data) != count * np.dtype(dtype).itemsize:
+        raise ValueError(f"expected {count} packed numbers, got fewer")
     return np.frombuffer(data, dtype)

@@ -112,11 +112,16 @@ def _hand_in(found, path: Path, tree: Path, as_json: bool) -> None:
     )
 
 
-def verify_certificate(path: Path, data: Path | None) -> tuple[dict, list[str]]:
-    """What the check of a certificate against its data file, read anew, has proved: as JSON, and as lines of words."""
-    from odtc.base import phases
+def verify_certificate(path: Path, data: Path | None, time_limit: float | None = None) -> tuple[dict, list[str]]:
+    """Check a certificate against its data file, read anew, within seconds and a share of the memory.
+
+    Returns
+    -------
+    (what is proved, as JSON; the same as lines of words)
+    """
+    from odtc.base import deadline, memory, phases
     from odtc.data.reading import fingerprint
-    from odtc.errors import CertificateError
+    from odtc.errors import CertificateError, TimeLimitReached
     from odtc.verification import certificate
     from odtc.verification.claim import words as terms_in_words
     from odtc.verification.coverage import words
@@ -130,7 +135,12 @@ def verify_certificate(path: Path, data: Path | None) -> tuple[dict, list[str]]:
     file, rows = certifying.certified_rows(path, facts, data)
     try:
         phases.begin("checking the certificate")
-        proof = checks[facts["schema"]](facts, rows)
+        with memory.limited("checking the certificate", CertificateError), deadline.within(time_limit or None):
+            proof = checks[facts["schema"]](facts, rows)
+    except TimeLimitReached:
+        raise CertificateError(
+            f"{path}: the check had not ended after {time_limit:g} seconds, so nothing is proved; allow more time"
+        ) from None
     except CertificateError as problem:
         raise CertificateError(f"{path}: {problem}") from None
     digest = fingerprint(file)

@@ -94,7 +94,8 @@ def verify(
             "--time-limit",
             metavar="S",
             min=0.0,
-            help="Seconds for each solver of --confirm, and for a search again (5; 0: none).",
+            help="Seconds for the check of a certificate (no limit), for a search again (5; 0: none), and for each "
+            "solver of --confirm.",
         ),
     ] = None,
     as_json: Json = False,
@@ -115,7 +116,7 @@ def verify(
         )
     if certificate is not None:
         with console.at_work("verify", as_json):
-            proved, lines = certify.verify_certificate(certificate, data)
+            proved, lines = certify.verify_certificate(certificate, data, time_limit)
         if as_json:
             console.print_json(proved)
         else:
@@ -150,7 +151,7 @@ def verify(
     decoded, proof, lines, derived = done.decoded, {}, [], again.derived(done)
     if certificate is not None:
         with console.at_work("verify", as_json):
-            proved, lines = certify.verify_certificate(certificate, data)
+            proved, lines = certify.verify_certificate(certificate, data, time_limit)
             check, proof = check_of_certificate(done, certificate, proved, data), {"certificate": proved}
         decoded = replace(decoded, checks=[*decoded.checks, check])
         same = proved.get("objective") is not None and math.isclose(proved["objective"], done.proof.objective)

@@ -31,8 +31,8 @@ def checks() -> dict[str, Callable[[dict, Dataset], Any]]:
     """The check of each schema."""
     return {
         **dict.fromkeys(leaf_sums.MEASURES, leaf_sums.check_leaf_sums),
-        certificate.SCHEMA: certificate.check,
-        certificate.OF_THRESHOLDS: certificate.check,
+        certificate.SCHEMA: partial(certificate.check, pause=deadline.check),
+        certificate.OF_THRESHOLDS: partial(certificate.check, pause=deadline.check),
         constrained_certificate.SCHEMA: constrained_certificate.check_constrained,
     }
 

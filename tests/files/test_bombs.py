@@ -1,0 +1,181 @@
+"""Small files that would take much memory or time: refused in a sentence before either is taken."""
+
+import base64
+import contextlib
+import json
+import tracemalloc
+import zlib
+
+import numpy as np
+import pytest
+
+from odtc.base.compression import packing
+from odtc.base.compression.unpack import TooLargeError
+from odtc.errors import OdtcError
+from odtc.problem.constraints import constraint
+from odtc.verification import certificate
+from odtc.workflow.manifest import read_manifest, reselected
+from tests.command_line import MONKS, odtc, refused
+
+MANY = 1 << 29  # bytes of zeros, packed into some 700 KB of text
+ROOM = 1 << 27  # bytes that reading may take
+
+
+@pytest.fixture(scope="module")
+def zeros() -> str:
+    packer, piece = zlib.compressobj(9), bytes(1 << 24)
+    packed = b"".join([*(packer.compress(piece) for _ in range(MANY >> 24)), packer.flush()])
+    return base64.b64encode(packed).decode("ascii")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A model whose manifest has selected rows and separated cuts, and one with blocks of members."""
+    folder = tmp_path_factory.mktemp("bombs")
+    (folder / "d.csv").write_bytes((MONKS / "monks-1.csv").read_bytes())
+    assert odtc("build", "d.csv", "--depth", 2, "--select", "convex_hull", "-o", "s", folder=folder).code == 0
+    assert odtc("build", "d.csv", "--depth", 2, "-o", "m", folder=folder).code == 0
+    return folder
+
+
+@pytest.fixture
+def peak():
+    """Memory, in bytes, that was taken at most since the test began."""
+    tracemalloc.start()
+    yield lambda: tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+
+def test_packed_bytes_are_unpacked_no_further_than_they_may_be(zeros, peak):
+    with pytest.raises(TooLargeError):
+        packing.unpack(zeros, 1000)
+    with pytest.raises(TooLargeError):
+        packing.unpack_text(base64.b64encode(zlib.compress(bytes(1 << 26))).decode())
+    assert peak() < ROOM
+    assert packing.unpack(packing.pack(b"abc"), 3) == b"abc"
+    with pytest.raises(ValueError, match="end too early"):
+        packing.unpack(base64.b64encode(zlib.compress(bytes(range(256)))[:40]).decode(), 300)
+
+
+def test_what_does_not_fit_into_half_of_the_memory_is_not_unpacked(zeros, monkeypatch):
+    monkeypatch.setattr("odtc.base.memory.available", lambda: 1 << 28)
+    with pytest.raises(OdtcError, match="would take about 1.0 GiB of memory, 0.2 GiB are free"):
+        packing.unpack(zeros, MANY)
+
+
+@pytest.mark.parametrize("place", ["X", "y", "weight", "copies"])
+@pytest.mark.parametrize("n", [None, MANY])
+def test_rows_of_a_manifest(place, n, files, zeros, peak, tmp_path, monkeypatch):
+    monkeypatch.setattr("odtc.base.memory.available", lambda: 1 << 33)
+    facts = json.loads((files / "m.odt.json").read_text())
+    facts["rows"][place] = zeros
+    facts["rows"]["n"] = n or facts["rows"]["n"]
+    (tmp_path / "m.odt.json").write_text(json.dumps(facts))
+    with pytest.raises(OdtcError):
+        read_manifest(tmp_path / "m.odt.json")
+    assert peak() < ROOM
+
+
+@pytest.mark.parametrize("size", [None, 1 << 30, 8 * MANY, 1 << 62, -1])
+def test_members_of_a_manifest(size, files, zeros, peak, tmp_path):
+    facts = json.loads((files / "m.odt.json").read_text())
+    block = facts["model"]["columns"][0]
+    block["members"] = zeros
+    if size is not None:
+        block["axes"][0]["size"] = size
+    (tmp_path / "m.odt.json").write_text(json.dumps(facts))
+    with pytest.raises(OdtcError):
+        read_manifest(tmp_path / "m.odt.json")
+    assert peak() < 2 * ROOM
+
+
+@pytest.mark.parametrize(
+    ("rows", "weight"),
+    [
+        ("zeros", "zeros"),
+        (packing.pack(np.array([-1], "<i8").tobytes()), packing.pack(np.ones(1).tobytes())),
+        (packing.pack(np.array([10**9], "<i8").tobytes()), packing.pack(np.ones(1).tobytes())),
+        (packing.pack(b""), packing.pack(b"")),
+        (packing.pack(b"abc"), packing.pack(b"abc")),
+        (7, None),
+        ("é", "é"),
+    ],
+)
+def test_selected_rows_of_a_manifest(rows, weight, files, zeros, peak):
+    from odtc.data.reading import read
+
+    manifest, dataset = read_manifest(files / "s.odt.json"), read(files / "d.csv")
+    assert 0 < reselected(manifest, dataset).n_rows <= dataset.n_rows
+    manifest.facts["data"]["selection"] |= {"rows": zeros if rows == "zeros" else rows, "weight": weight}
+    with pytest.raises(OdtcError, match="does not say which rows"):
+        reselected(manifest, dataset)
+    assert peak() < ROOM
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory):
+    """A certificate of depth 2 over thousands of thresholds."""
+    folder, random = tmp_path_factory.mktemp("certified"), np.random.default_rng(5)
+    X = random.normal(size=(1500, 4)).round(4)
+    y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
+    lines = [",".join(map(str, [*row, label])) for row, label in zip(X, y)]
+    (folder / "d.csv").write_text("\n".join(["a,b,c,d,y", *lines]))
+    assert odtc("certify", "d.csv", "--depth", 2, "-o", "c", folder=folder).code == 0
+    return folder
+
+
+@pytest.mark.parametrize("depth", [3, 4, 20])
+def test_a_certificate_of_another_depth_takes_no_memory(depth, certified, peak):
+    facts = json.loads((certified / "c.certificate.json").read_text())
+    facts["depth"] = depth
+    (certified / "x.certificate.json").write_text(json.dumps(facts))
+    refused(odtc("verify", "--certificate", "x.certificate.json", folder=certified))
+    assert peak() < 2 * ROOM
+
+
+def test_the_check_of_a_certificate_has_limits(certified, monkeypatch):
+    words = ("verify", "--certificate", "c.certificate.json")
+    assert "the check had not ended after 1e-06 seconds" in refused(
+        odtc(*words, "--time-limit", 1e-6, folder=certified)
+    )
+
+    def hungry(facts, dataset, pause):
+        np.ones(1 << 28)
+
+    monkeypatch.setattr("odtc.base.memory.available", lambda: 1 << 30)
+    monkeypatch.setattr(certificate, "check", hungry)
+    assert "takes more memory than 0.5 GiB, half of what is free" in refused(odtc(*words, folder=certified))
+    monkeypatch.undo()
+    assert odtc(*words, folder=certified).code == 0
+
+
+@pytest.fixture(scope="module")
+def separated(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("separated")
+    (folder / "d.csv").write_bytes((MONKS / "monks-1.csv").read_bytes())
+    words = ("build", "d.csv", "--depth", 2, "--model", "flowoct", "-p", "bottom=flow", "--cuts", "paper4:rounds=2")
+    assert odtc(*words, "-o", "m", folder=folder).code == 0
+    return folder
+
+
+@pytest.mark.parametrize("key", ["indptr", "indices", "data", "lower", "upper"])
+@pytest.mark.parametrize("value", ["zeros", np.array([10**9] * 40, "<i4"), np.array([-5] * 40, "<i4"), None])
+def test_separated_rows_of_a_manifest(key, value, separated, zeros, tmp_path, peak):
+    """Too many numbers, places that are none of the model's, and no numbers at all."""
+    kept = isinstance(value, np.ndarray) and key in ("data", "lower", "upper")  # any numbers may stand there
+    facts = json.loads((separated / "m.odt.json").read_text())
+    block = next(block for block in facts["model"]["rows"] if "cut" in block)
+    inside = block if key in block else block["matrix"]
+    if isinstance(value, np.ndarray):
+        there = np.frombuffer(packing.unpack(inside[key], 1 << 20), np.uint8)
+        value = packing.pack(np.resize(value.view(np.uint8), there.size).tobytes())
+    inside[key] = (
+        zeros if isinstance(value, str) and value == "zeros" else packing.pack(b"") if value is None else value
+    )
+    facts.pop("identity")
+    (tmp_path / "m.odt.json").write_text(json.dumps(facts))
+    manifest = read_manifest(tmp_path / "m.odt.json")
+    model = constraint.built(manifest.problem)
+    with contextlib.nullcontext() if kept else pytest.raises(OdtcError, match="is not whole"):
+        manifest.with_separated(model)
+    assert peak() < 2 * ROOM
