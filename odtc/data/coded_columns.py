@@ -86,6 +86,11 @@ class CodedColumn:
         return CodedColumn(self.values[keep]) if self.code is None else CodedColumn(self.values, self.code[keep])
 
     @property
+    def has_missing(self) -> bool:
+        """Whether some cell is missing."""
+        return bool(np.isnan(self.values).any())
+
+    @property
     def has_number(self) -> bool:
         """Whether some cell is not missing."""
         return bool(len(self.values)) and not np.isnan(self.values).all()

@@ -23,7 +23,8 @@ class Feature:
     order (empty for a numeric column). `ordered` says that this order means something, so that tests part it in two;
     a tree is the same without it. `decimal` is the sign before decimals, if numbers of the file are as people write
     them (odtc.data.file_text.written_numbers), and `missing_marks` are the texts that mean a missing cell of this
-    column, so that other files are read alike.
+    column, so that other files are read alike. `has_missing` says that training rows without a cell were kept, so that
+    splits say where these go.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Feature:
     ordered: bool = field(default=False, compare=False)
     decimal: str | None = field(default=None, compare=False)
     missing_marks: tuple[str, ...] = field(default=(), compare=False)
+    has_missing: bool = field(default=False, compare=False)
 
     @property
     def has_order(self) -> bool:
@@ -55,6 +57,7 @@ class Feature:
         if self.kind != NUMERIC:
             facts |= {"levels": list(self.levels)} | ({"ordered": True} if self.ordered else {})
         facts |= {"missing_marks": list(self.missing_marks)} if self.missing_marks else {}
+        facts |= {"has_missing": True} if self.has_missing else {}
         return facts | ({} if self.decimal is None else {"decimal": self.decimal})
 
     @classmethod
@@ -62,7 +65,8 @@ class Feature:
         """The feature of its JSON form."""
         levels = tuple(facts.get("levels", ()))
         marks = tuple(facts.get("missing_marks", ()))
-        return cls(facts["name"], facts["kind"], levels, facts.get("ordered", False), facts.get("decimal"), marks)
+        about = facts.get("ordered", False), facts.get("decimal"), marks, facts.get("has_missing", False)
+        return cls(facts["name"], facts["kind"], levels, *about)
 
 
 def decimal_of(features: Sequence[Feature]) -> str | None:
@@ -74,7 +78,8 @@ def feature_shape(value, place: str) -> dict:
     """The shape of a feature in JSON (odtc.base.json_schema)."""
     levels = "levels?" if isinstance(value, dict) and value.get("kind") == NUMERIC else "levels"
     kinds, marks = (NUMERIC, CATEGORICAL, BOOLEAN), "missing_marks?"
-    return {"name": TEXT, "kind": kinds, levels: [TEXT], "ordered?": FLAG, "decimal?": SIGNS, marks: [TEXT]}
+    flags = dict.fromkeys(("ordered?", "has_missing?"), FLAG)
+    return {"name": TEXT, "kind": kinds, levels: [TEXT], **flags, "decimal?": SIGNS, marks: [TEXT]}
 
 
 @dataclass(frozen=True)

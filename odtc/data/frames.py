@@ -7,6 +7,7 @@ dtype is a category, booleans stay booleans; None, NaN, NA and the words for the
 
 import io
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, BinaryIO
 
@@ -161,6 +162,7 @@ def learn_features(
             ordered = kind != BOOLEAN and orders is not None and j in orders
             features.append(Feature(name, kind, _in_order(levels, orders[j]) if ordered else levels, ordered))
         X[:, j] = _coded(known, features[-1])
+        features[-1] = replace(features[-1], has_missing=bool(np.isnan(X[:, j]).any()))
     return X, tuple(features)
 
 

@@ -44,6 +44,7 @@ from odtc.data.reading_spec import CLASSIFICATION, POLICIES, TASK_FIELDS, Readin
 from odtc.data.task import task_of
 from odtc.errors import ChoiceError, DataError, TimeLimitReached
 
+INSTANCE_WEIGHT = "instance_weight"  # the column of the weights that an ARFF file has
 BATCH = 1 << 23  # bytes of text that are read at once: what is read of 8 MB is looked at while it is in the cache
 LEAST_MEMORY = 1 << 26  # bytes; with less polars ends the process without a word of ours
 SPLIT_SEED = 20  # which rows are set aside is part of what a file says: the same in all versions
@@ -336,10 +337,14 @@ def _ordered(how: ReadingSpec, names: Sequence[str], place: str) -> dict[str, tu
 
 
 def _without_index(names: Sequence[str], place: str, how: ReadingSpec) -> ReadingSpec:
-    """How columns of these names are read: one without a name is the index of the rows, and not read."""
+    """How columns of these names are read: one without a name is the index of the rows, and not read, and the weights
+    of instances that an ARFF file has are weights of rows."""
     check_names(names, place)
     if names and not names[0].strip() and names[0] not in how.ignore:
         how = replace(how, ignore=(*how.ignore, names[0]))
+    is_arff = place.strip("'\"").lower().endswith((".arff", ".arff.gz"))
+    if is_arff and how.weights is None and INSTANCE_WEIGHT in {*names} - {*how.ignore}:
+        how = replace(how, weights=INSTANCE_WEIGHT)
     return how
 
 
@@ -395,6 +400,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     advice = f"correct it, or name the column in {option('categorical')}"
     numbers = {n: columns[n].numbers(advice) for n, kind in zip(names, kinds) if kind == NUMERIC}
     padded = [(n, cell) for n in numbers if n not in numeric and (cell := columns[n].padded)]
+    remarks = [*remarks, *(_of_thousands(n, columns[n]) for n in numbers if _may_part_thousands(columns[n]))]
     merged = [(n, *cells) for n in numbers if (cells := columns[n].merged)]
     weight = np.ones(n_rows)
     if weights:
@@ -411,7 +417,12 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     n_kept = int(keep.sum())
 
     asked = {n: columns[n] if all_kept else columns[n].kept(keep) for n in targets}
-    task.expect(asked, how, place)
+    try:
+        task.expect(asked, how, place)
+    except DataError as problem:
+        if all_kept or type(problem) is not DataError:
+            raise
+        raise DataError(f"{problem}; {_left_out_text([*columns], keep, how, source['path'])}") from None
     coded, features = [], []
     for n, kind in zip(names, kinds):
         column = columns.pop(n)
@@ -431,6 +442,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
         raise DataError(f"expected a known cell in some feature column of {place}, got only missing ones")
     parts = [[column for n, column in zip(names, coded) if (n in aside) == out] for out in (False, True)]
     X, aside_X = (table_of_columns(part, n_kept) for part in parts)
+    features = [replace(one, has_missing=bool(column.has_missing)) for one, column in zip(features, coded)]
     rows = Dataset(
         name=name,
         X=X,
@@ -452,6 +464,39 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     )
     labelled = task.labelled(rows, asked, how, place)
     return replace(labelled, label_type=_label_type(labelled, asked[targets[0]])) if task.CLASSES else labelled
+
+
+def _left_out_text(columns: Sequence[str], keep: np.ndarray, how: ReadingSpec, path: str | None) -> str:
+    """How many rows were left out, and which texts of a file were taken for missing cells, as the end of a message."""
+    frame = _load(Path(path)) if path is not None else pl.DataFrame()
+    read = [frame.get_column(name) for name in columns if name in frame.columns]
+    found = [(cells.name, words) for cells in read if (words := column_types.missing_words(cells))]
+    told = " and ".join(f"{', '.join(map(repr, words))} in column {name!r}" for name, words in found[:3])
+    taken = f"{told} was taken for missing" if told else "they have missing cells"
+    keeps = f"; {option('missing', 'separate')} keeps rows without a feature" if how.missing == "drop" else ""
+    return f"{int((~keep).sum())} of {len(keep)} rows were left out, because {taken}{keeps}"
+
+
+def _may_part_thousands(column: Column) -> bool:
+    """Whether every point of a column of text is followed by exactly three digits, next to whole numbers that have as
+    many digits as fit before such a point: 1.219 next to 950, but not 0.125, and not 1.125 next to 1.250 alone."""
+    if column.decimal is not None or column.dtype != pl.String or column.values is not None:
+        return False
+    cells = column.cells.str.strip_chars()
+    parted = cells.str.contains(r"^-?[1-9][0-9]{0,2}\.[0-9]{3}$")
+    whole = cells.str.contains(r"^-?[0-9]{1,3}$")
+    return bool((parted | whole).all() and parted.any() and cells.str.contains(r"^-?[1-9][0-9]{2}$").any())
+
+
+def _of_thousands(name: str, column: Column) -> tuple[str, str, str]:
+    cells = column.cells.str.strip_chars()
+    parted = next(cell for cell in cells if "." in cell)
+    plain = next(cell for cell in cells if "." not in cell and len(cell.lstrip("-")) == 3)
+    words = (
+        f"in column {name!r} every point is followed by exactly three digits ({parted} next to {plain}) and is read as "
+        f"a decimal point; if it parts thousands, {option('decimal', ',')} reads {parted.replace('.', '')}"
+    )
+    return name, "thousands", words
 
 
 def _label_type(rows: Dataset, target: Column) -> str:
@@ -494,7 +539,12 @@ def _without_some(frame: pl.DataFrame, name, how: ReadingSpec, source) -> Datase
         )
     listed = list(dict.fromkeys([*_listed(how.categorical), *worded]))
     target = whole.target if how.task == CLASSIFICATION else how.target
-    left = from_frame(kept, name, replace(how, hold_out=0.0, categorical=listed, target=target), source)
+    try:
+        left = from_frame(kept, name, replace(how, hold_out=0.0, categorical=listed, target=target), source)
+    except DataError as problem:
+        raise DataError(
+            f"{problem}; {held_out.height} of {frame.height} rows are set aside by {option('hold_out', how.hold_out)}"
+        ) from None
     told = {"categorical": _listed(how.categorical), "numeric": _listed(how.numeric), "hold_out": how.hold_out}
     also = [one for one in left.left_out if one[1] == "empty"]  # but in rows that are set aside
     left_out = tuple(dict.fromkeys([*whole.left_out, *also]))

@@ -123,7 +123,7 @@ def _drawn(tree: Tree, shown, axes, filled, proportion, fontsize) -> list:
             axes.text(
                 sum(x) / 2,
                 sum(y) / 2,
-                "yes" if place.side == "left" else "no",
+                place.edge,
                 ha="center",
                 va="center",
                 fontsize=(fontsize or 9) - 1,

@@ -7,6 +7,7 @@ import numpy as np
 
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.data.task import TASKS
+from odtc.trees.rendering import branch_words
 from odtc.trees.tree import Branch, Leaf, Tree
 
 
@@ -67,7 +68,7 @@ def explain(tree: Tree, row: np.ndarray, number: int = 1) -> Path:
         cells = tuple(
             (tree.features[place].name, show_cell(tree.features[place], row[place])) for place in node.split.features
         )
-        answer = node.split.words(tree.features)[0 if left else 1]
+        answer = branch_words(node.split, tree)[0 if left else 1]
         node = node.left if left else node.right
         steps.append(Step(cells, answer, "left" if left else "right", node.rows, *_each(tree, node)))
     answer = tree.answer(node)

@@ -37,7 +37,7 @@ from odtc.base.registry import did_you_mean
 from odtc.base.templates import render, template_folders
 from odtc.base.text import show_number
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature, decimal_of
-from odtc.data.splits import Oblique, Split, Subset, Threshold
+from odtc.data.splits import Missing, Oblique, Split, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.trees import text_drawing
@@ -94,6 +94,7 @@ class Place:
     x: float = 0.0  # across a drawing: leaves at 0, 1, 2, …, a branch midway between its children
     leaf: int = -1  # the number of a leaf in `Tree.leaves()`, as `Tree.apply` gives it; -1 for a branch
     rule: str = ""  # the answers on the way from the root, "every row" for the root
+    edge: str = ""  # the answer of the parent's question: "yes" on the left, "no" or "no or missing" on the right
 
     @property
     def is_leaf(self) -> bool:
@@ -247,17 +248,27 @@ def with_answers(tree: Tree) -> tuple[Tree, tuple[float, ...]]:
 def places(tree: Tree) -> list[Place]:
     """Every node with where it stands, a parent before its children, left before right."""
     found = []
-    stack = [(tree.root, (), -1, "")]
+    stack = [(tree.root, (), -1, "", "")]
     while stack:
-        node, path, parent, words = stack.pop()
+        node, path, parent, words, edge = stack.pop()
         number = len(found)
         if not isinstance(node, Branch):
-            found.append(Place(number, node, path, parent, words, None))
+            found.append(Place(number, node, path, parent, words, None, edge=edge))
             continue
-        left, right = node.split.words(tree.features)
-        found.append(Place(number, node, path, parent, words, _question(node.split, tree.features), left))
-        stack += [(node.right, (*path, "right"), number, right), (node.left, (*path, "left"), number, left)]
+        left, right = branch_words(node.split, tree)
+        no = "no or missing" if right != node.split.words(tree.features)[1] else "no"
+        found.append(Place(number, node, path, parent, words, _question(node.split, tree.features), left, edge=edge))
+        stack += [(node.right, (*path, "right"), number, right, no), (node.left, (*path, "left"), number, left, "yes")]
     return _laid_out(found)
+
+
+def branch_words(split: Split, tree: Tree) -> tuple[str, str]:
+    """The conditions of the left and of the right branch; "or missing" where rows without a cell go, if the tree was
+    trained on such rows. They go right, except for a split on whether the cell is missing."""
+    left, right = split.words(tree.features)
+    asked = split.measured if isinstance(split, Oblique) else split.features  # a level that is not there adds nothing
+    lacks = tree.missing == "separate" and any(tree.features[place].has_missing for place in asked)
+    return left, f"{right} or missing" if lacks and not isinstance(split, Missing) else right
 
 
 def _laid_out(found: list[Place]) -> list[Place]:

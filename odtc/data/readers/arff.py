@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from odtc.data.column_types import EXACT
-from odtc.data.reading import check_names, expect_time, read_text
+from odtc.data.reading import INSTANCE_WEIGHT, check_names, expect_time, read_text
 from odtc.errors import DataError, TimeLimitReached
 
 NAME = "arff"
@@ -18,6 +18,10 @@ DATE = re.compile(r"""(?im)^[ \t]*@attribute[ \t]+('[^'\n]*'|"[^"\n]*"|\S+)[ \t]
 # pattern tries 2^n ways to take n commas apart before it refuses them, or takes a quoted level that holds them.
 _LEVEL = r"""(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|[^,\s"'{}]++)"""
 NOMINAL = re.compile(rf"\{{\s*+(?:{_LEVEL}\s*+)?+(?:,\s*+(?:{_LEVEL}\s*+)?+)*+\}}$")
+BRACES = re.compile(r"(?i)^(\s*@attribute\s+(?:'[^']*'|\"[^\"]*\"|[^\s{]+))\{")
+QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+CELLS = re.compile(rf"(?:{QUOTED.pattern}|[^\s'\"])+")
+WEIGHT = re.compile(r"\s*,\s*\{\s*([0-9.eE+-]+)\s*\}\s*$")
 LOOK = 1 << 20  # signs between two looks at the time limit
 
 
@@ -28,8 +32,8 @@ def read(path) -> pl.DataFrame:
     A nominal {1,2,3} is declared to be categorical, which plain text could not tell. Raises
     DataError for text that is not UTF-8 or not ARFF.
     """
-    text = read_text(path)
-    content = _loads(path, text, _lines(path, text))
+    text = _in_plain_form(read_text(path))
+    content = _loads(path, _lines(path, text))
     names = [name.strip() for name, _ in content["attributes"]]
     check_names(names, repr(str(path)))
     large = [
@@ -39,7 +43,7 @@ def read(path) -> pl.DataFrame:
         and any(row[j] is not None and abs(row[j]) >= EXACT for row in content["data"])
     ]
     if large:  # its numbers are doubles already, so it is read again with these columns declared to be text
-        content = _loads(path, text, _as_text(_lines(path, text), large))
+        content = _loads(path, _as_text(_lines(path, text), large))
     columns = list(zip(*content["data"])) or [()] * len(names)
     return pl.DataFrame(
         [
@@ -49,7 +53,41 @@ def read(path) -> pl.DataFrame:
     )
 
 
-def _loads(path, text: str, lines: Iterator[str]) -> dict:
+def _in_plain_form(text: str) -> str:
+    """The text as liac-arff reads it: a blank before a type in braces, commas between cells, dates as words, and the
+    weights of instances, which Weka writes in braces behind a row, as the first attribute, INSTANCE_WEIGHT."""
+    head, data, rows = _parted(text)
+    if not data:
+        return text
+    head = [re.sub(r"\t", " ", line) if line.lstrip()[:1] == "@" else line for line in head]
+    head = [BRACES.sub(r"\1 {", line) for line in head]
+    head = [DATE.sub(lambda found: f"@attribute {found[1]} string", line) for line in head]
+    rows = [line if line.strip()[:1] in ("", "%", "{") else _with_commas(line) for line in rows]
+    found = [WEIGHT.search(line) for line in rows]
+    if any(found) and not any(line.lstrip()[:1] == "{" for line in rows):
+        first = next(at for at, line in enumerate(head) if line.lower().lstrip().startswith("@attribute"))
+        head.insert(first, f"@attribute {INSTANCE_WEIGHT} numeric")
+        rows = [
+            line if line.strip()[:1] in ("", "%") else f"{one[1] if one else 1},{line[: one.start()] if one else line}"
+            for line, one in zip(rows, found)
+        ]
+    return "\n".join([*head, data, *rows])
+
+
+def _parted(text: str) -> tuple[list[str], str, list[str]]:
+    """(the lines of the header, the line @data, the lines behind it)."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    at = next((at for at, line in enumerate(lines) if line.strip().lower().startswith("@data")), None)
+    return (lines, "", []) if at is None else (lines[:at], lines[at], lines[at + 1 :])
+
+
+def _with_commas(line: str) -> str:
+    """A row whose cells stand between blanks or tabs, with commas."""
+    cells = CELLS.findall(line)
+    return ",".join(cells) if len(cells) > 1 and "," not in QUOTED.sub("", line) else line
+
+
+def _loads(path, lines: Iterator[str]) -> dict:
     """What arff.load takes these lines for, which are those of a text but for some types."""
     import arff
 
@@ -64,11 +102,6 @@ def _loads(path, text: str, lines: Iterator[str]) -> dict:
             said = str(problem)
         except (TypeError, ValueError):  # it fills the line into a text with %, which the line may hold itself
             said = type(problem).__name__
-        if date := DATE.search(text):
-            raise DataError(
-                f"expected numeric, nominal or string attributes in {str(path)!r}, got a date in line "
-                f"{text.count(chr(10), 0, date.start()) + 1}; declare it as STRING, and its dates are read as words"
-            ) from None
         raise DataError(
             f"expected ARFF in {str(path)!r}, got text that is not ({' '.join(said.split()).rstrip('.')}); "
             "correct the line, or save the data as CSV"

@@ -22,6 +22,8 @@ from odtc.errors import DataError
 
 HEADER = 1 << 16  # bytes in which the header of a file ends that is read in parts
 MOST_SIGNS = 2**31 - 1  # of a quoted cell: Python's own limit is 131,072
+SEPARATOR_LINE = re.compile(r"sep=([,;\t|])\r?\n[\r\n]*", re.IGNORECASE)  # Excel's, before the header
+SEPARATOR_BYTES = re.compile(SEPARATOR_LINE.pattern.encode(), re.IGNORECASE)
 NAMELESS = "\0"  # before the number of a column without a name; no name has it
 NAME = "csv"
 TEXT = True
@@ -35,7 +37,7 @@ def read(path) -> pl.DataFrame:
     Raises DataError for text that is neither UTF-8 nor UTF-16 with a mark, a repeated column name, cells of a column
     without a name, a row of another width than the header, and quotes that do not close.
     """
-    text = read_text(path).lstrip("\r\n")
+    text = _without_separator_line(read_text(path).lstrip("\r\n"))
     delimiter = _delimiter(path, text)
     if '"' in text:  # a quoted cell may hold line ends of any kind, which are its own
         return _read_quoted(path, text, delimiter)
@@ -49,6 +51,8 @@ def batches(path, size: int) -> Iterator[pl.DataFrame]:
     for piece in pieces:
         if header is None:
             piece, text = (text + piece).lstrip(b"\r\n"), b""
+            named = SEPARATOR_BYTES.match(piece)
+            piece = piece[named.end() :] if named else piece
         cut = 0 if b'"' in piece else _last_line_end(piece) + 1
         if cut and (header is not None or piece[:cut].strip()):
             block, text = _plain_ends(b"".join((text, memoryview(piece)[:cut]))), piece[cut:]
@@ -92,7 +96,13 @@ def parts(path, size: int) -> list[tuple[int, int, str]]:
         seen = stream.read(HEADER)
         first = len(seen) - len(seen.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n"))
         header, line_end, _ = seen[first:].partition(b"\n")
-        if b'"' in header or b"\r" in header.removesuffix(b"\r") or not line_end or encoding_of(seen) == UTF_16:
+        if (
+            SEPARATOR_BYTES.match(seen[first:])
+            or b'"' in header
+            or b"\r" in header.removesuffix(b"\r")
+            or not line_end
+            or encoding_of(seen) == UTF_16
+        ):
             return []
         begin = first + len(header) + 1
         while begin < end:
@@ -105,7 +115,7 @@ def parts(path, size: int) -> list[tuple[int, int, str]]:
 
 def nameless(path) -> list[int]:
     """The numbers of the columns without a name, from the second on, counted from 1."""
-    text = next(text_pieces(path, HEADER), b"").lstrip(b"\r\n").decode(errors="ignore")
+    text = _without_separator_line(_head(path))
     names = next(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(path, text)), [])
     return [at for at, name in enumerate(names, 1) if at > 1 and not name.strip()]
 
@@ -144,9 +154,21 @@ def _lines(text: bytes, pieces: Iterator[bytes]) -> Iterator[str]:
     yield from io.StringIO(left, newline="")
 
 
+def _without_separator_line(text: str) -> str:
+    named = SEPARATOR_LINE.match(text)
+    return text[named.end() :] if named else text
+
+
+def _head(path) -> str:
+    """The first lines of a file."""
+    return next(text_pieces(path, HEADER), b"").lstrip(b"\r\n").decode(errors="ignore")
+
+
 def _delimiter(path, text: str) -> str:
-    """A tab by suffix; else of comma, semicolon and tab the one that the header has most often, of as many the comma in
-    .csv and the tab in .txt; | if it has none of them."""
+    """The one that a first line such as sep=; names, as Excel writes it; a tab by suffix; else of comma, semicolon and
+    tab the one that the header has most often, of as many the comma in .csv and the tab in .txt; | if it has none."""
+    if named := SEPARATOR_LINE.match(_head(path)):
+        return named[1]
     ending = re.search(r"\.(tsv|tab|txt)(\.gz)?$", str(path).lower())
     if ending and ending[1] != "txt":
         return "\t"

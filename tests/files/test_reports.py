@@ -1,0 +1,109 @@
+"""Files that were refused or misread once: each is read right, or refused in a sentence that leads to success."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import odtc
+from tests.command_line import odtc as command
+from tests.command_line import refused
+
+HERE = Path(__file__).parent / "reports"
+
+
+def fit(name, *words, folder):
+    return command("fit", HERE / name, *words, "--depth", 1, "-o", "m", folder=folder)
+
+
+def test_the_separator_line_of_excel_is_obeyed(tmp_path):
+    read = odtc.read(HERE / "sep.csv")
+    assert [one.name for one in read.features] == ["a", "b"] and read.target == "y"
+    for sign, other in ((";", ","), (",", ";"), ("|", ","), ("\t", ",")):
+        text = f"sep={sign}\r\na{other}x{other}{sign}b{sign}y\r\n1{sign}2{sign}p\r\n3{sign}4{sign}q\r\n"
+        for path, data in ((tmp_path / "d.csv", text.encode()), (tmp_path / "d.csv.gz", gzip.compress(text.encode()))):
+            path.write_bytes(data)
+            read = odtc.read(path)
+            assert [one.name for one in read.features] == [f"a{other}x{other}", "b"], sign
+            np.testing.assert_array_equal(read.X, [[1, 2], [3, 4]])
+    (tmp_path / "q.csv").write_text('sep=;\na;y\n"1";p\n2;"q;r"\n')
+    assert odtc.read(tmp_path / "q.csv").classes == ("p", "q;r")
+
+
+def test_weights_of_instances_are_weights_of_rows():
+    read = odtc.read(HERE / "weight.arff")
+    assert [one.name for one in read.features] == ["a"]
+    np.testing.assert_array_equal(read.weight, [5, 2])
+
+
+def test_an_arff_file_may_weigh_some_of_its_rows(tmp_path):
+    (tmp_path / "d.arff").write_text(
+        "@relation r\n@attribute 'a b' real\n@attribute c {p,q}\n@data\n1,p\n% no row\n2,q, {0.5}\n"
+    )
+    read = odtc.read(tmp_path / "d.arff")
+    np.testing.assert_array_equal(read.weight, [1, 0.5])
+    assert [one.name for one in odtc.read(tmp_path / "d.arff", ignore="instance_weight").features] == ["a b"]
+
+
+def test_tabs_and_types_without_a_blank_are_read_in_arff(tmp_path):
+    read = odtc.read(HERE / "tab.arff")
+    assert [(one.name, one.kind) for one in read.features] == [("a", "categorical"), ("b", "numeric")]
+    (tmp_path / "d.arff").write_text(
+        "@relation r\n@attribute a\treal\n@attribute s string\n@attribute c{p,q}\n@data\n1\t'x y,z'\tp\n2  w   q\n"
+    )
+    read = odtc.read(tmp_path / "d.arff")
+    assert read.features[1].levels == ("w", "x y,z") and read.classes == ("p", "q")
+
+
+def test_dates_of_arff_are_words_and_can_be_ignored():
+    assert [one.name for one in odtc.read(HERE / "date.arff", ignore="d").features] == ["a", "s"]
+    assert odtc.read(HERE / "date.arff").features[1].levels == ("2020-01-01", "2020-01-02", "2020-01-03")
+
+
+def test_a_target_of_one_class_names_the_rows_that_were_left_out(tmp_path):
+    said = refused(fit("namibia.csv", folder=tmp_path))
+    assert "15 of 30 rows were left out" in said and "'NA' in column 'country'" in said and "--missing separate" in said
+    assert fit("namibia.csv", "--missing", "separate", folder=tmp_path).code == 0
+    said = refused(fit("two.csv", "--hold-out", 0.5, folder=tmp_path))
+    assert "in its one row" in said and "1 of 2 rows are set aside by --hold-out 0.5" in said
+
+
+def test_points_that_may_part_thousands_are_noted(tmp_path):
+    said = fit("de_min.csv", folder=tmp_path)
+    assert (
+        said.code == 0 and "every point is followed by exactly three digits" in said.err and "--decimal ," in said.err
+    )
+    assert "exactly three digits" not in fit("de_min.csv", "--decimal", ",", folder=tmp_path).err
+    assert odtc.read(HERE / "de_min.csv", decimal=",").X.max() >= 1219
+
+
+@pytest.mark.parametrize(
+    "cells", [("0.125", "950"), ("1.219", "5.400"), ("1.25", "950"), ("1.219", "7"), ("1.219", "9500"), ("950", "700")]
+)
+def test_ordinary_decimals_are_not_taken_for_thousands(cells, tmp_path):
+    rows = [f"{cell},{label}" for cell, label in zip(cells * 2, "pqpq")]
+    (tmp_path / "d.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
+    assert "three digits" not in command("fit", "d.csv", "--depth", 1, "-o", "m", folder=tmp_path).err
+
+
+ROWS = [("", "late"), ("1", "early"), ("2", "early"), ("8", "late"), ("9", "late"), ("7", "late")]
+
+
+@pytest.mark.parametrize("to", ["text", "markdown", "sql", "python", "dot", "latex", "svg", "javascript"])
+def test_rows_without_a_cell_are_named_where_they_go(to, tmp_path):
+    (tmp_path / "d.csv").write_text("duration,y\n" + "".join(f"{x},{y}\n" for x, y in ROWS))
+    done = odtc.fit(tmp_path / "d.csv", depth=1, missing="separate")
+    assert "or missing" in odtc.export(done, to)
+    known = odtc.fit(tmp_path / "d.csv", depth=1)  # such rows are left out, and nothing is said of them
+    assert "or missing" not in odtc.export(known, to)
+    (tmp_path / "e.csv").write_text("duration,y\n" + "".join(f"{x},{y}\n" for x, y in ROWS[1:]))
+    assert "or missing" not in odtc.export(odtc.fit(tmp_path / "e.csv", depth=1, missing="separate"), to)
+
+
+def test_an_explanation_and_a_record_say_where_missing_cells_go(tmp_path):
+    (tmp_path / "d.csv").write_text("duration,y\n" + "".join(f"{x},{y}\n" for x, y in ROWS))
+    words = ("fit", "d.csv", "--depth", 1, "--missing", "separate", "-o", "m")
+    assert "or missing" in command(*words, folder=tmp_path).out
+    assert "or missing" in command("show", "m.tree.json", folder=tmp_path).out
+    assert "or missing, since duration is" in command("explain", "m.tree.json", "d.csv", folder=tmp_path).out
