@@ -17,9 +17,12 @@ for number in range(3):  # a shell's >&- leaves none, and the next file that is 
     except OSError:
         os.open(os.devnull, os.O_RDWR)
 
-from odtc.base import interrupts  # noqa: E402  nothing may be imported from the working directory
+from odtc.base import interrupts, system  # noqa: E402  nothing may be imported from the working directory
 
 interrupts.hear(starting=True)
+if refused := system.prepare_address_space():
+    os.write(2, f"odtc: error: {refused}\n".encode())
+    os._exit(1)
 
 from odtc.cli.app import program  # noqa: E402  what takes time is imported once a signal has its answer
 

@@ -31,6 +31,9 @@ FOLDER = "odtc-run-"  # what the temporary folder of a run begins with
 FRESH = 2.0  # seconds in which a file may not yet be held by the process that makes it
 PROGRAMS = {b"\x7fELF", *(bytes.fromhex(sign) for sign in ("feedface feedfacf cefaedfe cffaedfe cafebabe".split()))}
 LARGE_PAGE = 1 << 21  # bytes
+LEAST_ADDRESS_SPACE = 1 << 30  # bytes; a fit of a small table reserves 400 MB, and a compiler of kernels some more
+THREADS_OF_LIBRARIES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS")
+ARENA_MAX = -8  # M_ARENA_MAX of glibc's malloc.h
 LOOK = 1.0  # seconds until a process looks again whether its parent is there
 SAFE_PATH, OURS = "PYTHONSAFEPATH", "odtc"  # any text sets it; by ours it is known again
 LOCK = ".lock"  # the file in it that its process holds
@@ -256,6 +259,33 @@ def address_space_limited(more: int | None) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def prepare_address_space() -> str:
+    """Fit the libraries into a limited address space (`ulimit -v`), before any is loaded; return why they do not fit.
+
+    Each thread of a library reserves address space, so with a limit each library has one thread, and malloc one arena.
+    Libraries end the process without a message if they get too little, so less than they need is refused.
+    """
+    if WINDOWS:
+        return ""
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return ""
+    if limit < LEAST_ADDRESS_SPACE:
+        return (
+            f"expected at least {LEAST_ADDRESS_SPACE >> 20} MB of address space, which the libraries reserve, got "
+            f"{limit >> 20} MB; allow more (ulimit -v)"
+        )
+    os.environ.update(dict.fromkeys(THREADS_OF_LIBRARIES, "1"))
+    if sys.platform == "linux":
+        import ctypes
+
+        with contextlib.suppress(AttributeError, OSError):  # another C library
+            ctypes.CDLL(None).mallopt(ARENA_MAX, 1)
+    return ""
 
 
 def return_freed_memory() -> None:

@@ -5,6 +5,7 @@ import random
 import resource
 import shutil
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -226,6 +227,20 @@ def test_few_file_handles(built, words, handles):
     assert {name: after.get(name) for name in before if not name.endswith((".log", ".run.json"))} == {
         name: data for name, data in before.items() if not name.endswith((".log", ".run.json"))
     }
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep this limit")
+@pytest.mark.parametrize(
+    "words", [BUILD[:-1] + ("n",), ("fit", DATA, "--depth", 2, "-o", "n")], ids=lambda words: words[0]
+)
+@pytest.mark.parametrize("megabytes", [64, 300, 900, 1025])
+def test_a_small_address_space_is_enough_or_refused_in_a_sentence(built, words, megabytes):
+    """Libraries ended the process with signal 6, and no message, if they could not reserve memory for their threads."""
+    said = limited(resource.RLIMIT_AS, megabytes << 20, *words, folder=built)
+    if megabytes < system.LEAST_ADDRESS_SPACE >> 20:
+        assert "ulimit -v" in refused(said)
+    else:
+        assert said.code == 0, said.err
 
 
 @pytest.mark.slow
