@@ -70,7 +70,13 @@ def plan_beside(
     solution = Path(target).resolve()
     names["solution"] = str(solution.relative_to(folder) if solution.is_relative_to(folder) else solution)
     names["options"] = f"{stem}.{module.COMMAND}.options"
+    names |= {what: _no_option(names[what]) for what in ("model", "start", "solution", "options")}
     return plan(module, program, names, options), notes
+
+
+def _no_option(name: str) -> str:
+    """A file name that no program takes for an option, or for something else that begins with a sign (CBC: ~, $)."""
+    return name if not name or name[0].isalnum() or name.startswith(("/", ".", "_")) else f"./{name}"
 
 
 def shell_lines(planned: Plan) -> list[str]:
@@ -115,7 +121,7 @@ def write_script(
     if the file that it solves is still the one that lies there now.
     """
     stem = Path(stem_of(path)).name
-    lines, log = shell_lines(planned), shlex.quote(f"{stem}.log")
+    lines, log = shell_lines(planned), shlex.quote(_no_option(f"{stem}.log"))
     program = shlex.quote(planned.argv[0])
     lines.insert(0, f"command -v {program} > /dev/null || {{ echo {program} is not on PATH here >&2; exit 127; }}")
     # What is on stdout is the solution already, or is heard and kept as the log.

@@ -13,6 +13,7 @@ import pytest
 
 from odtc.errors import ChoiceError, SolverError
 from odtc.fileformats.model_files import write_model
+from odtc.fileformats.solution_files import read_point
 from odtc.model.solution import Options
 from odtc.solvers import external, job_script
 from odtc.solvers.executables import Program, locate
@@ -36,13 +37,15 @@ NAMES = {
 def test_a_command_holds_what_is_asked(name):
     module = find_solver(name)
     program = Program(("program",), module.COMMAND, "here")
-    names = NAMES | {"start": NAMES["start"] if module.DIALECT.start else ""}
+    plain = name in ("copt", "xpress")  # their commands have no quotes
+    known = {what: word.replace(" ", "_") if plain else word for what, word in NAMES.items()}
+    names = known | {"start": known["start"] if module.DIALECT.start else ""}
     planned = external.plan(module, program, names, Options(time_limit=77, threads=3, seed=5, gap=0.25))
     text = "\n".join(planned.argv) + planned.option_text
     assert planned.argv[0] == "program"
-    assert "a model.mps" in text and "77" in text and "0.25" in text
-    assert ("its solution.sol" in text) == (module.SOLUTION == "file")
-    assert ("a start.mst" in text) == bool(module.DIALECT.start)
+    assert known["model"] in text and "77" in text and "0.25" in text
+    assert (known["solution"] in text) == (module.SOLUTION == "file")
+    assert (known["start"] in text) == bool(module.DIALECT.start)
     assert ("3" in text.replace("2.3", "")) or name in ("glpk", "lp_solve")  # these have one thread
     # Without a limit nothing is said of one, and no argument is empty.
     bare = external.plan(module, program, names | {"start": ""}, Options())
@@ -52,19 +55,62 @@ def test_a_command_holds_what_is_asked(name):
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("kind", job_script.KINDS)
 def test_a_script_is_one_that_a_shell_reads(name, kind, tmp_path):
-    path = write_model(SMALL, tmp_path / "it's a model.mps")
+    unquoted = name in ("copt", "xpress")
+    path = write_model(SMALL, tmp_path / ("a_model.mps" if unquoted else "it's a model.mps"))
     module = find_solver(name)
     options = Options(time_limit=90, threads=2)
     planned, notes = job_script.plan_beside(
-        module, SMALL, np.ones(3), path, tmp_path / "its x.sol", options, "true", write=True
+        module,
+        SMALL,
+        np.ones(3),
+        path,
+        tmp_path / ("its_x.sol" if unquoted else "its x.sol"),
+        options,
+        "true",
+        write=True,
     )
     text = job_script.write_script(kind, module, planned, path, options)
     job = tmp_path / "job"
     job.write_text(text)
     assert subprocess.run(["bash", "-n", job], capture_output=True, check=False).returncode == 0
-    assert text.startswith("#!/") and "'its x.sol'" in text and not notes
+    assert text.startswith("#!/") and ("its_x.sol" if unquoted else "'its x.sol'") in text and not notes
     assert str(tmp_path) not in text  # all by bare names
     assert ("#SBATCH" in text) == (kind == "slurm")
+
+
+STRANGE = [
+    "sp ace", "-r", "$HOME", "q'uo\"te", "back\\slash", "end\\", "per%cent", "ünï", "a;b", "`touch x`", "$(touch x)", "&x",
+    "#h", "~t", "(p)", "*", "--help", "!x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("stem", STRANGE)
+@pytest.mark.parametrize("name", ["cbc", "glpk", "scip", "symphony", "lp_solve", "highs-cli"])
+def test_a_script_solves_a_model_of_any_name(name, stem, tmp_path, vendors):
+    module = find_solver(name)
+    if locate(module) is None:
+        pytest.skip(f"{name} is not on this machine")
+    path = write_model(SMALL, tmp_path / f"{stem}.mps")
+    options = Options(time_limit=60)
+    if name == "cbc" and "%" in stem:  # which it reads as the names of two files
+        with pytest.raises(ChoiceError, match="rename the file"):
+            job_script.plan_beside(module, SMALL, None, path, tmp_path / f"{stem}.sol", options, write=True)
+        return
+    planned, _ = job_script.plan_beside(module, SMALL, None, path, tmp_path / f"{stem}.sol", options, write=True)
+    (tmp_path / "job").write_text(job_script.write_script("sh", module, planned, path, options))
+    before = {one.name for one in tmp_path.iterdir()}
+    ran = subprocess.run(["sh", "job"], cwd=tmp_path, env=vendors, capture_output=True, text=True, check=False)
+    made = {one.name for one in tmp_path.iterdir()} - before
+    assert f"{stem}.sol" in made, ran.stdout + ran.stderr
+    assert made <= {f"{stem}.sol", f"{stem}.log", f"{stem}.{module.COMMAND}.options", "Highs.log"}
+    assert sum(read_point(tmp_path / f"{stem}.sol").values) == 2
+
+
+@pytest.mark.parametrize("name", ["copt", "xpress", "cplex"])
+def test_a_name_that_a_solver_cannot_quote_is_refused(name, tmp_path):
+    path = write_model(SMALL, tmp_path / 'a "b" c.mps')
+    with pytest.raises(ChoiceError, match="rename the file"):
+        job_script.plan_beside(find_solver(name), SMALL, None, path, tmp_path / "x.sol", Options(), write=True)
 
 
 XOR = "a,b,class\n0,0,0\n0,1,1\n1,0,1\n1,1,0\n0,0,1\n"

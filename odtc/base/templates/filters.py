@@ -114,6 +114,31 @@ def r_number(value: float) -> str:
     return float(value).hex() if math.isfinite(value) else ("Inf" if value > 0 else "-Inf")
 
 
+def scip_str(text: str) -> str:
+    """A word of SCIP's command line, in quotes in which a backslash escapes the next character."""
+    return '"' + str(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+PLAIN = re.compile(r"[\w./+-]+")  # a file name that no command language reads otherwise
+
+
+def plain_name(text: str) -> str:
+    """A file name that needs no quotes in the commands of a solver; raise ChoiceError for another."""
+    if not PLAIN.fullmatch(str(text)):
+        raise ChoiceError(
+            f"expected a file name of letters, digits and . _ + - only, because the commands of this solver have no "
+            f"quotes, got {str(text)!r}; rename the file"
+        )
+    return str(text)
+
+
+def cplex_str(text: str) -> str:
+    """A file name in the commands of CPLEX, in quotes if it needs them; raise ChoiceError for one with quotes."""
+    if '"' in str(text):
+        return plain_name(text)
+    return str(text) if PLAIN.fullmatch(str(text)) else f'"{text}"'
+
+
 def sql_ident(text: str) -> str:
     """A delimited identifier of standard SQL; raise ChoiceError for one that a backslash would end elsewhere.
 
@@ -303,6 +328,7 @@ FILTERS = (
     r_label,
     r_number,
     r_str,
+    cplex_str,
     dot_str,
     js_str,
     js_value,
@@ -310,8 +336,10 @@ FILTERS = (
     of,
     one_line,
     percent,
+    plain_name,
     py_str,
     py_value,
+    scip_str,
     show_number,
     sql_ident,
     sql_label,
