@@ -78,7 +78,7 @@ def this_checkout(chosen: list[Cell], given) -> Verdict:
     verdict, done = Verdict(), _finished(given.resume)
 
     def one(cell: Cell):
-        return done.get(cell.name) or measure(tree, cell)
+        return done[cell.name][0][0] if cell.name in done else measure(tree, cell)
 
     found: dict[str, Run] = {}
     with ThreadPoolExecutor(PAIR if given.quick else 1) as pool:
@@ -87,9 +87,7 @@ def this_checkout(chosen: list[Cell], given) -> Verdict:
                 verdict.notes.append(f"{cell.name}: its table is not in $ODTC_DATA")
                 continue
             found[cell.name] = result
-            if given.resume and cell.name not in done:
-                with given.resume.open("a") as stream:
-                    stream.write(json.dumps({"cell": cell.name} | vars(result)) + "\n")
+            _finish(given.resume, cell.name, [[result]], done)
     answers = {name: result.answer for name, result in found.items()}
     if given.store:
         write_answers(read_answers() | confirmed(chosen, answers))
@@ -103,10 +101,18 @@ def this_checkout(chosen: list[Cell], given) -> Verdict:
     return verdict
 
 
-def _finished(path: Path | None) -> dict[str, Run]:
+def _finished(path: Path | None) -> dict[str, list[list[Run]]]:
+    """{cell: runs of each commit} of a file of finished cells."""
     lines = path.read_text().splitlines() if path and path.is_file() else []
     held = [json.loads(line) for line in lines]
-    return {one.pop("cell"): Run(**one) for one in held}
+    return {one["cell"]: [[Run(**fields) for fields in runs] for runs in one["rounds"]] for one in held}
+
+
+def _finish(path: Path | None, name: str, rounds: list[list[Run]], done) -> None:
+    """Append a cell to the file of finished ones."""
+    if path and name not in done:
+        with path.open("a") as stream:
+            stream.write(json.dumps({"cell": name, "rounds": [[vars(one) for one in runs] for runs in rounds]}) + "\n")
 
 
 def confirmed(chosen: list[Cell], answers: dict[str, dict]) -> dict[str, dict]:
@@ -116,6 +122,8 @@ def confirmed(chosen: list[Cell], answers: dict[str, dict]) -> dict[str, dict]:
         if cell.name not in answers:
             continue
         answer = found[cell.name] = {"cell": cell.name} | answers[cell.name]
+        if cell.command == "tune" or cell.table.startswith("data:"):
+            continue
         path = table_file(cell.table, _folder("tables"))
         try:
             if cell.command == "frontier":
@@ -123,10 +131,8 @@ def confirmed(chosen: list[Cell], answers: dict[str, dict]) -> dict[str, dict]:
                 shown = listed(None if value is None else float(value) for value in values)
                 answer["bug"] = None if shown == answer.get("more") else f"right are {shown}"
                 continue
-            optimum = reference.least(path, cell.options) if cell.command != "tune" else None
+            optimum = reference.least(path, cell.options)
         except reference.Unknown:
-            continue
-        if cell.command == "tune":
             continue
         paid = answer.get("objective")
         right = paid is None and answer["ended"] == "infeasible"
@@ -134,8 +140,15 @@ def confirmed(chosen: list[Cell], answers: dict[str, dict]) -> dict[str, dict]:
             right = paid is not None and abs(paid - optimum) <= CLOSE * abs(optimum)
         answer["exhaustive"] = "infeasible" if optimum is None else float(optimum)
         proved = answer["ended"] in ("optimal", "infeasible", "error")
-        answer["bug"] = "contradicts exhaustive search" if proved and not right else None
+        answer["bug"] = _contradiction(paid, optimum) if proved and not right else None
     return found
+
+
+def _contradiction(paid: float | None, optimum) -> str:
+    """The text of the column `bug`."""
+    if paid is None or not optimum:
+        return "contradicts exhaustive search"
+    return f"contradicts exhaustive search, relative difference {float((paid - optimum) / optimum):.1g}"
 
 
 def table(found: dict[str, Run]) -> list[list[str]]:
@@ -170,14 +183,15 @@ def compare(one: str, two: str, chosen: list[Cell], given) -> Verdict:
     trees, verdict = [checkout(one), checkout(two)], Verdict()
     times: dict[str, dict] = {}
     answers: dict[str, dict] = {}
-    stored = read_answers()
+    stored, done = read_answers(), _finished(given.resume)
     for cell in chosen:
-        rounds = _in_turn(trees, cell, given.rounds)
+        rounds = done.get(cell.name) or _in_turn(trees, cell, given.rounds)
         if rounds is None:
             verdict.notes.append(f"{cell.name}: its table is not in $ODTC_DATA")
             continue
-        if _slower(rounds):  # once more, before it is called slower
+        if _slower(rounds) and cell.name not in done:  # once more, before it is called slower
             rounds = [old + new for old, new in zip(rounds, _in_turn(trees, cell, max(given.rounds, ROUNDS)))]
+        _finish(given.resume, cell.name, rounds, done)
         times[cell.name] = {
             kind: tuple([getattr(run, kind) for run in runs] for runs in rounds) for kind in ("cpu", "search")
         }

@@ -35,6 +35,10 @@ REFUSED = (
     ("bendersoct", "equalised_odds[group=g,positive=k] <= 0.2"),
 )
 OF_LEAVES = ("leaf_class_rows", "leaf_precision", "class_leaves")  # which dpflow's program has not
+NOT_LINEAR = ("shallowest", "together", "monotone_everywhere")  # which no model has
+OF_LEAVES = ("leaf_class_rows", "leaf_precision", "class_leaves")  # which dpflow's program has not
+NOT_LINEAR = ("shallowest", "together", "monotone_everywhere")  # which no model has
+OF_LEAVES = ("leaf_class_rows", "leaf_precision", "class_leaves")  # which dpflow's program has not
 TOGETHER = (
     ("recall[k] >= 0.9", "precision[k] >= 0.8"), ("leaves <= 3", "recall[l] >= 0.85"),
     ("features <= 2", "leaf_rows >= 5"), ("statistical_parity[group=g,positive=k] <= 0.1", "branch_nodes <= 2"),
@@ -51,14 +55,17 @@ VARIANTS = (
     "dpflow -p proof=true", "dpflow -p lambda=0.1", "cg", "cg -p splits=sampled", "cg -p exact=true",
     "cg -p reward=0.5", "cg -p n_min=4", "cart", "cart_tuned",
 )  # fmt: skip
-OBLIQUE = ("svm1_odt", "oct_h", "oblique_search")
+OBLIQUE = (
+    "svm1_odt", "svm1_odt --cuts class_sizes,one_per_class", "oct_h", "oblique_search",
+)  # fmt: skip
 SOLVERS = (
     "highs", "highs-cli", "cbc", "scip", "glpk", "lp_solve", "symphony", "ortools", "gurobi", "cplex", "xpress",
     "copt",
 )  # fmt: skip
 CUTS = (
-    "paper4", "equivalent_points", "subtree_value", "no_feature_reuse", "sibling_labels", "commutation",
-    "class_sizes", "one_per_class", "all",
+    "flowoct -p bottom=flow --cuts paper4", "flowoct --cuts equivalent_points", "flowoct --cuts subtree_value",
+    "flowoct --cuts no_feature_reuse", "flowoct --cuts sibling_labels", "flowoct --cuts commutation",
+    "flowoct --cuts all",
 )  # fmt: skip
 OPTIONS = (
     "--class-weight balanced", "--class-weight k=3,l=1", "--cost k:l=5,l:k=1", "--start none", "--start local_search",
@@ -123,10 +130,11 @@ LARGER = (
     ("digits", "--depth 2"), ("digits", "--depth 3 --encoding auto:bins=2"),
     ("diabetes", "--depth 2 --task regression"), ("diabetes", "--depth 3 --task regression"),
     ("diabetes", "--depth 2 --task median"), ("diabetes", "--depth 3 --task regression --min-leaf-rows 10"),
-    ("iris", "--depth 2 --model binoct"), ("iris", "--depth 2 --model fair"), ("iris", "--depth 2 --model oct"),
-    ("iris", "--depth 2 --within 5"), ("iris", "--depth 2 --pool 20"),
-    ("wine", "--depth 2 --constraint 'leaves <= 3'"), ("wine", "--depth 2 --constraint 'features <= 1'"),
-    ("wine", "--depth 2 --time-limit 60"), ("iris", "--depth 3 --certificate"),
+    ("iris", "--depth 2 --model binoct --encoding auto:bins=3"), ("iris", "--depth 1 --model fair"),
+    ("iris", "--depth 2 --model oct --encoding auto:bins=3"), ("iris", "--depth 2 --within 5"),
+    ("iris", "--depth 2 --pool 20"), ("wine", "--depth 2 --constraint 'leaves <= 3'"),
+    ("wine", "--depth 2 --constraint 'features <= 1'"), ("wine", "--depth 2 --time-limit 60"),
+    ("iris", "--depth 3 --certificate"),
 )  # fmt: skip
 SIZED = (
     ("many-1", "--depth 2"), ("many-1", "--depth 3"), ("many-1", "--depth 2 --constraint 'recall[k] >= 0.8'"),
@@ -139,15 +147,15 @@ SIZED = (
 )  # fmt: skip
 # Tables of $ODTC_DATA.
 OUTSIDE = (
-    ("monks-1", "--depth 2"), ("monks-1", "--depth 3"), ("monks-2", "--depth 2 --model flowoct --encoding onehot"),
+    ("monks-1", "--depth 2"), ("monks-1", "--depth 3"), ("monks-2", "--depth 1 --model flowoct --encoding onehot"),
     ("monks-3", "--depth 2 --model dpflow --solver highs"), ("haberman", "--depth 2"), ("balance-scale", "--depth 2"),
     ("balance-scale", "--depth 3"), ("tic-tac-toe", "--depth 3"), ("car-evaluation", "--depth 3"),
     ("kr-vs-kp", "--depth 3"), ("house-votes-84", "--depth 2"), ("house-votes-84", "--depth 2 --missing separate"),
     ("hepatitis", "--depth 2"), ("pima-diabetes", "--depth 2"), ("sonar", "--depth 2"), ("ionosphere", "--depth 2"),
-    ("parkinsons", "--depth 2"), ("german-credit", "--depth 2"), ("spambase", "--depth 2"), ("magic04", "--depth 2"),
+    ("parkinsons", "--depth 2"), ("german-credit", "--depth 2"), ("magic04", "--depth 2"),
     ("seismic-bumps", "--depth 2"), ("haberman", "--depth 2 --constraint 'balanced_accuracy >= 0.6'"),
     ("compas_all", "--depth 2"), ("soybean-small", "--depth 2 --model binoct"),
-    ("hayes-roth", "--depth 2 --model oct"),
+    ("hayes-roth", "--depth 1 --model oct"),
 )  # fmt: skip
 # Tables and depths at a limit of CPU_LIMIT seconds.
 CPU_LIMIT = 5
@@ -252,12 +260,12 @@ def _formulations(add) -> None:
         for table in ("small-3", "three-3")[: 1 + place % 2]:
             add("formulation", "fit", table, UNUSED["y"], f"--model {variant}")
     for variant in OBLIQUE:
-        add("formulation", "fit", "numbers-3", UNUSED["y"], f"--depth 1 --model {variant} --time-limit 20")
+        add("formulation", "fit", "tiny-1", UNUSED["y"], f"--depth 1 --model {variant}")
     for solver in SOLVERS:
         add("solver", "fit", "small-4", UNUSED["y"], f"--model flowoct --depth 1 --solver {solver}")
         add("solver", "fit", "three-4", UNUSED["y"], f"--model dpflow --depth 2 --solver {solver}")
-    for family in CUTS:
-        add("cuts", "fit", "small-4", UNUSED["y"], f"--model flowoct --cuts {family}")
+    for variant in CUTS:
+        add("cuts", "fit", "small-4", UNUSED["y"], f"--model {variant}")
     for encoding in ENCODINGS:
         for table in ("small-4", "three-4"):
             add("encoding", "fit", table, UNUSED["y"], f"--encoding {encoding}")

@@ -37,6 +37,7 @@ PARTS = {
     "search": (
         "odtc.formulations.dpflow:search",
         "odtc.formulations.dpflow:frontier",
+        "odtc.formulations.dpflow:certificate",  # for certify; it searches, and writes what it has found
         "odtc.formulations.dpflow.constrained:search",
         "odtc.formulations.dpflow.forms.moments:_searched",
         "odtc.formulations.dpflow.threshold_search:ThresholdSearch.run",
@@ -44,7 +45,7 @@ PARTS = {
         "odtc.formulations.bendersoct:fit",
         "odtc.formulations.cart:tree",
         "odtc.formulations.cart_tuned:tree",
-        "odtc.formulations.oblique_search:tree",
+        "odtc.formulations.oblique_search:learned",
         "odtc.solvers.solve:solve",
         "odtc.solvers.solve:solve_until",
         "odtc.solvers.portfolio:run",

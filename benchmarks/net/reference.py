@@ -5,13 +5,15 @@ reference answers None for command lines with an option that it does not know, a
 """
 
 import csv
+import math
 import re
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
 from pathlib import Path
 
-MAX_TREES = 400_000  # evaluated for one cell, some 10 seconds
+MAX_TREES = 400_000  # evaluated for one cell under constraints, some 10 seconds
+MAX_SUMS = 4_000_000  # rows times trees without constraints, some 10 seconds
 NEUTRAL = {  # options, and parameters of -p, that change no objective; with their number of words
     "--solver": 2, "--start": 2, "--cuts": 2, "--format": 2, "--certificate": 1, "--price": 1, "--no-simplify": 1,
     "--pool": 2, "--within": 2, "--time-limit": 2, "--vary": 2,
@@ -19,7 +21,7 @@ NEUTRAL = {  # options, and parameters of -p, that change no objective; with the
 NEUTRAL_PARAMS = ("tail", "fold", "intervals", "proof", "literal", "bottom", "rows", "sums", "cuts", "binary", "exact")
 VALUED = (
     "--target", "--aside", "--ignore", "--weights", "--task", "--actions", "--depth", "--model", "--encoding", "--cost",
-    "--class-weight", "--ordered", "--categorical",
+    "--class-weight", "--ordered", "--categorical", "--time", "--event",
 )  # fmt: skip
 SHORT = {"--min-leaf-rows": "leaf_rows >= ", "--max-branch-nodes": "branch_nodes <= ", "--max-features": "features <= "}
 CONSTRAINT = re.compile(r"(\w+)(?:\[(.*)\])?\s*(?:(<=|>=)\s*(\S+))?$")
@@ -75,9 +77,9 @@ class Problem:
         )
         self.everyone = (1 << self.n) - 1
         self.weight = [Fraction(text) for text in self.column.get(given.get("--weights", ""), ["1"] * self.n)]
-        target = given.get("--target", header[-1])
+        target = given.get("--target", None if self.task in ("policy", "survival") else header[-1])
         actions = given["--actions"].split(",") if "--actions" in given else []
-        unread = {target, given.get("--weights"), *actions}
+        unread = {target, given.get("--weights"), given.get("--time"), given.get("--event"), *actions}
         for option in ("--aside", "--ignore"):
             unread |= set(given.get(option, "").split(","))
         self.features = [name for name in header if name not in unread]
@@ -102,6 +104,8 @@ class Problem:
             self.price = [[self.weight[i] * cost[t, label] for label in self.labels] for i, t in enumerate(self.truth)]
         elif self.task in ("regression", "median"):
             self.number = [Fraction(text) for text in self.column[target]]
+        elif self.task == "survival":
+            self.hazard, self.event = _hazards(self.column[self.given["--time"]], self.column[self.given["--event"]])
         else:
             raise Unknown(self.task)
 
@@ -153,6 +157,9 @@ class Problem:
         rows = self.bits(mask)
         if self.task in ("classification", "policy"):
             return [sum((self.price[row][k] for row in rows), Fraction(0)) for k in range(len(self.labels))]
+        if self.task == "survival":  # rounded: the logarithm of a fraction is none
+            events, expected = sum(self.event[row] for row in rows), sum(self.hazard[row] for row in rows)
+            return [Fraction(events - events * math.log(events / expected)) if events else Fraction(0)]
         weights, numbers = [self.weight[row] for row in rows], [self.number[row] for row in rows]
         if self.task == "median":
             return [min(sum(w * abs(y - middle) for w, y in zip(weights, numbers)) for middle in numbers)]
@@ -171,6 +178,15 @@ class Problem:
     def value(self, row: int, name: str):
         cell = self.column[name][row]
         return Fraction(cell) if _is_numeric(self.column[name]) else cell
+
+
+def _hazards(times: list[str], events: list[str]) -> tuple[list[Fraction], list[int]]:
+    """The cumulative hazard of all rows at the time of each row (Nelson-Aalen), and its events."""
+    clock, event = [Fraction(time) for time in times], [int(text) for text in events]
+    steps = {
+        at: Fraction(sum(e for t, e in zip(clock, event) if t == at), sum(t >= at for t in clock)) for at in set(clock)
+    }
+    return [sum(step for at, step in steps.items() if at <= time) for time in clock], event
 
 
 def _is_numeric(cells) -> bool:
@@ -202,7 +218,7 @@ def frontier(path: Path, options: tuple[str, ...]) -> list[Fraction | None]:
 
 
 def _free(problem: Problem) -> Fraction:
-    if len(problem.splits) ** problem.depth > MAX_TREES // 8:
+    if problem.n * len(problem.splits) ** problem.depth > MAX_SUMS:
         raise Unknown("too many trees")
     loss, node = problem.scale()
 

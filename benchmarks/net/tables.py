@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("ODTC_DATA", ROOT.parent / "shared/data"))
 # name -> rows, columns of numbers, values of each, columns of names, levels of each, classes
 SMALL = {
+    "tiny": (12, 2, 4, 0, 0, 2),
     "small": (40, 3, 4, 1, 3, 2),
     "three": (36, 2, 4, 1, 3, 3),
     "numbers": (60, 4, 8, 0, 0, 2),

@@ -161,6 +161,12 @@ def test_times_are_judged_by_cell_and_by_geometric_mean():
     assert not judged([0.01], [0.04]).red
 
 
+def test_a_search_that_is_not_measured_is_no_quick_one():
+    verdict = Verdict()
+    judge_times({"a": {"cpu": ([1.0], [1.0]), "search": ([0.5], [0.0])}}, verdict)
+    assert any("no search was measured" in reason for reason in verdict.reasons)
+
+
 def test_trees_and_bounds_at_a_limit_are_judged_by_their_means():
     before = {"objective": 100.0, "bound": 50.0}
     for after, red in (
@@ -183,3 +189,9 @@ def test_the_reference_finds_what_a_count_by_hand_finds(tmp_path):
         "0.3"
     )
     assert reference.least(path, ("--weights", "w", "--depth", "1", "--constraint", "accuracy >= 1")) is None
+
+
+def test_every_cell_has_an_answer():
+    stored = read_answers()
+    assert [cell.name for cell in cells() if cell.name not in stored and not cell.table.startswith("data:")] == []
+    assert set(stored) <= {cell.name for cell in cells()}
