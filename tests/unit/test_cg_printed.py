@@ -225,6 +225,13 @@ def test_an_interruption_leaves_the_best_tree_of_the_paths(monkeypatch):
     assert len(paths) > 8 and solution.objective == pytest.approx(loss_of(problem, decoded.heap))
 
 
+def test_too_many_paths_are_refused_before_they_are_made():
+    rng = np.random.default_rng(0)
+    data = odtc.read(pl.DataFrame({"x": rng.normal(size=300), "y": rng.integers(0, 2, 300)}), target="y")
+    with pytest.raises(ChoiceError, match="at most [0-9,]+ paths"):
+        odtc.build(data, "cg", 3, literal=True, splits="all", columns="all")
+
+
 def test_the_search_over_all_splits_is_off():
     problem = pipeline.pose(MONKS / "monks-1.csv", "cg", 2, search=False, fitting=True)
     assert problem.derived(cg.Held).over_all is None

@@ -162,8 +162,8 @@ def fit(base: Model, build, solve, start=None, tell=None, left=None) -> tuple[Mo
         termination = Termination.TIME_LIMIT if timed and not method.finished else Termination.UNKNOWN
     ended = "no path is promising" if method.finished else "not proved that no path is promising"
     words = (
-        f"found by {method.found_by} over {len(paths):,} paths after {method.rounds:,} rounds and {method.programs:,} "
-        f"pricing problems; {ended}"
+        f"found by {method.found_by} ({len(paths):,} paths, {method.rounds:,} rounds, {method.programs:,} pricing "
+        f"problems); {ended}"
     )
     found = Solution(
         x,

@@ -101,7 +101,7 @@ class PrintedMethod:
         self.upper = sum(paths.costs[at] for at in paths.numbers(self.best))
         self.bound = float(paths.loss.min(axis=1).sum())
         self.finished, self.programs, self.rounds = False, 0, 0
-        self.found_by = "the tree that the first columns are made of"
+        self.found_by = "the first columns"
         self.promising = paths.leaves
         self._pool: dict[int, np.ndarray] = {}
         seconds = left()

@@ -28,6 +28,7 @@ leaves, and paths are added one by one instead of being enumerated.
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 import numpy as np
 
@@ -35,6 +36,7 @@ from odtc.base.wording import option, param
 from odtc.data.threshold_scales import whole_weights
 from odtc.errors import ChoiceError
 from odtc.formulations.cg.column_pool import ColumnPool
+from odtc.formulations.cg.decision_paths import require_path_memory
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
@@ -43,6 +45,8 @@ from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree
 
 NEAR = 1e-9  # relative difference of two costs that count as equal, because sums of weights are rounded
+
+PATH_BYTES = 1000  # of a path: its tests, its place in the dictionaries, its cost
 
 
 @dataclass(frozen=True)
@@ -152,7 +156,9 @@ class PrintedPaths:
         return len(self) - before
 
     def add_all(self) -> None:
-        """Add every path, with different splits if these suffice."""
+        """Add every path, with different splits if these suffice. Raises ChoiceError if they are too many."""
+        sizes = [[len(self.splits[self.node(leaf, level)]) for level in range(self.depth)] for leaf in self.leaves]
+        require_path_memory(sum(map(prod, sizes)), PATH_BYTES, len(self.tests))
         for leaf in self.leaves.tolist():
             choices = [self.splits[self.node(leaf, level)].tolist() for level in range(self.depth)]
             ways = [way for way in product(*choices) if len(set(way)) == len(way) or not self.distinct]
