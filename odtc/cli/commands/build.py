@@ -55,7 +55,7 @@ def build(
     from odtc.data.task import TASKS
     from odtc.fileformats.model_files import FORMATS
     from odtc.solvers.solver import find_solver
-    from odtc.workflow import artifacts, compiling, messages, posing, searching, solving
+    from odtc.workflow import artifacts, compiling, messages, posing
     from odtc.workflow.run_facts import ModelFacts
 
     FORMATS.get(format)
@@ -72,37 +72,13 @@ def build(
     if gzip and (words := artifacts.gzip_words(dialect)):
         console.say(words)
     compiling.choose_cuts(spec.model.cuts)  # a family that is not known is said before the data is read
-    spec, began, limit = replace(spec, fitting=False), time.monotonic(), spec.solving.time_limit
+    spec, began = replace(spec, fitting=False), time.monotonic()
     problem = posing.pose_run(spec, data)
     for note in messages.posed_notes(problem, spec, read_here=True):
         console.say(note)
     stem = stem_of(problem, o, FORMATS.get(format).SUFFIX)
-    prepare = partial(
-        compiling.prepare,
-        problem,
-        spec.model.cuts,
-        spec.model.start,
-        time_limit=limit,
-        say=console.say,
-        began=began,
-        writes=True,
-    )
-    if compiling.separates(spec.model.cuts):
-        with console.live("HiGHS") as progress:
-            ready = prepare(rounds=solving.relaxations(deadline.limit_left(began, limit), progress))
-    else:
-        ready = prepare()
-    searching.expect_feasible(ready)
-    if ready.interrupted:
-        raise KeyboardInterrupt
+    ready = _prepared(problem, spec, began)
     compiled = ready.model
-    if compiled is None:
-        raise TimeLimitReached(
-            f"the time limit of {limit:g} seconds came before the model was made; allow more time "
-            f"({option('time_limit')}), or make the model smaller, for example by {option('encoding', 'auto:bins=8')}"
-        )
-    if ready.begun is None and spec.model.start != "none" and not compiling.is_tree_file(spec.model.start):
-        console.say(messages.no_start_text(problem, spec.model.start))
     priced = compiling.pricing(problem, pricing) if pricing else None
     keep = (spec.model.start, data)
     outdated = artifacts.outdated(compiled, stem, keep)
@@ -125,3 +101,29 @@ def build(
     )
     for path in written:
         print(f"{path}  {Path(path).stat().st_size:,} bytes")
+
+
+def _prepared(problem, spec, began: float):
+    """Return the model and its start, made within the time limit, and print notes on the way. Raises TimeLimitReached
+    if there is no model by then."""
+    from odtc.workflow import compiling, messages, searching, solving
+
+    limit, start = spec.solving.time_limit, spec.model.start
+    given = {"time_limit": limit, "say": console.say, "began": began, "writes": True}
+    prepare = partial(compiling.prepare, problem, spec.model.cuts, start, **given)
+    if compiling.separates(spec.model.cuts):
+        with console.live("HiGHS") as progress:
+            ready = prepare(rounds=solving.relaxations(deadline.limit_left(began, limit), progress))
+    else:
+        ready = prepare()
+    searching.expect_feasible(ready)
+    if ready.interrupted:
+        raise KeyboardInterrupt
+    if ready.model is None:
+        raise TimeLimitReached(
+            f"the time limit of {limit:g} seconds came before the model was made; allow more time "
+            f"({option('time_limit')}), or make the model smaller, for example by {option('encoding', 'auto:bins=8')}"
+        )
+    if ready.begun is None and start != "none" and not compiling.is_tree_file(start):
+        console.say(messages.no_start_text(problem, start))
+    return ready
