@@ -10,15 +10,21 @@ const LARGEST = 2 ** 40, MOST_BITS = 1000; // of scales
 const bitsOf = (whole) => BigInt(whole.toString(2).length);
 const upward = (a, b) => a / b + (a % b ? 1n : 0n); // of a >= 0, b > 0
 
-function wholeOf(value, what) {
-  const near = Math.round(value);
-  expect(Math.abs(value - near) <= 1e-4 && Math.abs(near) < 2 ** 53, `${what} of the data are no whole numbers at the scale of the certificate`);
-  return BigInt(near);
+// The decimal that prints as a double, times a scale.
+function scaled(value, scale) {
+  const [digits, exponent = "0"] = String(value).split("e"), [whole, part = ""] = digits.split(".");
+  const places = part.length - Number(exponent), above = BigInt(whole + part) * scale;
+  return places > 0 ? new Fraction(above, 10n ** BigInt(places)) : new Fraction(above * 10n ** BigInt(-places));
+}
+
+function wholeOf(number, what) {
+  expect(number.below === 1n, `${what} of the data are no whole numbers at the scale of the certificate`);
+  return number.above;
 }
 
 function weightsOf(data, scale) {
   expect(Number.isSafeInteger(scale) && scale > 0 && scale < LARGEST, "its scale of weights is no whole number above 0");
-  const found = data.weight.map((w) => wholeOf(w * scale, "the weights"));
+  const found = data.weight.map((w) => wholeOf(scaled(w, BigInt(scale)), "the weights"));
   expect(found.every((w) => w > 0n), "the weights of the data are no whole numbers at the scale of the certificate");
   return found;
 }
@@ -32,9 +38,9 @@ function squares(facts, data) {
   const binary = "number_bits" in facts, scale = binary ? 2 ** facts.number_bits : facts.number_scale;
   if (binary) expect(Number.isSafeInteger(facts.number_bits) && facts.number_bits >= 0 && facts.number_bits <= MOST_BITS && !("number_scale" in facts), "its numbers are counted in no power of two");
   else expect(Number.isSafeInteger(scale) && scale > 0 && scale < LARGEST, "its scale of numbers is no whole number above 0");
-  expect(!binary || data.weight.every((v) => 2 ** Math.round(Math.log2(v)) === v), "the weights of the data are no powers of two, so that its numbers are not exact");
-  const w = weightsOf(data, facts.weight_scale), y = data.numbers.map((v) => wholeOf(binary ? Math.floor(v * scale) : v * scale, "the numbers"));
-  const rounded = binary && data.numbers.some((v) => Math.floor(v * scale) !== v * scale), all = new Fraction(sum(y.map((_, i) => i), w));
+  const w = weightsOf(data, facts.weight_scale), numbers = data.numbers.map((v) => scaled(v, BigInt(scale)));
+  const y = numbers.map((v) => (binary ? v.floor(1n) : wholeOf(v, "the numbers")));
+  const rounded = numbers.some((v) => v.below !== 1n), all = new Fraction(sum(y.map((_, i) => i), w));
   const middle = [...y].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))[y.length >> 1], t = y.map((v) => v - middle);
   const s = t.map((v, i) => w[i] * v), q = t.map((v, i) => w[i] * v * v);
   const low = (rows) => {

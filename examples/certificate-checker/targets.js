@@ -41,7 +41,7 @@ const regression = {
   columns: (source) => [source.target],
   targeted: (cells, source, data) => {
     const numbers = numbersOf(cells.map(([cell]) => cell), "its target"), { weight } = data, middle = medianOf(numbers, weight);
-    const sums = numbers.map((v, i) => [1, weight[i], weight[i] * v, weight[i] * (v - middle), weight[i] * (v - middle) ** 2]);
+    const sums = numbers.map((v, i) => [1, weight[i], weight[i] * v, weight[i] * (v - middle), weight[i] * (v - middle) ** 2, v]);
     return { ...data, numbers, sums, y: numbers.map(() => 0), ...one("mean") };
   },
 };
@@ -86,7 +86,7 @@ const median = {
     const kept = { ...data, numbers: numbersOf(cells.map(([cell]) => cell), "its target") };
     const values = [...new Set(kept.numbers)].sort((a, b) => a - b);
     const price = (k, c) => Math.abs(values[k] - values[c]);
-    const sums = kept.numbers.map((v, i) => [1, kept.weight[i], kept.weight[i] * v]);
+    const sums = kept.numbers.map((v, i) => [1, kept.weight[i], kept.weight[i] * v, v]);
     const curve = (rows) => [0, 0.25, 0.5, 0.75, 1].map((share) => [share, medianOf(rows.map((i) => kept.numbers[i]), rows.map((i) => kept.weight[i]), share)]);
     return { ...kept, sums, curve, classes: values.map(String), classKey: (name) => String(Number(name)), y: kept.numbers.map((v) => values.indexOf(v)), price };
   },

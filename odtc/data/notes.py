@@ -22,7 +22,7 @@ from odtc.data.file_text import written_numbers
 from odtc.data.level_orders import order_text
 from odtc.data.level_scales import order_of_words
 from odtc.data.reading_spec import CLASSIFICATION, SIGNS
-from odtc.data.task import lost_weights
+from odtc.data.task import TASKS, lost_weights
 from odtc.errors import TimeLimitReached
 
 GRADES, CODES = 10, 20  # classes that are numbers, and whole numbers, up to which there is no remark
@@ -54,6 +54,7 @@ NAMED_IDENTIFIER = re.compile(r"(?i:(.*[_. -])?(id|ids|uuid|guid))|.*[a-z0-9]I[d
 OF_TIMES = {"time", "times", "days", "months", "weeks", "years", "duration", "futime", "survival_time", "followup", "t"}
 OF_EVENTS = {"event", "events", "status", "cens", "censor", "censored", "death", "dead", "died", "fustat", "observed"}
 OF_COUNTS = {"freq", "frequency", "count", "counts"}  # names of columns that say how many rows are alike
+DWARFS = 10**5  # times as far from the median as any other: one number decides nearly the whole error
 IMBALANCE = 0.05  # share of the rest of two classes below which a tree may do without it
 MARKS = {"-", "--", ".", "n/a", "n.a.", "n.a", "na", "none", "nil", "missing", "unknown", "nan", "null"}
 MARKS |= {"k.a.", "k. a.", "keine angabe", "s/d", "n/d", "n.d.", "nd", "inconnu", "unbekannt"}
@@ -701,6 +702,25 @@ def _lost_weights(dataset: Dataset) -> Iterator[Note]:
         yield Note("", "lost weights", text)
 
 
+def _dwarfing(dataset: Dataset) -> Iterator[Note]:
+    """A number of the target that is much farther from the median than all others."""
+    numbers = TASKS.get(dataset.task).numbers(dataset.sums)
+    if numbers is None or len(numbers) < 3:
+        return
+    apart = np.abs(numbers - np.median(numbers))
+    at = int(apart.argmax())
+    second = float(np.delete(apart, at).max())
+    if apart[at] > DWARFS * second:
+        yield Note(
+            dataset.target,
+            "dwarfing number",
+            f"{dataset.target!r} has the number {show_number(float(numbers[at]))} in row {at + 1} of the "
+            f"{dataset.n_rows:,} rows that count, at least {DWARFS:,} times as far from the median as any other: it "
+            "decides nearly the whole error; correct the cell if it is a mistake"
+            + ("" if dataset.task == "median" else f", or take {option('task', 'median')}, which it moves little"),
+        )
+
+
 def _many_numbers(dataset: Dataset) -> Iterator[Note]:
     """A target of many different numbers, which are classes without an order here."""
     numbers = numbers_of(dataset.classes) if len(dataset.classes) > GRADES else None
@@ -750,5 +770,6 @@ REMARKS = (
     _telling,
     _rare_classes,
     _lost_weights,
+    _dwarfing,
 )
 OF_CLASSES = (_many_numbers, _telling, _rare_classes, _times)  # that count the rows of classes

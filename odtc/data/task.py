@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from odtc.algorithms.moments.exact_costs import ExactCosts, ExactLeaves
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.base.wording import option
@@ -90,6 +91,11 @@ class Task(Protocol):
 
     def numbers(self, sums: np.ndarray) -> np.ndarray | None:
         """float64 (rows,): the numbers that rows with these sums hold, if they hold one each; else None."""
+        return None
+
+    def exact(self, sums: np.ndarray, weight: np.ndarray, row_of: np.ndarray) -> ExactLeaves | None:
+        """Return the exact costs of leaves, if there are any: of the sums and weights of the rows of the data, float64
+        (rows, sums) and (rows,), and the row of the search that each belongs to, int64 (rows,)."""
         return None
 
     def prices(self, classes: Sequence[str]) -> np.ndarray | None:
@@ -197,9 +203,22 @@ def own_costs(encoded: Encoded) -> np.ndarray | None:
     return encoded.derived("own costs", make)
 
 
+def exact_costs(encoded: Encoded) -> ExactLeaves | None:
+    """Return the costs of leaves in whole numbers, if the task and its data have them."""
+    task, dataset = TASKS.get(encoded.task), encoded.dataset
+    if dataset is None or dataset.n_rows != len(encoded.row_of):
+        return None
+    found: ExactLeaves | None = encoded.derived(
+        "exact costs", lambda: task.exact(dataset.sums, dataset.weight, encoded.row_of)
+    )
+    return found
+
+
 def part_costs(encoded: Encoded, part: np.ndarray, n_parts: int) -> np.ndarray:
     """float64 (n_parts,): what leaves cost that hold the encoded rows of a part each, int64 (rows,); of a task with
-    MOMENTS."""
+    MOMENTS. Nothing but the costs themselves is rounded if the task has the numbers of the rows."""
+    if isinstance(exact := exact_costs(encoded), ExactCosts):
+        return np.array(list(map(float, exact.parts(part, n_parts))))
     return TASKS.get(encoded.task).part_costs(encoded.sums, part, n_parts, own_costs(encoded))
 
 

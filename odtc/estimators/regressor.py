@@ -126,7 +126,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
     def _leaf_alone(self, rows: Dataset, sums: np.ndarray) -> tuple[Tree, Solution]:
         if self.TASK is regression:
             return super()._leaf_alone(rows, sums)
-        dataset = median.as_classes(rows, sums[:, 2] / sums[:, 1])
+        dataset = median.as_classes(rows, sums[:, -1])
         K = len(dataset.classes)
         held = np.bincount(dataset.y, dataset.weight, K), np.bincount(dataset.y, minlength=K)
         paid = held[0] @ median.prices(dataset.classes)

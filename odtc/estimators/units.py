@@ -63,7 +63,7 @@ def in_unit(tree: Tree, unit: float) -> Tree:
             return Branch(node.split, of(node.left), of(node.right))
         powers = [0, 0, *[1] * (len(node.sums) - 2)]
         if tree.task == regression.NAME:
-            powers[-1] = 2  # a square
+            powers[-2] = 2  # a square
         if of_weights:
             powers = [0, *[1] * (len(node.sums) - 2), 0]
         return replace(

@@ -52,6 +52,12 @@ def exact_share(lambda_: float) -> Fraction:
     return Fraction(repr(float(lambda_)))
 
 
+def exact_price(problem: Problem) -> Fraction:
+    """Return λ / (1 - λ) as the fraction that is meant."""
+    share = exact_share(problem.params.lambda_)
+    return share / (1 - share)
+
+
 def branch_price(problem: Problem) -> float:
     """λ / (1 - λ): the loss that pays for one branch node.
 

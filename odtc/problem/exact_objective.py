@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, gcd, inf, isfinite, lcm, nextafter
+from typing import Any
 
 import numpy as np
 
 from odtc.base.whole_numbers import MAX_EXACT, WholeLosses, as_written, whole_losses
-from odtc.data.task import TASKS
+from odtc.data.task import TASKS, exact_costs
 from odtc.model.feasibility import TOLERANCE
 from odtc.problem import branch_penalty
 from odtc.problem.formulation import Compiled
@@ -129,10 +130,12 @@ class ExactObjective:
 
 def settled_bound(problem: Problem, bound: float, paid: float) -> float:
     """Return a bound next to the objective of a tree, as of `ExactObjective.settled`. If the problem has no exact
-    objectives, a bound that is off by rounding is the objective itself."""
+    objectives, a bound that is off by rounding is the objective itself, unless leaves cost sums."""
     exact = exact_objective(problem)
     if exact is not None:
         return exact.settled(bound, paid)
+    if TASKS.get(problem.encoded.task).MOMENTS:  # their searches compare exact costs
+        return min(bound, paid)
     rounding = NEAR * max(branch_penalty.unit_of_costs(problem), abs(paid))
     return paid if paid - rounding <= bound < inf else bound
 
@@ -175,6 +178,28 @@ def exact_objective(problem: Problem) -> ExactObjective | None:
         discrimination, and rows that an adversary moves.
     """
     return problem.derived(_Known).found
+
+
+def exact_cost(problem: Problem, heap: HeapTree) -> Any:
+    """Return a number by which the objectives of two trees compare exactly, also of leaves that cost sums; None if
+    there is none.
+
+    Parameters
+    ----------
+    problem : Problem
+    heap : HeapTree
+
+    Returns
+    -------
+    Fraction, LogSum or None
+    """
+    if (exact := exact_objective(problem)) is not None:
+        return exact.cost(heap)
+    if (costs := exact_costs(problem.encoded)) is None or not hasattr(problem.params, "lambda_"):
+        return None
+    ends, price = heap.reach(problem.encoded.X), branch_penalty.exact_price(problem) / costs.unit
+    leaves = (costs.leaf(np.flatnonzero(ends == end)) for end in np.unique(ends))
+    return sum(leaves, heap.n_branch_nodes * price)
 
 
 def search_costs(problem: Problem) -> WholeCosts:

@@ -6,6 +6,7 @@ from odtc.errors import TreeError
 from odtc.model.feasibility import Check
 from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints.constraint import broken
+from odtc.problem.exact_objective import exact_cost
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_heap
@@ -29,29 +30,27 @@ def simplified(problem: Problem, heap: HeapTree) -> HeapTree:
     if dataset is not None and dataset.selected is not None:
         return heap
     try:
-        paid = problem.module.objective(problem, heap)
+        problem.module.objective(problem, heap)
     except TreeError:
         return heap
     least, keeps = problem.module.least_rows(problem), not broken(problem, heap)
-    near = _rounding(problem, paid)
 
     def accepts(smaller: HeapTree) -> bool:
         try:
-            costs = problem.module.objective(problem, smaller)
+            dear = not _accepted(problem, smaller, heap)
         except TreeError:
             return False
-        return (
-            costs <= paid + near
-            and smaller.fewest_rows(problem.encoded) >= least
-            and not (keeps and broken(problem, smaller))
-        )
+        return not dear and smaller.fewest_rows(problem.encoded) >= least and not (keeps and broken(problem, smaller))
 
     return simplify_heap(heap, problem.encoded, accepts)
 
 
-def _rounding(problem: Problem, paid: float) -> float:
-    """What rounding adds to an objective at most."""
-    return SLACK * max(unit_of_costs(problem), abs(paid))
+def _accepted(problem: Problem, smaller: HeapTree, heap: HeapTree) -> bool:
+    """Whether a tree costs no more than another: exactly, or if its costs are rounded but for their rounding."""
+    if (paid := exact_cost(problem, heap)) is not None:
+        return exact_cost(problem, smaller) <= paid
+    paid = problem.module.objective(problem, heap)
+    return problem.module.objective(problem, smaller) <= paid + SLACK * max(unit_of_costs(problem), abs(paid))
 
 
 def simplified_check(problem: Problem, before: HeapTree, after: HeapTree) -> Check:
@@ -62,7 +61,7 @@ def simplified_check(problem: Problem, before: HeapTree, after: HeapTree) -> Che
     paid, costs = (problem.module.objective(problem, heap) for heap in (before, after))
     return Check(
         "simplified",
-        bool(np.array_equal(was, now)) and costs <= paid + _rounding(problem, paid),
+        bool(np.array_equal(was, now)) and _accepted(problem, after, before),
         f"{before.n_branch_nodes - after.n_branch_nodes} of {before.n_branch_nodes} branch nodes were needless; "
         f"{other} rows are predicted otherwise without them, and the tree costs {costs:.10g}, with them {paid:.10g}",
     )

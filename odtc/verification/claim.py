@@ -5,6 +5,7 @@ them again from the data that it has read, and refuses the first that differs (`
 """
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 import numpy as np
 
@@ -206,7 +207,7 @@ def _curve(dataset: Dataset, rows: np.ndarray) -> np.ndarray:
     which so much of their weight lies; no points of another task."""
     if dataset.task != "median" or not len(rows):
         return np.zeros(0)
-    weight, y = dataset.sums[rows, 1], dataset.sums[rows, 2] / dataset.sums[rows, 1]
+    weight, y = dataset.sums[rows, 1], dataset.sums[rows, -1]
     order = np.argsort(y, kind="stable")
     held, y = weight[order].cumsum(), y[order]
     return np.array([[share, y[held >= share * held[-1] * (1 - 1e-12)][0]] for share in (0.0, 0.25, 0.5, 0.75, 1.0)])
@@ -219,8 +220,8 @@ def expect_losses(facts: dict, dataset: Dataset) -> None:
         return
     unit = (facts["scale"] - facts["price"]) / facts["weight_scale"]
     if dataset.task == "median":
-        values = np.array([float(name) for name in dataset.classes])
-        wanted = np.abs(values[:, None] - values)
+        values = [Fraction(name) for name in dataset.classes]
+        wanted = np.array([[float(abs(one - other)) for other in values] for one in values])
     else:
         wanted = 1.0 - np.eye(len(dataset.classes))
     if not np.allclose(np.array(facts["loss"]) / unit, wanted, rtol=1e-9, atol=0):

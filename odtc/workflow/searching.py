@@ -28,6 +28,11 @@ from odtc.workflow.results import Fit, Unsolved
 
 ROUGHLY = 1e-6  # of what a tree costs: a search that is off by more proves nothing
 ROUNDED = "the numbers differ so much in size that the search, by rounded sums, may miss a tree that costs {:.3g} less"
+UNDECIDED = (
+    "several trees cost the same to within the rounding of the search, and too many to compare their exact costs; "
+    "the bound is below all of them"
+)
+WEAK = "exact costs prove the tree, the certificate only that no tree costs less than {:.10g}"
 PATIENCE = 3  # times what a search under constraints took, for its certificate to be made and checked
 EXPLAINED = 20.0  # seconds that the explanation of "infeasible" may take
 FEWER = 16, 8, 4  # bins of a column that are advised, the first that are fewer than those there are
@@ -86,14 +91,20 @@ def searched(
         seconds = time.monotonic() - began
         limit_came = time_limit is not None and seconds >= time_limit
         ended, bound = _ended(problem, found, paid, limit_came)
-        if ended in (Termination.OPTIMAL, Termination.INFEASIBLE):
+        if ended in (Termination.OPTIMAL, Termination.INFEASIBLE) or found.undecided:
             least = np.inf if ended == Termination.INFEASIBLE else paid
             patience = PATIENCE if problem.constraints else 1
             certified = certify_run(problem, found.certificate, least, patience * seconds)
             certified = replace(certified, why=certified.why or found.uncertified)
+            if found.exact and certified.accepted is False and certified.bound is not None:
+                certified = Certified(None, why=WEAK.format(certified.bound))
             seconds = time.monotonic() - began
         interrupted = found.interrupted or deadline.is_interrupted()
-    if certified.accepted is False:
+    if found.undecided and certified.accepted and certified.exact:
+        ended, bound = Termination.OPTIMAL, paid
+    elif found.undecided:
+        rounded = UNDECIDED
+    elif certified.accepted is False:
         ended, bound = certified.ended, certified.bound
     elif ended == Termination.OPTIMAL and certified.accepted is None:
         if not _tells_apart(problem, found.off, paid) and not proves(problem, paid):

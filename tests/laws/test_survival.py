@@ -417,7 +417,7 @@ def test_compiled_kernels_find_what_plain_ones_do(law, least, leaves):
     code = rng.integers(0, 4, (5, 30)).astype(np.int32)
     told = rng.normal(size=30) if law == laws.SQUARE else rng.integers(0, 2, 30).astype(float)
     moments = np.stack([rng.random(30) + 0.1, told, np.ones(30)])
-    given = code, np.full(5, 4, np.int64), moments, np.arange(0, 30, 2), (least, leaves), 0.01, law
+    given = code, np.full(5, 4, np.int64), moments, np.arange(0, 30, 2), (least, leaves, np.zeros((0, 0))), 0.01, law
     tiny = laws.smallest(law, moments)
     plain, compiled = kernels.depth_two(*given, tiny), kernels.compiled()(*given, tiny)
     assert plain[0] == pytest.approx(compiled[0], rel=1e-12) and plain[1:] == compiled[1:]

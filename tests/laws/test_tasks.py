@@ -568,7 +568,7 @@ def test_two_levels_in_numpy_have_the_numbers_of_the_loops(seed, monkeypatch):
         w, s = rng.random(n) + 0.01, rng.integers(0, 2, n).astype(float)
     moments = np.stack([w, s * w if law == laws.SQUARE else s, rng.integers(1, 3, n).astype(float)])
     rows = np.sort(rng.choice(n, rng.integers(1, n + 1), replace=False))
-    ends = float(rng.choice([1, 1, 2, 4])), float(rng.choice([3, 4]))
+    ends = float(rng.choice([1, 1, 2, 4])), float(rng.choice([3, 4])), np.zeros((0, 0))
     given = code, code.max(axis=1).astype(np.int64) + 1, moments, rows, ends, float(rng.choice([0.0, 0.1])), law
     given = *given, laws.smallest(law, moments)
     found = depth_two_numpy.depth_two(*given[:5], given[5:])

@@ -358,10 +358,10 @@ TAKEN = [
     (np.array(TEN) / 8, 0.25, {"weight_scale": 4, "number_scale": None, "number_bits": 3}),
     (np.array(TEN) + 2.0**49, 1.0, {}),
     (np.array([*TEN[:-1], 0.29]), 1.0, {"number_scale": 100}),  # 28.999999999999996 hundredths
-    (np.array(TEN) + 0.00005, 1.0, {}),
+    (TEN, 3.0, {"number_scale": None, "number_bits": 3}),
 ]
 REFUSED = [
-    (TEN, 3.0, {"number_scale": None, "number_bits": 3}),
+    (np.array(TEN) + 0.00005, 1.0, {}),
     (np.array(TEN) + 0.00015, 1.0, {}),
     ([0, 0.00005] * 6, 1.0, {}),  # all of one whole number, but apart
     ([0.00005, *[0] * 11], 1.0, {}),
@@ -406,15 +406,6 @@ def test_the_ends_of_numbers_that_are_cut_off_hold_what_they_cost():
         assert ends[0] <= least + 1e-12 and ends[1] >= most - 1e-12
     whole = regression(TEN, number_scale=None, number_bits=0)
     assert whole.ends(Fraction(4), Fraction(5), Fraction(3)) == (4, 5, 3)
-
-
-def test_numbers_that_are_rounded_make_what_doubles_of_them_cost_uncertain():
-    """Each is off by 0.00005 at most, and a little more."""
-    found = regression(np.array(TEN) + 0.00005)
-    allowed = 2 * 0.00005 * math.sqrt(12 * 9.0) + 12 * 0.00005**2
-    assert found.in_doubles(9.0) == pytest.approx(allowed, rel=1e-6)
-    assert 0 < regression(TEN).in_doubles(9.0) < 1e-12
-    assert regression(TEN, number_scale=None, number_bits=0).in_doubles(9.0) == 0
 
 
 @pytest.mark.parametrize("weight", [1.0, [3, 1, 2, 1, 1, 4, 1, 2, 2, 1, 5, 1]])
@@ -635,7 +626,9 @@ def test_cuts_that_are_alike_in_a_part_of_all_ranks(seed):
 def table(y, weight=1.0) -> SimpleNamespace:
     """Rows of numbers, as the law of squares reads them."""
     y, weight = np.asarray(y, float), np.broadcast_to(np.asarray(weight, float), len(y))
-    return SimpleNamespace(weight=weight, sums=np.stack([np.ones(len(y)), weight, weight * y], axis=1))
+    return SimpleNamespace(
+        weight=weight, sums=np.stack([np.ones(len(y)), weight, weight * y, np.asarray(y, float)], axis=1)
+    )
 
 
 FEW, LIGHT = [0, 0, 0, 1], 2.0**-20
@@ -646,13 +639,13 @@ SCALES = [
     (FEW, 1, {"number_scale": 2**40 - 1}, ""),
     (FEW, 1, {"number_scale": 1, "weight_scale": 2**40}, "its scales"),
     (FEW, 1, {"number_scale": 1, "weight_scale": 2**40 - 1}, ""),
-    (np.ldexp(FEW, -1000), 1, {"number_bits": 1000}, ""),
+    (np.array(FEW) * 1e-301, 1, {"number_bits": 1000}, ""),
     (np.ldexp(FEW, -1001), 1, {"number_bits": 1001}, "its scales"),
-    (FEW, [1, 1, 3, 1], {"number_bits": 0}, "no powers of two"),
+    (FEW, [1, 1, 3, 1], {"number_bits": 0}, ""),
     (FEW, [1, 1, 1.5, 1], {"number_scale": 1}, "no whole numbers"),
     (FEW, [1, 1, 1e-5, 1], {"number_scale": 1}, "no whole numbers"),
     ([3, 3, 3, 3], 1, {"number_scale": 1}, ""),
-    ([0, 0, 0, 2**53], 1, {"number_scale": 1}, "too many digits"),
+    ([0, 0, 0, 2**53], 1, {"number_scale": 1}, "too large"),
     ([0, 0, 0, 2**22], 1, {"number_scale": 1, "weight_scale": 2**39}, "too large"),
     ([0, 0, 0, 2**22 - 1], 1, {"number_scale": 1, "weight_scale": 2**39}, ""),
     ([0, 0, 0, 2**48], 2, {"number_scale": 1}, "too large"),
@@ -676,8 +669,6 @@ def test_numbers_are_added_as_whole_numbers_or_refused(y, weight, scales, refuse
     mean = Fraction(sum(a * b for a, b in zip(w, t)), sum(w))
     assert found.low(found.moments.sum(axis=1)) == sum(a * (b - mean) ** 2 for a, b in zip(w, t))
     assert found.low([0, 0, 0, 0]) == 0
-    if "number_bits" not in scales:
-        assert found.apart >= np.spacing(max(t))
 
 
 @pytest.mark.parametrize(("n", "refused"), [(16, True), (15, False)])

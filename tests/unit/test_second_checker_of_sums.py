@@ -274,11 +274,11 @@ def exact_costs(rows, numbers: list, weights: list, depth: int) -> Fraction:
 
 
 @pytest.mark.parametrize(
-    ("kind", "rounded"), [("normal", True), ("logs", True), ("single", False), ("twelve", False), ("weights", True)]
+    ("kind", "rounded"), [("normal", True), ("logs", True), ("single", True), ("twelve", False), ("weights", True)]
 )
 def test_numbers_of_all_digits_are_proved_between_exact_ends(tmp_path, kind, rounded):
-    """Both checkers bound what the best tree costs of the doubles as they are; of numbers that a power of ten or two
-    makes whole they say just that."""
+    """Both checkers bound what the best tree costs of the decimals as they are written; of numbers that a power of ten
+    makes whole they state just that."""
     rng, n = np.random.default_rng(7), 14
     x, drawn_numbers = rng.integers(0, 4, (n, 2)), rng.normal(size=n)
     y = {

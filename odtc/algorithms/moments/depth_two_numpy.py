@@ -25,13 +25,13 @@ def depth_two(
     size: np.ndarray,
     moments: np.ndarray,
     rows: np.ndarray,
-    ends: tuple[float, float],
+    ends: tuple[float, float, np.ndarray],
     terms: tuple[float, int, float],
     check: Callable[[], None] = lambda: None,
 ) -> tuple[float, int, int]:
     """(gain, column, cut) of the root of the best tree of two levels, column -1 for a leaf; of the arguments of
     `kernels.depth_two`, but terms : (price, law, tiny), and check : called often; what it raises ends the search."""
-    (least, leaves), (price, law, tiny) = ends, terms
+    (least, leaves, totals), (price, law, tiny) = ends, terms
     counted, own = least > 1.0, moments[:, rows]
     given, dense = zip(*(np.unique(line, return_inverse=True) for line in code[:, rows]))
     begin = np.cumsum([0, *map(len, given)])
@@ -54,6 +54,9 @@ def depth_two(
     is_cut[begin[1:] - 1] = False
     total = one + two - price if leaves >= 4.0 else np.maximum(one + right, left + two) - price
     total[~is_cut | (whole[2] < least) | (c - whole[2] < least)] = -np.inf
+    if totals.size:
+        for f, ranks in enumerate(given):
+            totals[f, ranks] = total[begin[f] : begin[f + 1]]
     best = int(total.argmax())
     if not total[best] > (alone := gain(law, s, w, tiny)):
         return alone, -1, -1

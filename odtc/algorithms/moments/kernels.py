@@ -77,6 +77,18 @@ def depth_one(code, size, moments, rows, least, price, law, tiny):
     """
     w, s, c = moments[:, rows].sum(axis=1)
     best, column, cut = gain(law, s, w, tiny), -1, -1
+    wide = int(size.max(initial=0))
+    for first, parted, total in gains_of_cuts(code, size, moments, rows, least, price, law, tiny):
+        if total.max() > best:
+            of_best = np.flatnonzero(parted)[total.argmax()]
+            best, column, cut = float(total.max()), first + int(of_best) // wide, int(of_best) % wide
+    return best, column, cut
+
+
+def gains_of_cuts(code, size, moments, rows, least, price, law, tiny):
+    """Yield (first column, bool (columns, ranks) of their cuts, float64 (cuts,)): the gains of all trees of one level,
+    some columns at a time; of the arguments of `depth_one`."""
+    w, s, c = moments[:, rows].sum(axis=1)
     wide, own = int(size.max(initial=0)), moments[:, rows]
     step = max(1, AT_ONCE // max(wide, len(rows)))
     for first in range(0, len(size), step):
@@ -90,17 +102,14 @@ def depth_one(code, size, moments, rows, least, price, law, tiny):
         parted = held & (lc >= least) & (c - lc >= least)
         if parted.any():
             left = gains(law, ls[parted], lw[parted], tiny)
-            total = left + gains(law, s - ls[parted], w - lw[parted], tiny) - price
-            if total.max() > best:
-                of_best = np.flatnonzero(parted)[total.argmax()]
-                best, column, cut = float(total.max()), first + int(of_best) // wide, int(of_best) % wide
-    return best, column, cut
+            yield first, parted, left + gains(law, s - ls[parted], w - lw[parted], tiny) - price
 
 
 def depth_two(code, size, moments, rows, ends, price, law, tiny):
     """(gain, column, cut) of the root of the best tree of two levels, column -1 for a leaf; of the arguments of
-    `depth_one`, but ends : two floats, rows of the data that each leaf must have, and leaves of the tree, 3 or 4."""
-    least, leaves = ends
+    `depth_one`, but ends : rows of the data that each leaf must have, leaves of the tree (3 or 4), both float, and
+    float64 (columns, ranks) or of no size, which gets the gain of the best tree with each cut at its root."""
+    least, leaves, totals = ends
     dense, many, given = dense_ranks(code, size, rows)
     p = len(size)
     begin = np.zeros(p + 1, np.int64)
@@ -177,6 +186,8 @@ def depth_two(code, size, moments, rows, ends, price, law, tiny):
             total = one[j] + two[j] - price
             if leaves < 4.0:
                 total = max(one[j] + right[j], left[j] + two[j]) - price
+            if totals.size:
+                totals[f, given[f, j - begin[f]]] = total
             if total > best:
                 best, column, cut = total, f, given[f, j - begin[f]]
     return best, column, cut

@@ -21,14 +21,14 @@ def gain(law, s, w, tiny):
     """G(s, w), 0 if the sums have no row (`smallest`); of numbers, for compiled loops."""
     if law == 0:
         return s * s / w if w > tiny else 0.0
-    return s * math.log(s / w) if s > tiny else 0.0
+    return s * math.log(s / w) if s > tiny and w > 0.0 else 0.0
 
 
 def gains(law: int, s: np.ndarray, w: np.ndarray, tiny: float = 0.0) -> np.ndarray:
     """The same of arrays."""
     if law == SQUARE:
         return np.divide(s * s, w, out=np.zeros_like(s), where=w > tiny)
-    held = s > tiny
+    held = (s > tiny) & (w > 0)  # differences of sums may leave nothing of a small hazard
     share = np.divide(s, w, out=np.ones_like(s), where=held)
     return s * np.log(share)
 

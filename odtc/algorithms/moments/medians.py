@@ -180,5 +180,15 @@ class MedianSearch(MomentSearch):
         )
         return self._named(found, columns)
 
+    def near_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:
+        """Return (column, cut, cost) of all trees of one level that cost no more than `reach`."""
+        columns = self.limits.columns(place, len(self.size))
+        terms = self.code[columns], self.size[columns], self.weight, self.y, self.count, rows, self.least, self.price
+        found = []
+        for first, line, ranks, gains in medians_numpy.gains_of_cuts(*terms):
+            for at in np.flatnonzero(-gains <= reach).tolist():
+                found.append((int(columns[first + line[at]]), int(ranks[at]), -float(gains[at])))
+        return found
+
     def depth_two(self, rows: np.ndarray, place: Place):
         raise NotImplementedError("two levels are found by intervals")

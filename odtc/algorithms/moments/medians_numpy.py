@@ -20,6 +20,18 @@ def best_cut(code, size, w, y, count, rows, least, price):
     every = _tables(np.arange(n)[None], terms)
     leaf = float(_spread(every, np.zeros(1, int), np.zeros(1, int), np.full(1, n), values)[0])
     best, column, cut = -leaf, -1, -1
+    for first, line, ranks, gains in gains_of_cuts(code, size, w, y, count, rows, least, price):
+        place = int((gains >= gains.max() - ROUNDING * leaf).argmax())
+        if gains[place] > best + ROUNDING * leaf:
+            best, column, cut = float(gains[place]), first + int(line[place]), int(ranks[place])
+    return best, column, cut
+
+
+def gains_of_cuts(code, size, w, y, count, rows, least, price):
+    """Yield (first column, columns after it, ranks, float64 gains) of all cuts, some columns at a time."""
+    n = len(rows)
+    weight, values = w[rows], y[rows] - y[rows[n // 2]]
+    terms = weight, weight * values
     wide = max(1, CELLS // n)
     for first in range(0, len(size), wide):
         codes = code[first : first + wide][:, rows]
@@ -34,11 +46,7 @@ def best_cut(code, size, w, y, count, rows, least, price):
             continue
         tables, none = _tables(order, terms), np.zeros(len(at), int)
         left = _spread(tables, line, none, at + 1, values)
-        gains = -left - _spread(tables, line, at + 1, none + n, values) - price
-        place = int((gains >= gains.max() - ROUNDING * leaf).argmax())
-        if gains[place] > best + ROUNDING * leaf:
-            best, column, cut = float(gains[place]), first + int(line[place]), int(ranks[line[place], at[place]])
-    return best, column, cut
+        yield first, line, ranks[line, at], -left - _spread(tables, line, at + 1, none + n, values) - price
 
 
 def _tables(order, terms):

@@ -33,10 +33,12 @@ import numpy as np
 
 from odtc.algorithms.moments import depth_two_numpy, few_tests, first_trees, four_levels, kernels, laws, two_levels
 from odtc.algorithms.moments.partition_bound import partition_costs
-from odtc.algorithms.moments.tree_limits import Place, TreeLimits, dealt, fitted, shares
+from odtc.algorithms.moments.tree_limits import Family, Place, TreeLimits, dealt, fitted, shares
 
 NO_LIMITS = TreeLimits()
+NO_TOTALS = np.zeros((0, 0))  # of a call of `depth_two` that lists no cuts
 NEAR = 1e-13  # of the error of one leaf: trees nearer than that are equally good
+MOST_ROOM = 1e-6  # relative: the near-optimal cuts of a search are listed up to this, or else by another search
 OFF = 16  # times that by which no tree is better than the one that is found
 KEPT = 200_000  # subtrees that are remembered
 WIDEST = 6e7  # pairs of cuts that two levels are found of at once, without a look at the clock
@@ -87,6 +89,13 @@ class MomentSearch:
     check : called often; what it raises ends the search
     told : called with (bound, cost) of all trees when one of them changes
     limits : TreeLimits
+
+    Attributes
+    ----------
+    slack : float
+        The costs of two trees that differ by more differ indeed: a bound on rounding errors; 0 if none is known.
+    relative : float
+        The same as a share of the costs.
     """
 
     _by_sums = True
@@ -110,6 +119,12 @@ class MomentSearch:
         self.moments, self.q = np.ascontiguousarray(np.stack([w, s, count]).astype(float)), q - alone
         self.price, self.least, self.check, self.told = float(price), float(max(1, least)), check, told
         self.near = NEAR * max(self._leaf(np.arange(len(w))), 1e-300)
+        self.slack = self.relative = 0.0
+        self.most_room: float | None = MOST_ROOM  # of costs, None without a limit
+        self.is_exact = False  # whether costs in doubles are exact
+        # By depth, place and rows: (column, cut, shares of the sides, lower bound) of the cuts that were tried.
+        self.worth: dict[tuple, list] = {}
+        self.families: list[tuple[Family, Place]] = []  # of limits on whole trees: those that may hold the best tree
         self.known: dict[tuple, Known] = {}
         self.narrow = self._pairs(len(rank)) <= WIDEST
         self.root: Known | None = None
@@ -184,6 +199,42 @@ class MomentSearch:
         moments = np.stack([w, s, self.q, count])
         return MomentSearch(code.T, moments, self.law, self.price, least, self.check)
 
+    def wanted(self, cost: float) -> float:
+        """Return the cost up to which trees are looked for, so that the best one costs this: less what doubles do not
+        tell apart, or with a bound on rounding errors more than it, so that all cuts that may be best are tried."""
+        room = self.room(cost)
+        return cost + room if room else cost - self.near
+
+    def room(self, cost: float) -> float:
+        """Return how far from the best tree, which costs this, others are listed; 0 without a bound on rounding."""
+        if cost == np.inf:
+            return 0.0
+        slack = self.slack if self.most_room is None else min(self.slack, self.most_room * max(0.0, cost))
+        return slack + self.relative * cost
+
+    def solved(self, rows: np.ndarray, depth: int, place: Place) -> Known:
+        """Return the best tree of some rows by the doubles of this search."""
+        if self.at_once and len(rows) == self.code.shape[1] and depth == 4 and self.root is not None:
+            return self.root
+        return self._solve(rows, depth, np.inf, place)
+
+    def near_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:
+        """Return (column, cut, cost) of the roots of all trees of one or two levels that cost no more than `reach`."""
+        q, columns = float(self.q[rows].sum()), self.limits.columns(place, len(self.size))
+        code, size = self.code[columns], self.size[columns]
+        if depth == 1:
+            blocks = list(kernels.gains_of_cuts(code, size, self.moments, rows, self.least, *self._terms))
+        else:
+            totals = np.full((len(size), int(size.max(initial=1))), -np.inf)
+            self.depth_two(rows, place._replace(columns=tuple(columns.tolist())), totals)
+            blocks = [(0, totals > -np.inf, totals[totals > -np.inf])]
+        found = []
+        for first, parted, gained in blocks:
+            at, cut = np.nonzero(parted)
+            for one in np.flatnonzero(q - gained <= reach).tolist():
+                found.append((int(columns[first + at[one]]), int(cut[one]), q - float(gained[one])))
+        return found
+
     def best_below(self, rows: np.ndarray, levels: int, columns: tuple[int, ...]) -> tuple | None:
         """The best tree of one or two levels over some columns, nested, None for a leaf."""
         return self._whole(self._shallow(rows, levels, self.limits.root._replace(columns=columns)).tree, rows)
@@ -203,6 +254,11 @@ class MomentSearch:
         if cost < self.root.upper - self.near:
             self.root.upper, self.root.tree = cost, found.tree(self.near, Stump(None))
         self.root.lower = self.root.upper
+        reach, total = self.wanted(cost), float(self.q.sum())
+        costs = total - (found.three.sum(axis=1) - self.price)
+        self.worth[self.key_of(rows, 4, self.limits.root)] = [
+            (*found.cuts[at], (None, ()), float(costs[at])) for at in np.flatnonzero(costs <= reach).tolist()
+        ]
         return True
 
     def _solve_families(self, rows: np.ndarray, depth: int) -> Known:
@@ -218,16 +274,17 @@ class MomentSearch:
         while heap:
             bound, _, _, family = heapq.heappop(heap)
             self._tell(bound, self.root)
-            if bound >= self.root.upper - self.near:
+            if bound >= self.wanted(self.root.upper):
                 break
             place = self.limits.root._replace(columns=family.columns, needed=family.needed)
-            found = self._solve(rows, depth, self.root.upper, place)
-            if found.lower >= self.root.upper - self.near:
+            found = self._solve(rows, depth, self.wanted(self.root.upper), place)
+            if found.lower >= self.wanted(self.root.upper):
                 continue
-            used = list(dict.fromkeys(self._columns_of(self._whole(found.tree, rows))))
-            if family.has(used):
-                self.root.upper, self.root.tree = found.upper, found.tree
+            if family.has(self.columns_of(self._whole(found.tree, rows))):
+                self.families.append((family, place))
+                self._better(found.upper, found.tree)
                 continue
+            used = self.columns_of(self._whole(found.tree, rows))
             for part in family.parts(used):
                 number += 1
                 heapq.heappush(heap, (found.lower, -len(part.held), number, part))
@@ -251,9 +308,10 @@ class MomentSearch:
         self.root.lower = self.root.upper
         return True
 
-    def _columns_of(self, tree: tuple | None) -> list[int]:
-        """The columns that a tree tests, that of the root first."""
-        return [] if tree is None else [tree[0], *self._columns_of(tree[2]), *self._columns_of(tree[3])]
+    def columns_of(self, tree: tuple | None) -> list[int]:
+        """Return the different columns that a tree tests, that of the root first."""
+        below = [] if tree is None else [tree[0], *self.columns_of(tree[2]), *self.columns_of(tree[3])]
+        return list(dict.fromkeys(below))
 
     def _by_leaves(self, most: int) -> float:
         """What no tree with so many leaves costs less than."""
@@ -308,11 +366,11 @@ class MomentSearch:
         found = kernels.depth_one(*self._over(columns), self.moments, rows, self.least, *self._terms)
         return self._named(found, columns)
 
-    def depth_two(self, rows: np.ndarray, place: Place):
+    def depth_two(self, rows: np.ndarray, place: Place, totals: np.ndarray = NO_TOTALS):
         code, size = self._over(place.columns)
         if not len(size):
             return self._depth_one(rows, place.columns)
-        ends = self.least, float(place.leaves or 4)
+        ends = self.least, float(place.leaves or 4), totals
         terms = code, size, self.moments, rows, ends
         ahead = depth_two_numpy.seconds_of(size, len(rows))
         if (loops := kernels.COMPILED.loops(ahead)) is not None:
@@ -386,8 +444,9 @@ class MomentSearch:
             if root:
                 self._tell(bound if root == BOUND_TOLD else 0.0, entry)
 
-        found, tried = two_levels.TwoLevels(self, rows, columns).solve(limit, entry, place, tell)
-        self.tried[self.key_of(rows, 2, place)] = [(*cut, (True, True), None) for cut in tried]
+        found, tried, worth = two_levels.TwoLevels(self, rows, columns).solve(limit, entry, place, tell)
+        key = self.key_of(rows, 2, place)
+        self.tried[key], self.worth[key] = [(*cut, (True, True), None) for cut in tried], worth
         return found
 
     @cached_property
@@ -453,13 +512,15 @@ class MomentSearch:
                 heap.append((0.0, len(heap), column, cuts, -1, len(cuts), 0.0, 0.0, share))
         heapq.heapify(heap)
         number, lower, least = len(heap), entry.upper, np.inf  # what cuts that were tried cost at least
-        tried = self.tried[self.key_of(rows, depth, place)] = []
+        key = self.key_of(rows, depth, place)
+        tried, worth = [], []
+        self.tried[key], self.worth[key] = tried, worth
         while heap:
             bound, _, column, cuts, low, high, before, behind, share = heapq.heappop(heap)
-            most = min(entry.upper, limit) - self.price
+            most = self.wanted(min(entry.upper, limit)) - self.price
             if root:
                 self._tell(min(entry.upper, bound + self.price) if root == BOUND_TOLD else 0.0, entry)
-            if bound >= most - self.near:
+            if bound >= most:
                 lower = bound + self.price
                 break
             middle = (low + high) // 2
@@ -472,6 +533,7 @@ class MomentSearch:
             tried.append((column, int(cuts[middle]), (True, two.upper < np.inf), share[0]))
             ends = one.lower, two.lower
             least = min(least, sum(ends) + self.price)
+            worth.append((column, int(cuts[middle]), share, sum(ends) + self.price))
             if self.free is not None and (place.needed or self.least > 1 or self.limits.rises):
                 ends = tuple(self.free._solve(*state).lower for state in self._freed(sides, depth - 1, most, places))
             if one.upper + two.upper + self.price < entry.upper:

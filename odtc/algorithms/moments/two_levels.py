@@ -165,7 +165,8 @@ class TwoLevels:
         return costs
 
     def solve(self, limit: float, entry: "Known", place: "Place", tell: Callable[[float, "Known"], None]) -> tuple:
-        """(Known, tried): the best tree, or a lower bound of at least `limit`; the (column, cut) that were looked at.
+        """(Known, tried, worth): the best tree, or a lower bound of at least `limit`; the (column, cut) that were
+        looked at; and the bound of each.
 
         Parameters
         ----------
@@ -176,7 +177,7 @@ class TwoLevels:
         """
         from odtc.algorithms.moments.search import Known, Stump
 
-        stumps, tried = (Stump(place.columns), Stump(place.columns)), []
+        stumps, tried, worth = (Stump(place.columns), Stump(place.columns)), [], []
         if (first := self.first_tree(place)) is not None and first[0] < entry.upper:
             entry = Known(0.0, first[0], (*first[1:], *stumps))
         heap: list[tuple] = []
@@ -189,15 +190,15 @@ class TwoLevels:
         while heap:
             self.search.check()
             bound, _, column, (cuts, below), low, high, before, behind = heapq.heappop(heap)
-            most = min(entry.upper, limit) - self.price
+            most = self.search.wanted(min(entry.upper, limit)) - self.price
             tell(min(entry.upper, bound + self.price), entry)
-            if bound >= most - self.near:
+            if bound >= most:
                 lower = bound + self.price
                 break
             half = ((below[low] if low >= 0 else 0) + (below[high] if high < len(cuts) else n)) / 2
             middle = min(low + 1 + int(np.searchsorted(below[low + 1 : high], half)), high - 1)
             cut = int(cuts[middle])
-            left, right = before + behind.min() < most - self.near, before.min() + behind < most - self.near
+            left, right = before + behind.min() < most, before.min() + behind < most
             free, kept = self.sides(column, cut, (LEFT * left + RIGHT * right).astype(np.uint8))
             tried.append((column, cut))
             cost = float(kept.min(axis=1).sum()) + self.price
@@ -205,6 +206,7 @@ class TwoLevels:
                 entry = Known(0.0, cost, (column, cut, *stumps))
             ends = np.where(left, kept[0], before).min(), np.where(right, kept[1], behind).min()
             least = min(least, float(sum(ends)) + self.price)
+            worth.append((column, cut, (None, ()), float(sum(ends)) + self.price))
             one = np.where(left, np.maximum(free[0], before), before)
             two = np.where(right, np.maximum(free[1], behind), behind)
             for first, last, *own in ((low, middle, before, two), (middle, high, one, behind)):
@@ -214,4 +216,4 @@ class TwoLevels:
                     heapq.heappush(heap, (value, number, column, (cuts, below), first, last, *own))
         lower = min(lower, least, entry.upper)  # a side that reached the limit was left there
         lower = entry.upper if entry.upper - lower <= self.near else lower
-        return Known(lower, entry.upper, entry.tree), tried
+        return Known(lower, entry.upper, entry.tree), tried, worth

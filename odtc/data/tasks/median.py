@@ -4,13 +4,14 @@ With w and y the weight and the number of a row, an answer v costs Σ w |y - v|,
 median, which is the number of some row. So a leaf answers one of the numbers of the training rows, v_1 < … < v_K, and
 the task is that of K classes with the price |v_k - v_c| for answering v_c for a row of v_k: every formulation, search,
 bound and certificate that takes prices by the class predicted holds. Of two medians the lower one is answered. A row
-carries n, w and w y as sums.
+carries n, w, w y and y as sums: w y / w is not always y.
 """
 
 from dataclasses import replace
 
 import numpy as np
 
+from odtc.algorithms.moments.exact_costs import ExactMedians, array_of, whole_numbers
 from odtc.algorithms.weighted_quantiles import places_of, weighted_median
 from odtc.base.text import show_number
 from odtc.base.wording import option
@@ -88,14 +89,14 @@ def with_answers(rows: Dataset, answers) -> Dataset:
 
 
 def sums_of(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """float64 (rows, 3): 1, w and w y of each row."""
-    return np.column_stack([np.ones(len(y)), weight, weight * y])
+    """Return float64 (rows, 4): 1, w, w y and y of each row."""
+    return np.column_stack([np.ones(len(y)), weight, weight * y, y])
 
 
 def moments(sums: np.ndarray) -> np.ndarray:
     """float64 (3, rows): w, w (y - m) and w (y - m)² around the mean m of all rows."""
     weight = sums[:, 1]
-    apart = sums[:, 2] / weight - sums[:, 2].sum() / weight.sum()
+    apart = numbers(sums) - sums[:, 2].sum() / weight.sum()
     return np.stack([weight, weight * apart, weight * apart**2])
 
 
@@ -112,10 +113,16 @@ def values_of(classes) -> np.ndarray:
     return np.array([float(name) for name in classes])
 
 
+def exact(sums: np.ndarray, weight: np.ndarray, row_of: np.ndarray) -> ExactMedians:
+    """Return the absolute errors of leaves in whole numbers."""
+    return ExactMedians(numbers(sums), weight, row_of)
+
+
 def prices(classes) -> np.ndarray:
     """float64 (classes, classes): |v_k - v_c|."""
-    values = values_of(classes)
-    return np.abs(values[:, None] - values)
+    whole, unit = whole_numbers(values_of(classes))
+    numbers = array_of(whole)
+    return np.abs(numbers[:, None] - numbers).astype(float) * unit.numerator / float(unit.denominator)
 
 
 def judged_by(rows: Dataset, trained: Dataset) -> Dataset:
@@ -127,7 +134,7 @@ def judged_by(rows: Dataset, trained: Dataset) -> Dataset:
 
 def curve(sums: np.ndarray) -> tuple[tuple[float, float], ...]:
     """(share, number) of the quartiles and the ends of the rows of a leaf."""
-    weight, y = sums[:, 1], sums[:, 2] / sums[:, 1]
+    weight, y = sums[:, 1], numbers(sums)
     order = np.argsort(y, kind="stable")
     shares = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
     found = y[order][places_of(weight[order], shares)]
@@ -142,14 +149,9 @@ def leaf_words(sums, classes, curve=(), goal="") -> str:
     return f"half of them {at[0.25]:.6g} to {at[0.75]:.6g}, all {at[0.0]:.6g} to {at[1.0]:.6g}"
 
 
-def numbers(sums: np.ndarray) -> np.ndarray:
-    """float64 (rows,): w y / w."""
-    return sums[:, 2] / sums[:, 1]
-
-
 def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
     """Mean absolute and squared error, and the part of the absolute error around one median that is explained."""
-    weight, y = sums[:, 1], sums[:, 2] / sums[:, 1]
+    weight, y = sums[:, 1], numbers(sums)
     error = float((weight * np.abs(y - answers)).sum())
     spread = float((weight * np.abs(y - weighted_median(y, weight))).sum())
     of_squares = regression.figures(sums, answers, classes)
@@ -164,7 +166,7 @@ def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
 
 def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
     """Σ w |y - answer|."""
-    return float((sums[:, 1] * np.abs(sums[:, 2] / sums[:, 1] - answers)).sum())
+    return float((sums[:, 1] * np.abs(numbers(sums) - answers)).sum())
 
 
 def told(facts) -> list[str]:
@@ -176,4 +178,4 @@ def told(facts) -> list[str]:
     ]
 
 
-target_words = regression.target_words
+target_words, numbers = regression.target_words, regression.numbers

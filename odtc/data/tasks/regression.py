@@ -5,7 +5,8 @@ With w and y the weight and the number of a row, and m the median of all rows, a
     Σ w (y - m)² - (Σ w (y - m))² / Σ w
 
 so a state of the dynamic program carries n, Σ w, Σ w y, Σ w (y - m), Σ w (y - m)²: sums around the median lose no
-digits to the size of the numbers, nor to a few that are far from the others. One answer for all rows is no better than
+digits to the size of the numbers. The last sum is Σ y, which for a single row is its number as it was read; w y / w is
+not always that number. One answer for all rows is no better than
 one for each part of them. So V(A) <= V(B) for rows A within B, and V(A) + V(B) <= V(A ∪ B) for rows that are apart. No
 bound holds by the weight of rows.
 """
@@ -15,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.algorithms.moments import laws
+from odtc.algorithms.moments.exact_costs import ExactCosts
 from odtc.algorithms.weighted_quantiles import weighted_median
 from odtc.base.text import show_figure
 from odtc.data.dataset import Dataset
@@ -64,18 +66,18 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
 
 
 def sums_of(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """float64 (rows, 5): 1, w, w y and, around the median m of all rows, w (y - m), w (y - m)²."""
+    """Return float64 (rows, 6): 1, w, w y and, around the median m of all rows, w (y - m), w (y - m)²; and y."""
     apart = y - weighted_median(y, weight)
-    return np.column_stack([np.ones(len(y)), weight, weight * y, weight * apart, weight * apart**2])
+    return np.column_stack([np.ones(len(y)), weight, weight * y, weight * apart, weight * apart**2, y])
 
 
 def moments(sums: np.ndarray) -> np.ndarray:
-    """Σ w and, around the median of all rows, Σ w (y - m) and Σ w (y - m)², of sums float64 (…, 5)."""
+    """Σ w and, around the median of all rows, Σ w (y - m) and Σ w (y - m)², of sums float64 (…, 6)."""
     return np.stack([sums[..., 1], sums[..., 3], sums[..., 4]])
 
 
 def leaf_costs(sums: np.ndarray) -> np.ndarray:
-    """The squared error of leaves with these sums, float64 (…, 5)."""
+    """The squared error of leaves with these sums, float64 (…, 6)."""
     return np.maximum(laws.leaf_costs(laws.SQUARE, moments(sums)), 0.0)
 
 
@@ -83,7 +85,7 @@ def part_costs(sums: np.ndarray, part: np.ndarray, n_parts: int, own: np.ndarray
     """The squared error of each part around its own mean: what its rows miss their own means by, and what these miss
     the mean of the part by. No digits are lost to rows of other parts; nor to the size of the numbers, if what the rows
     miss their own means by is given, or each is one row of the data."""
-    n, w, _, s, q = sums.T
+    n, w, _, s, q, _ = sums.T
     own = np.where(n > 1, np.maximum(q - s * s / w, 0.0), 0.0) if own is None else own
     held, y, mean = np.bincount(part, w, n_parts), s / w, np.zeros(n_parts)
     for _ in range(2):  # the second time only the rounding of the first is left
@@ -93,9 +95,14 @@ def part_costs(sums: np.ndarray, part: np.ndarray, n_parts: int, own: np.ndarray
     return np.bincount(part, own + w * apart**2, n_parts)
 
 
+def exact(sums: np.ndarray, weight: np.ndarray, row_of: np.ndarray) -> ExactCosts:
+    """Return the squared errors of leaves as rationals."""
+    return ExactCosts(numbers(sums), weight, row_of)
+
+
 def answer(sums) -> float:
-    """The mean of a leaf."""
-    return float(sums[2] / sums[1])
+    """Return the mean of a leaf; of a single row the number as it was read."""
+    return float(sums[-1] if sums[0] == 1 else sums[2] / sums[1])
 
 
 def keeping(answer: float, sums: np.ndarray) -> tuple[float, ...]:
@@ -103,7 +110,9 @@ def keeping(answer: float, sums: np.ndarray) -> tuple[float, ...]:
     alone."""
     weight = sums[:, 1]
     held, missed = float(weight.sum()), float((weight * (numbers(sums) - answer) ** 2).sum())
-    return (float(len(sums)), held, held * answer, 0.0, missed) if len(sums) else (0.0, 1.0, answer, 0.0, 0.0)
+    if not len(sums):
+        return 0.0, 1.0, answer, 0.0, 0.0, 0.0
+    return float(len(sums)), held, held * answer, 0.0, missed, len(sums) * answer
 
 
 def leaf_words(sums, classes, curve=(), goal="") -> str:
@@ -122,13 +131,13 @@ def leaf_words(sums, classes, curve=(), goal="") -> str:
 
 
 def numbers(sums: np.ndarray) -> np.ndarray:
-    """float64 (rows,): w y / w."""
-    return sums[:, 2] / sums[:, 1]
+    """Return float64 (rows,): the number of each row as it was read, or the mean of rows that were put together."""
+    return np.where(sums[:, 0] == 1, sums[:, -1], sums[:, 2] / sums[:, 1])
 
 
 def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
     """Mean squared and absolute error, and the share of the variance that is explained."""
-    weight, y = sums[:, 1], sums[:, 2] / sums[:, 1]
+    weight, y = sums[:, 1], numbers(sums)
     total, mean = weight.sum(), float((weight * y).sum() / weight.sum())
     squared, spread = float((weight * (y - answers) ** 2).sum()), float((weight * (y - mean) ** 2).sum())
     return {
@@ -142,7 +151,7 @@ def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
 
 def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
     """Σ w (y - answer)²."""
-    return float((sums[:, 1] * (sums[:, 2] / sums[:, 1] - answers) ** 2).sum())
+    return float((sums[:, 1] * (numbers(sums) - answers) ** 2).sum())
 
 
 def told(facts) -> list[str]:
@@ -156,4 +165,4 @@ def told(facts) -> list[str]:
 
 def target_words(sums, classes, goal="") -> str:
     """The number of a row."""
-    return f"{sums[2] / sums[1]:.10g}"
+    return f"{sums[-1] / sums[0]:.10g}"

@@ -36,6 +36,8 @@ from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, settle, with_min_leaf_rows
 
+ROUNDED = 1e-12  # of an objective: sums of doubles in another order
+
 
 def flow_model(problem: Problem, graph: Graph) -> tuple[ModelBuilder, list[Block | None]]:
     """The model of the flows through these states.
@@ -128,7 +130,9 @@ def point_of(
         cost += level.cost[arc]
         stack += [(2 * node + side, j + 1, int(s)) for side, s in enumerate(level.below[arc]) if s >= 0]
     cost, off, paid = *share(problem, np.array([cost, graph.rows.near])).tolist(), objective(problem, heap)
-    if abs(cost - paid) > off and (exact_objective(problem) is None or search_costs(problem).plain):
+    if abs(cost - paid) > max(off, ROUNDED * abs(paid)) and (
+        exact_objective(problem) is None or search_costs(problem).plain
+    ):
         raise TreeError(
             f"the tree costs {paid:.10g}, the model writes it as one of {cost:.10g}: it has leaves or folded subtrees "
             f"that are not the best; give the tree that a heuristic makes, or set {param('tail', 0)} "

@@ -52,6 +52,10 @@ class Searched:
         What a better tree may cost less, if sums of decimals are rounded.
     proved : bool
         Whether the tree is the best one, or there is none.
+    exact : bool
+        Whether exact costs prove the tree, so that a certificate which bounds it less does not contradict them.
+    undecided : bool
+        Whether the search has ended, but rounding leaves several trees, of which exact costs have not told the best.
     """
 
     heap: HeapTree | None
@@ -67,3 +71,5 @@ class Searched:
     proved: bool = False
     uncertified: str = ""
     off: float = 0.0
+    undecided: bool = False
+    exact: bool = False

@@ -175,7 +175,7 @@ def _check(facts: dict, dataset: Dataset, bounds: bool = True) -> Proof:
         terms,
         objective if exact and bound >= low else below,
         exact,
-        (OFF * measure.near + measure.in_doubles(float(high))) / float(unit),
+        OFF * measure.near / float(unit),
         min(1.0, float(measure.high(measure.moments.sum(axis=1)) / unit)),
     )
 

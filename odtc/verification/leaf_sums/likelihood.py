@@ -17,6 +17,7 @@ import numpy as np
 from odtc.base.json_schema import TEXT, WHOLE
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
+from odtc.verification.leaf_sums.squares import whole
 from odtc.verification.leaf_sums.two_levels import LIKELIHOOD
 
 SCHEMA, TASK = "odtc.certificate/survival", "survival"
@@ -38,9 +39,10 @@ class Likelihood:
         scale = facts["weight_scale"]
         if not 0 < scale < 2**40:
             raise ValueError("its scale is no whole number above 0")
-        w = np.rint(dataset.weight * scale)
-        if np.abs(dataset.weight * scale - w).max() > 1e-4 or (w <= 0).any():
+        weight, is_whole = whole(dataset.weight, scale)
+        if not is_whole or min(weight) <= 0:
             raise CertificateError("the weights of the data are no whole numbers at the scale of the certificate")
+        w = np.array(weight, float)
         time, event = dataset.sums[:, 4], dataset.sums[:, 3] > 0
         if (dataset.sums[:, 0] != 1).any() or w.sum() >= 2.0**40:
             raise CertificateError("the rows of the data cannot be added up as whole numbers")
@@ -69,10 +71,6 @@ class Likelihood:
     def ends(self, low: Fraction, high: Fraction, bound: Fraction) -> tuple[Fraction, Fraction, Fraction]:
         """The ends of what a tree costs and a bound of all trees, as they are."""
         return low, high, bound
-
-    def in_doubles(self, cost: float) -> float:
-        """0: times are told apart by their order alone."""
-        return 0.0
 
     def _cost(self, events: int, hazard: int) -> Fraction:
         if not events:

@@ -8,13 +8,11 @@ Numbers of more digits are counted in 2^-`number_bits` instead, rounded down: t 
 half a unit at most, around one number for all, so that the square root of what a tree costs is off by at most
 E = sqrt(Σ w / 4), whatever its leaves. If the tree costs C by these, its branch nodes included, it costs between
 C - 2 E sqrt(C) + E² (0 if C < E²) and C + 2 E sqrt(C) + E², so that claim and bound are widened (`ends`). If no number
-had to be rounded, E = 0. Products with powers of two are exact, and so is (w y) / w of weights that are such powers.
-
-Decimals with many digits before the point are not what doubles hold: a run counts with the doubles, which differ from
-the decimals by δ at most, so that a tree costs it up to 2 E sqrt(C) + E² more or less, E = δ sqrt(Σ w) (`in_doubles`).
+had to be rounded, E = 0. A number is the decimal that prints as its double (`whole`).
 """
 
 import math
+from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -27,6 +25,7 @@ from odtc.verification.leaf_sums.two_levels import SQUARE
 SCHEMA, TASK = "odtc.certificate/regression", "regression"
 SHAPE = {"number_scale?": WHOLE, "number_bits?": WHOLE, "weight_scale": WHOLE, "claim": TEXT}
 MOST_BITS = 1000
+MOST_DIGITS = 700  # of a double times a power of two of so many bits
 ROUNDS = False  # whether a cost is known between two ends
 NEAR = 1e-12  # of the squares of all rows: what floats are off by, and more; what is nearer is compared in rationals
 EXACT = 2.0**53  # floats below hold whole numbers exactly
@@ -46,20 +45,13 @@ class Squares:
         of_ten = bits is None and number is not None and 0 < number < 2**40
         if not ((of_two or of_ten) and 0 < scale < 2**40):
             raise ValueError("its scales are no whole numbers above 0")
-        if bits is not None and (np.frexp(dataset.weight)[0] != 0.5).any():
-            raise CertificateError("the weights of the data are no powers of two, so that its numbers are not exact")
         number = 2**bits if number is None else number
-        with np.errstate(over="ignore"):
-            weight, y = dataset.weight * scale, dataset.sums[:, 2] / dataset.sums[:, 1] * float(number)
-        w, t = np.rint(weight), np.rint(y) if bits is None else np.floor(y)
-        self.rounds = bits is not None and bool((t != y).any())
-        apart = 0.0 if self.rounds else float(np.abs(y - t).max())
-        if np.abs(weight - w).max() > 1e-4 or apart > 1e-4 * min(1.0, float(np.ptp(y))) or (w <= 0).any():
+        (weight, is_whole), (own, exact) = whole(dataset.weight, scale), whole(dataset.sums[:, -1], number)
+        self.rounds = not exact and bits is not None
+        if not is_whole or min(weight) <= 0 or not (exact or self.rounds):
             raise CertificateError("the numbers of the data are no whole numbers at the scales of the certificate")
-        if np.abs(t).max() >= EXACT:
-            raise CertificateError("the numbers of the data have too many digits to be whole numbers at these scales")
-        self.apart = 0.0 if bits is not None else apart + float(np.spacing(np.abs(y).max()))
-        t -= np.sort(t)[len(t) // 2]
+        middle = sorted(own)[len(own) // 2]
+        w, t = np.array(weight, float), np.array([one - middle for one in own], float)
         if (w * t * t).sum() >= 2.0 ** (LOW + 61) or np.abs(w * t).sum() >= 2.0**61 or w.sum() >= EXACT:
             raise CertificateError("the numbers of the data are too large to be added as whole numbers")
         if len(w) >= 2 ** (62 - LOW):
@@ -91,17 +83,30 @@ class Squares:
 
         return least(low), high + _root_above(weight * high) + weight / 4, least(bound)
 
-    def in_doubles(self, cost: float) -> float:
-        """How far from what a tree costs its cost is that is counted with the doubles nearest to these decimals."""
-        weight = float(self.moments[0].sum())
-        return 2 * self.apart * math.sqrt(weight * cost) + self.apart**2 * weight
-
     LAW, TOLD, root_unit = SQUARE, 2, 1.0
     high = low
 
     def costs(self, w, s, q) -> np.ndarray:
         """The same of arrays, as floats."""
         return q - np.divide(s * s, w, out=np.zeros_like(s), where=w > 0)
+
+
+def whole(values: np.ndarray, scale: int) -> tuple[list[int], bool]:
+    """Return decimals times a scale as whole numbers, rounded down, and whether they are whole numbers.
+
+    Parameters
+    ----------
+    values : float64 (numbers,), of which each is the decimal that prints as this double
+    scale : int
+    """
+    found, exact = [], True
+    with localcontext(Context(prec=MOST_DIGITS, rounding=ROUND_FLOOR)):
+        for value in values.tolist():
+            share = Decimal(repr(value)) * scale
+            below = share.to_integral_value()
+            exact = exact and below == share
+            found.append(int(below))
+    return found, exact
 
 
 def _root_above(square: Fraction) -> Fraction:

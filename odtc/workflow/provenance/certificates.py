@@ -46,6 +46,8 @@ class Certified:
         What the certificate proves that no tree costs less than, if that is less than what the tree costs.
     facts : dict or None
         The certificate that was accepted, as `odtc verify --certificate` reads it.
+    exact : bool
+        Whether the certificate counts without rounding, so that it proves the tree without the search.
     """
 
     accepted: bool | None
@@ -53,6 +55,7 @@ class Certified:
     why: str = ""
     bound: float | None = None
     facts: dict | None = field(default=None, repr=False)
+    exact: bool = True
 
 
 def _by_hand() -> str:
@@ -170,7 +173,8 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
         settled_bound(problem, proof.objective, paid) == paid
         and settled_bound(problem, paid, proof.objective) == proof.objective
     )
+    same = same or (sums and proof.bound <= paid <= proof.objective)
     if not (proof.optimal or near) or not same:
         why = f"the certificate of the search bounds all trees by {proof.bound:.10g}, the tree costs {paid:.10g}"
         return Certified(False, Termination.UNKNOWN, why, proof.bound if sums and proof.bound <= paid else None)
-    return Certified(True, facts=facts)
+    return Certified(True, facts=facts, exact=not sums or (getattr(proof, "exact", False) and proof.optimal))

@@ -20,6 +20,8 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.algorithms.moments import laws
+from odtc.algorithms.moments.exact_costs import Undecided
+from odtc.algorithms.moments.exact_likelihood import ExactLikelihood
 from odtc.base.registry import did_you_mean
 from odtc.base.text import some
 from odtc.base.wording import option
@@ -187,6 +189,14 @@ def moments(sums: np.ndarray) -> np.ndarray:
 def leaf_costs(sums: np.ndarray) -> np.ndarray:
     """D - D log(D/H) of leaves with these sums, float64 (…, 5)."""
     return laws.leaf_costs(laws.LIKELIHOOD, moments(sums))
+
+
+def exact(sums: np.ndarray, weight: np.ndarray, row_of: np.ndarray) -> ExactLikelihood | None:
+    """Return the costs of leaves to be compared exactly; None if their hazards take too many digits."""
+    try:
+        return ExactLikelihood(sums[:, 4], sums[:, 3] > 0, weight, row_of)
+    except Undecided:
+        return None
 
 
 def answer(sums) -> float:

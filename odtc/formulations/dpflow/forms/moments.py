@@ -6,16 +6,16 @@ all cuts instead (odtc.algorithms.moments).
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from odtc.algorithms.moments.laws import LAWS
+from odtc.algorithms.moments.exact_costs import ExactCosts, ExactMedians, Undecided, rounding
 from odtc.base import deadline
 from odtc.base.wording import command, option, param
-from odtc.data.encoding import Encoded
-from odtc.data.task import TASKS, own_costs
+from odtc.data.task import TASKS, exact_costs, own_costs
 from odtc.data.tasks import median
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, TimeLimitReached
@@ -24,19 +24,27 @@ from odtc.formulations.dpflow.forms.moments_limits import limited, limits_of, sc
 from odtc.formulations.dpflow.forms.states import decode, keeps, notes, targets, trimmed  # noqa: F401
 from odtc.formulations.dpflow.searched import Searched
 from odtc.model.milp import Model
-from odtc.problem.branch_penalty import branch_price, objective
+from odtc.problem.branch_penalty import branch_price, exact_price, objective
 from odtc.problem.constraints.constraint import least_rows
+from odtc.problem.exact_objective import exact_cost
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 if TYPE_CHECKING:
+    from odtc.algorithms.moments.exact_likelihood import ExactLikelihood
+    from odtc.algorithms.moments.exact_search import Best, ExactSearch
     from odtc.algorithms.moments.search import MomentSearch
 
 OFTEN = 0.05  # seconds between two reports
 start = states.start
 GROWN = 2e6  # rows times columns of which a tree is made deeper in a moment after the limit
 MANY = 32  # numbers, from which on medians are searched for among sorted rows
-UNCERTIFIED = "a certificate of medians takes a class for each number, of which there are more than {}"
+FEW_TREES = 20_000  # cuts to the power of the depth: all trees are compared, whatever rounding is
+COMPARED = "regression", "median", "survival"  # tasks whose near-optimal trees are compared by exact costs
+MOST_LIKELIHOOD = 1e-6  # of all events: near-optimal trees are compared exactly if rounding adds less to their costs
+EXACT_BELOW = 10**11  # whole costs below are exact in the search for medians, whose equality is 10^-12
+MEDIANS_OFF = 2e-12  # of Σ w |y - median|, times the rows: what rounding adds to costs around medians, and more
+UNCERTIFIED = "a certificate of medians takes at most {} numbers, and whole ones that add up to {:g} or less"
 
 
 def by_moments(problem: Problem) -> bool:
@@ -82,11 +90,13 @@ def searches(problem: Problem) -> bool:
 
 
 def of_medians(problem: Problem) -> bool:
-    """Whether leaves answer medians of so many numbers that a class for each is too many, and the search over all cuts
-    takes all that the problem asks for."""
+    """Whether leaves answer medians of numbers that are too many, or too long, for a class each, and the search over
+    all cuts takes all that the problem asks for."""
     encoded, params = problem.encoded, problem.params
     plain = params.tail == params.intervals == "auto" and params.fold and not params.proof
-    return encoded.task == median.NAME and plain and len(encoded.classes) > MANY and _holds_limits(problem)
+    if encoded.task != median.NAME or not plain or not isinstance(costs := exact_costs(encoded), ExactMedians):
+        return False
+    return (len(encoded.classes) > MANY or costs.most >= EXACT_BELOW) and _holds_limits(problem)
 
 
 def _holds_limits(problem: Problem) -> bool:
@@ -100,21 +110,64 @@ def _holds_limits(problem: Problem) -> bool:
     return True
 
 
-def _engine(encoded: Encoded, rank: np.ndarray, terms: tuple) -> "MomentSearch":
-    """The search over all cuts, of `terms` from the price on."""
-    from odtc.algorithms.moments.medians import MedianSearch  # most runs never need it
+@dataclass(frozen=True)
+class _Engine:
+    """The search over all cuts, whose costs are multiples of `unit`, with the exact comparison of near-optimal trees if
+    there is one."""
+
+    search: "MomentSearch"
+    unit: Fraction
+    exact: "ExactSearch | None" = None
+
+
+def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], None]) -> _Engine:
+    """Return the search over all cuts; `report` gets its bound and the cost of its tree, in units."""
+    from odtc.algorithms.moments import laws  # most runs never need it
+    from odtc.algorithms.moments.careful_search import CarefulSearch
+    from odtc.algorithms.moments.exact_search import ExactSearch
+    from odtc.algorithms.moments.medians import MedianSearch
     from odtc.algorithms.moments.search import MomentSearch
 
+    encoded, limits, rank = problem.encoded, limits_of(problem, scales), scales.rank.astype(np.int64)
     task, count = TASKS.get(encoded.task), encoded.copies.astype(float)
-    if task.MOMENTS:
-        moments = np.stack([*task.moments(encoded.sums), count])
-        engine, own = MomentSearch(rank, moments, LAWS[task.LAW], *terms), own_costs(encoded)
-        if own is not None:
+    terms, costs = (least_rows(problem), deadline.check), exact_costs(encoded)
+    if not isinstance(costs, ExactCosts):
+        likelihood = costs if costs is None or costs.fits else None
+        price = branch_price(problem) / (1.0 if likelihood is None else float(likelihood.unit))
+        moments = np.stack([*(task.moments(encoded.sums) if likelihood is None else likelihood.moments), count])
+        engine = MomentSearch(rank, moments, laws.LAWS[task.LAW], price, *terms, report, limits)
+        if (own := own_costs(encoded)) is not None:
             engine.base = float(own.sum())
-        return engine
-    y = median.values_of(encoded.classes)[encoded.y]
-    order = np.argsort(y, kind="stable")
-    return MedianSearch(rank[order], np.stack([y, encoded.weight, count])[:, order], *terms)
+        return _Engine(engine, Fraction(1)) if likelihood is None else _of_likelihood(problem, engine, likelihood)
+    price = exact_price(problem) / costs.unit
+    if task.MOMENTS:
+        w, s, q = costs.moments
+        engine = MomentSearch(rank, np.stack([w, s, q, count]), laws.SQUARE, float(price), *terms, report, limits)
+        engine.q, engine.base = s * s / w, float(costs.least(np.arange(len(w))))
+        off = rounding(laws.SQUARE, np.stack([w, s, engine.q]), costs.whole, 2**problem.topology.depth)
+    else:
+        order = np.argsort(costs.numbers, kind="stable")
+        y, weight = costs.numbers.astype(float), costs.moments[0]
+        engine = MedianSearch(rank[order], np.stack([y, weight, count])[:, order], float(price), *terms, report, limits)
+        off = MEDIANS_OFF * (len(y) + 4) * float(weight @ np.abs(y - y[order[len(y) // 2]]))
+        costs, rank, count = costs.taken(order), rank[order], count[order]
+        if costs.most + 2**problem.topology.depth * price < EXACT_BELOW and price.denominator == 1:
+            off, engine.is_exact = 0.0, True
+    engine.slack = 4 * max(off, engine.near) if off else 0.0
+    make = lambda: CarefulSearch(rank, costs, count, float(price), *terms, limits)  # noqa: E731
+    return _Engine(engine, costs.unit, ExactSearch(engine, costs, price, make))
+
+
+def _of_likelihood(problem: Problem, engine: "MomentSearch", costs: "ExactLikelihood") -> _Engine:
+    """Return a search for survival trees with the exact comparison of those that are near-optimal."""
+    from odtc.algorithms.moments.exact_search import ExactSearch
+
+    engine.base /= float(costs.unit)
+    off = costs.off + engine.near
+    few = float((engine.size - 1).sum()) ** problem.topology.depth <= FEW_TREES
+    if off < MOST_LIKELIHOOD * float(costs.moments[1].sum()) or few:
+        engine.slack, engine.most_room = np.inf if few else 4 * off, None
+    return _Engine(engine, costs.unit, ExactSearch(engine, costs, exact_price(problem) / costs.unit, None))
 
 
 def search(
@@ -134,7 +187,7 @@ def search(
     """
     found, engine, scales = _searched(problem, known, tell)
     if not by_moments(problem):
-        return replace(found, uncertified=UNCERTIFIED.format(MANY))
+        return replace(found, uncertified=UNCERTIFIED.format(MANY, EXACT_BELOW))
     if found.heap is None:
         return found
     from odtc.formulations.dpflow.forms.moments_certificate import certify_leaf_sums
@@ -153,44 +206,66 @@ def certificate(problem: Problem) -> dict:
 def _searched(problem: Problem, known: HeapTree | None, tell) -> "tuple[Searched, MomentSearch, Scales]":
     """What the search over all cuts finds, the search, and the scales of its cuts."""
     scales = scales_of(problem)
-    limits = limits_of(problem, scales)
-    encoded, share = problem.encoded, 1 - problem.params.lambda_
-    told = [time.monotonic()]
-    depth, phase = problem.topology.depth, f"depth {problem.topology.depth}"
+    depth, share, told = problem.topology.depth, 1 - problem.params.lambda_, [time.monotonic()]
+    phase = f"depth {depth}"
 
     def report(lower: float, upper: float) -> None:
         if tell is not None and time.monotonic() > told[0] + OFTEN:
             told[0] = time.monotonic()
-            tell(share * lower, share * upper, phase)
+            tell(in_objective * lower, in_objective * upper, phase)
 
-    price, least = branch_price(problem), least_rows(problem)
-    engine = _engine(encoded, scales.rank.astype(np.int64), (price, least, deadline.check, report, limits))
-    proved = interrupted = False
+    engine = _engine(problem, scales, report)
+    in_objective, found = share * float(engine.unit), engine.search
+    ended, interrupted, best = False, False, None
     try:
-        engine.solve(depth)
-        proved = True
+        found.solve(depth)
+        ended = True
+        best = _best_exactly(engine, depth)
     except TimeLimitReached:
         pass
     except KeyboardInterrupt:
         interrupted = True
-    if not proved and engine.root is not None and encoded.n_rows * len(scales.rank.T) <= GROWN:
+    if not ended and found.root is not None and problem.encoded.n_rows * len(scales.rank.T) <= GROWN:
         with deadline.put_off():
-            engine.grow(depth, at_once=1)
-    if engine.root is None:
-        return Searched(known, share * engine.base, False, 1, 1, phase, interrupted), engine, scales
+            found.grow(depth, at_once=1)
+    if found.root is None:
+        return Searched(known, in_objective * found.base, False, 1, 1, phase, interrupted), found, scales
+    heap = _heap(problem, scales, found.tree() if best is None else best.tree)
+    if known is not None and best is None and _cost(problem, known) < _cost(problem, heap):
+        heap = known
+    paid = objective(problem, heap)
+    proved = best is not None or (ended and engine.exact is None and problem.encoded.task not in COMPARED)
+    off = max(found.off, found.slack)
+    bound = paid if proved else min(paid, in_objective * max(found.base, found.bound - off))
+    phase = f"{f'depth {found.height} proved, ' if found.height else ''}{phase}: {paid:.6g}, bound {bound:.6g}"
+    done = Searched(heap, bound, False, 0 if proved else 1, 1, phase, interrupted, proved=proved)
+    off = 0.0 if best is not None else in_objective * off
+    return replace(done, off=off, undecided=ended and not proved, exact=best is not None), found, scales
+
+
+def _best_exactly(engine: _Engine, depth: int) -> "Best | None":
+    """Return the best tree by exact costs; None if rounding leaves too many near-optimal trees."""
+    if engine.exact is None:
+        return None
+    try:
+        return engine.exact.best(depth)
+    except Undecided:
+        return None
+
+
+def _cost(problem: Problem, heap: HeapTree) -> Fraction | float:
+    """Return the objective of a tree to compare with others, exact if it can be."""
+    exact = exact_cost(problem, heap)
+    return objective(problem, heap) if exact is None else exact
+
+
+def _heap(problem: Problem, scales: Scales, nested: tuple | None) -> HeapTree:
+    """Return the tree of a nested tree of the search."""
     test, _ = blank_arrays(problem.topology)
-    stack = [(1, engine.tree())]
+    stack = [(1, nested)]
     while stack:
         node, tree = stack.pop()
         if tree is not None:
             test[node] = scales.test(tree[0], tree[1])
             stack += [(2 * node, tree[2]), (2 * node + 1, tree[3])]
-    heap = settle(test, encoded)
-    paid = objective(problem, heap)
-    if known is not None and objective(problem, known) < paid:
-        heap, paid = known, objective(problem, known)
-    lower = share * max(engine.base, engine.bound - engine.off)  # sums are rounded
-    bound = paid if proved else min(paid, lower)
-    phase = f"{f'depth {engine.height} proved, ' if engine.height else ''}{phase}: {paid:.6g}, bound {bound:.6g}"
-    ended = Searched(heap, bound, False, 0 if proved else 1, 1, phase, interrupted, off=share * engine.off)
-    return ended, engine, scales
+    return settle(test, problem.encoded)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from odtc.algorithms.moments.exact_costs import whole_numbers
 from odtc.algorithms.moments.search import MomentSearch
 from odtc.algorithms.moments.tree_limits import Place, fitted
 from odtc.base.wording import command, option
@@ -26,7 +27,7 @@ from odtc.verification.certificate import left_of
 from odtc.verification.claim import claim_of
 from odtc.verification.leaf_sums import ALL, measure_of, measured_tasks
 from odtc.verification.leaf_sums.limits import Limit
-from odtc.verification.leaf_sums.squares import MOST_BITS
+from odtc.verification.leaf_sums.squares import MOST_BITS, whole
 from odtc.verification.leaf_sums.whole_trees import WholeTrees
 from odtc.verification.threshold_columns import count_left_out, rank_columns
 
@@ -43,7 +44,7 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     ------
     ChoiceError
         For a task without a measure of whole numbers, for weights of more than twelve digits behind the point, for
-        numbers of more if weights are no powers of two, for hyperplanes, and for constraints that it does not state.
+        hyperplanes, and for constraints that it does not state.
     """
     require_tests_of_columns(problem.encoded)
     dataset, limits = problem.encoded.dataset, engine.limits
@@ -142,7 +143,7 @@ def _measured(law, dataset: Dataset) -> tuple[dict, Any]:
     weights = {"weight_scale": _scale(dataset.weight, "weights")}
     tries = [weights]
     if law.TASK == regression.NAME:
-        numbers, tries = dataset.sums[:, 2] / dataset.sums[:, 1], []
+        numbers, tries = dataset.sums[:, -1], []
         with contextlib.suppress(ChoiceError):
             tries.append(weights | {"number_scale": _scale(numbers, "numbers")})
         tries.append(weights | {"number_bits": _bits(numbers, dataset.weight * weights["weight_scale"])})
@@ -166,16 +167,15 @@ def _bits(numbers: np.ndarray, weight: np.ndarray) -> int:
             (MOST_SQUARES / (weight * apart**2).sum()) ** 0.5,
         )
     most = max(0, min(math.floor(math.log2(min(share, 2.0**MOST_BITS))) for share in room))
-    return next((bits for bits in range(most) if not np.mod(numbers * 2.0**bits, 1).any()), most)
+    least = next((bits for bits in range(most) if not np.mod(numbers * 2.0**bits, 1).any()), most)
+    return least if whole(numbers, 2**least)[1] else most  # the decimals that print as these doubles may have more
 
 
 def _scale(numbers: np.ndarray, what: str) -> int:
-    """The least power of ten that makes all numbers whole."""
-    for digits in range(MOST_DIGITS + 1):
-        scaled = numbers * 10**digits
-        near = 1e-6 * min(1.0, float(np.ptp(scaled) or np.abs(scaled).max()))  # numbers far below 1 are not all 0
-        if np.abs(scaled).max() < LARGEST and np.abs(scaled - np.rint(scaled)).max() <= near:
-            return 10**digits
-    raise ChoiceError(
-        f"a certificate counts in whole numbers: expected {what} of at most {MOST_DIGITS} decimals; round them"
-    )
+    """Return the least power of ten that makes all numbers whole, of decimals of at most MOST_DIGITS places."""
+    unit = whole_numbers(numbers)[1]
+    if unit.denominator > 10**MOST_DIGITS:
+        raise ChoiceError(
+            f"a certificate counts in whole numbers: expected {what} of at most {MOST_DIGITS} decimals; round them"
+        )
+    return unit.denominator

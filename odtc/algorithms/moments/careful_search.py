@@ -1,0 +1,126 @@
+"""The search for trees of rows whose sums of squares lose digits: the costs of each set of rows by themselves.
+
+One number of 10^9 among numbers near 1 makes all sums of squares that contain it inexact. Here a leaf is the sum of the
+squares around its own mean, so its relative error is a few ε times the number of rows, whatever the other rows are. The
+cuts of a column are first compared by sums around the median of the rows, with a bound on their rounding error; those
+that may be the best are counted again. Trees of two levels are found by intervals of cuts.
+"""
+
+import numpy as np
+
+from odtc.algorithms.moments import laws, medians_numpy
+from odtc.algorithms.moments.exact_costs import ROUND, ExactCosts, ExactMedians
+from odtc.algorithms.moments.search import NO_LIMITS, Known, MomentSearch
+from odtc.algorithms.moments.tree_limits import Place
+from odtc.algorithms.weighted_quantiles import ROUNDING, weighted_median
+
+
+class CarefulSearch(MomentSearch):
+    """The search on some rows, whose numbers are held in two parts.
+
+    Parameters
+    ----------
+    rank : integers (rows, columns)
+    costs : ExactCosts
+    count : float64 (rows,), rows of the data
+    price, least, check, told, limits
+        As of MomentSearch.
+    """
+
+    _by_sums = False
+
+    def __init__(self, rank, costs: ExactCosts, count, price=0.0, least=1, check=lambda: None, limits=NO_LIMITS):
+        self.costs, self.n_rows = costs, len(rank)
+        self.high, self.low = costs.means()
+        self.weight = costs.moments[0]
+        moments = np.stack([self.weight, 0 * self.weight, 0 * self.weight, count])
+        super().__init__(rank, moments, laws.SQUARE, price, least, check, limits=limits)
+        self.near = 0.0
+        self.relative = ROUND * 16 * (len(rank) + 16) + 8 * ROUNDING
+
+    def _of_any_rows(self, rank, moments, limits) -> "CarefulSearch":
+        return CarefulSearch(rank, self.costs, moments[3], self.price, 1, self.check, limits)
+
+    def _by_leaves(self, most: int) -> float:
+        return 0.0
+
+    def _all_at_once(self, rows: np.ndarray) -> bool:
+        return False
+
+    def _pairs(self, n_rows: int) -> float:
+        return np.inf  # two levels are found by intervals
+
+    def _by_columns(self, place: Place) -> bool:
+        return False
+
+    def _apart(self, rows: np.ndarray) -> np.ndarray:
+        """Return float64 (rows,): the numbers less their median."""
+        middle = weighted_median(self.high[rows], self.weight[rows])
+        at = rows[np.flatnonzero(self.high[rows] == middle)[0]]
+        return (self.high[rows] - self.high[at]) + (self.low[rows] - self.low[at])
+
+    def _leaf(self, rows: np.ndarray) -> float:
+        if len(rows) < 2:
+            return 0.0
+        return self.costs.near_leaf(self.weight[rows], self._apart(rows))
+
+    def _parts(self, rows: np.ndarray) -> np.ndarray:
+        """Return float64 (3, rows): w, w t and w t² of numbers t around their median."""
+        weight, apart = self.weight[rows], self._apart(rows)
+        return np.stack([weight, weight * apart, weight * apart * apart])
+
+    def _side_costs(self, rows: np.ndarray, column: int, parts: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return (ranks, costs, errors) of the cuts of a column: float64 (cuts,) by sums around the median."""
+        if isinstance(self.costs, ExactMedians):
+            return self._median_costs(rows, column)
+        cuts = self.cuts(rows, column)
+        by_rank = np.stack([np.bincount(self.code[column, rows], part, self.size[column]) for part in parts])
+        below = by_rank.cumsum(axis=1)[:, cuts]
+        above = by_rank[:, ::-1].cumsum(axis=1)[:, ::-1][:, cuts + 1]
+        costs = sum(np.maximum(0.0, q - s * s / w) for w, s, q in (below, above))
+        return cuts, costs, 8 * ROUND * (len(rows) + 4) * (below[2] + above[2])
+
+    def _median_costs(self, rows: np.ndarray, column: int) -> tuple[np.ndarray, ...]:
+        """Return the same of absolute errors."""
+        apart = self._apart(rows)
+        order = np.argsort(apart, kind="stable")
+        rows, apart, cuts = rows[order], apart[order], self.cuts(rows, column)
+        weight = self.weight[rows]
+        if not len(cuts):
+            return cuts, np.zeros(0), np.zeros(0)
+        code = self.code[column : column + 1, rows]
+        terms = weight, apart, np.ones(len(rows)), np.arange(len(rows)), 0.0, 0.0
+        ((_, _, ranks, gains),) = medians_numpy.gains_of_cuts(code, self.size[column : column + 1], *terms)
+        off = (8 * ROUND * (len(rows) + 4) + 8 * ROUNDING) * float(weight @ np.abs(apart))
+        return cuts, -gains[np.searchsorted(ranks, cuts)], np.full(len(cuts), off)
+
+    def near_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:
+        """Return (column, cut, cost) of all trees of one level that may cost no more than `reach`."""
+        found, parts = [], self._parts(rows)
+        for column in self.limits.columns(place, len(self.size)).tolist():
+            cuts, costs, off = self._side_costs(rows, column, parts)
+            for cut in cuts[costs - off + self.price <= reach].tolist():
+                cost = sum(map(self._leaf, self.sides(rows, column, cut))) + self.price
+                if cost <= reach:
+                    found.append((column, cut, cost))
+        return found
+
+    def _shallow(self, rows: np.ndarray, depth: int, place: Place) -> Known:
+        if place.needed:
+            return self._needed_test(rows, place)
+        leaf = self._leaf(rows)
+        found = Known(leaf, leaf, None)
+        if leaf == 0:
+            return found
+        parts = self._parts(rows)
+        for column in self.limits.columns(place, len(self.size)).tolist():
+            cuts, costs, off = self._side_costs(rows, column, parts)
+            reach = min(found.upper - self.price, float((costs + off).min(initial=np.inf)))
+            for cut in cuts[costs - off <= reach].tolist():
+                cost = sum(map(self._leaf, self.sides(rows, column, cut))) + self.price
+                if cost < found.upper:
+                    found = Known(cost, cost, (column, cut, None, None))
+        return found
+
+    def depth_two(self, rows: np.ndarray, place: Place):
+        raise NotImplementedError("two levels are found by intervals")

@@ -1,0 +1,217 @@
+"""Exact costs of leaves, in whole numbers: squared and absolute errors of numbers as they were written.
+
+Weights and numbers are decimals, so they are whole numbers of a power of ten. With whole weights w and numbers t around
+one of them, a leaf costs Σ w t² - (Σ w t)² / Σ w or Σ w |t - median|, which are rationals. Nothing is rounded.
+"""
+
+from copy import copy
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from odtc.algorithms.moments import laws
+from odtc.algorithms.weighted_quantiles import weighted_median
+
+WHOLE = 2.0**53  # doubles hold whole numbers below exactly
+DIGITS = 15  # decimal digits of any number that a double holds
+ROUND = 2.0**-52  # relative rounding error of two operations on doubles
+
+
+class Undecided(ArithmeticError):
+    """Exact costs cannot be compared: there are too many, or their numbers are too long."""
+
+
+class ExactLeaves(Protocol):
+    """The exact costs of leaves, in units of `unit`, as numbers that can be added and compared."""
+
+    unit: Fraction
+
+    def leaf(self, rows: np.ndarray) -> Any:
+        """Return the cost of a leaf of some rows, int64 (rows,)."""
+
+    def least(self, rows: np.ndarray) -> Any:
+        """Return what no tree of some rows costs less than."""
+
+
+def whole_numbers(values: np.ndarray) -> tuple[list[int], Fraction]:
+    """Return numbers as whole multiples of a unit, and that unit: the decimals that print as these doubles.
+
+    Parameters
+    ----------
+    values : float64 (numbers,)
+    """
+    most = float(np.abs(values).max(initial=0.0))
+    for places in range(DIGITS if most else 1):
+        scaled = values * 10.0**places
+        if most * 10.0**places >= 10.0**DIGITS:
+            break
+        near = np.rint(scaled)
+        if (near / 10.0**places == values).all():
+            return near.astype(np.int64).tolist(), Fraction(1, 10**places)
+    parts = [Decimal(repr(value)).as_tuple() for value in values.tolist()]
+    least = min(int(part.exponent) for part in parts)
+    whole = [
+        (-1 if part.sign else 1) * int("".join(map(str, part.digits))) * 10 ** (int(part.exponent) - least)
+        for part in parts
+    ]
+    return whole, Fraction(10) ** least
+
+
+class ExactCosts:
+    """The rows of a search in whole numbers, whose leaves cost squared errors around their mean.
+
+    Parameters
+    ----------
+    numbers, weight : float64 (data rows,)
+    row_of : int64 (data rows,), the row of the search that each row of the data belongs to
+
+    Attributes
+    ----------
+    unit : Fraction, of a cost
+    sums : whole numbers (rows,) each: Σ w, Σ w t and Σ w t² of each row, of numbers t around one of them
+    """
+
+    POWER = 2  # of a number, that is a cost
+
+    def __init__(self, numbers: np.ndarray, weight: np.ndarray, row_of: np.ndarray):
+        own, of_weight = whole_numbers(weight)
+        y, of_number = whole_numbers(numbers)
+        middle = sorted(y)[len(y) // 2]
+        n = int(row_of.max()) + 1
+        w, s, q = [0] * n, [0] * n, [0] * n
+        for row, mass, number in zip(row_of.tolist(), own, y):
+            apart = number - middle
+            w[row] += mass
+            s[row] += mass * apart
+            q[row] += mass * apart * apart
+        self.unit = of_weight * of_number**self.POWER
+        self.sums = tuple(map(array_of, (w, s, q)))
+
+    @cached_property
+    def floor(self) -> list[Fraction]:
+        """The cost of each row as a leaf of its own."""
+        return [q - Fraction(s * s, w) for w, s, q in zip(*(part.tolist() for part in self.sums))]
+
+    @cached_property
+    def moments(self) -> np.ndarray:
+        """float64 (3, rows): `sums`."""
+        return np.stack([np.array([float(one) for one in part.tolist()]) for part in self.sums])
+
+    @property
+    def whole(self) -> bool:
+        """Whether all sums of the first two moments are exact in doubles."""
+        w, s, _ = self.moments
+        return bool(w.sum() < WHOLE and np.abs(s).sum() < WHOLE)
+
+    def means(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return float64 (rows,) twice: the mean of each row in two parts that add up to more than 100 bits."""
+        found = [Fraction(s, w) for w, s in zip(*(part.tolist() for part in self.sums[:2]))]
+        high = [float(mean) for mean in found]
+        return np.array(high), np.array([float(mean - Fraction(one)) for mean, one in zip(found, high)])
+
+    def leaf(self, rows: np.ndarray) -> Fraction:
+        """Return the cost of a leaf in units of `unit`."""
+        w, s, q = (int(part[rows].sum()) for part in self.sums)
+        return q - Fraction(s * s, w) if w else Fraction(0)
+
+    def near_leaf(self, weight: np.ndarray, apart: np.ndarray) -> float:
+        """Return the cost of a leaf in doubles, of weights and numbers around one of them, float64 (rows,)."""
+        apart = apart - weight @ apart / weight.sum()
+        return float(weight @ (apart * apart))
+
+    def parts(self, part: np.ndarray, n_parts: int) -> list[Fraction]:
+        """Return the costs of leaves that hold the rows of a part each, of the parts of the rows, int64 (rows,)."""
+        order = np.argsort(part, kind="stable")
+        held, begin = np.unique(part[order], return_index=True)
+        found = [Fraction(0)] * n_parts
+        for at, rows in zip(held.tolist(), np.split(order, begin[1:])):
+            found[at] = self.leaf(rows) * self.unit
+        return found
+
+    def least(self, rows: np.ndarray) -> Fraction:
+        """Return the cost of the tree with a leaf for each row."""
+        return sum((self.floor[row] for row in rows.tolist()), Fraction(0))
+
+
+class ExactMedians(ExactCosts):
+    """The same of leaves that cost absolute errors around their median; equal rows have equal numbers."""
+
+    POWER = 1
+
+    def __init__(self, numbers: np.ndarray, weight: np.ndarray, row_of: np.ndarray):
+        super().__init__(numbers, weight, row_of)
+        w, s, _ = self.sums
+        self.numbers = array_of([total // mass for total, mass in zip(s.tolist(), w.tolist())])
+        if self.most >= 2**62:  # sums of products need Python's whole numbers
+            self.sums = tuple(part.astype(object) for part in self.sums)
+            self.numbers = self.numbers.astype(object)
+
+    def taken(self, order: np.ndarray) -> "ExactMedians":
+        """Return the costs of the rows in another order."""
+        found = copy(self)
+        found.sums, found.numbers = tuple(part[order] for part in self.sums), self.numbers[order]
+        found.__dict__.pop("moments", None)
+        return found
+
+    @property
+    def most(self) -> int:
+        """No sum of costs and no weight is more."""
+        apart = int(self.numbers.max()) - int(self.numbers.min())
+        return int(self.sums[0].sum()) * max(1, apart)
+
+    def leaf(self, rows: np.ndarray) -> Fraction:
+        """Return the cost of a leaf in units of `unit`."""
+        order = rows[np.argsort(self.numbers[rows], kind="stable")]
+        weight, numbers = self.sums[0][order], self.numbers[order]
+        below = weight.cumsum()
+        middle = numbers[int((2 * below >= below[-1]).argmax())]
+        return Fraction(int((weight * abs(numbers - middle)).sum()))
+
+    def near_leaf(self, weight: np.ndarray, apart: np.ndarray) -> float:
+        """Return the cost of a leaf in doubles, of weights and numbers around one of them, float64 (rows,)."""
+        return float(weight @ np.abs(apart - weighted_median(apart, weight)))
+
+    def least(self, rows: np.ndarray) -> Fraction:
+        """Return 0: the rows of a leaf may have one number."""
+        return Fraction(0)
+
+
+def array_of(whole: list[int]) -> np.ndarray:
+    """Whole numbers as int64 if all their sums fit, else as Python numbers."""
+    if sum(map(abs, whole)) < 2**62:
+        return np.array(whole, np.int64)
+    found = np.empty(len(whole), object)
+    found[:] = whole
+    return found
+
+
+def rounding(law: int, moments: np.ndarray, exact_sums: bool, n_leaves: int) -> float:
+    """Return a bound on the rounding error of the cost of any tree of so many leaves, by sums of doubles.
+
+    With exact sums W and S only S²/W and the sums over leaves and of Q are rounded. Otherwise an error of n ε Σ |s| in
+    the sum of a part counts twice its mean, and one of n ε Σ w in its weight counts its square.
+
+    Parameters
+    ----------
+    law : int, of odtc.algorithms.moments.laws
+    moments : float64 (3, rows): W, S and Q around one number
+    exact_sums : bool
+    n_leaves : int
+    """
+    w, s, q = moments
+    n, whole = len(w), float(q.sum())
+    off = ROUND * (n + 4 * n_leaves + 16) * whole
+    if exact_sums:
+        return off
+    each = ROUND * (n + 4)
+    if law == laws.LIKELIHOOD:
+        held = s > 0
+        return off + each * float(s.sum()) * float(w.sum() / w[held].min() + np.log(max(1.0, w.sum())) + 1)
+    means = float(np.abs(s / w).max())
+    off += 4 * n_leaves * each * means * float(np.abs(s).sum())
+    if (w != np.rint(w)).any() or w.sum() >= WHOLE:
+        off += 4 * each * whole * float(w.sum() / w.min())
+    return off

@@ -1,0 +1,186 @@
+"""Exact comparison of the costs D - D log(D/H) of survival trees, of events D and hazards H that are rationals.
+
+A cost is a sum of terms D log(H/D). Two of them are compared by decimals of more and more digits. They are equal if the
+same terms are left, or if the products of (H/D)^D, which are rationals, are.
+"""
+
+from collections import Counter
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import cached_property, lru_cache, reduce, total_ordering
+from math import ceil, gcd, lcm, log2
+
+import numpy as np
+
+from odtc.algorithms.moments.exact_costs import Undecided, array_of, whole_numbers
+
+DIGITS = 50, 200  # of the decimals that two costs are compared by
+GUARD = 10  # digits that rounding of a sum of logarithms may take
+MOST_BITS = 100_000  # of hazards and of products of them
+WHOLE_BITS = 52  # of sums of hazards in doubles
+
+
+@total_ordering
+class LogSum:
+    """A rational plus a sum of D log(H/D), where terms of one quotient are one term.
+
+    Parameters
+    ----------
+    rational : Fraction
+    terms : Counter
+        By the quotient H/D as two whole numbers in lowest terms, the sum of D.
+    """
+
+    __slots__ = ("rational", "terms")
+
+    def __init__(self, rational: Fraction, terms: Counter):
+        self.rational, self.terms = rational, terms
+
+    def __add__(self, other: "LogSum | Fraction | int") -> "LogSum":
+        if not isinstance(other, LogSum):
+            return LogSum(self.rational + other, self.terms)
+        return LogSum(self.rational + other.rational, self.terms + other.terms)
+
+    __radd__ = __add__
+
+    def _sign(self, other: "LogSum") -> int:
+        """Return the sign of this number less another. Raises Undecided."""
+        terms = self.terms.copy()
+        terms.subtract(other.terms)
+        left = {term: count for term, count in terms.items() if count}
+        rational = self.rational - other.rational
+        if not left:
+            return (rational > 0) - (rational < 0)
+        for digits in DIGITS:
+            context = Context(prec=digits + GUARD)
+            parts = [context.multiply(Decimal(count), _log(*term, digits)) for term, count in left.items()]
+            parts.append(context.divide(Decimal(rational.numerator), Decimal(rational.denominator)))
+            apart, size = reduce(context.add, parts), max(map(abs, parts))
+            if abs(apart) > size * len(parts) * Decimal(10) ** (GUARD - digits):
+                return 1 if apart > 0 else -1
+        if rational == 0 and _has_equal_product(left):
+            return 0
+        raise Undecided
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LogSum) and self._sign(other) == 0
+
+    def __lt__(self, other: "LogSum") -> bool:
+        return self._sign(other) < 0
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@lru_cache(maxsize=1 << 16)
+def _log(above: int, below: int, digits: int) -> Decimal:
+    context = Context(prec=digits + GUARD)
+    return context.ln(context.divide(Decimal(above), Decimal(below)))
+
+
+def _has_equal_product(terms: dict) -> bool:
+    """Whether the product of quotients to the power of their counts is 1; False if that is too long to tell."""
+    common = gcd(*terms.values())
+    powers = {Fraction(*term): count // common for term, count in terms.items()}
+    bits = (abs(n) * (one.numerator.bit_length() + one.denominator.bit_length()) for one, n in powers.items())
+    if sum(bits) > MOST_BITS:
+        return False
+    product = Fraction(1)
+    for one, n in powers.items():
+        product *= one**n
+    return product == 1
+
+
+class ExactLikelihood:
+    """The rows of a search in whole numbers, whose leaves cost D - D log(D/H).
+
+    Hazards are whole numbers of a common unit. Raises Undecided if that takes too many bits, as of thousands of rows.
+
+    Parameters
+    ----------
+    time, event, weight : float64 (data rows,); event is bool
+    row_of : int64 (data rows,), the row of the search that each row of the data belongs to
+
+    Attributes
+    ----------
+    unit : Fraction, of a cost and a weight
+    """
+
+    def __init__(self, time: np.ndarray, event: np.ndarray, weight: np.ndarray, row_of: np.ndarray):
+        own, self.unit = whole_numbers(weight)
+        hazard = _hazards(time, event, own)
+        n = int(row_of.max()) + 1
+        events, hazards = [0] * n, [Fraction(0)] * n
+        for row, mass, died, one in zip(row_of.tolist(), own, event.tolist(), hazard):
+            events[row] += mass if died else 0
+            hazards[row] += mass * one
+        # Hazards are whole numbers of a common unit, the factor of which moves all costs by the same.
+        below = 1
+        for part in {one.denominator for one in hazards}:
+            below = lcm(below, part)
+            if below.bit_length() > MOST_BITS:
+                raise Undecided
+        self.scale = below
+        self.events = array_of(events)
+        self.hazards = np.empty(n, object)
+        self.hazards[:] = [one.numerator * (below // one.denominator) for one in hazards]
+
+    @cached_property
+    def moments(self) -> np.ndarray:
+        """float64 (3, rows): hazards, rounded down so that all their sums are exact in doubles, and events twice."""
+        total = int(self.hazards.sum())
+        bits = WHOLE_BITS - ceil(log2(max(1.0, float(Fraction(total, self.scale)))))
+        above, below = 2 ** max(0, bits), self.scale * 2 ** max(0, -bits)
+        hazard = np.array([float(one * above // below) for one in self.hazards.tolist()]) * 2.0**-bits
+        events = np.array([float(one) for one in self.events.tolist()])
+        return np.stack([hazard, events, events])
+
+    @property
+    def fits(self) -> bool:
+        """Whether no hazard of a row with an event is rounded to 0."""
+        hazard, events, _ = self.moments
+        return bool((hazard[events > 0] > 0).all())
+
+    @property
+    def off(self) -> float:
+        """A bound on the error of the cost of a tree by these moments: half of what the unit of hazards adds to leaves
+        with the least hazard of a row with an event."""
+        hazard, events, _ = self.moments
+        unit = 2.0 ** (ceil(log2(max(1.0, float(hazard.sum())))) - WHOLE_BITS)
+        least = float(hazard[events > 0].min())
+        if least <= unit:
+            return np.inf
+        rounds = 2.0**-50 * float(events.sum()) * (abs(np.log(least)) + np.log(float(events.sum()) + 1) + 2)
+        return len(hazard) * unit * float(events.max()) / least + rounds * len(hazard)
+
+    def leaf(self, rows: np.ndarray) -> LogSum:
+        """Return the cost of a leaf, of hazards in units of 1 / `scale`, which moves all costs of trees by the same."""
+        events, hazard = int(self.events[rows].sum()), int(self.hazards[rows].sum())
+        if not events:
+            return LogSum(Fraction(0), Counter())
+        common = gcd(events, hazard)
+        return LogSum(Fraction(events), Counter({(hazard // common, events // common): events}))
+
+    def least(self, rows: np.ndarray) -> LogSum:
+        """Return the cost of the tree with a leaf for each row."""
+        held = rows[self.events[rows] > 0]
+        return sum((self.leaf(np.array([row])) for row in held.tolist()), LogSum(Fraction(0), Counter()))
+
+
+def _hazards(time: np.ndarray, event: np.ndarray, weight: list[int]) -> list[Fraction]:
+    """Return the Nelson-Aalen hazard of each row."""
+    order = np.argsort(time, kind="stable").tolist()
+    found, at_risk, hazard, start = [Fraction(0)] * len(order), sum(weight), Fraction(0), 0
+    while start < len(order):
+        end = start
+        while end < len(order) and time[order[end]] == time[order[start]]:
+            end += 1
+        tied = order[start:end]
+        died = sum(weight[i] for i in tied if event[i])
+        hazard += Fraction(died, at_risk)
+        if hazard.denominator.bit_length() > MOST_BITS:
+            raise Undecided
+        for i in tied:
+            found[i] = hazard
+        at_risk -= sum(weight[i] for i in tied)
+        start = end
+    return found

@@ -1,0 +1,121 @@
+"""The best of the trees that a search by doubles does not tell apart, by exact costs.
+
+The search has a bound on its rounding errors, and tries every cut that may be best within that bound. So the best tree
+by exact costs is one of these, at each node: all are followed, and the cost of each leaf is counted in whole numbers.
+States are remembered by their rows, so trees that are equal in a part are compared once. If rounding leaves too many
+cuts of some rows, a more careful search of these rows lists fewer.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from odtc.algorithms.moments.exact_costs import Undecided
+from odtc.algorithms.moments.search import MomentSearch
+from odtc.algorithms.moments.tree_limits import Place, fitted
+
+MOST_CUTS = 64  # of a state, which are listed before a more careful search is made
+MOST_STATES = 20_000  # that are compared exactly
+
+
+class Best(NamedTuple):
+    """The exact cost of the best tree of some rows, and the tree: nested (column, cut, left, right), or None."""
+
+    cost: Fraction
+    tree: tuple | None
+
+
+class ExactSearch:
+    """The exact comparison of near-optimal trees.
+
+    Parameters
+    ----------
+    engine : MomentSearch, with a bound on its rounding errors (`slack` or `relative`)
+    costs : the exact cost of each `leaf` of some rows, and the `least` cost of any tree
+    price : Fraction, of a branch node
+    careful : makes another search of the same rows, or None
+    """
+
+    def __init__(self, engine: MomentSearch, costs, price: Fraction, careful: Callable[[], MomentSearch] | None):
+        self.engine, self.costs, self.price, self._careful = engine, costs, price, careful
+        self._by_care: MomentSearch | None = None
+        self._known: dict[tuple, Best] = {}
+
+    def best(self, depth: int) -> Best:
+        """Return the best tree of all rows. Raises Undecided if it cannot be told."""
+        rows, limits = np.arange(self.engine.code.shape[1]), self.engine.limits
+        if not limits.of_whole_trees:
+            return self._best(rows, depth, limits.root)
+        found = [(family, self._best(rows, depth, place)) for family, place in self.engine.families]
+        kept = [best for family, best in found if family.has(self.engine.columns_of(best.tree))]
+        if not kept or min(best.cost for best in kept) > min(best.cost for _, best in found):
+            raise Undecided
+        return min(kept, key=lambda best: best.cost)
+
+    def cost_of(self, tree: tuple | None, rows: np.ndarray) -> Fraction:
+        """Return the exact cost of a nested tree on some rows."""
+        if tree is None:
+            return self.costs.leaf(rows)
+        below = zip(tree[2:], self.engine.sides(rows, *tree[:2]))
+        return sum((self.cost_of(one, side) for one, side in below), start=self.price)
+
+    def _best(self, rows: np.ndarray, depth: int, place: Place) -> Best:
+        place, depth = fitted(place, depth)
+        if depth == 0:
+            return Best(self.costs.leaf(rows), None)
+        key = self.engine.key_of(rows, depth, place)
+        if (known := self._known.get(key)) is None:
+            self.engine.check()
+            if len(self._known) >= MOST_STATES:
+                raise Undecided
+            known = self._known[key] = self._compared(rows, depth, place)
+        return known
+
+    def _compared(self, rows: np.ndarray, depth: int, place: Place) -> Best:
+        found, listed = self._listed(rows, depth, place, self.engine, MOST_CUTS)
+        if listed is None and self._careful is not None:
+            self._by_care = self._by_care or self._careful()
+            found, listed = self._listed(rows, depth, place, self._by_care, MOST_STATES)
+        if listed is None:
+            raise Undecided
+        seen = set()
+        for column, cut, share in listed:
+            left = self.engine.code[column, rows] <= cut
+            parted = np.packbits(left ^ left[0]).tobytes()
+            if parted in seen and self.engine.limits.nothing:  # the same sides by another column
+                continue
+            seen.add(parted)
+            sides = self.engine.sides(rows, column, cut)
+            places = self.engine.limits.sides(place, column, *share)
+            below = [self._best(side, depth - 1, at) for side, at in zip(sides, places)]
+            cost = sum((one.cost for one in below), self.price)
+            if cost < found.cost:
+                found = Best(cost, (column, cut, *(one.tree for one in below)))
+        return found
+
+    def _listed(self, rows: np.ndarray, depth: int, place: Place, engine: MomentSearch, most: int):
+        """Return (the best tree that a search knows, the (column, cut, shares) that may be better); None for the latter
+        if they are too many, or the search lists none."""
+        entry = engine.solved(rows, depth, place)
+        if entry.upper == np.inf:
+            raise Undecided
+        tree = engine._whole(entry.tree, rows)
+        found = Best(self.cost_of(tree, rows), tree)
+        if entry.upper <= max(engine.slack, engine.relative) and found.cost <= self.costs.least(rows):
+            return found, []
+        if engine.is_exact:
+            return found, []
+        room = engine.room(entry.upper)
+        if engine.slack > room or not room:
+            return found, None
+        reach, listed = entry.upper + room, None
+        if engine.is_shallow(len(rows), depth, place) and not place.needed and place.leaves is None:
+            cuts = engine.near_cuts(rows, depth, place, reach)
+            listed = [(column, cut, (None, ())) for column, cut, _ in cuts]
+        elif (worth := engine.worth.get(engine.key_of(rows, depth, place))) is not None:
+            listed = [tuple(one[:3]) for one in sorted(worth, key=lambda one: one[3]) if one[3] <= reach]
+        if not place.needed and (leaf := self.costs.leaf(rows)) < found.cost:
+            found = Best(leaf, None)
+        return found, None if listed is None or len(listed) > most else listed
