@@ -2,20 +2,26 @@
 
 import base64
 import contextlib
+import io
 import json
+import subprocess
+import sys
 import tracemalloc
 import zlib
 
 import numpy as np
+import polars as pl
 import pytest
 
+from odtc import read as odtc_read
 from odtc.base.compression import packing
 from odtc.base.compression.unpack import TooLargeError
+from odtc.data.readers import arrow_buffers
 from odtc.errors import OdtcError
 from odtc.problem.constraints import constraint
 from odtc.verification import certificate
 from odtc.workflow.manifest import read_manifest, reselected
-from tests.command_line import MONKS, odtc, refused
+from tests.command_line import MONKS, environment, odtc, refused
 
 MANY = 1 << 29  # bytes of zeros, packed into some 700 KB of text
 ROOM = 1 << 27  # bytes that reading may take
@@ -179,3 +185,66 @@ def test_separated_rows_of_a_manifest(key, value, separated, zeros, tmp_path, pe
     with contextlib.nullcontext() if kept else pytest.raises(OdtcError, match="is not whole"):
         manifest.with_separated(model)
     assert peak() < 2 * ROOM
+
+
+def compressed(kind: str, form: str, n: int = 400) -> bytes:
+    """A table as an Arrow file or stream, with a column of each kind; `n` is its number of rows."""
+    cells = {"word": ["red", "blue", None, "a, b"], "size": [1.0, 2.5, None, 4.0], "y": ["p", "q", "p", "q"]}
+    table = pl.DataFrame({name: four * (n // 4) for name, four in cells.items()})
+    table = table.with_columns(pl.col("word").cast(pl.Categorical).alias("level")).select("word", "level", "size", "y")
+    stream = io.BytesIO()
+    (table.write_ipc if form == "file" else table.write_ipc_stream)(stream, compression=kind)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("form", ["file", "stream"])
+@pytest.mark.parametrize("kind", ["zstd", "lz4"])
+def test_sizes_that_compressed_arrow_buffers_state(kind, form, tmp_path):
+    """polars took the memory that a buffer said to hold, which ended the process."""
+    data = compressed(kind, form)
+    assert arrow_buffers.unpacked_size(data) >= 400 * 8
+    (tmp_path / "d.arrow").write_bytes(data)
+    assert odtc_read(tmp_path / "d.arrow").n_rows == 300  # those without a missing cell
+    sizes = [at for at in range(0, len(data) - 8, 8) if int.from_bytes(data[at : at + 8], "little") == 400 * 8]
+    assert sizes
+    for at in sizes:
+        for size in (1 << 40, 1 << 61, -5, -(1 << 62)):
+            (tmp_path / "d.arrow").write_bytes(data[:at] + size.to_bytes(8, "little", signed=True) + data[at + 8 :])
+            with pytest.raises(OdtcError, match="GiB of memory|cannot be read as one"):
+                odtc_read(tmp_path / "d.arrow")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["file", "stream"])
+def test_no_number_in_an_arrow_file_ends_the_process(form, tmp_path):
+    """Each word in turn is set to absurd numbers, in a process with little memory."""
+    (tmp_path / "d.arrow").write_bytes(compressed("zstd", form))
+    script = """
+import pathlib, resource, sys
+import odtc
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+path = pathlib.Path(sys.argv[1])
+data, tried = path.read_bytes(), 0
+for at in range(0, len(data) - 8, 4):
+    for number in (1 << 31, 1 << 40, 1 << 61, -5):
+        path.write_bytes(data[:at] + number.to_bytes(8, "little", signed=True) + data[at + 8 :])
+        try:
+            odtc.read(path)
+        except odtc.OdtcError:
+            pass
+        tried += 1
+print(tried)
+"""
+    words = [sys.executable, "-c", script, str(tmp_path / "d.arrow")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=environment())
+    assert done.returncode == 0, done.stderr[-500:]
+    assert int(done.stdout) > 1000
+
+
+def test_a_parquet_page_that_does_not_fit_into_half_of_the_memory(tmp_path, monkeypatch):
+    pl.DataFrame({"a": range(4000), "y": ["p", "q"] * 2000}).write_parquet(tmp_path / "d.parquet")
+    assert odtc_read(tmp_path / "d.parquet").n_rows == 4000
+    monkeypatch.setattr("odtc.base.memory.FEW", 0)
+    monkeypatch.setattr("odtc.base.memory.available", lambda: 1 << 12)
+    with pytest.raises(OdtcError, match="a page of a Parquet file would take"):
+        odtc_read(tmp_path / "d.parquet")

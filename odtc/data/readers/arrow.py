@@ -4,7 +4,9 @@ import io
 
 import polars as pl
 
+from odtc.base.memory import require_memory
 from odtc.base.system import STDERR
+from odtc.data.readers.arrow_buffers import MAGIC, unpacked_size
 from odtc.errors import DataError
 
 NAME = "arrow"
@@ -22,6 +24,8 @@ def read(path) -> pl.DataFrame:
             data = stream.read()
             if data.startswith(STREAM) and not data.endswith(END):
                 raise ValueError("a stream without its end")
+            if data.startswith((STREAM, MAGIC)):
+                require_memory(2 * unpacked_size(data), f"the table in {str(path)!r}", "is it a table of yours?")
             return pl.read_ipc_stream(data) if data.startswith(STREAM) else pl.read_ipc(data)
     except FAULTS as problem:
         reason = str(problem).partition("\n")[0]

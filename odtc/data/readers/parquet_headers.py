@@ -11,6 +11,8 @@ import mmap
 from operator import index
 from typing import Any
 
+from odtc.base.memory import require_memory
+
 # Numbers of fields; the first of each page is how many values it has.
 ROW_GROUPS, COLUMNS, META_DATA = 4, 1, 3  # FileMetaData, RowGroup, ColumnChunk
 VALUES, BYTES, DATA_AT, DICTIONARY_AT = 5, 7, 9, 11  # ColumnMetaData
@@ -24,7 +26,7 @@ Struct = dict[int, Any]
 
 def expect_counts(path) -> None:
     """Raises ValueError if a page says to hold a negative number of values, or more than its column has, and if a
-    header cannot be read."""
+    header cannot be read; ModelError if a page does not fit into half of the memory."""
     with open(path, "rb") as stream:
         try:
             data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
@@ -42,6 +44,7 @@ def _expect_counts(data: mmap.mmap) -> None:
         footer, _ = struct(data, len(data) - 8 - length)
         chunks = [chunk[META_DATA] for group in footer[ROW_GROUPS] for chunk in group[COLUMNS]]
         known = [[*map(index, (chunk[VALUES], _begin(chunk), chunk[BYTES]))] for chunk in chunks]
+        largest = 0
     except UNREAD:
         raise ValueError("its footer is damaged") from None
     for values, at, size in known:
@@ -52,12 +55,14 @@ def _expect_counts(data: mmap.mmap) -> None:
                 of_data = sum(page[field].get(1, 0) for field in (DATA_PAGE, DATA_PAGE_2) if field in page)
                 of_levels, packed = page.get(DICTIONARY_PAGE, {}).get(1, 0), page[PACKED]
                 least = min(map(index, (of_data, of_levels, packed, page.get(UNPACKED, 0))))
+                largest = max(largest, page.get(UNPACKED, 0))
             except UNREAD:
                 raise ValueError("the header of a page is damaged") from None
             if least < 0 or of_data > values:
                 told = least if least < 0 else of_data
                 raise ValueError(f"a page of a column of {values} values says {told}")
             values, at = values - of_data, behind + packed
+    require_memory(2 * largest, "a page of a Parquet file", "is it a table of yours?")
 
 
 def _begin(chunk: Struct) -> int:
