@@ -245,6 +245,8 @@ def _names_outputs(words: list[str]) -> bool:
 def _of_the_machine(problem: Exception) -> str:
     """What to say of a fault of the machine, or of its files, that nobody expected where it came; "" for another."""
     number = problem.errno if isinstance(problem, OSError) else None
+    if number == errno.ENOENT and problem.filename is None:  # of the system call that names the folder
+        return "the working directory was removed; change to another folder"
     if number in HANDLES:
         return "too many open files; allow more of them (ulimit -n), or end other programs"
     if number == errno.ENAMETOOLONG:

@@ -243,6 +243,68 @@ def test_a_small_address_space_is_enough_or_refused_in_a_sentence(built, words, 
         assert said.code == 0, said.err
 
 
+@pytest.mark.parametrize(
+    "words", [("fit", DATA, "--depth", 1), ("list", "models"), ("inspect", DATA)], ids=lambda w: w[0]
+)
+def test_a_working_directory_that_was_removed(tmp_path, words):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    line = " ".join(f"'{word}'" for word in command(*words))
+    done = subprocess.run(
+        ["sh", "-c", f"rmdir '{gone}'; {line}"], cwd=gone, env=environment(), capture_output=True, text=True
+    )
+    assert "Traceback" not in done.stderr and "a fault in odtc" not in done.stderr
+    if words[0] == "fit":
+        assert done.returncode == 1 and "working directory was removed" in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
+
+
+PLACES = {"HOME": "/nonexistent", "TMPDIR": "/nonexistent", "XDG_CACHE_HOME": "/nonexistent"}
+
+
+@pytest.mark.parametrize("name", [*PLACES, None])
+def test_folders_of_the_user_that_are_not_there(tmp_path, name):
+    """Also without HOME at all."""
+    env = environment(**({} if name is None else {name: PLACES[name]}))
+    if name is None:
+        env.pop("HOME", None)
+    said = started("fit", DATA, "--model", "flowoct", "--depth", 1, "-o", "m", folder=tmp_path, env=env)
+    assert said.code == 0 and (tmp_path / "m.tree.json").exists(), said.err
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None or os.geteuid() != 0, reason="needs root, to be an ordinary user")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "t.csv", "--depth", "1"),
+        ("fit", "t.csv", "--model", "flowoct", "--depth", "1"),
+        ("tune", "t.csv", "--depths", "1", "--folds", "2"),
+        ("fit", "secret.csv", "--depth", "1", "-o", "/tmp/never"),
+    ],
+    ids=" ".join,
+)
+def test_a_user_who_may_not_write_or_read_gets_a_sentence(tmp_path, words):
+    """Root without its capabilities is bound by the permissions of its files, as any user is."""
+    shutil.copy(DATA, tmp_path / "t.csv")
+    shutil.copy(DATA, tmp_path / "secret.csv")
+    (tmp_path / "secret.csv").chmod(0)
+    tmp_path.chmod(0o555)
+    try:
+        done = subprocess.run(
+            ["setpriv", "--bounding-set=-all", "--inh-caps=-all", *command(*words)],
+            cwd=tmp_path,
+            env=environment(),
+            capture_output=True,
+            text=True,
+        )
+    finally:
+        tmp_path.chmod(0o755)
+    assert done.returncode in (1, 2) and done.stderr.splitlines()[-1].startswith("odtc: error: "), done.stderr
+    assert "ermission denied" in done.stderr or "not readable" in done.stderr
+    assert set(contents(tmp_path)) == {"t.csv", "secret.csv"}
+
+
 @pytest.mark.slow
 def test_little_memory(built):
     """The files of the older model were said to be removed before the new one was written, and then were not."""
