@@ -21,6 +21,7 @@ from odtc.model.feasibility import OFF, TOLERANCE, Check, check_claim, check_poi
 from odtc.model.milp import Model
 from odtc.model.solution import EDITED, NO_POINT, Solution, Termination
 from odtc.problem.constraints.constraint import Constraint, complete, on_answers
+from odtc.problem.constraints.search_terms import terms_of
 from odtc.problem.cuts.cut import arrange_tree
 from odtc.problem.exact_objective import exact_objective, rounded_down, search_costs, settled_bound
 from odtc.problem.problem import Problem
@@ -35,6 +36,9 @@ HALF = (
     "; the point is no whole tree, as rows over continuous columns may leave it: declare these columns integer, or "
     "write the rows over columns of the tree"
 )
+
+SEVERAL = 4  # times what a solver may be off by: what two trees have to differ by for its proof to count
+UNSUPPORTED = "the solver's proof does not count"
 
 
 def verify(
@@ -335,6 +339,56 @@ def raise_bound_to_floor(problem: Problem, solution: Solution) -> Solution:
     if solution.scope and solution.scope != EDITED:
         solution = replace(solution, overall=max(least, solution.overall or 0.0))
     return solution if solution.bound is not None and solution.bound >= least else replace(solution, bound=least)
+
+
+def supported(model: Model, solution: Solution) -> Solution:
+    """Return a solver's solution without a claim that its tolerances do not support.
+
+    A solver may be off by its tolerances for rows, integrality and the gap, times the largest number of the model.
+    Its proof counts only if two trees, or two sums of a constraint, that differ do so by several times as much.
+
+    Parameters
+    ----------
+    model : Model
+        The model that was solved, with its problem.
+    solution : Solution
+
+    Returns
+    -------
+    Solution
+        The same if its claim is supported, or claims nothing; else with an open end, the bound less the tolerance, and
+        a sentence that says why.
+    """
+    problem, claims = model.problem, (Termination.OPTIMAL, Termination.INFEASIBLE)
+    if solution.scope or solution.scope_objective is not None or model.edited is not None:
+        return solution
+    if solution.termination not in claims and solution.bound is None:
+        return solution
+    widest = max((_widest(problem.encoded, given) for given in problem.constraints), default=0)
+    exact, largest = exact_objective(problem), float(np.abs(model.c).max(initial=0.0))
+    slack = TOLERANCE * max(1.0, largest, abs(solution.bound or 0.0))
+    if exact is not None and exact.unit <= SEVERAL * slack and solution.termination != Termination.INFEASIBLE:
+        why = f"two trees may differ by {float(exact.unit):.3g}, and a solver may be off by {slack:.3g}"
+    elif SEVERAL * TOLERANCE * widest >= 1:
+        why = f"the numbers of a constraint have {len(str(widest))} digits, more than a solver's tolerance tells apart"
+    else:
+        return solution
+    if solution.objective is not None and proves(problem, solution.objective):
+        return solution
+    ended = Termination.UNKNOWN if solution.termination in claims else solution.termination
+    return replace(
+        solution,
+        termination=ended,
+        bound=None if solution.bound is None else max(objective_floor(problem), solution.bound - slack),
+        message="; ".join(filter(None, [solution.message, f"{UNSUPPORTED}: {why}"])),
+    )
+
+
+def _widest(encoded: Encoded, given: Constraint) -> int:
+    """The largest coefficient of the sums of a constraint, in their unit."""
+    terms = terms_of(encoded, given)
+    numbers = [coef for coef, _ in terms.lines] + [measure for measure, _ in terms.measures]
+    return max((int(np.abs(one).max(initial=0)) for one in numbers), default=0)
 
 
 def _routed(encoded: Encoded, tree: Tree, dataset: Dataset) -> RowPredictions:

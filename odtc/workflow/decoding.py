@@ -14,15 +14,23 @@ from odtc.errors import ChoiceError, ManifestError, NoSolutionError, OdtcError, 
 from odtc.model.feasibility import Check, check_point, is_close
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, Termination, is_proved
-from odtc.problem.constraints.constraint import complete
+from odtc.problem.constraints.constraint import broken, complete
 from odtc.problem.cuts.cut import arrange_tree
-from odtc.problem.exact_objective import settled_bound, settled_solver_bound
+from odtc.problem.exact_objective import exact_objective, settled_bound, settled_solver_bound
 from odtc.problem.identity import short, stamp_of
 from odtc.problem.problem import Problem
 from odtc.problem.simplifying import simplified, simplified_check
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
-from odtc.verification.verify import proves, raise_bound_to_floor, verify_filled, verify_point, verify_tree
+from odtc.verification.verify import (
+    UNSUPPORTED,
+    proves,
+    raise_bound_to_floor,
+    supported,
+    verify_filled,
+    verify_point,
+    verify_tree,
+)
 from odtc.workflow.compiling import Prepared, greedy, quick_floor, quickly_searched
 from odtc.workflow.messages import (
     COMPILER,
@@ -102,7 +110,7 @@ def decode(
     problem = model.problem
     if not solution.has_solution:
         raise no_solution(Unsolved(problem, model, solution))
-    solution = by_own_splits(model, solution)
+    solution = by_own_search(model, supported(model, by_own_splits(model, solution)))
     if not solution.scope and solution.overall is None:
         solution = replace(solution, scope=problem.module.scope(problem))
     heap = tree_of(model, solution.x)
@@ -193,6 +201,33 @@ def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = Non
         termination=Termination.UNKNOWN if open_end else solution.termination,
         message="; ".join(filter(None, [solution.message, words])),
     )
+
+
+def by_own_search(model: Model, solution: Solution) -> Solution:
+    """The solution of a solver whose proof does not count: with the best tree that a search of a moment and CART find,
+    if it costs less or the solver's own breaks a constraint, and proved if that search proves it."""
+    problem, exact = model.problem, exact_objective(model.problem)
+    if UNSUPPORTED not in solution.message or exact is None:
+        return solution
+    again = search_again(problem, None, A_MOMENT, in_hand=True)
+    own = tree_of(model, solution.x)
+    best, paid = (None, None) if broken(problem, own) else (own, exact.cost(own))
+    for tree in [tree for _, tree in [*again.trees, *greedy(problem)] if not broken(problem, tree)]:
+        if paid is not None and exact.cost(tree) >= paid:
+            continue
+        try:
+            x = complete(problem, model, arrange_tree(problem, model, tree))
+        except TreeError:
+            continue
+        best, paid = tree, exact.cost(tree)
+        solution = replace(solution, x=x, objective=model.objective(x), claimed=None)
+    if best is None or paid is None:
+        return solution
+    bound = settled_bound(problem, again.bound, float(paid))
+    if not is_proved(float(paid), bound):
+        return replace(solution, bound=max(bound, min(solution.bound or bound, float(paid))))
+    said = f"{solution.message}; the compiler's own search over all trees of these tests proves the tree"
+    return replace(solution, termination=Termination.OPTIMAL, objective=float(paid), bound=bound, message=said)
 
 
 def tree_of(model: Model, x: np.ndarray) -> HeapTree:

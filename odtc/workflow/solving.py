@@ -19,7 +19,7 @@ from odtc.solvers import portfolio_members
 from odtc.solvers.protocols import PackageSolver
 from odtc.solvers.solve import solve as run_solver
 from odtc.solvers.solver import find_solver, installed
-from odtc.verification.verify import raise_bound_to_floor
+from odtc.verification.verify import raise_bound_to_floor, supported
 from odtc.workflow.messages import START_INSTEAD
 from odtc.workflow.rounds import Keeper, Rounds
 from odtc.workflow.specification import SolvingSpec
@@ -126,7 +126,7 @@ def solve_model(model: Model, spec: SolvingSpec, start=None, path=None, hearing:
     found = _solve(model, spec, hearing, start, hearing.progress, spec.time_limit, path)
     found = replace(found, model=stamp_of(model), content=model.content)
     ours = model.problem is not None and model.as_built is model
-    return raise_bound_to_floor(model.problem, found) if ours else found
+    return supported(model, raise_bound_to_floor(model.problem, found)) if ours else found
 
 
 def _solve(model: Model, spec: SolvingSpec, hearing: Hearing, start, progress, time_limit, path) -> Solution:
@@ -167,7 +167,8 @@ def solve_or_loop(
     last, solution = rounds_of(model, rounds.solve, start, rounds.tell, **timed)
     last = identified(replace(last, built=None))  # its rows are the loop's, not a user's
     seconds = max(rounds.seconds, solution.seconds or 0.0)  # the loop may count a search that came before it
-    return last, replace(raise_bound_to_floor(model.problem, solution), seconds=seconds, model=last.identity)
+    solution = supported(last, raise_bound_to_floor(model.problem, solution))
+    return last, replace(solution, seconds=seconds, model=last.identity)
 
 
 def relaxations(time_limit: float | None = None, progress=None, log=None, keep: Keeper | None = None) -> Rounds:

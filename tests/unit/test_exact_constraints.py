@@ -15,9 +15,10 @@ import pytest
 import odtc
 from odtc.base.whole_numbers.of_any_size import next_fraction, summed_weights
 from odtc.data.dataset import Dataset, Feature
-from odtc.errors import ChoiceError, NoSolutionError
+from odtc.errors import ChoiceError, NoSolutionError, SolverError
 from odtc.problem.constraints.by_definition import exact, rate
 from odtc.problem.constraints.constraint import show_exact
+from odtc.solvers.solver import find_solver, installed
 from tests.command_line import odtc as command
 
 REPORTS = Path(__file__).parents[1] / "files" / "reports"
@@ -239,3 +240,30 @@ def test_two_thirds_are_two_thirds(bound, unit):
 def test_the_search_finds_what_every_tree_says(seed):
     data, depth, trees, rng = drawn(seed)
     expect_no_false_claim(data, depth, trees, constraints_of(rng, data, trees), model="dpflow")
+
+
+@pytest.mark.parametrize("solver", ["highs", "cbc", "scip", "glpk"])
+@pytest.mark.parametrize(
+    ("name", "words", "least"),
+    [
+        ("tiny-lambda", ("--model", "dpflow", "-p", "lambda=1e-7"), "1e-07"),
+        ("tiny-lambda", ("--model", "flowoct", "-p", "lambda=1e-8"), "1e-08"),
+        ("mixed-weights", ("--weights", "w", "--model", "flowoct", "--depth", 2), "2.1e-06"),
+    ],
+)
+def test_a_difference_below_the_tolerance_of_a_solver_is_no_proof(solver, name, words, least, tmp_path):
+    """These solvers called trees optimal that cost up to twice as much: no such claim, and the best tree known."""
+    if not installed_or_none(solver):
+        pytest.skip(f"{solver} is not installed")
+    given = "fit", REPORTS / f"{name}.csv", "--target", "y", *words, "--solver", solver, "--json"
+    said = command(*given, folder=tmp_path).facts
+    assert said["verified"] and f"{said['objective']:.10g}" == least and said["bound"] <= said["objective"]
+
+
+def installed_or_none(solver: str) -> bool:
+    try:
+        find_solver(solver)
+        installed(solver)
+    except SolverError:
+        return False
+    return True
