@@ -211,11 +211,15 @@ def read_bytes(path: str | Path) -> bytes:
         raise SolutionError(
             f"cannot read the solution file {str(path)!r}: {problem.strerror}{of_this_stem(path, '.sol')}"
         ) from None
-    data = data.removeprefix(b"\xef\xbb\xbf")
     try:
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # the mark of UTF-16, which PowerShell writes by >
+            data = data.decode("utf-16").encode("utf-8")
+        data = data.removeprefix(b"\xef\xbb\xbf")
         data.isascii() or data.decode("utf-8")
     except UnicodeDecodeError:
-        raise SolutionError(f"expected a solution file in text, got {str(path)!r}, which is not UTF-8") from None
+        raise SolutionError(
+            f"expected a solution file in text, got {str(path)!r}, which is neither UTF-8 nor UTF-16; write it again"
+        ) from None
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if not data or data.isspace():

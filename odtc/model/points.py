@@ -91,8 +91,10 @@ def point_at(places: np.ndarray, names: Words | None, values: np.ndarray, size: 
     foreign = np.flatnonzero(places < 0)
     for at in foreign.tolist():
         if not SLACK.match(columns[at]):
+            rows_first = len(foreign) == len(places)
             raise SolutionError(
                 f"column {columns[at][:60]!r} of the solution is not in the model; it belongs to another one"
+                + ", or it is cut off before the columns, as CBC writes the rows first" * rows_first
             )
     if len(foreign):
         keep = places >= 0

@@ -129,7 +129,8 @@ def decode(
         ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid)
         solution = replace(ended, scope="", overall=None, scope_objective=None)
     elif paid is not None and solution.bound is None and (nameless or solution.termination == Termination.UNKNOWN):
-        solution = _searched(problem, solution, paid)
+        if all(check.passed for check in checks):  # of a point that is no solution the tree is none to be proved
+            solution = _searched(problem, solution, paid)
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
 
 

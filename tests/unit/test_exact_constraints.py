@@ -267,3 +267,19 @@ def installed_or_none(solver: str) -> bool:
     except SolverError:
         return False
     return True
+
+
+def test_a_file_of_utf_16_is_read_and_a_cut_one_is_not_proved(tmp_path):
+    """PowerShell writes UTF-16 by `>`. Of half a point the tree is not called proved next to NOT VERIFIED."""
+    command("build", REPORTS / "tiny-lambda.csv", "--model", "flowoct", "--depth", 1, "-o", "m", folder=tmp_path)
+    command("solve", "m.mps", "--solver", "highs", folder=tmp_path)
+    text = (tmp_path / "m.sol").read_text()
+    (tmp_path / "m.sol").write_bytes(text.encode("utf-16"))
+    said = command("decode", "m.sol", folder=tmp_path)
+    assert said.code == 0 and "proved optimal" in said.out
+    lines = [line for line in text.splitlines() if line.count(" ") == 1 and not line.startswith(("#", "Model"))]
+    lines = [line for line in lines if line.split()[0][:2] in ("b_", "z_", "w_", "p_", "c_", "u_")]
+    for share in (2, 3, 4):
+        (tmp_path / "m.sol").write_text("\n".join(lines[: len(lines) * (share - 1) // share]) + "\n")
+        said = command("decode", "m.sol", folder=tmp_path)
+        assert "NOT VERIFIED" not in said.out or "proves the tree" not in said.out + said.err
