@@ -44,6 +44,7 @@ from odtc.data.reading_spec import CLASSIFICATION, POLICIES, TASK_FIELDS, Readin
 from odtc.data.task import task_of
 from odtc.errors import ChoiceError, DataError, TimeLimitReached
 
+AGAIN = "\0"  # behind the name of a column that another one has, too, and before its number
 INSTANCE_WEIGHT = "instance_weight"  # the column of the weights that an ARFF file has
 BATCH = 1 << 23  # bytes of text that are read at once: what is read of 8 MB is looked at while it is in the cache
 LEAST_MEMORY = 1 << 26  # bytes; with less polars ends the process without a word of ours
@@ -339,7 +340,8 @@ def _ordered(how: ReadingSpec, names: Sequence[str], place: str) -> dict[str, tu
 def _without_index(names: Sequence[str], place: str, how: ReadingSpec) -> ReadingSpec:
     """How columns of these names are read: one without a name is the index of the rows, and not read, and the weights
     of instances that an ARFF file has are weights of rows."""
-    check_names(names, place)
+    plain = [name.partition(AGAIN)[0] for name in names]
+    check_names([name if base in how.ignore else base for name, base in zip(names, plain)], place)
     if names and not names[0].strip() and names[0] not in how.ignore:
         how = replace(how, ignore=(*how.ignore, names[0]))
     is_arff = place.strip("'\"").lower().endswith((".arff", ".arff.gz"))
@@ -361,7 +363,7 @@ def _read_ones(names: Sequence[str], place: str, how: ReadingSpec) -> list[str]:
             raise ChoiceError(
                 f"expected {option('ignore')} to name a column of {place}, got {name!r}{_meant(name, names)}"
             )
-    return [name for name in names if name not in how.ignore]
+    return [name for name in names if name.partition(AGAIN)[0] not in how.ignore]
 
 
 def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> tuple[str, ...]:
@@ -730,6 +732,13 @@ def check_names(names, place: str) -> None:
     """Raises DataError for a column name that is blank, repeated, or a pattern of polars; `place` is the file, quoted.
     Column 1 may be without one: `write.csv` of R and `to_csv` of pandas write the names of the rows so."""
     first = {}
+    plain = [name.partition(AGAIN)[0] or name for name in names]
+    if len(set(plain)) < len(plain) and 2 * sum(map(_is_number, plain)) > len(plain):
+        twice = next(name for name in plain if plain.count(name) > 1)
+        raise DataError(
+            f"expected the names of the {len(plain)} columns in the first line of {place}, got {twice!r} twice and "
+            "mostly numbers, which looks like data; write a line with names above it"
+        )
     for number, name in enumerate(names):
         if number and not name.strip():
             raise DataError(
@@ -739,13 +748,20 @@ def check_names(names, place: str) -> None:
         if first.setdefault(name, number) != number:
             raise DataError(
                 f"expected different column names in {place}, got {name!r} for column {first[name] + 1} and "
-                f"for column {number + 1}; rename one"
+                f"for column {number + 1}; rename one, or leave both out ({option('ignore', name)})"
             )
         if name.startswith("^") and name.endswith("$"):  # its functions on a series match this with the series' name
             raise DataError(
                 f"expected column names in {place} that are no patterns between ^ and $, got {name!r} for column "
                 f"{number + 1}; rename it"
             )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
 
 
 def frames_of(path, size: int = BATCH) -> Iterator[pl.DataFrame]:

@@ -43,6 +43,9 @@ class CodedRows:
 
 def expect_columns(found: Sequence[str], place: str, roles: dict[str, Sequence[str]]) -> None:
     """Raises DataError for a column of these roles, {role: names}, that is not among those found."""
+    for name in (name for names in roles.values() for name in names):
+        if any(other.startswith(f"{name}\0") for other in found):
+            raise DataError(f"expected one column {name!r} in {place}, got several; rename all but one")
     for role, names in roles.items():
         if absent := [name for name in names if name not in found]:
             hint = did_you_mean(absent[0], found) if len(absent) == 1 else ""

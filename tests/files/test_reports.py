@@ -107,3 +107,21 @@ def test_an_explanation_and_a_record_say_where_missing_cells_go(tmp_path):
     assert "or missing" in command(*words, folder=tmp_path).out
     assert "or missing" in command("show", "m.tree.json", folder=tmp_path).out
     assert "or missing, since duration is" in command("explain", "m.tree.json", "d.csv", folder=tmp_path).out
+
+
+def test_columns_of_one_name_may_be_ignored_together(tmp_path):
+    assert [one.name for one in odtc.read(HERE / "dup2.csv", ignore="a").features] == ["b"]
+    assert fit("dup2.csv", "--ignore", "a", folder=tmp_path).code == 0
+    assert command("predict", "m.tree.json", HERE / "dup2.csv", folder=tmp_path).code == 0
+    said = refused(fit("dup2.csv", folder=tmp_path))
+    assert "got 'a' for column 1 and for column 3" in said and "--ignore a" in said
+    (tmp_path / "d.csv").write_text("b,y\n1,p\n2,q\n")
+    assert command("fit", "d.csv", "--depth", 1, "-o", "m", folder=tmp_path).code == 0
+    (tmp_path / "n.csv").write_text("b,b\n1,2\n")
+    assert "expected one column 'b'" in refused(command("predict", "m.tree.json", "n.csv", folder=tmp_path))
+
+
+def test_a_first_line_of_numbers_is_taken_for_data_before_names_are_compared(tmp_path):
+    (tmp_path / "d.csv").write_text("4,4,2.5,p\n1,2,3,q\n2,3,4,p\n")
+    said = refused(command("fit", "d.csv", folder=tmp_path))
+    assert "looks like data" in said and "'4'" in said and "names of the 4 columns" in said

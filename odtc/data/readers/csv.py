@@ -17,7 +17,7 @@ import polars as pl
 from odtc.base.system import STDERR
 from odtc.data.column_types import MISSING_CELLS
 from odtc.data.file_text.text_pieces import UTF_16, encoding_of, save_as_utf8, text_pieces
-from odtc.data.reading import check_names, read_text
+from odtc.data.reading import AGAIN, check_names, read_text
 from odtc.errors import DataError
 
 HEADER = 1 << 16  # bytes in which the header of a file ends that is read in parts
@@ -301,8 +301,12 @@ def _names(path, header: list[str]) -> list[str]:
             "alone, as in a title; if it is one, remove the lines above the names"
         )
     names = [name if name or not at else f"{NAMELESS}{at + 1}" for at, name in enumerate(names)]
-    check_names(names, repr(str(path)))
-    return names
+    first, found = set(), []
+    for at, name in enumerate(names, 1):  # whoever reads the columns refuses those of one name, unless both are ignored
+        found.append(f"{name}{AGAIN}{at}" if name in first else name)
+        first.add(name)
+    check_names(found, repr(str(path)))
+    return found
 
 
 def _ragged(path, row: int, expected: int, got: int) -> DataError:
