@@ -7,6 +7,7 @@ of the data file through the tree with a few lines of its own, apart from all ot
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
 
@@ -15,7 +16,7 @@ import numpy as np
 from odtc.base.wording import param
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, answers_of
-from odtc.data.task import TASKS, leaf_cost, part_costs
+from odtc.data.task import TASKS, exact_costs, leaf_cost, part_costs
 from odtc.errors import TreeError
 from odtc.model.feasibility import OFF, TOLERANCE, Check, check_claim, check_point, is_close
 from odtc.model.milp import Model
@@ -31,6 +32,7 @@ from odtc.trees.heap_tree import HeapTree, blank_arrays
 from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.verification.known_trees import against_known, is_below
 
+SQUARES = 1e-12  # relative: squared errors of leaves are rounded once
 # Of a model with rows of its user's own.
 HALF = (
     "; the point is no whole tree, as rows over continuous columns may leave it: declare these columns integer, or "
@@ -213,9 +215,12 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
             near = 1e-9 if task.MOMENTS else 1e-6  # estimated costs are rounded
             off = near * total + task.rounding(rows.dataset.sums, rows.dataset.weight)
             if (numbers := task.numbers(rows.dataset.sums)) is not None:  # answers are rounded to their own digits
-                step, weight = 2.0**-52 * float(np.abs(numbers).max()), float(rows.dataset.weight.sum())
+                step, weight = 2.0**-51 * float(np.abs(numbers).max()), float(rows.dataset.weight.sum())
                 off += 2 * step * math.sqrt(weight * abs(loss)) + step * step * weight
-            checks.append(Check(encoded.task, math.isclose(again, loss, rel_tol=near, abs_tol=off), text))
+            same = math.isclose(again, loss, rel_tol=near, abs_tol=off)
+            if encoded.task == "regression" and exact_costs(encoded) is not None:
+                same = same and math.isclose(_squared_error(rows.dataset, leaf_of), loss, rel_tol=SQUARES)
+            checks.append(Check(encoded.task, same, text))
     return checks
 
 
@@ -410,6 +415,20 @@ def _sent(tree: Tree, X) -> tuple[list[Leaf], np.ndarray]:
         left = _goes_left(node.split, {feature: X[rows, feature] for feature in node.split.features})
         waiting += [(node.left, rows[left]), (node.right, rows[~left])]
     return leaves, leaf_of
+
+
+def _squared_error(dataset: Dataset, leaf_of: np.ndarray) -> float:
+    """Return the squared error of leaves, float of Σ (Σ w y² - (Σ w y)² / Σ w), of decimals that are added exactly."""
+    total = Fraction(0)
+    numbers = dataset.sums[:, -1]
+    with localcontext(Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)):
+        for leaf in range(int(leaf_of.max()) + 1):
+            w, s, q = Decimal(0), Decimal(0), Decimal(0)
+            for row in np.flatnonzero(leaf_of == leaf).tolist():
+                weight, number = Decimal(repr(float(dataset.weight[row]))), Decimal(repr(float(numbers[row])))
+                w, s, q = w + weight, s + weight * number, q + weight * number * number
+            total += Fraction(q) - Fraction(s) ** 2 / Fraction(w) if w else 0
+    return float(total)
 
 
 def _against_data(rows: RowPredictions, cost: list[list[float]], errors: float, loss: float) -> Check:
