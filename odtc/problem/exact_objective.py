@@ -29,6 +29,7 @@ from odtc.problem.formulation import Compiled
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
+MAX_TOTAL = MAX_EXACT // 8  # of the costs of a search: it adds up differences, and twice what a side costs
 NEAR = 1e-9  # of an objective that is no sum over rows: what its rounding is
 ULPS = 8  # units in the last place of a bound that was rounded by a few operations
 TOO_FINE = (
@@ -86,14 +87,14 @@ class ExactObjective:
         """The costs of the rows and of branch nodes for a search."""
         losses, y, of_loss = self._losses, self.problem.encoded.y, self._of_loss
         nodes = self._of_node * len(self.problem.topology.branch_nodes)
-        if of_loss * losses.most + nodes < MAX_EXACT:
+        if of_loss * losses.most + nodes < MAX_TOTAL:
             cost = losses.cost.astype(float)[y]
             cost *= (losses.weight.astype(float) * of_loss)[:, None]
             return WholeCosts(cost, self._of_node, self.unit, True, True)
         exact = of_loss * losses.cost.astype(object)[y] * losses.weight.astype(object)[:, None]
         exact = np.minimum(exact, exact.sum(axis=0).min() + 1)  # a tree that pays more on a row is worse than one leaf
         total = exact.max(axis=1).sum() + nodes
-        many = 1 if total < MAX_EXACT else 2 * total // MAX_EXACT + 1
+        many = total // MAX_TOTAL + 1
         return WholeCosts((exact // many).astype(float), self._of_node // many, self.unit * many, many == 1, False)
 
     def raised(self, bound: Fraction) -> Fraction:
@@ -154,14 +155,15 @@ def settled_solver_bound(problem: Problem, bound: float, paid: float) -> float:
     Returns
     -------
     float
-        The objective if the unit of the problem is large enough that the bound proves it.
+        The objective if the unit of the problem is large enough that the bound proves it; if the unit is so small that
+        the tolerance hides other trees, the bound without the tolerance.
     """
     exact, slack = exact_objective(problem), TOLERANCE * max(1.0, abs(bound))
     if exact is None:
         return paid if paid - NEAR * max(1.0, abs(paid)) <= bound < inf else bound
-    if exact.unit > 4 * slack and (raised := exact.settled(bound - slack, paid)) > bound:
-        return raised
-    return min(bound, paid)
+    if exact.unit > 4 * slack:
+        return max(exact.settled(bound - slack, paid), min(bound, nextafter(paid, -inf)))
+    return max(0.0, min(bound, paid) - slack) if paid > 0 else 0.0
 
 
 def exact_objective(problem: Problem) -> ExactObjective | None:
@@ -216,6 +218,15 @@ def search_costs(problem: Problem) -> WholeCosts:
     """
     if (exact := exact_objective(problem)) is not None:
         return exact.costs
+    of_loss, _ = problem.module.prices(problem)
+    return WholeCosts(problem.encoded.loss, problem.module.branch_price(problem), Fraction(of_loss), False, True)
+
+
+def plain_costs(problem: Problem) -> WholeCosts:
+    """Return costs of which every tree has its objective, but for rounding if they are not exact: for models."""
+    costs = search_costs(problem)
+    if costs.plain:
+        return costs
     of_loss, _ = problem.module.prices(problem)
     return WholeCosts(problem.encoded.loss, problem.module.branch_price(problem), Fraction(of_loss), False, True)
 

@@ -16,7 +16,7 @@ from odtc.model.milp import Model
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import broken, complete
 from odtc.problem.cuts.cut import arrange_tree
-from odtc.problem.exact_objective import exact_objective, settled_bound, settled_solver_bound
+from odtc.problem.exact_objective import exact_objective, settled_bound
 from odtc.problem.identity import short, stamp_of
 from odtc.problem.problem import Problem
 from odtc.problem.simplifying import simplified, simplified_check
@@ -126,7 +126,8 @@ def decode(
     if solution.bound is not None and paid is not None and paid < solution.bound and not is_close(paid, solution.bound):
         smaller, paid = heap, tree_cost(problem, heap)  # none of the model's trees, so the bound is not one of it
     if paid is not None and proves(problem, paid):  # whatever the solver says of its end
-        ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid)
+        own = "" if solution.termination == Termination.OPTIMAL and is_proved(paid, solution.bound) else COMPILER
+        ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, proved_by=own)
         solution = replace(ended, scope="", overall=None, scope_objective=None)
     elif paid is not None and solution.bound is None and (nameless or solution.termination == Termination.UNKNOWN):
         if all(check.passed for check in checks):  # of a point that is no solution the tree is none to be proved
@@ -145,7 +146,8 @@ def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:
         least = settled_bound(problem, max(least, search_again(problem, None, A_MOMENT, in_hand=True).bound), paid)
     if not is_proved(paid, least):
         return replace(solution, bound=least)
-    return replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, message=SEARCH_AGREES)
+    ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid)
+    return replace(ended, message=SEARCH_AGREES, proved_by=COMPILER)
 
 
 def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = None) -> Solution:
@@ -188,8 +190,10 @@ def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = Non
     if not found:
         return solution
     cost, x = min(found, key=lambda one: one[0])
-    settled = None if solution.bound is None else settled_solver_bound(problem, solution.bound, cost)
-    open_end = solution.termination == Termination.OPTIMAL and not is_proved(cost, settled)
+    bound = solution.bound
+    open_end = solution.termination == Termination.OPTIMAL and (
+        bound is None or (bound < cost and not is_close(bound, cost))
+    )
     words = (
         f"the solver's point costs {claimed:.6g} by sending rows of weight {weight:.6g} elsewhere than its own splits "
         f"do, as soft margins let it, and no tree does: the tree that is handed in costs {cost:.6g}"

@@ -15,10 +15,10 @@ from odtc.errors import ChoiceError, TreeError
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.feasibility import OFF, Check, is_close
 from odtc.model.milp import Model
-from odtc.model.solution import Solution, Termination, gap_in_words, is_proved
+from odtc.model.solution import Solution, Termination, is_proved
 from odtc.problem.constraints import constraint
 from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.exact_objective import settled_solver_bound
+from odtc.problem.exact_objective import TOO_FINE, exact_objective, settled_solver_bound
 from odtc.problem.problem import Problem
 from odtc.trees import attack
 from odtc.trees.heap_tree import HeapTree
@@ -37,6 +37,7 @@ from odtc.workflow.run_facts import (
     TestFacts,
     TreeFacts,
 )
+from odtc.workflow.telling.claims import BEST, Claim, reason_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -190,32 +191,52 @@ class Fit:
         """Whether no tree costs less, by the bound, and no check contradicts what is said."""
         return self.verified and is_proved(self.proof.objective, self.proof.bound)
 
+    @cached_property
+    def claimed(self) -> Claim:
+        """What is proved of the tree, of which trees it is the best, and by whom."""
+        proof, problem, scope, over = self.proof, self.problem, "", None
+        termination, objective, bound = proof.termination, proof.objective, proof.bound
+        if proof.edited is not None:
+            scope, over = "the edited model, not for the data", proof.edited
+        elif (proof.restricted or {}).get("termination") == "optimal" and not self.proved:
+            scope, over = proof.restricted["scope"], proof.restricted
+        if over is not None:
+            termination, bound = over["termination"], over["bound"]
+            objective = over.get("objective", objective)
+        proved = self.verified and is_proved(objective, bound)
+        certified = proved and self.certified is True
+        reason = "" if certified else self._uncertified if proved else reason_of(termination, bound, proof.solver)
+        exact = exact_objective(problem)
+        if not proved and termination == "unknown" and exact is not None and not exact.costs.exact:
+            reason = TOO_FINE
+        by = self.solution.proved_by
+        return Claim(objective, bound, self.verified, proved, certified, reason, proof.solver, by, scope)
+
+    @property
+    def _uncertified(self) -> str:
+        """Why a tree that is proved has no checked certificate."""
+        if self.uncertified:
+            return self.uncertified
+        return "a solver writes no certificate" if self.model is not None else "this kind of proof has no certificate"
+
     @property
     def claim(self) -> str:
         """One line: what is proved of the tree, of which trees it is the best, by whom and how long that took."""
-        proof = self.proof
-        words = {"optimal": _best(proof.objective, proof.bound), "unknown": "not proved"}
-        proved = words.get(proof.termination, proof.termination.replace("_", " ")) if self.verified else "NOT VERIFIED"
-        bound = ""
-        if proof.bound is not None:
-            bound = f", bound {proof.bound:.10g}, {gap_in_words(proof.objective, proof.bound)}"
-        if (edited := proof.edited) is not None:
-            end = (
-                _best(edited.get("objective", proof.objective), edited["bound"])
-                if edited["termination"] == "optimal"
-                else edited["termination"]
-            )
-            bound = f", bound {edited['bound']:.10g}" if edited["bound"] is not None else ""
-            if "objective" in edited:
-                bound = f" (of the edited model {edited['objective']:.10g}{bound})"
-            if self.verified:
-                proved = f"{end.replace('_', ' ')} for the edited model, not for the data"
-        chosen = proof.restricted or {}
-        if self.verified and chosen.get("termination") == "optimal" != proof.termination:
-            proved = f"{_best(proof.objective, chosen['bound'])} for {chosen['scope']}; of all trees {proved}"
+        proof, claimed = self.proof, self.claimed
         seconds = f", {proof.seconds:.2f} s" if proof.seconds is not None else ""
         nodes = f", {proof.nodes} nodes" if proof.nodes is not None else ""
-        return f"{proved}: objective {proof.objective:.10g}{bound}{nodes}{seconds}, {proof.solver}"
+        word, numbers = claimed.word, claimed.numbers
+        if proof.edited is not None:
+            bound = "" if claimed.bound is None else f", bound {claimed.bound:.10g}"
+            own = "objective" in proof.edited
+            numbers = f"objective {proof.objective:.10g}" + (
+                f" (of the edited model {claimed.objective:.10g}{bound})" if own else bound
+            )
+        elif claimed.scope:
+            word += f"; of all trees {BEST}" * self.verified
+            numbers = replace(claimed, objective=proof.objective, bound=proof.bound).numbers
+        why = f"; {claimed.reason}" * (not claimed.proved and self.verified)
+        return f"{word}: {numbers}{nodes}{seconds}, {claimed.by}{why}"
 
     def __str__(self) -> str:
         from odtc.workflow.messages import dropped_text
@@ -430,6 +451,7 @@ class Fit:
         }
         facts |= {key: value for key, value in told.items() if value is not None}
         tested = self.test is not None and self.judged is None
+        facts |= self.claimed.to_json()
         return facts | (self.test.to_json() if tested else {}) | {"verified": self.verified}
 
     @cached_property
@@ -444,13 +466,6 @@ OF_CLASSES = frozenset(  # the figures that count rows which are right
     for tree in ("", "cart_")
     for figure in ("correct", "accuracy", "balanced_accuracy", "weighted_accuracy")
 )
-
-
-def _best(objective: float | None, bound: float | None) -> str:
-    """How "optimal" is said: by the word of a solver alone, or by a bound that meets the objective."""
-    if bound is None:
-        return "optimal, by its word alone"
-    return "proved optimal" if is_proved(objective, bound) else "optimal within the gap"
 
 
 @dataclass(frozen=True)
@@ -495,5 +510,6 @@ def settled(model: Model, decoded: Decoded) -> Solution:
         return solution
     bound = solution.bound
     if bound is not None and not solution.scope and (bound <= paid or is_close(bound, paid)):
-        bound = settled_solver_bound(model.problem, bound, paid)  # the bound of an edited model is not one of this
+        # The bound of an edited model is not one of this; that of a search of the compiler is settled.
+        bound = paid if solution.proved_by and bound >= paid else settled_solver_bound(model.problem, bound, paid)
     return replace(solution, objective=paid, bound=bound)

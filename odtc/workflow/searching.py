@@ -226,7 +226,7 @@ def raised(ready: Prepared, solution: Solution) -> Solution:
     paid = solution.objective
     bound = settled_bound(ready.problem, ready.bound, paid)
     ended = Termination.OPTIMAL if is_proved(paid, bound) else solution.termination
-    return replace(solution, bound=bound, termination=ended)
+    return replace(solution, bound=bound, termination=ended, proved_by=COMPILER)
 
 
 def start_of(problem: Problem, name, say=None) -> HeapTree | None:

@@ -178,7 +178,7 @@ def test_ctrl_c_in_the_compile_leaves_nothing_half_written(wide):
     # The log is opened when the compile begins.
     said = signalled(words, wide, lambda: list(wide.glob(".m.log.*")), rest=0.5)
     assert said.code == 130 and "interrupted in the compile" in said.err, said.err
-    assert said.out.count("interrupted: objective") == 1
+    assert said.out.count("best found: objective") == 1
     assert set(contents(wide)) == {"wide.csv", "m.log", "m.run.json", "m.tree.json"}
     assert command("show", "m.tree.json", folder=wide).code == 0
 

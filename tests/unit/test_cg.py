@@ -674,7 +674,7 @@ def test_what_is_proved_over_some_columns_is_not_said_of_all_trees(tmp_path):
     run("solve", "a.mps", folder=tmp_path)
     said = run("decode", "a.sol", folder=tmp_path)
     facts = run("decode", "a.sol", "--json", folder=tmp_path).facts
-    assert "columns of the model; of all trees not proved: objective 23" in said.out
+    assert "columns of the model; of all trees best found: objective 23" in said.out
     assert (facts["termination"], facts["restricted"]["termination"]) == ("unknown", "optimal")
     assert facts["bound"] <= 22 and facts["restricted"]["bound"] == facts["objective"] == 23
     facts = run("fit", "a.csv", "--model", "cg", "--depth", 2, "--json", folder=tmp_path).facts

@@ -1,6 +1,7 @@
 """What is claimed of a tree is claimed alike by the run, its JSON, the words on screen and the estimator, however a
 solver ends; and what is claimed is so."""
 
+import contextlib
 import json
 import warnings
 from dataclasses import replace
@@ -47,7 +48,10 @@ def fitted(monkeypatch, done, dataset, **keywords):
     monkeypatch.setattr("odtc.workflow.run.run", lambda spec, data: done)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return odtc.OptimalTreeClassifier(2, time_limit=1, **keywords).fit(dataset.X, dataset.y)
+        estimator = odtc.OptimalTreeClassifier(2, time_limit=1, **keywords)
+        with contextlib.suppress(KeyboardInterrupt):  # of a run that was interrupted
+            estimator.fit(dataset.X, dataset.y)
+        return estimator
 
 
 @pytest.mark.parametrize("bound", [None, "floor", "best", "short", "close", "equal"])
@@ -66,8 +70,8 @@ def test_all_that_tells_of_a_run_tells_the_same(end, bound, near, monkeypatch, c
     assert done.proved == known == (facts["gap"] == 0) and facts["termination"] == end
     console._print_tree(done)
     words = capsys.readouterr().out.splitlines()[-1]
-    assert words.startswith("proved optimal") == (known and end == "optimal")
-    assert words.startswith("optimal within the gap") == (end == "optimal" and not known)
+    word = "NOT VERIFIED" if not done.verified else "proved optimal" if known else "best found"
+    assert words.startswith(f"{word}: objective") and facts["claim"] == word
     assert f"objective {paid:.10g}, bound {facts['bound']:.10g}, gap {100 * facts['gap']:.2f} %" in words
     said = fitted(monkeypatch, done, dataset)
     assert said.status_ == end and said.is_optimal_ is known
@@ -90,7 +94,7 @@ def test_a_gap_is_not_proved(near, monkeypatch, capsys):
         said = fitted(monkeypatch, done, dataset)
         console._print_tree(done)
         assert not done.proved and not said.is_optimal_ and "proved" not in capsys.readouterr().out
-        assert said.gap_ == pytest.approx(gap, rel=1e-4) and said.bound_ == bound
+        assert said.gap_ == pytest.approx(gap, rel=1e-4, abs=1e-6) and bound - 1e-5 * paid <= said.bound_ <= bound
 
 
 def test_a_tree_under_a_share_of_the_weight_is_claimed_for_what_it_is():
@@ -179,7 +183,7 @@ def test_a_command_its_record_and_its_words_agree_however_a_solver_ends(end, bou
     assert tight == (bound == "close")  # rows weigh 1: no tree costs a fraction
     assert facts["termination"] == record["termination"] == end
     assert record["objective"] == paid and (record["bound"] or 0) <= facts["bound"] <= paid
-    assert ("proved optimal" in screen.out) == (tight and end == "optimal")
+    assert ("proved optimal" in screen.out) == tight
     assert f"objective {paid:.10g}, bound {facts['bound']:.10g}" in screen.out
     again = command("verify", "m.sol", "--json", folder=tmp_path)
     assert again.code == 0, again.err

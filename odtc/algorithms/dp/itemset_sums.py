@@ -133,7 +133,7 @@ class Stumps:
         self.scale = decimal_scale(loss)
         if self.scale > 1:
             loss, price = np.rint(loss * self.scale), price * self.scale
-        self.signed, self.price, self.loss = signed, price, loss
+        self.signed, self.price, self.loss = signed, float(price), loss
         self.two = loss.shape[1] == 2
         # What a class gains over the worst one, row by row; of two classes, their difference.
         self.worth = loss[:, :1] - loss[:, 1:] if self.two else loss.max(axis=1, keepdims=True) - loss

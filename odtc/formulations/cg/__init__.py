@@ -54,7 +54,7 @@ from odtc.model.solution import Round, Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import complete
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.counts import Counts
-from odtc.problem.exact_objective import search_costs, settled_bound
+from odtc.problem.exact_objective import settled_bound
 from odtc.problem.formulation import OTHER, SAME, TIGHTER, Change
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
@@ -221,7 +221,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         )
     x[chosen] = 1
     cost, paid = float(columns.cost()[chosen].sum()) * paths.unit - problem.params.reward, objective(problem, heap)
-    if abs(cost - paid) > paths.near * paths.unit and search_costs(problem).plain:
+    if abs(cost - paid) > paths.near * paths.unit:
         raise TreeError(
             f"the tree costs {paid:.10g}, its columns {cost:.10g}: it has leaves, or subtrees below the ends of the "
             f"paths, "
@@ -397,6 +397,10 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
             with contextlib.suppress(TimeLimitReached), deadline.within(left()):
                 search.take(searched_tree(problem, search.paths))
                 finder.hear(search, "the local search")
+            if over is not None and not search.paths.whole and not over.proved:
+                with deadline.within(left()):
+                    search.take(columns_asked(search.paths, over.run().test))
+                    finder.hear(search, "the search over all splits")
             if over is not None and whole:  # what it has proved is of the same trees
                 search.learn((over.bound + reward) / search.paths.unit)
             if over is None or not over.proved or (problem.params.splits != "auto" and not search.proven):
@@ -428,20 +432,27 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     problem.derived(Held).columns = columns
     model = replace(build(problem), problem=problem)
     x = complete(problem, model, heap)
+    if over is not None and not search.paths.whole:  # what linear programs take for equal may be far apart
+        other = over.stopped.heap
+        with contextlib.suppress(TreeError):
+            if objective(problem, other) < objective(problem, heap):
+                x, heap = complete(problem, model, other), other
     if problem.params.final == "mip" and termination is None:
         x, heap = _solved(problem, model, x, heap, solve)
     paid = model.objective(x)
-    # By multipliers in floats, so that a bound of numbers with many digits is off by their rounding.
-    least = search.bound if search.paths.whole else search.bound - search.paths.near
-    bound = settled_bound(problem, least * search.paths.unit - reward, paid)
-    overall = bound if over is None or whole else settled_bound(problem, over.bound, paid)
+    # Linear programs bound no costs that their tolerance hides: the search over all tests does that.
+    least = search.bound if search.paths.whole else 0.0
+    told = objective(problem, heap)
+    bound = settled_bound(problem, least * search.paths.unit - reward, told)
+    overall = bound if over is None else settled_bound(problem, over.bound, told)
+    overall = max(bound, overall) if whole else overall
     # The search over all tests may have proved it, if columns were not asked for a proof.
-    if is_proved(paid, max(bound, overall)):
+    if is_proved(told, max(bound, overall)):
         termination = Termination.OPTIMAL
     elif termination is None:
-        termination = Termination.UNKNOWN if search.finished else Termination.TIME_LIMIT
+        termination = Termination.UNKNOWN if search.finished or left() is None else Termination.TIME_LIMIT
     some = _some_tests(problem, search.paths)
-    if over is not None and is_proved(paid, over.bound):
+    if over is not None and is_proved(told, settled_bound(problem, over.bound, told)):
         by = "the search over all splits"
     words = f"found by {finder.name}{by and f', proved by {by}'}"
     found = Solution(
@@ -482,10 +493,10 @@ class _Finder:
 
 
 def _over_all(problem: Problem, paths: Paths) -> OverAllTests | None:
-    """The search over all tests, if the nodes may ask only some, or it ran already, since the paths over all tests are
-    many."""
+    """The search over all tests, if the nodes may ask only some, if linear programs cannot tell the costs apart, or if
+    it ran already, since the paths over all tests are many."""
     held = problem.derived(Held)
-    if held.over_all is None and _some_tests(problem, paths):
+    if held.over_all is None and (_some_tests(problem, paths) or not paths.whole):
         held.over_all = OverAllTests(problem)
     return held.over_all
 

@@ -21,7 +21,7 @@ from odtc.formulations.cg.over_all_tests import OverAllTests
 from odtc.formulations.cg.printed_paths import PrintedPaths
 from odtc.formulations.cg.threshold_sampling import pool_tests, sample_tests
 from odtc.heuristics.heuristic import HEURISTICS
-from odtc.problem.exact_objective import search_costs
+from odtc.problem.exact_objective import plain_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, with_min_leaf_rows
 
@@ -197,7 +197,7 @@ def paths_of(problem: Problem, splits) -> Paths:
         problem.topology,
         splits,
         tail_of(problem),
-        search_costs(problem),
+        plain_costs(problem),
         problem.params.n_min,
         problem.params.threads,
     )

@@ -257,7 +257,7 @@ class ThresholdSearch:
         """
         problem, depth, paid = self.problem, self.problem.topology.depth, objective(self.problem, heap)
         scale, written = 2**depth, None
-        if not self.costs.exact or scale * (int(self.ranked.most.sum()) + scale * (self.ranked.price + 1)) >= EXACT:
+        if not self.costs.exact or 4 * scale * (int(self.ranked.most.sum()) + scale * (self.ranked.price + 1)) >= EXACT:
             return self._ended(heap, bound)  # trees of one cost cannot be told by their leaves
         tests = self.tests.counting(scale)
         counted = _Counted(self.search)

@@ -1,0 +1,85 @@
+"""The claim about a tree, in three words that screen, JSON, Python and reports share: proved optimal, certified, best
+found.
+
+"Proved optimal" needs a bound that is settled at the objective in exact numbers (odtc.problem.exact_objective),
+"certified" also a certificate that was written and checked. Everything else is "best found".
+"""
+
+from dataclasses import dataclass
+
+from odtc.model.solution import Termination, gap_in_words
+
+PROVED, CERTIFIED, BEST, REFUSED = "proved optimal", "certified", "best found", "NOT VERIFIED"
+REASONS = {
+    Termination.TIME_LIMIT: "the time limit came before a proof",
+    Termination.INTERRUPTED: "it was interrupted before a proof",
+    Termination.UNKNOWN: "no proof was found",
+    Termination.ERROR: "the solver failed before a proof",
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is known of a tree.
+
+    Attributes
+    ----------
+    objective, bound : float or None
+    verified : bool
+        Whether every check passed.
+    proved : bool
+        Whether the bound proves the objective.
+    certified : bool
+        Whether a certificate of that was written and checked.
+    reason : str
+        Why the tree is not proved, or not certified.
+    found_by, proved_by : str
+        The solver or search that found the tree, and the one that proved it; "" for the same.
+    scope : str
+        The trees or the model of which this is claimed, if these are not all trees of the problem.
+    """
+
+    objective: float | None
+    bound: float | None
+    verified: bool
+    proved: bool
+    certified: bool = False
+    reason: str = ""
+    found_by: str = ""
+    proved_by: str = ""
+    scope: str = ""
+
+    @property
+    def word(self) -> str:
+        """The claim without its numbers."""
+        if not self.verified:
+            return REFUSED
+        of = f" for {self.scope}" if self.scope else ""
+        return f"{PROVED}{f', {CERTIFIED}' * self.certified}{of}" if self.proved else f"{BEST}{of}"
+
+    @property
+    def by(self) -> str:
+        """Who found the tree, and who proved it if that was another."""
+        if not self.proved or self.proved_by in ("", self.found_by):
+            return self.found_by
+        return f"tree by {self.found_by}, proof by {self.proved_by}"
+
+    @property
+    def numbers(self) -> str:
+        """Objective, bound and gap."""
+        shown = f"objective {self.objective:.10g}"
+        if self.bound is None:
+            return shown
+        return f"{shown}, bound {self.bound:.10g}, {gap_in_words(self.objective, self.bound)}"
+
+    def to_json(self) -> dict:
+        """The claim under the keys of `odtc fit --json`."""
+        more = {"claim_reason": self.reason} if self.reason else {}
+        return {"claim": self.word} | more | ({"proved_by": self.proved_by} if self.proved and self.proved_by else {})
+
+
+def reason_of(termination: str, bound: float | None, solver: str) -> str:
+    """Return why a tree with this bound is not proved."""
+    if termination == Termination.OPTIMAL:
+        return f"{solver} calls it optimal, but {'states no bound' if bound is None else 'its bound leaves a gap'}"
+    return REASONS.get(Termination(termination), f"{solver} ended as {termination.replace('_', ' ')}")
