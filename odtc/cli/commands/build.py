@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from odtc.base import deadline
 from odtc.base.wording import option
 from odtc.cli import console
 from odtc.cli.options import (
@@ -106,6 +105,7 @@ def build(
 def _prepared(problem, spec, began: float):
     """Return the model and its start, made within the time limit, and print notes on the way. Raises TimeLimitReached
     if there is no model by then."""
+    from odtc.base import deadline  # it loads numpy, which a help does without
     from odtc.workflow import compiling, messages, searching, solving
 
     limit, start = spec.solving.time_limit, spec.model.start
