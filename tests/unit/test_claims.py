@@ -94,7 +94,8 @@ def test_a_gap_is_not_proved(near, monkeypatch, capsys):
         said = fitted(monkeypatch, done, dataset)
         console._print_tree(done)
         assert not done.proved and not said.is_optimal_ and "proved" not in capsys.readouterr().out
-        assert said.gap_ == pytest.approx(gap, rel=1e-4, abs=1e-6) and bound - 1e-5 * paid <= said.bound_ <= bound
+        # The compiler's own search takes the place of a proof by a solver that its tolerance hides.
+        assert 0 < said.gap_ <= 1.01 * gap + 1e-6 and said.bound_ < said.objective_ <= paid
 
 
 def test_a_tree_under_a_share_of_the_weight_is_claimed_for_what_it_is():
