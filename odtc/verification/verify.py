@@ -378,8 +378,6 @@ def supported(model: Model, solution: Solution) -> Solution:
         why = f"the numbers of a constraint have {len(str(widest))} digits, more than a solver's tolerance tells apart"
     else:
         return solution
-    if solution.objective is not None and proves(problem, solution.objective):
-        return solution
     ended = Termination.UNKNOWN if solution.termination in claims else solution.termination
     return replace(
         solution,

@@ -94,7 +94,7 @@ def sums_of_whole(place: np.ndarray, whole: np.ndarray, n: int) -> np.ndarray:
     """
     most = int(whole.max(initial=0)) * len(whole)
     if most < MAX_EXACT:
-        return np.bincount(place, whole, n).astype(np.int64)
+        return np.bincount(place, whole.astype(float), n).astype(np.int64)
     sums = np.zeros(n, np.int64 if most < MAX_INT64 else object)
     np.add.at(sums, place, whole if most < MAX_INT64 else whole.astype(object))
     return sums
