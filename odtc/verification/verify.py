@@ -306,7 +306,9 @@ def objective_floor(problem: Problem) -> float:
         return rounded_down(exact_floor(problem))
     leaf = one_leaf(problem)
     loss = leaf.loss(problem.encoded)
-    return problem.module.objective(problem, leaf) / loss * equivalent_points(problem.encoded) if loss else 0.0
+    floor = problem.module.objective(problem, leaf) / loss * equivalent_points(problem.encoded) if loss else 0.0
+    # Costs of leaves that are no sums over rows are rounded, so the floor is lowered by more than that.
+    return floor - SQUARES * abs(floor) if TASKS.get(problem.encoded.task).MOMENTS else floor
 
 
 def exact_floor(problem: Problem) -> Fraction:
@@ -329,7 +331,8 @@ def proves(problem: Problem, paid: float) -> bool:
     if exact_objective(problem) is not None:
         return settled_bound(problem, objective_floor(problem), paid) >= paid
     least = objective_floor(problem)
-    return paid <= least or math.isclose(paid, least, rel_tol=1e-12)
+    is_rounded = not TASKS.get(problem.encoded.task).MOMENTS  # which searches compare by exact costs
+    return paid <= least or (is_rounded and math.isclose(paid, least, rel_tol=1e-12))
 
 
 def raise_bound_to_floor(problem: Problem, solution: Solution) -> Solution:

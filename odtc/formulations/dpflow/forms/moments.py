@@ -40,6 +40,7 @@ start = states.start
 GROWN = 2e6  # rows times columns of which a tree is made deeper in a moment after the limit
 MANY = 32  # numbers, from which on medians are searched for among sorted rows
 FEW_TREES = 20_000  # cuts to the power of the depth: all trees are compared, whatever rounding is
+ROUNDED = 1e-12  # relative: what a bound in doubles may be above the exact one
 COMPARED = "regression", "median", "survival"  # tasks whose near-optimal trees are compared by exact costs
 MOST_LIKELIHOOD = 1e-6  # of all events: near-optimal trees are compared exactly if rounding adds less to their costs
 EXACT_BELOW = 10**11  # whole costs below are exact in the search for medians, whose equality is 10^-12
@@ -236,7 +237,8 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> "tuple[Searched
     paid = objective(problem, heap)
     proved = best is not None or (ended and engine.exact is None and problem.encoded.task not in COMPARED)
     off = max(found.off, found.slack)
-    bound = paid if proved else min(paid, in_objective * max(found.base, found.bound - off))
+    lower = in_objective * max(found.base, found.bound - off)
+    bound = paid if proved else min(float(np.nextafter(paid, -np.inf)), lower - ROUNDED * abs(lower))
     phase = f"{f'depth {found.height} proved, ' if found.height else ''}{phase}: {paid:.6g}, bound {bound:.6g}"
     done = Searched(heap, bound, False, 0 if proved else 1, 1, phase, interrupted, proved=proved)
     off = 0.0 if best is not None else in_objective * off
