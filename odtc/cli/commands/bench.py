@@ -95,6 +95,7 @@ def models(
     from odtc.evaluation.studies.cluster import pool_of
     from odtc.heuristics.heuristic import HEURISTICS
     from odtc.solvers.solver import installed
+    from odtc.workflow.compiling import AUTO
 
     _expect_table(o)
     chosen = forms.split(",") if forms else study.usual_forms(spec.reading.task)
@@ -102,7 +103,7 @@ def models(
     SolvingSpec(time_limit=lp_limit)  # raises for what is no limit
     settings = study.Settings(spec, lp_limit)
     installed(spec.solving.named_solver)
-    if spec.model.start != "none":
+    if spec.model.start not in ("none", AUTO):
         HEURISTICS.get(spec.model.start.partition(":")[0].strip())
     ENCODINGS.parse(spec.model.encoding)
     if peer_files and spec.model.constraints:
