@@ -23,7 +23,7 @@ from odtc.problem.constraints.search_terms import search_problem
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-FINE = 0.002  # of the number asked, or that of a tree without it if that is greater: nearest values are told so closely
+FINE = 0.002  # of the number asked, or that of a tree without it if that is greater: so near, the next number is tried
 MOST_STEPS = 12
 
 
@@ -35,7 +35,7 @@ class Nearest(NamedTuple):
     given : Constraint
     value : Fraction or float
     settled : bool
-        Whether none nearer to the one asked is kept, within FINE.
+        Whether none nearer to the one asked is kept, in the digits of a message.
     """
 
     given: Constraint
@@ -124,12 +124,15 @@ def _nearest(problem: Problem, asked: Constraint, tick: Callable[[], bool]) -> N
     given, reached = asked, asked.module.value(problem.encoded, asked, free)
     fine = FINE * max(abs(asked.bound), abs(reached))
     for _ in range(MOST_STEPS):
-        tried = _between(problem, given, reached)
-        if tried is None or abs(reached - given.bound) <= fine:
+        close = abs(reached - given.bound) <= fine
+        tried = (_stricter if close else _between)(problem, given, reached)
+        if tried is None:
             return Nearest(asked, reached, True)
         found = None if tick() else a_tree(replace(problem, constraints=(*others, tried)), tick)
         if isinstance(found, HeapTree):
             reached = given.module.value(problem.encoded, given, found)
+        elif found is False and close:
+            return Nearest(asked, reached, True)
         elif found is False:
             given = replace(given, bound=tried.bound)
         else:
@@ -150,11 +153,28 @@ def _eased(value: Fraction | float, op: str) -> Fraction:
 
 
 def _between(problem: Problem, given: Constraint, reached: Fraction | float) -> Constraint | None:
-    """The constraint with a number halfway from the one asked to one that a tree keeps; a whole one if it counts. None
-    if there is no such number between them."""
+    """Return the constraint with a number halfway from the one asked to one that a tree keeps; a whole one if it
+    counts. None if there is no such number between them."""
     low, high = sorted([Fraction(reached), given.bound])
     middle = (low + high) / 2
-    for tried in (round(middle, _places(max(abs(float(low)), abs(float(high))))), Fraction(floor(middle))):
+    return _with_number(problem, given, reached, round(middle, _places(float(high))), Fraction(floor(middle)))
+
+
+def _stricter(problem: Problem, given: Constraint, reached: Fraction | float) -> Constraint | None:
+    """Return the constraint with the next number, in the digits of a message, that is stricter than one that a tree
+    keeps; None if there is none up to the number asked."""
+    steps = Fraction(1, 10 ** _places(abs(float(reached)))), Fraction(1)
+    sign = 1 if given.op == ">=" else -1
+    return _with_number(problem, given, reached, *(Fraction(reached) + sign * step for step in steps))
+
+
+def _with_number(
+    problem: Problem, given: Constraint, reached: Fraction | float, *numbers: Fraction
+) -> Constraint | None:
+    """Return the constraint with the first of these numbers that it takes, between the one asked and one that a tree
+    keeps; None if it takes none."""
+    low, high = sorted([Fraction(reached), given.bound])
+    for tried in numbers:
         if low < tried < high:
             with suppress(ChoiceError):
                 return given.module.read(problem.encoded, replace(given, bound=tried))
