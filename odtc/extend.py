@@ -28,7 +28,7 @@ _HOMES = {
     **dict.fromkeys(("Kind", "OnPredictions", "CountsTests", "BarsPaths", "Repairs"), "odtc.problem.constraints.kind"),
     **dict.fromkeys(("Solver", "ProgramSolver", "PackageSolver"), "odtc.solvers.protocols"),
     "Encoding": "odtc.data.encoding",
-    "Reader": "odtc.data.reading",
+    "Reader": "odtc.data.file_text.data_files",
     "Exporter": "odtc.trees.exporting",
     "Heuristic": "odtc.heuristics.heuristic",
     "ModelFormat": "odtc.fileformats.model_files",

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from odtc.base.wording import flag, option
+from odtc.base.wording import SWITCHES, flag, option
 from odtc.errors import ChoiceError
 
 # How a field is written on the command line, if not as one plain word.
@@ -95,6 +95,9 @@ def command_words(spec: Any) -> list[str]:
         if name not in changed:
             continue
         value, form = changed[name], field.metadata.get("form")
+        if name in SWITCHES:
+            words.append(flag(name if value else f"no_{name}"))
+            continue
         if form == NAMES:
             texts = [",".join(map(quoted, value))]
         elif form == REPEATED:

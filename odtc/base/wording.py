@@ -20,6 +20,7 @@ from typing import Any, Protocol
 FLAGS = {"constraints": "--constraint", "template": "--solver-template", "params": "-p"}
 KEYWORDS = {"start": "start_from", "lambda": "lambda_"}  # of `odtc.fit`
 FUNCTIONS = ("certify", "fit", "frontier", "inspect")  # commands that are functions of odtc, too
+SWITCHES = ("header",)  # fields without a value on the command line: --header, --no-header
 ANY = "…"  # a value that is left open
 
 
@@ -40,6 +41,8 @@ class CommandLine:
     """`--missing drop`, `-p tail=1` and `odtc fit`."""
 
     def option(self, name: str, *values: Any) -> str:
+        if name in SWITCHES:
+            return flag(name if not values or values[0] else f"no_{name}")
         return " ".join([flag(name), " or ".join(map(_as_word, values))]) if values else flag(name)
 
     def param(self, name: str, *values: Any) -> str:

@@ -5,7 +5,7 @@ import functools
 import inspect
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +13,10 @@ import typer
 
 from odtc.base import cluster as clusters
 from odtc.base.spec_fields import NAMES, PAIRS, REPEATED, SEVERAL, default_of, fields_by_name
-from odtc.base.wording import flag
+from odtc.base.wording import SWITCHES, flag
 from odtc.cli.help_page import CONSTRAINTS, DATA, SOLVER
 from odtc.cli.help_page import MODEL as MODEL_SECTION
+from odtc.data.reading_spec import LAYOUT
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import (
     SHARES,
@@ -45,7 +46,23 @@ def among(*words: str):
     return lambda incomplete: [word for word in words if word.startswith(incomplete)]
 
 
-DataFile = Annotated[Path, typer.Argument(metavar="DATA", help="CSV, TSV or text (also .gz), Parquet, Arrow or ARFF.")]
+def _of_standard_input(path: Path) -> Path:
+    """The path of a data file; for - that of a file with the bytes of the standard input."""
+    if str(path) != "-":
+        return path
+    from odtc.data.file_text.data_files import standard_input
+
+    return standard_input()
+
+
+DataFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, TSV or text (also .gz), Excel, Parquet, Arrow, ARFF or JSON lines; - for the standard input.",
+        callback=_of_standard_input,
+    ),
+]
 Pricing = Annotated[
     str | None,
     typer.Option(
@@ -229,11 +246,10 @@ def _option(one, section: str, help: str | None = None, hidden: bool = False):
     complete = among(*completes) if isinstance(completes, tuple) else completing(completes) if completes else None
     metavar, help = one.metadata["metavar"], help or one.metadata["help"]
     group = one.metadata.get("group", section)
+    word = f"{flag(one.name)}/{flag(f'no_{one.name}')}" if one.name in SWITCHES else flag(one.name)
     return Annotated[
         kind,
-        typer.Option(
-            flag(one.name), metavar=metavar, help=help, autocompletion=complete, rich_help_panel=group, hidden=hidden
-        ),
+        typer.Option(word, metavar=metavar, help=help, autocompletion=complete, rich_help_panel=group, hidden=hidden),
     ]
 
 
@@ -264,6 +280,7 @@ def pairs(given: list[str]) -> dict[str, str]:
 
 READING, MODEL, SOLVING = Part(ReadingSpec, leave=("hold_out",)), Part(ModelSpec, short=True), Part(SolvingSpec)
 MOST_IN_A_RANGE = 1000  # numbers of A:B
+LAYOUT_PART = Part(ReadingSpec, only=LAYOUT)  # of the commands that read the data of a tree
 SPLITTING = Part(ReadingSpec)  # of the commands that may set rows aside
 
 
@@ -323,3 +340,13 @@ def stem_named(o: str | None, usual: str, suffix: str = "") -> str:
     )
     require_writable(f"{stem}.odt.json")
     return stem
+
+
+def described(tree, data: Path, reading: ReadingSpec):
+    """The tree, which reads this file by the options of the command if there are some, else as its training file."""
+    from odtc.data.file_text.data_files import opened_by
+
+    if not reading.layout:
+        return tree
+    opened_by(data, reading.layout, strict=True)
+    return replace(tree, features=tuple(replace(one, layout=reading.layout) for one in tree.features))

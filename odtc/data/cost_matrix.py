@@ -122,7 +122,7 @@ def _from_file(path: Path, classes: Names) -> np.ndarray:
 
     where = f"the cost file {str(path)!r}"
     try:
-        text = read_text(path)
+        text = read_text(path, has_option=False)
     except OSError as problem:
         raise ChoiceError(
             f"cannot read {where}: {problem.strerror}; {option('cost')} expects a CSV file, or TRUE:PREDICTED=PRICE,…"

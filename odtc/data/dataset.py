@@ -1,17 +1,18 @@
 """The data a tree is learnt from: one matrix of numbers, with the words that explain them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from odtc.base.json_schema import FLAG, TEXT
+from odtc.base.json_schema import FLAG, TEXT, schema_of
 from odtc.base.text import show_number
 from odtc.data.file_text import label_types
-from odtc.data.reading_spec import CLASSIFICATION, SIGNS
+from odtc.data.reading_spec import CLASSIFICATION, LAYOUT, SIGNS, ReadingSpec
 
+LAYOUT_SHAPE = {f"{name}?": shape for name, shape in schema_of(ReadingSpec).items() if name in LAYOUT}
 NUMERIC, CATEGORICAL, BOOLEAN = "numeric", "categorical", "boolean"
 
 
@@ -24,7 +25,7 @@ class Feature:
     a tree is the same without it. `decimal` is the sign before decimals, if numbers of the file are as people write
     them (odtc.data.file_text.written_numbers), and `missing_marks` are the texts that mean a missing cell of this
     column, so that other files are read alike. `has_missing` says that training rows without a cell were kept, so that
-    splits say where these go.
+    splits say where these go. `layout` describes the form of the file by options (odtc.data.reading_spec.LAYOUT).
     """
 
     name: str
@@ -34,6 +35,7 @@ class Feature:
     decimal: str | None = field(default=None, compare=False)
     missing_marks: tuple[str, ...] = field(default=(), compare=False)
     has_missing: bool = field(default=False, compare=False)
+    layout: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def has_order(self) -> bool:
@@ -58,6 +60,7 @@ class Feature:
             facts |= {"levels": list(self.levels)} | ({"ordered": True} if self.ordered else {})
         facts |= {"missing_marks": list(self.missing_marks)} if self.missing_marks else {}
         facts |= {"has_missing": True} if self.has_missing else {}
+        facts |= {"layout": dict(self.layout)} if self.layout else {}
         return facts | ({} if self.decimal is None else {"decimal": self.decimal})
 
     @classmethod
@@ -66,7 +69,7 @@ class Feature:
         levels = tuple(facts.get("levels", ()))
         marks = tuple(facts.get("missing_marks", ()))
         about = facts.get("ordered", False), facts.get("decimal"), marks, facts.get("has_missing", False)
-        return cls(facts["name"], facts["kind"], levels, *about)
+        return cls(facts["name"], facts["kind"], levels, *about, facts.get("layout", {}))
 
 
 def decimal_of(features: Sequence[Feature]) -> str | None:
@@ -74,12 +77,25 @@ def decimal_of(features: Sequence[Feature]) -> str | None:
     return next((feature.decimal for feature in features if feature.decimal is not None), None)
 
 
+def layout_of(features: Sequence[Feature]) -> Mapping[str, Any]:
+    """Return the form of the file that these are columns of, as options of odtc.data.reading_spec.LAYOUT."""
+    return next((feature.layout for feature in features if feature.layout), {})
+
+
 def feature_shape(value, place: str) -> dict:
     """The shape of a feature in JSON (odtc.base.json_schema)."""
     levels = "levels?" if isinstance(value, dict) and value.get("kind") == NUMERIC else "levels"
     kinds, marks = (NUMERIC, CATEGORICAL, BOOLEAN), "missing_marks?"
     flags = dict.fromkeys(("ordered?", "has_missing?"), FLAG)
-    return {"name": TEXT, "kind": kinds, levels: [TEXT], **flags, "decimal?": SIGNS, marks: [TEXT]}
+    return {
+        "name": TEXT,
+        "kind": kinds,
+        levels: [TEXT],
+        **flags,
+        "decimal?": SIGNS,
+        marks: [TEXT],
+        "layout?": LAYOUT_SHAPE,
+    }
 
 
 @dataclass(frozen=True)
@@ -105,6 +121,7 @@ class Dataset:
     missing: str = "drop"  # the policy: drop, error or separate
     n_dropped: int = 0  # rows left out because of a missing cell
     n_unlabelled: int = 0  # of these, rows without a label or a weight: no policy keeps them
+    n_skipped: int = 0  # lines of the file that are not rows, and were skipped (on_bad_line)
     source: dict = field(default_factory=dict)  # path, sha256, weight column: for the manifest
     # Columns that no test asks, but constraints may name: float64 (rows, aside), as in X.
     aside: tuple[Feature, ...] = ()

@@ -175,6 +175,8 @@ def notes_on_classes(dataset: Dataset) -> list[Note]:
 
 
 def _header(dataset: Dataset) -> Iterator[Note]:
+    if "header" in dataset.source:
+        return
     places = [int(feature.name) if feature.name.isdecimal() else -1 for feature in dataset.features]
     if not dataset.source.get("path") and -1 not in places and places == sorted(set(places)):
         return  # a data frame without names
@@ -190,7 +192,7 @@ def _header(dataset: Dataset) -> Iterator[Note]:
             "",
             "header",
             f"the header looks like a row of data ({', '.join(names[:5])}{', …' if len(names) > 5 else ''}); if the "
-            "file has none, add a first line with the names of the columns",
+            f"file has no names of columns, read it with {option('header', False)}",
         )
 
 

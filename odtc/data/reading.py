@@ -5,90 +5,55 @@ once for all file formats. Row numbers in
 messages count the rows of data from 1, the header not among them.
 """
 
-import contextlib
 import hashlib
 import warnings
 import zlib
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from numbers import Real
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from odtc.base import cluster as clusters
-from odtc.base import deadline, phases
+from odtc.base import phases
 from odtc.base.compression.unpack import TooLargeError, gunzip
-from odtc.base.contract import Contract
-from odtc.base.memory import available
-from odtc.base.registry import Registry, did_you_mean
+from odtc.base.registry import did_you_mean
 from odtc.base.system import open_file
 from odtc.base.text import some
 from odtc.base.wording import option
 from odtc.data import column_types
 from odtc.data.coded_columns import table_of_columns
 from odtc.data.column_coding import Column, WordsNeeded, code_columns, named_columns
-from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature, decimal_of
+from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature, decimal_of, layout_of
+from odtc.data.file_text.data_files import (
+    BATCH,
+    data_name,
+    frames_of,
+    in_time_of,
+    load,
+    opened_by,
+    reader_of,
+)
 from odtc.data.file_text.label_types import BOOL, FLOAT, INT, TEXT, label_type_of
 from odtc.data.file_text.missing_marks import marks_of_texts, unmet
-from odtc.data.file_text.text_pieces import encoding_of, not_text
+from odtc.data.file_text.text_pieces import is_packed, not_text, open_encoding
+from odtc.data.file_text.text_records import skipped_text
 from odtc.data.frames import orders_of, series_of, table_of, table_of_arrays, with_weights
 from odtc.data.level_orders import in_order, order_text, orders_of_texts
 from odtc.data.partitions import columns as partitions
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label
-from odtc.data.reading_spec import CLASSIFICATION, POLICIES, TASK_FIELDS, ReadingSpec
+from odtc.data.reading_spec import CLASSIFICATION, LAYOUT, POLICIES, TASK_FIELDS, ReadingSpec
 from odtc.data.task import task_of
-from odtc.errors import ChoiceError, DataError, TimeLimitReached
+from odtc.errors import ChoiceError, DataError
 
+BAD_LINE = "bad line"  # the kind of a remark on lines that were skipped
 AGAIN = "\0"  # behind the name of a column that another one has, too, and before its number
 INSTANCE_WEIGHT = "instance_weight"  # the column of the weights that an ARFF file has
-BATCH = 1 << 23  # bytes of text that are read at once: what is read of 8 MB is looked at while it is in the cache
-LEAST_MEMORY = 1 << 26  # bytes; with less polars ends the process without a word of ours
 SPLIT_SEED = 20  # which rows are set aside is part of what a file says: the same in all versions
-
-
-class Reader(Protocol):
-    """What a reader of data files defines."""
-
-    NAME: str
-    SUMMARY: str
-    SUFFIXES: tuple  # the endings of its files, ".csv"
-    TEXT: bool = False  # whether its cells are text, of which numbers and truth values are guessed
-
-    @abstractmethod
-    def read(self, path) -> pl.DataFrame:
-        """The table of a file. Raises DataError for a file that it cannot read."""
-        ...
-
-    def batches(self, path, size: int) -> Iterator[pl.DataFrame]:
-        """The same table in frames of about `size` bytes of text each; by default in one."""
-        yield self.read(path)
-
-    def parts(self, path, size: int) -> list:
-        """Parts of about `size` bytes of text each that can be read apart, for `part`; by default none."""
-        return []
-
-    def part(self, path, part) -> Iterator[pl.DataFrame]:
-        """The frames of one of `parts`; what it raises is not told: the file is read whole instead."""
-        yield self.read(path)
-
-    def nameless(self, path) -> list[int]:
-        """The numbers, from 1, of columns that `read` leaves out since they have neither a name nor a cell."""
-        return []
-
-    def sample(self, table: pl.DataFrame) -> bytes | None:
-        """A file that holds a table of numbers (Float64), words (String) and missing cells, for the laws; None: they
-        try damaged files only."""
-        return None
-
-
-READERS = Registry(
-    "reader", "odtc.data.readers", ("csv", "parquet", "arff", "arrow"), Contract(always=(Reader,)), "odtc.readers"
-)
 
 
 def read(
@@ -105,7 +70,7 @@ def read(
     ordered=(),
     decimal=None,
     missing_mark=(),
-    **task,
+    **more,
 ) -> Dataset:
     """Reads a data set.
 
@@ -139,8 +104,9 @@ def read(
         "." reads "$1,234.50". None for numbers as programs write them.
     missing_mark : sequence of str
         Texts that mean a missing cell, as "-999" or "unknown"; "COL=99" means it in that column alone.
-    **task
-        `task` and the options of that task, as fields of odtc.data.reading_spec.ReadingSpec.
+    **more
+        `task` and the options of that task, and the form of the file (`header`, `separator`, `comment`, `skip_lines`,
+        `on_bad_line`, `text_encoding`, `sheet`), as fields of odtc.data.reading_spec.ReadingSpec.
 
     Returns
     -------
@@ -167,7 +133,7 @@ def read(
         ordered=ordered,
         decimal=decimal,
         missing_mark=missing_mark,
-        **_task_options(task),
+        **_more_options(more),
     )
     return read_as(path, how, name)
 
@@ -188,13 +154,16 @@ def read_as(path, how: ReadingSpec, name: str | None = None) -> Dataset:
         path = Path(path)
     except TypeError:
         raise DataError(f"expected the path of a data file or a data frame, got {type(path).__name__}") from None
+    opened_by(path, how.layout, strict=True)
+    n_skipped, on_lines = notes_on_lines(path, how.layout)
     if how.hold_out:  # the rows that are set aside are kept as they stand in the file
-        frame = _load(path, in_time=True)
+        frame = load(path, True, how.layout)
         held = from_frame(frame, name or data_name(path), how, {"path": str(path), "sha256": fingerprint(path)})
-        return replace(held, left_out=(*_of_nameless(path), *held.left_out))
+        return replace(held, left_out=(*on_lines, *held.left_out), n_skipped=n_skipped)
     columns, how, remarks = _columns_of(path, repr(str(path)), how)
     source = {"path": str(path), "sha256": fingerprint(path)}
-    return _dataset_of(columns, name or data_name(path), how, source, [*_of_nameless(path), *remarks])
+    found = _dataset_of(columns, name or data_name(path), how, source, [*on_lines, *remarks])
+    return replace(found, n_skipped=n_skipped)
 
 
 def _with_lists(how: ReadingSpec) -> ReadingSpec:
@@ -204,15 +173,20 @@ def _with_lists(how: ReadingSpec) -> ReadingSpec:
     return replace(how, **texts)
 
 
-def _of_nameless(path: Path) -> list[tuple[str, str, str]]:
-    """What is remarked on columns of a file that have neither a name nor a cell."""
-    numbers = _reader_of(path).nameless(path)
-    if not numbers:
-        return []
-    many = "s" if len(numbers) > 1 else ""
-    told = ", ".join(map(str, numbers[:5])) + (", …" if len(numbers) > 5 else "")
-    have, are = ("have", "are") if many else ("has", "is")
-    return [("", "empty", f"column{many} {told} {have} neither a name nor a cell, and {are} left out")]
+def notes_on_lines(path: Path, layout: Mapping[str, Any]) -> tuple[int, list[tuple[str, str, str]]]:
+    """Return the number of lines of a file that were skipped, with the remarks on them and on columns that have neither
+    a name nor a cell."""
+    reader, options = opened_by(path, layout)
+    found = []
+    if bad := reader.skipped(path, **options) if options else []:
+        which = f"line {bad[0]}" if len(bad) == 1 else f"the first is line {bad[0]}"
+        found.append(("", BAD_LINE, f"{skipped_text(len(bad))} ({which}), because of {option('on_bad_line', 'skip')}"))
+    if numbers := reader.nameless(path, **options):
+        many = "s" if len(numbers) > 1 else ""
+        told = ", ".join(map(str, numbers[:5])) + (", …" if len(numbers) > 5 else "")
+        have, are = ("have", "are") if many else ("has", "is")
+        found.append(("", "empty", f"column{many} {told} {have} neither a name nor a cell, and {are} left out"))
+    return len(bad), found
 
 
 def _of_marks(how: ReadingSpec, names: Sequence[str], met: dict[str, set[str]]) -> list[tuple[str, str, str]]:
@@ -227,19 +201,19 @@ def _columns_of(
     path: Path, place: str, how: ReadingSpec
 ) -> tuple[list[Column], ReadingSpec, list[tuple[str, str, str]]]:
     """The columns of a file, read frame by frame (by the workers of a cluster, if the run has one), how, remarks."""
-    frames = _in_time(frames_of(path, BATCH), place)
+    frames = in_time_of(frames_of(path, BATCH, how.layout), place)
     first = next(frames)
     how = _without_index(first.columns, place, how)
     read_ones = _read_ones(first.columns, place, how)
     words = {*_checked_columns(read_ones, place, how), *_listed(how.categorical), *_ordered(how, read_ones, place)}
     marks, met = marks_of_texts(how.missing_mark, read_ones, place), dict[str, set[str]]()
-    cluster = clusters.present()
+    cluster = None if how.layout else clusters.present()
     while True:
         try:
             if cluster is not None:
                 try:
                     columns = partitions.columns_of(
-                        cluster, path, _reader_of(path), words, BATCH, read_ones, how.decimal, marks
+                        cluster, path, reader_of(path), words, BATCH, read_ones, how.decimal, marks
                     )
                     met |= {column.name: set(column.met) for column in columns if column.met}
                     return columns, how, _of_marks(how, read_ones, met)
@@ -250,7 +224,7 @@ def _columns_of(
             return columns, how, _of_marks(how, read_ones, met)
         except WordsNeeded as needed:  # once a column at most
             words.add(needed.name)
-            frames = _in_time(frames_of(path, BATCH), place)
+            frames = in_time_of(frames_of(path, BATCH, how.layout), place)
             first = next(frames)
 
 
@@ -341,6 +315,8 @@ def _without_index(names: Sequence[str], place: str, how: ReadingSpec) -> Readin
     """How columns of these names are read: one without a name is the index of the rows, and not read, and the weights
     of instances that an ARFF file has are weights of rows."""
     plain = [name.partition(AGAIN)[0] for name in names]
+    if how.target is not None and how.target not in names and (at := _place_of(how.target, len(names))) is not None:
+        how = replace(how, target=names[at])
     check_names([name if base in how.ignore else base for name, base in zip(names, plain)], place)
     if names and not names[0].strip() and names[0] not in how.ignore:
         how = replace(how, ignore=(*how.ignore, names[0]))
@@ -348,6 +324,12 @@ def _without_index(names: Sequence[str], place: str, how: ReadingSpec) -> Readin
     if is_arff and how.weights is None and INSTANCE_WEIGHT in {*names} - {*how.ignore}:
         how = replace(how, weights=INSTANCE_WEIGHT)
     return how
+
+
+def _place_of(target: str, n_columns: int) -> int | None:
+    """Return the place from 0 of a column that is named by its number from 1, or as first or last; None otherwise."""
+    places = {"first": 0, "last": n_columns - 1} | {str(at + 1): at for at in range(n_columns)}
+    return places.get(str(target).strip())
 
 
 def _read_ones(names: Sequence[str], place: str, how: ReadingSpec) -> list[str]:
@@ -375,7 +357,8 @@ def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> tupl
     if not set(names) - {*targets, how.weights, *aside}:
         advice = "set fewer columns aside" if aside or how.ignore else "add one"
         if len(names) == 1:
-            advice = "add one, or separate the columns by commas, semicolons, tabs or |"
+            signs = "commas, semicolons, tabs, | or white space"
+            advice = f"add one, or separate the columns by {signs}, or name the sign ({option('separator')})"
         raise DataError(
             f"expected at least one feature column beside the target {some(targets)} in {place}, got none; {advice}"
         )
@@ -429,7 +412,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     for n, kind in zip(names, kinds):
         column = columns.pop(n)
         if kind == NUMERIC:
-            features.append(Feature(n, NUMERIC, decimal=how.decimal, missing_marks=marks.get(n, ())))
+            features.append(Feature(n, NUMERIC, decimal=how.decimal, missing_marks=marks.get(n, ()), layout=how.layout))
             cells = numbers.pop(n)
             coded.append(cells if all_kept else cells.kept(keep))
             continue
@@ -438,7 +421,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
         levels = ("false", "true") if kind == BOOLEAN else column_types.levels_of(column.words)
         order = orders.get(n)
         levels = levels if order is None else in_order(levels, order, n, place)
-        features.append(Feature(n, kind, levels, n in orders, how.decimal, marks.get(n, ())))
+        features.append(Feature(n, kind, levels, n in orders, how.decimal, marks.get(n, ()), layout=how.layout))
         coded.append(column.level_codes(levels, kind))
     if not any(column.has_number for column in coded):
         raise DataError(f"expected a known cell in some feature column of {place}, got only missing ones")
@@ -470,7 +453,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
 
 def _left_out_text(columns: Sequence[str], keep: np.ndarray, how: ReadingSpec, path: str | None) -> str:
     """How many rows were left out, and which texts of a file were taken for missing cells, as the end of a message."""
-    frame = _load(Path(path)) if path is not None else pl.DataFrame()
+    frame = load(Path(path), layout=how.layout) if path is not None else pl.DataFrame()
     read = [frame.get_column(name) for name in columns if name in frame.columns]
     found = [(cells.name, words) for cells in read if (words := column_types.missing_words(cells))]
     told = " and ".join(f"{', '.join(map(repr, words))} in column {name!r}" for name, words in found[:3])
@@ -505,7 +488,7 @@ def _label_type(rows: Dataset, target: Column) -> str:
     """The type of the labels: that of the column, or if a file holds text, that of the numbers which it stands for."""
     path = rows.source.get("path")
     if target.dtype == pl.String:
-        guessed = path is not None and _reader_of(Path(path)).TEXT
+        guessed = path is not None and reader_of(Path(path)).TEXT
         return label_type_of(rows.classes) if guessed else TEXT
     like = BOOL if target.dtype == pl.Boolean else INT if target.dtype.is_integer() else FLOAT
     return label_type_of(rows.classes, False, like) if like == BOOL or target.dtype.is_numeric() else TEXT
@@ -574,7 +557,7 @@ def read_rows(
     for an absent feature column (or target, with `require_labels`) and for text in a numeric column. If the column of
     weights `weights_may_lack`, rows weigh 1 without it.
     """
-    frame, place, name, path = _opened(path)
+    frame, place, name, path = _opened(path, layout_of(features))
     weights = None if weights_may_lack and weights not in frame.columns else weights
     used = range(len(features)) if used is None else sorted(used)
     roles = {"feature": [features[j].name for j in used], "label": [target] if require_labels else []}
@@ -622,7 +605,7 @@ def rows_of(data, features: Sequence[Feature], used: Sequence[int]) -> np.ndarra
     if hasattr(data, "columns") and hasattr(data, "shape"):
         frame, place = table_of(data), "the data frame"
     elif isinstance(data, (str, Path)):
-        frame, place, *_ = _opened(data)
+        frame, place, *_ = _opened(data, layout_of(features))
     else:
         cells = np.asarray(data)
         if cells.ndim != 2 or cells.shape[1] != len(features):
@@ -634,21 +617,22 @@ def rows_of(data, features: Sequence[Feature], used: Sequence[int]) -> np.ndarra
     return code_cells(frame, place, features, sorted(used))[0]
 
 
-def read_numbers(path, column: str, decimal: str | None = None) -> np.ndarray | None:
+def read_numbers(path, column: str, features: Sequence[Feature] = ()) -> np.ndarray | None:
     """float64 (rows,): the numbers of a column of a file, NaN in a missing cell; None if it has no such column, or one
-    that holds words. `decimal` as of `read`."""
+    that holds words. The file is read as one of these features is."""
     try:
-        return read_rows(path, (Feature(column, NUMERIC, decimal=decimal),), (), "").X[:, 0]
+        like = Feature(column, NUMERIC, decimal=decimal_of(features), layout=layout_of(features))
+        return read_rows(path, (like,), (), "").X[:, 0]
     except DataError:
         return None
 
 
-def _opened(path) -> tuple[pl.DataFrame, str, str, str | None]:
+def _opened(path, layout: Mapping[str, Any]) -> tuple[pl.DataFrame, str, str, str | None]:
     """(frame, what messages call it, its name, its path or None) of a file, or of rows in memory to test on."""
     if isinstance(path, pl.DataFrame):
         return path, "the rows to test on", "held out", None
     path = Path(path)
-    return _load(path), repr(str(path)), data_name(path), str(path)
+    return load(path, layout=layout), repr(str(path)), data_name(path), str(path)
 
 
 def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
@@ -657,7 +641,7 @@ def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
     Rows without a target or a weight are left out; if `numbered`, the one column aside is the place of each row in the
     file, from 0. Raises DataError as `read_rows`, and for other actions.
     """
-    frame, place, name, path = _opened(path)
+    frame, place, name, path = _opened(path, layout_of(trained.features))
     features = trained.features
     how = ReadingSpec.from_manifest({"target": trained.target, "missing": trained.missing} | trained.source)
     task = task_of(how)
@@ -702,27 +686,28 @@ def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
     return task.judged_by(found, trained)
 
 
-def read_text(path) -> str:
-    """The text of a file, unzipped if its name ends in .gz, without a byte order mark.
+def read_text(path, text_encoding: str | None = None, has_option: bool = True) -> str:
+    """The text of a file, unzipped if it is packed by gzip, without a byte order mark.
 
-    Raises DataError for broken gzip, an empty file and text that is neither UTF-8 nor UTF-16 with a mark. For readers.
+    Raises DataError for broken gzip, an empty file and text that is not in the encoding, by default UTF-8, or UTF-16
+    with a mark. For readers. `has_option` as of `not_text`.
     """
     path = Path(path)
     data = path.read_bytes()
-    if path.name.lower().endswith(".gz"):
+    if is_packed(path):
         try:
             data = gunzip(data)
         except TooLargeError as problem:
             raise DataError(f"expected packed data in {str(path)!r}, but {problem}") from None
         except (EOFError, zlib.error) as problem:
             raise DataError(f"expected whole gzip data in {str(path)!r}, got broken data ({problem})") from None
-    encoding = encoding_of(data)
+    encoding = open_encoding(data, text_encoding)
     try:
-        text = data.decode(encoding)
+        text = data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as problem:
         # utf-8-sig counts its places from behind the mark.
         line = problem.object.count(b"\n", 0, problem.start) + 1
-        raise not_text(path, encoding, problem, line, problem.start) from None
+        raise not_text(path, encoding, problem, line, problem.start, has_option) from None
     if not text.strip():
         raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file; is it the right one?")
     return text
@@ -737,18 +722,19 @@ def check_names(names, place: str) -> None:
         twice = next(name for name in plain if plain.count(name) > 1)
         raise DataError(
             f"expected the names of the {len(plain)} columns in the first line of {place}, got {twice!r} twice and "
-            "mostly numbers, which looks like data; write a line with names above it"
+            f"mostly numbers, which looks like data; if the file has no names, read it with {option('header', False)}"
         )
     for number, name in enumerate(names):
         if number and not name.strip():
             raise DataError(
                 f"expected a name for every column in {place}, got a blank one for column {number + 1}; name it, "
-                "or remove the column"
+                f"remove the column, or read a file without names with {option('header', False)}"
             )
         if first.setdefault(name, number) != number:
             raise DataError(
                 f"expected different column names in {place}, got {name!r} for column {first[name] + 1} and "
-                f"for column {number + 1}; rename one, or leave both out ({option('ignore', name)})"
+                f"for column {number + 1}; rename one, leave both out ({option('ignore', name)}), or read a file "
+                f"without names with {option('header', False)}"
             )
         if name.startswith("^") and name.endswith("$"):  # its functions on a series match this with the series' name
             raise DataError(
@@ -762,105 +748,6 @@ def _is_number(text: str) -> bool:
         return bool(np.isfinite(float(text)))
     except ValueError:
         return False
-
-
-def frames_of(path, size: int = BATCH) -> Iterator[pl.DataFrame]:
-    """The table of a file in frames of about `size` bytes of text, so that it need not fit in memory; none is empty.
-
-    A format whose reader has no `batches` comes in one frame. Raises DataError as the readers do.
-    """
-    path, found = Path(path), False
-    for frame in _reader_of(path).batches(path, size):
-        if frame.height:
-            found = True
-            yield frame
-    if not found:
-        raise _header_only(path)
-
-
-def _in_time(frames: Iterator[pl.DataFrame], place: str) -> Iterator[pl.DataFrame]:
-    """The frames of a file, between which a time limit is looked at: what is said of a tree is said of all rows, so
-    that without them there is none."""
-    rows = 0
-    for frame in frames:
-        if rows:
-            expect_time(place, rows)
-        rows += frame.height
-        yield frame
-
-
-def expect_time(place: str, rows: int) -> None:
-    """Raises TimeLimitReached if the deadline has passed when so many rows of a file were read."""
-    if deadline.is_over():
-        raise TimeLimitReached(
-            f"{deadline.what_ends()} came while {place} was read, after {rows:,} of its rows, so there is no tree; "
-            f"allow more time ({option('time_limit')}), or write fewer rows or columns to a file"
-        )
-
-
-def _load(path: Path, in_time: bool = False) -> pl.DataFrame:
-    """The frame of a file that exists, can be read and has rows; `in_time` as of `_in_time`."""
-    if in_time and deadline.seconds_left() is not None:
-        return pl.concat(_in_time(frames_of(path, BATCH), repr(str(path))))
-    frame = _reader_of(path).read(path)
-    if not frame.height:
-        raise _header_only(path)
-    return frame
-
-
-def _header_only(path: Path) -> DataError:
-    return DataError(f"expected rows of data in {str(path)!r}, got a header only; add rows below it")
-
-
-def _reader_of(path: Path):
-    """The reader of a file that exists, can be read and is not empty."""
-    if path.exists() and not path.is_file() and not path.is_dir():
-        raise DataError(
-            f"expected a data file, got {str(path)!r}, which is a pipe or a device, and data are read more than once; "
-            "write them to a file"
-        )
-    try:
-        with path.open("rb") as stream:
-            empty = not stream.read(1)
-    except OSError as problem:
-        near = did_you_mean(path.name, _data_files_of(path.parent)) if not path.exists() else ""
-        raise DataError(f"expected a data file, cannot read {str(path)!r}: {problem.strerror}{near}") from None
-    module, _ = _match(path)
-    if empty:
-        raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file")
-    if (room := available()) is not None and room < LEAST_MEMORY:
-        raise DataError(
-            f"expected {LEAST_MEMORY >> 20} MB of free memory to read {str(path)!r} with, got {room >> 20} MB; end "
-            "other programs, or allow more (ulimit -v)"
-        )
-    return module
-
-
-def _data_files_of(folder: Path) -> list[str]:
-    """The names of the data files of a folder; none if it cannot be listed."""
-    ends = tuple(suffix for name in READERS.names() for suffix in READERS.get(name).SUFFIXES)
-    with contextlib.suppress(OSError):
-        return sorted(entry.name for entry in folder.iterdir() if entry.name.lower().endswith(ends))
-    return []
-
-
-def _match(path: Path):
-    """(reader module, suffix) by the longest known suffix of the file name."""
-    known = [(suffix, module) for module in map(READERS.get, READERS.names()) for suffix in module.SUFFIXES]
-    fitting = [pair for pair in known if path.name.lower().endswith(pair[0])]
-    if not fitting:
-        listed = ", ".join(suffix for suffix, _ in known)
-        raise DataError(
-            f"expected a data file that ends in one of {listed}, got {str(path)!r}; save it as CSV, or "
-            "rename it if it is one"
-        )
-    suffix, module = max(fitting, key=lambda pair: len(pair[0]))
-    return module, suffix
-
-
-def data_name(path: Path) -> str:
-    """The name of the data of a file: monks-1 of monks-1.csv.gz."""
-    return path.name[: -len(_match(path)[1])] or path.name
 
 
 def _check_policy(missing: str) -> None:
@@ -881,9 +768,9 @@ def _meant(name, names: Sequence[str]) -> str:
     return did_you_mean(str(name), names) or f"; it has {some(names)}"
 
 
-def _task_options(given: dict) -> dict:
-    """The options of a task; raises ChoiceError for an unknown one."""
-    known = ("task", *TASK_FIELDS)
+def _more_options(given: dict) -> dict:
+    """The options of a task and of the form of a file; raises ChoiceError for an unknown one."""
+    known = ("task", *TASK_FIELDS, *LAYOUT)
     for name in given:
         if name not in known:
             raise ChoiceError(f"unknown option {name!r}{did_you_mean(name, known)}")

@@ -1,6 +1,8 @@
 """How a data file is read: which column is what, and what becomes of missing cells."""
 
+import codecs
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from odtc.base.spec_fields import NAMES, REPEATED, changes_of, check_ranges, spec_field
 
@@ -10,6 +12,11 @@ SIGNS = (".", ",")  # before decimals, where numbers are as people write them
 SCORES = ("doubly-robust", "direct", "ips")  # how the cost of an action is estimated that a row did not receive
 GOALS = ("min", "max")
 TASK_FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event")  # of some tasks only
+SPACE, TAB = "space", "\t"  # separators: any run of blanks and tabs, and one tab
+BAD_LINES = ("error", "skip")  # lines with another number of cells than the first one
+# Encodings of Python that are of names, of escapes or of one machine.
+NOT_OF_FILES = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem", "utf-7")
+LAYOUT = ("header", "separator", "comment", "skip_lines", "on_bad_line", "text_encoding", "sheet")  # of the file
 ON_MISSING = ("refuse", "blank", "majority")  # what a missing number does to a tree that asks for it
 
 
@@ -88,6 +95,58 @@ class ReadingSpec:
         metavar="COL[=VALUE]",
     )
 
+    header: bool = spec_field(
+        True,
+        "Whether the first line has the names of the columns; without them they are called c1, c2, …",
+        wanted="true or false",
+        fits=lambda value: isinstance(value, bool),
+    )
+    separator: str | None = spec_field(
+        None,
+        "Separator of the cells of a text file: one character, tab, or space for any run of blanks and tabs; by "
+        "default detected.",
+        metavar="SIGN",
+        wanted="one character that is not a quote or a line end, or tab or space",
+        fits=lambda sign: sign is None or _is_separator(sign),
+        completes=("tab", SPACE),
+    )
+    comment: str | None = spec_field(
+        None,
+        "Lines of a text file that begin so are left out, for example #.",
+        metavar="SIGN",
+        wanted="the text that a comment begins with, not blank",
+        fits=lambda sign: sign is None or bool(sign.strip()),
+    )
+    skip_lines: int = spec_field(
+        0,
+        "Number of lines (of a sheet: rows) above the table to leave out.",
+        metavar="N",
+        wanted="a number of lines, 0 or more",
+        fits=lambda lines: isinstance(lines, int) and lines >= 0,
+    )
+    on_bad_line: str = spec_field(
+        BAD_LINES[0],
+        "What to do with a line that has another number of cells than the first one: skip leaves it out and counts it.",
+        metavar="|".join(BAD_LINES),
+        wanted="error or skip",
+        fits=lambda word: word in BAD_LINES,
+        completes=BAD_LINES,
+    )
+    text_encoding: str | None = spec_field(
+        None,
+        "Encoding of a text file, for example cp1252; by default UTF-8, or UTF-16 with its mark.",
+        metavar="NAME",
+        wanted="the name of a text encoding of Python, such as utf-8, cp1252, latin-1 or utf-16-le",
+        fits=lambda name: name is None or _is_encoding(name),
+    )
+    sheet: str | None = spec_field(
+        None,
+        "Sheet of a workbook to read; by default its first.",
+        metavar="NAME",
+        wanted="the name of a sheet",
+        fits=lambda name: isinstance(name, str | None),
+    )
+
     def __post_init__(self):
         check_ranges(self)
 
@@ -103,6 +162,7 @@ class ReadingSpec:
         if {"actions", "treatment", "time"} & told.keys():
             told["target"] = None  # the name of the answer, which is not named by --target
         rows = {"hold_out": facts.get("hold_out", 0.0), "decimal": facts.get("decimal")}
+        rows |= {key: facts[key] for key in LAYOUT if key in facts}
         return cls(**{key: facts[key] for key in ("target", "missing", "weights")} | listed | rows | told)
 
     def to_source(self) -> dict:
@@ -114,9 +174,26 @@ class ReadingSpec:
         more = {"aside": self.aside, "hold_out": self.hold_out, "decimal": self.decimal} | {
             key: list(getattr(self, key)) for key in ("ignore", "ordered", "missing_mark")
         }
-        return source | {key: value for key, value in more.items() if value} | told
+        return source | {key: value for key, value in more.items() if value} | self.layout | told
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """The options that describe the form of the file, without those that have their defaults."""
+        return {key: value for key, value in changes_of(self).items() if key in LAYOUT}
 
     @property
     def keywords(self) -> dict:
         """The keywords of `odtc.read`."""
         return asdict(self)
+
+
+def _is_separator(sign: str) -> bool:
+    return sign in ("tab", "\\t", SPACE) or (len(sign) == 1 and sign not in '"\r\n\0 ')
+
+
+def _is_encoding(name: str) -> bool:
+    try:
+        found = codecs.lookup(name)
+        return found._is_text_encoding and found.name not in NOT_OF_FILES
+    except (LookupError, ValueError):  # a zero in the name
+        return False

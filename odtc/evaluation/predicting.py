@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from odtc.base.wording import option
-from odtc.data.dataset import NUMERIC
-from odtc.data.reading import BATCH, frames_of, read_judged_rows
+from odtc.data.dataset import NUMERIC, layout_of
+from odtc.data.file_text.data_files import BATCH, frames_of
+from odtc.data.reading import read_judged_rows
 from odtc.data.reading_rows import code_frames
 from odtc.data.reading_spec import ON_MISSING
 from odtc.data.task import TASKS
@@ -137,7 +138,7 @@ def predict_file(
     if stream is not None:
         stream.write(_line(["prediction", *(f"probability {name}" for name in tree.classes if probabilities)]))
     coded = [at for at in sorted(tree.used) if tree.features[at].kind != NUMERIC]
-    frames = frames_of(path, size)
+    frames = frames_of(path, size, layout_of(tree.features))
     for rows in code_frames(frames, repr(str(path)), tree, score, lenient=policy != "refuse"):
         leaf = tree.apply(rows.X, rows.first, policy)
         predicted = labels[leaf]

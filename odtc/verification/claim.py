@@ -11,8 +11,8 @@ import numpy as np
 
 from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE
 from odtc.base.wording import option
-from odtc.data.dataset import Dataset, feature_shape
-from odtc.data.reading_spec import SIGNS
+from odtc.data.dataset import LAYOUT_SHAPE, Dataset, feature_shape
+from odtc.data.reading_spec import LAYOUT, SIGNS
 from odtc.errors import CertificateError
 
 # The shape of the terms (odtc.base.json_schema).
@@ -37,13 +37,22 @@ SHAPE = {
     "ordered?": [TEXT],
     "missing_mark?": [TEXT],
     "decimal?": SIGNS,
+    **LAYOUT_SHAPE,
+    "n_skipped_lines?": WHOLE,
     "hold_out?": NUMBER,
     "n_set_aside?": WHOLE,
     "task?": TEXT,
     "asked?": {},
 }
 READ_AS = {"categorical": "a category", "numeric": "numbers"}  # what columns were told to be, whatever is in the file
-TOLD = (*READ_AS, "ignore", "ordered", "decimal", "missing_mark")  # what is stated of the reading if it was told
+TOLD = (
+    *READ_AS,
+    "ignore",
+    "ordered",
+    "decimal",
+    "missing_mark",
+    *LAYOUT,
+)  # what is stated of the reading if it was told
 OF_ROWS = ("hold_out", "n_set_aside")  # and of a part of the rows alone
 # The shapes of what its tree and a leaf of that say beside splits and labels.
 OF_TREE = {
@@ -84,6 +93,8 @@ NAMES = {
     "ordered": "the columns whose levels have an order",
     "decimal": "the sign before decimals",
     "missing_mark": "the texts that mean a missing cell",
+    "n_skipped_lines": "the number of lines that are not rows",
+    **{name: f"the option {name} of the form of the file" for name in LAYOUT},
     "hold_out": "the share of the rows that is set aside",
     "n_set_aside": "the number of rows that are set aside",
     "all_tests": "whether its tests are all",
@@ -123,6 +134,7 @@ def claim_of(dataset: Dataset, depth: int, n_tests: int, all_tests: bool, constr
             "constraints": list(constraints),
         }
         | _read_as(dataset.source)
+        | ({"n_skipped_lines": dataset.n_skipped} if dataset.n_skipped else {})
         | _set_aside(dataset)
         | ({} if dataset.task in CLASSES else {"task": dataset.task, "asked": _asked(dataset.source)})
     )
@@ -130,8 +142,8 @@ def claim_of(dataset: Dataset, depth: int, n_tests: int, all_tests: bool, constr
 
 def _read_as(source: Mapping) -> dict:
     """The columns whose kind was told, since another kind has other tests, and those that were not read."""
-    found = {key: source[key] for key in TOLD if source.get(key)}
-    return {key: value if isinstance(value, str) else list(value) for key, value in found.items()}
+    found = {key: source[key] for key in TOLD if source.get(key) or (key in LAYOUT and key in source)}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
 
 
 def _set_aside(dataset: Dataset) -> dict:
@@ -242,12 +254,15 @@ def words(terms: dict) -> str:
         said.append(f"not read are {', '.join(name or 'column 1 (no name)' for name in terms['ignore'])}")
     if terms.get("decimal"):
         said.append(f"numbers are as people write them, with {terms['decimal']!r} before decimals")
+    if layout := [option(key, terms[key]) for key in LAYOUT if key in terms]:
+        said.append(f"the file is read with {', '.join(layout)}")
     if terms.get("missing_mark"):
         said.append(f"missing is also what is written {', '.join(terms['missing_mark'])}")
     said += [f"the levels of a column have an order, {text}" for text in terms.get("ordered", ())]
     if terms["aside"]:
         said.append(f"no test asks {', '.join(terms['aside'])}")
     left = [f"{terms['n_dropped_missing']:,} with missing cells"] if terms["n_dropped_missing"] else []
+    left += [f"{terms['n_skipped_lines']:,} lines that are not rows"] if terms.get("n_skipped_lines") else []
     left += (
         [f"{terms['n_set_aside']:,} set aside by chance ({option('hold_out', terms['hold_out'])})"]
         if "hold_out" in terms

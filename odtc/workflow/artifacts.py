@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import zlib
 from dataclasses import dataclass, replace
 from glob import escape
@@ -17,6 +16,7 @@ from odtc.base.staging import remove, rename
 from odtc.base.system import read_file
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
+from odtc.data.file_text.data_files import stated_path
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import CLASSIFICATION, ReadingSpec
 from odtc.data.task import TASKS
@@ -192,7 +192,7 @@ def tree_of_solution(path) -> Path:
 def write_certificate(facts: dict, data, path) -> Path:
     """Writes a certificate, which names its data file, if there is one, as it is found from there."""
     path = Path(path)
-    place = {} if data is None else {"path": os.path.relpath(Path(data).resolve(), path.resolve().parent)}
+    place = {} if data is None else {"path": stated_path(data, path.resolve().parent)}
     write_text(path, json.dumps(facts | {"data": facts["data"] | place}, ensure_ascii=False, indent=1) + "\n")
     return path
 

@@ -6,7 +6,6 @@ no machine names: the same input gives the same bytes.
 """
 
 import json
-import os
 import re
 import zlib
 from dataclasses import dataclass, replace
@@ -31,8 +30,9 @@ from odtc.base.json_schema import (
 )
 from odtc.base.memory import require_memory
 from odtc.data.cost_matrix import cost_matrix
-from odtc.data.dataset import Feature, feature_shape
+from odtc.data.dataset import LAYOUT_SHAPE, Feature, feature_shape
 from odtc.data.encoding import ENCODINGS, Encoded
+from odtc.data.file_text.data_files import stated_path
 from odtc.data.file_text.label_types import LABEL_TYPES
 from odtc.data.file_text.label_types import TEXT as AS_TEXT
 from odtc.data.reading_spec import CLASSIFICATION, SIGNS
@@ -90,6 +90,7 @@ SHAPE = {
         "ordered?": [TEXT],
         "missing_mark?": [TEXT],
         "decimal?": SIGNS,
+        **LAYOUT_SHAPE,
         "weights?": (TEXT, None),
         "hold_out?": NUMBER,
         "task?": TEXT,
@@ -314,7 +315,7 @@ def describe_data(encoded: Encoded, folder: Path | None = None) -> dict:
     dataset = encoded.dataset
     source = dict(dataset.source) if dataset is not None else {}
     if source.get("path") is not None and folder is not None:
-        source["path"] = os.path.relpath(source["path"], folder)
+        source["path"] = stated_path(source["path"], folder.resolve())
     return {
         "name": encoded.name,
         **source,

@@ -8,6 +8,7 @@ from odtc.base.text import percent_text, some
 from odtc.base.wording import command, option
 from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import Dataset
+from odtc.data.file_text.text_records import skipped_text
 from odtc.data.notes import notes_on
 from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
@@ -41,7 +42,9 @@ def dropped_text(dataset: Dataset) -> str:
     if not dataset.n_dropped:
         return ""
     rows = "row" if dataset.n_dropped == 1 else "rows"
-    return f"dropped {dataset.n_dropped} {rows} of {dataset.n_dropped + dataset.n_file_rows}: {why_dropped(dataset)}"
+    skipped = f"; {skipped_text(dataset.n_skipped)}" if dataset.n_skipped else ""
+    whole = dataset.n_dropped + dataset.n_file_rows
+    return f"dropped {dataset.n_dropped} {rows} of {whole}: {why_dropped(dataset)}{skipped}"
 
 
 def read_notes(dataset: Dataset) -> list[str]:

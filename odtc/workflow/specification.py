@@ -211,6 +211,7 @@ class RunSpec:
     def command(self, data, stem: str) -> list[str]:
         """The words of the command line that run it: `odtc fit DATA … -o STEM`."""
         data = f"./{data}" if str(data).startswith("-") else str(data)
+        data = "-" if Path(data).name == "standard input" else data
         parts = [word for part in (self.model, self.reading, self.solving) for word in command_words(part)]
         if "--model" not in parts:  # the default of `odtc fit` is another than that of a specification
             parts = ["--model", self.model.model, *parts]

@@ -15,7 +15,7 @@ FILES = {
     "one_class.csv": "a,y\n1,yes\n2,yes\n3,yes\n",
     "ragged.csv": "a,b,y\n1,2,p\n3,q\n",
     "semicolon.csv": "a;b;y\n1;2;p\n3;4;q\n",
-    "blanks.csv": "a b y\n1 2 p\n3 4 q\n",
+    "blanks.csv": "a b y\n1 2\n3 4 q\n",
     "twice.csv": "a,a,y\n1,2,p\n3,4,q\n",
     "gaps.csv": "a,b,y\n1,,p\n,4,q\n",
     "regression.csv": "a,y\n" + "".join(f"{at},{at * 1.7 + 0.3}\n" for at in range(40)),

@@ -113,6 +113,7 @@ ONLY_IN = {
         "data/reading",
         "data/file_text/written_numbers",
         "data/file_text/missing_marks",
+        "data/file_text/data_files",
         "data/readers",
         "data/frames",
         "testing/laws/readers",

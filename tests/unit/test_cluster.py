@@ -17,8 +17,9 @@ from odtc.base import cluster as clusters
 from odtc.base.cluster import connected
 from odtc.data import reading
 from odtc.data.encoding import encode
+from odtc.data.file_text.data_files import READERS
 from odtc.data.partitions import columns as partitions
-from odtc.data.reading import READERS, read
+from odtc.data.reading import read
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search

@@ -63,7 +63,7 @@ def test_small_frames_and_codes_give_the_data_set_of_the_whole_table(rows, end, 
         whole = result(path, missing)
         size = draw.draw(st.integers(1, 200))
         pieces = reading.frames_of
-        patch.setattr(reading, "frames_of", lambda path, most: pieces(path, size))
+        patch.setattr(reading, "frames_of", lambda path, most, layout=None: pieces(path, size))
         patch.setattr(column_coding, "MOST_WORDS", 3)
         patch.setattr(coded_columns, "MOST_DENSE", 0)
         patch.setattr(coded_columns, "TOGETHER", draw.draw(st.sampled_from([1, 3, 2**16])))
@@ -131,7 +131,9 @@ def test_many_numbers_are_held_as_numbers_until_a_word_comes(tmp_path, monkeypat
     path.write_text("x,z,y\n" + rows)
     pieces = reading.frames_of
     read_again = []
-    monkeypatch.setattr(reading, "frames_of", lambda path, most: read_again.append(path) or pieces(path, 500))
+    monkeypatch.setattr(
+        reading, "frames_of", lambda path, most, layout=None: read_again.append(path) or pieces(path, 500)
+    )
     table, *_ = reading._columns_of(path, "t", reading.ReadingSpec())
     assert [column.values is not None for column in table] == [True, False, False] and len(read_again) == 1
     path.write_text("x,z,y\n" + rows + "many,001,a\n")
@@ -158,7 +160,7 @@ def test_parquet_in_row_groups_is_the_same_as_its_table(tmp_path, monkeypatch, l
     table.write_parquet(tmp_path / "t.parquet", row_group_size=50)
     whole = from_frame(table, "t", reading.ReadingSpec(missing="separate"))
     pieces = reading.frames_of
-    monkeypatch.setattr(reading, "frames_of", lambda path, most: pieces(path, 1000))
+    monkeypatch.setattr(reading, "frames_of", lambda path, most, layout=None: pieces(path, 1000))
     monkeypatch.setattr(column_coding, "MOST_WORDS", 12)
     monkeypatch.setattr(column_coding, "LEAST_CELLS", least)
     data = read(tmp_path / "t.parquet", missing="separate")

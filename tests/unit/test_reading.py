@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from odtc.base.text import show_number
 from odtc.data import reading
 from odtc.data.cost_matrix import cost_matrix
+from odtc.data.file_text.data_files import READERS, frames_of
 from odtc.data.notes import notes_on
-from odtc.data.reading import READERS, frames_of, from_frame, read, read_rows
+from odtc.data.reading import from_frame, read, read_rows
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError
 
@@ -498,7 +499,7 @@ MANY = "a,y\n" + "".join(f"{i % 3},{i / 7}\n" for i in range(20))
 
 # case: (file name, content, options, error, words of the message)
 ERRORS = {
-    "suffix": ("d.xlsx", "a", {}, DataError, [".csv", ".tsv", ".parquet", ".arff", "d.xlsx"]),
+    "suffix": ("d.bin", b"a\0b", {}, DataError, [".csv", ".tsv", ".parquet", ".arff", "d.bin"]),
     "empty": ("d.csv", "", {}, DataError, ["empty file"]),
     "only blanks": ("d.csv", " \n\n", {}, DataError, ["empty file"]),
     "empty gzip": ("d.csv.gz", gzip.compress(b""), {}, DataError, ["empty file"]),
@@ -684,9 +685,11 @@ def test_a_cell_of_any_length_makes_no_long_message(tmp_path):
 )
 def test_a_title_above_the_names_of_the_columns_is_told_as_one(title, tmp_path):
     with pytest.raises(
-        DataError, match="names of the 3 columns in the first line of .*title.*, remove the lines above"
-    ):
+        DataError, match="names of the 3 columns in the first line of .*title.*, leave out the lines above"
+    ) as refused:
         read(written(tmp_path, title + "a,b,y\n" + "1,2,u\n2,1,v\n" * 20))
+    lines = int(re.search(r"skip_lines=(\d+)", str(refused.value))[1])
+    assert [one.name for one in read(tmp_path / "data.csv", skip_lines=lines).features] == ["a", "b"]
 
 
 @pytest.mark.parametrize("at", [1, 2, 250])

@@ -8,7 +8,7 @@ import typer
 from odtc.base.text import percent_text
 from odtc.cli import console
 from odtc.cli.help_page import GroupHelp
-from odtc.cli.options import DataFile, Json, TreeFile
+from odtc.cli.options import LAYOUT_PART, DataFile, Json, TreeFile, described, takes
 from odtc.errors import ChoiceError
 
 
@@ -202,25 +202,26 @@ def profile(
 
 
 @plot.command()
+@takes(LAYOUT_PART)
 def regions(
     tree: TreeFile,
     data: DataFile,
+    spec,
     o: Picture,
     x: Annotated[str, typer.Option("--x", metavar="COL", help="Column of numbers across.")],
     y: Annotated[str, typer.Option("--y", metavar="COL", help="Column of numbers up.")],
 ) -> None:
     """The tree's predictions over two columns of numbers, with the rows as points."""
-    from odtc.data.dataset import decimal_of
     from odtc.data.reading import read_numbers, read_rows
     from odtc.data.task import TASKS
     from odtc.evaluation import plots as pictures
     from odtc.trees.tree import read_tree
 
     _expect_picture(o)
-    loaded = read_tree(tree)
+    loaded = described(read_tree(tree), data, spec.reading)
     shown = {j for j, feature in enumerate(loaded.features) if feature.name in (x, y)}
     rows = read_rows(data, loaded.features, loaded.classes, loaded.target, used=shown | set(loaded.used))
-    values = read_numbers(data, loaded.target, decimal_of(loaded.features)) if TASKS.get(loaded.task).NUMBERS else None
+    values = read_numbers(data, loaded.target, loaded.features) if TASKS.get(loaded.task).NUMBERS else None
     print(_picture(o, lambda ax: pictures.regions(loaded, rows, x, y, ax, values)))
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import DataFile, Json, MovedData, Templates, TreeFile
+from odtc.cli.options import LAYOUT_PART, DataFile, Json, MovedData, Templates, TreeFile, described, takes
 from odtc.errors import ChoiceError
 
 
@@ -68,9 +68,11 @@ def report(
     console.print_json(facts) if as_json else print(f"{path}  {path.stat().st_size:,} bytes; open it in a browser")
 
 
+@takes(LAYOUT_PART)
 def explain(
     tree: TreeFile,
     data: DataFile,
+    spec,
     row: Annotated[
         list[int],
         typer.Option(
@@ -87,7 +89,7 @@ def explain(
     from odtc.trees.explanation import explain as path_of
     from odtc.trees.tree import read_tree
 
-    loaded = read_tree(tree)
+    loaded = described(read_tree(tree), data, spec.reading)
     task = TASKS.get(loaded.task)
     rows = read_rows(data, loaded.features, loaded.classes, loaded.target, used=loaded.used)
     for number in row:

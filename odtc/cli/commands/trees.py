@@ -8,14 +8,7 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console, near_optimal
-from odtc.cli.options import (
-    DataFile,
-    Json,
-    Templates,
-    TreeFile,
-    among,
-    completing,
-)
+from odtc.cli.options import LAYOUT_PART, DataFile, Json, Templates, TreeFile, among, completing, described, takes
 from odtc.data.reading_spec import ON_MISSING
 from odtc.errors import ChoiceError
 
@@ -135,9 +128,11 @@ def _export_remarks(path: Path, tree, to: str, templates) -> list[str]:
         return []
 
 
+@takes(LAYOUT_PART)
 def predict(
     tree: TreeFile,
     data: DataFile,
+    spec,
     o: Written = None,
     on_missing: Annotated[
         str,
@@ -169,7 +164,8 @@ def predict(
     import tempfile
 
     from odtc.base.atomic_write import new_file, require_writable
-    from odtc.data.reading import fingerprint
+    from odtc.data.dataset import layout_of
+    from odtc.data.reading import fingerprint, notes_on_lines
     from odtc.data.task import TASKS
     from odtc.evaluation.predicting import judge_file, predict_file
     from odtc.trees.tree import read_tree
@@ -178,7 +174,7 @@ def predict(
     o = _file(o)
     if o is not None:
         require_writable(o, tree, data)
-    loaded = read_tree(tree)
+    loaded = described(read_tree(tree), data, spec.reading)
     keep = as_json and not score
     judged = judge_file(tree, data) if score and not TASKS.get(loaded.task).CLASSES else None
     score, moves, boxes = score and judged is None, run_parameter(tree, "robust"), None
@@ -198,8 +194,9 @@ def predict(
             if not (score or as_json or judged):
                 stream.seek(0)
                 shutil.copyfileobj(codecs.getreader("utf-8")(stream), console.data_stream())
-    if words := done.skipped_text():
-        console.say(f"note: {words}")
+    for words in [done.skipped_text(), *(text for *_, text in notes_on_lines(data, layout_of(loaded.features))[1])]:
+        if words:
+            console.say(f"note: {words}")
     trained_on = training_file(tree) if score or judged is not None else None
     if trained_on is not None and trained_on == fingerprint(data):
         console.say(

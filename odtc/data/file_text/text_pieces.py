@@ -9,22 +9,32 @@ from pathlib import Path
 from typing import IO
 
 from odtc.base.compression.unpack import TooLargeError, most_unpacked
+from odtc.base.wording import option
 from odtc.errors import DataError
 
 UTF_8, UTF_16 = "utf-8-sig", "utf-16"  # both without their mark
-WINDOWS = "CP1252"  # text without a mark that is no UTF-8 is most often this one, of which Latin-1 is nearly a part
+GZIP = b"\x1f\x8b"
+WINDOWS = "cp1252"  # text without a mark that is no UTF-8 is most often this one, of which Latin-1 is nearly a part
+
+SAID = {
+    WINDOWS: "text of Windows or Latin-1",
+    "cp850": "text of DOS",
+    "utf-16-le": "UTF-16",
+    "utf-16-be": "UTF-16",
+}
 
 
-def text_pieces(path, size: int) -> Iterator[bytes]:
-    """The text of a file, plain or .gz, in pieces of about `size` bytes of whole signs, without a byte order mark.
+def text_pieces(path, size: int, text_encoding: str | None = None) -> Iterator[bytes]:
+    """The text of a file, plain or packed by gzip, as UTF-8 in pieces of about `size` bytes of whole characters,
+    without a byte order mark.
 
     Raises
     ------
     DataError
-        For broken gzip and for text that is neither UTF-8 nor UTF-16 with a byte order mark.
+        For broken gzip and for text that is not in the encoding, by default UTF-8, or UTF-16 with a byte order mark.
     """
     path, done, decoder = Path(path), 0, None
-    packed = path.stat().st_size if path.name.lower().endswith(".gz") else 0
+    packed = path.stat().st_size if is_packed(path) else 0
     with _opened(path, packed) as stream:
         while True:
             try:
@@ -32,7 +42,7 @@ def text_pieces(path, size: int) -> Iterator[bytes]:
             except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
                 raise DataError(f"expected whole gzip data in {str(path)!r}, got broken data ({problem})") from None
             if decoder is None:
-                encoding = encoding_of(data)
+                encoding = open_encoding(data, text_encoding)
                 decoder = codecs.getincrementaldecoder(encoding)()
             pending = decoder.getstate()[0]
             # Text of ASCII alone is its own UTF-8, which need not be decoded.
@@ -40,7 +50,7 @@ def text_pieces(path, size: int) -> Iterator[bytes]:
                 text = data
             else:
                 try:
-                    text = decoder.decode(data, final=not data).encode()
+                    text = decoder.decode(data, final=not data).removeprefix("" if done else "\ufeff").encode()
                 except UnicodeDecodeError as problem:
                     # What the decoder was at: what was pending and this piece, but for a mark that it left out.
                     place = done + len(data) - len(problem.object) + problem.start
@@ -68,12 +78,38 @@ def _lines_before(path: Path, packed: int, place: int) -> int:
     return found
 
 
+def is_packed(path: str | Path) -> bool:
+    """Return True for a file that is packed by gzip, by its name or its first bytes."""
+    if str(path).lower().endswith(".gz"):
+        return True
+    with open(path, "rb") as stream:
+        return stream.read(len(GZIP)) == GZIP
+
+
+def head_of(path: Path, size: int = 1 << 12) -> bytes:
+    """Return the first bytes of a file, unpacked if it is packed; none if it cannot be unpacked."""
+    try:
+        with _opened(path, is_packed(path)) as stream:
+            return stream.read(size)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        return b""
+
+
+def open_encoding(head: bytes, text_encoding: str | None) -> str:
+    """Return the encoding to read a text with, as Python names it: the given one, else by its first bytes."""
+    if text_encoding is None:
+        return encoding_of(head)
+    return UTF_8 if codecs.lookup(text_encoding).name == "utf-8" else text_encoding
+
+
 def encoding_of(head: bytes) -> str:
     """The encoding of a text whose first bytes are `head`, as Python names it: UTF-16 by its mark, else UTF-8."""
     return UTF_16 if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else UTF_8
 
 
-def not_text(path, encoding: str, problem: UnicodeDecodeError, line: int, place: int) -> DataError:
+def not_text(
+    path, encoding: str, problem: UnicodeDecodeError, line: int, place: int, has_option: bool = True
+) -> DataError:
     """The error of bytes that are no text in the encoding of the file, which `encoding_of` gave.
 
     Parameters
@@ -85,6 +121,8 @@ def not_text(path, encoding: str, problem: UnicodeDecodeError, line: int, place:
         Line of the fault, from 1; not told of UTF-16, where a byte of a line end may be a part of another sign.
     place : int
         Bytes of the text before the fault.
+    has_option : bool
+        False if no option names the encoding of this file.
 
     Returns
     -------
@@ -96,36 +134,50 @@ def not_text(path, encoding: str, problem: UnicodeDecodeError, line: int, place:
             f"byte {place} of the file; save it again, in Excel as 'CSV UTF-8'"
         )
     byte = problem.object[problem.start]
+    likely = likely_encoding(Path(path)) if encoding == UTF_8 and has_option else None
+    advice = f"; read it with {option('text_encoding', likely)} if it is {SAID[likely]}, or " if likely else "; "
+    wanted = "UTF-8" if encoding == UTF_8 else encoding
     return DataError(
-        f"expected UTF-8 text in {str(path)!r}, got the byte 0x{byte:02x} in line {line}, byte {place + 1} of the "
-        f"file; {save_as_utf8(path)}"
+        f"expected {wanted} text in {str(path)!r}, got the byte 0x{byte:02x} in line {line}, byte {place + 1} of the "
+        f"file{advice}{save_as_utf8(path)}"
     )
 
 
 def save_as_utf8(path) -> str:
-    """What to do with a file of text in another encoding, in words: how Excel saves it, or a command.
+    """Return advice on a file of text in another encoding: how Excel saves it, or a command.
 
     Parameters
     ----------
-    path : path, of a text file, plain or .gz
+    path : path, of a text file, plain or packed
 
     Returns
     -------
     str
     """
-    name, packed = shlex.quote(str(path)), str(path).lower().endswith(".gz")
-    encoding = _guessed(Path(path), packed)
+    name, packed = shlex.quote(str(path)), is_packed(path)
+    encoding = (likely_encoding(Path(path)) or WINDOWS).upper().replace("UTF-16-", "UTF-16")
     convert = f"gzip -dc {name} | iconv -f {encoding} -t UTF-8" if packed else f"iconv -f {encoding} -t UTF-8 {name}"
-    suffix = Path(str(path)[:-3] if packed else path).suffix
-    said = "text of Windows or Latin-1" if encoding == WINDOWS else "UTF-16"
-    return f"save it as UTF-8, in Excel as 'CSV UTF-8', elsewhere by `{convert} > NEW{suffix}` if it is {said}"
+    suffix = Path(str(path)[:-3] if str(path).lower().endswith(".gz") else path).suffix
+    return f"save it as UTF-8, in Excel as 'CSV UTF-8', elsewhere by `{convert} > NEW{suffix}`"
 
 
-def _guessed(path: Path, packed: bool) -> str:
-    """The encoding that text which is no UTF-8 seems to have, by its first bytes."""
+def likely_encoding(path: Path) -> str | None:
+    """Return the encoding that text which is not UTF-8 seems to have; None if it is none of SAID."""
+    packed = is_packed(path)
     with _opened(path, packed) as stream:
         head = stream.read(4096)
     first, second = head[::2].count(0), head[1::2].count(0)
-    if not first and not second:
-        return WINDOWS
-    return "UTF-16BE" if first > second else "UTF-16LE"
+    likely = ["utf-16-be" if first > second else "utf-16-le"] if first or second else [WINDOWS, "cp850"]
+    return next((name for name in likely if _decodes(path, packed, name)), None)
+
+
+def _decodes(path: Path, packed: bool, encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        with _opened(path, packed) as stream:
+            while data := stream.read(1 << 20):
+                decoder.decode(data)
+        decoder.decode(b"", final=True)
+        return True
+    except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
+        return False

@@ -169,7 +169,7 @@ def coded(
     """The columns of parts that follow one another, one part in memory at a time; the name of a column that needs its
     words; None if a part cannot be read here. `words`, `names`, `decimal` and `marks` as of
     `columns_of`."""
-    from odtc.data.reading import READERS  # it uses this module
+    from odtc.data.file_text.data_files import READERS  # it uses this module
 
     try:
         read = READERS.get(reader).part

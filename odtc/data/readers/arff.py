@@ -6,11 +6,13 @@ from collections.abc import Iterator
 import polars as pl
 
 from odtc.data.column_types import EXACT
-from odtc.data.reading import INSTANCE_WEIGHT, check_names, expect_time, read_text
+from odtc.data.file_text.data_files import expect_time
+from odtc.data.reading import INSTANCE_WEIGHT, check_names, read_text
 from odtc.errors import DataError, TimeLimitReached
 
 NAME = "arff"
 TEXT = True
+OPTIONS = ("text_encoding",)
 SUFFIXES = (".arff", ".arff.gz")
 SUMMARY = "ARFF (Weka), dense or sparse; nominal attributes are categorical"
 DATE = re.compile(r"""(?im)^[ \t]*@attribute[ \t]+('[^'\n]*'|"[^"\n]*"|\S+)[ \t]+date([ \t].*)?$""")
@@ -25,14 +27,14 @@ WEIGHT = re.compile(r"\s*,\s*\{\s*([0-9.eE+-]+)\s*\}\s*$")
 LOOK = 1 << 20  # signs between two looks at the time limit
 
 
-def read(path) -> pl.DataFrame:
+def read(path, text_encoding: str | None = None) -> pl.DataFrame:
     """Numbers as Float64, strings as String, nominals as Categorical; "?" is null. A column with numbers
     from 2^53 on, which a double does not tell apart, is the text of the file.
 
     A nominal {1,2,3} is declared to be categorical, which plain text could not tell. Raises
     DataError for text that is not UTF-8 or not ARFF.
     """
-    text = _in_plain_form(read_text(path))
+    text = _in_plain_form(read_text(path, text_encoding))
     content = _loads(path, _lines(path, text))
     names = [name.strip() for name, _ in content["attributes"]]
     check_names(names, repr(str(path)))

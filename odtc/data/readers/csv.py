@@ -1,5 +1,6 @@
-"""Reads text separated by commas, semicolons, tabs or |, plain or gzipped, every cell as text.
+"""Reads text separated by commas, semicolons, tabs, | or white space, plain or gzipped, every cell as text.
 
+Files of any other form are described by options (odtc.data.file_text.text_records).
 A column without a name whose cells are all missing, as spreadsheets write them beside the table, is left out.
 """
 
@@ -9,34 +10,50 @@ import io
 import os
 import re
 from collections.abc import Iterator
-from itertools import islice
+from dataclasses import replace
+from itertools import chain, islice
 
 import numpy as np
 import polars as pl
 
 from odtc.base.system import STDERR
+from odtc.base.wording import option
 from odtc.data.column_types import MISSING_CELLS
-from odtc.data.file_text.text_pieces import UTF_16, encoding_of, save_as_utf8, text_pieces
+from odtc.data.file_text.data_files import BATCH
+from odtc.data.file_text.text_pieces import UTF_16, encoding_of, is_packed, save_as_utf8, text_pieces
+from odtc.data.file_text.text_records import (
+    MAX_CELL_CHARACTERS,
+    SEPARATOR_LINE,
+    TextForm,
+    cells_text,
+    comment_sign,
+    is_left_out,
+    is_white_space,
+    lines_below,
+    text_records,
+)
 from odtc.data.reading import AGAIN, check_names, read_text
+from odtc.data.reading_spec import SPACE
 from odtc.errors import DataError
 
 HEADER = 1 << 16  # bytes in which the header of a file ends that is read in parts
-MOST_SIGNS = 2**31 - 1  # of a quoted cell: Python's own limit is 131,072
-SEPARATOR_LINE = re.compile(r"sep=([,;\t|])\r?\n[\r\n]*", re.IGNORECASE)  # Excel's, before the header
 SEPARATOR_BYTES = re.compile(SEPARATOR_LINE.pattern.encode(), re.IGNORECASE)
 NAMELESS = "\0"  # before the number of a column without a name; no name has it
 NAME = "csv"
 TEXT = True
+OPTIONS = ("header", "separator", "comment", "skip_lines", "on_bad_line", "text_encoding")
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".tab.gz", ".txt", ".txt.gz")
 SUMMARY = "text with a header, separated by commas, semicolons or | (.csv, .txt) or tabs (.tsv, .tab, .txt), also .gz"
 
 
-def read(path) -> pl.DataFrame:
+def read(path, **options) -> pl.DataFrame:
     """All columns as pl.String, an empty cell as null; blank lines are skipped.
 
     Raises DataError for text that is neither UTF-8 nor UTF-16 with a mark, a repeated column name, cells of a column
     without a name, a row of another width than the header, and quotes that do not close.
     """
+    if form := _form(path, options):
+        return pl.concat(_described_frames(path, BATCH, form))
     text = _without_separator_line(read_text(path).lstrip("\r\n"))
     delimiter = _delimiter(path, text)
     if '"' in text:  # a quoted cell may hold line ends of any kind, which are its own
@@ -45,8 +62,11 @@ def read(path) -> pl.DataFrame:
     return _read_plain(path, _names(path, header.decode().split(delimiter)), rows, delimiter)
 
 
-def batches(path, size: int) -> Iterator[pl.DataFrame]:
+def batches(path, size: int, **options) -> Iterator[pl.DataFrame]:
     """The frames of `read`, for about `size` bytes of text each; from the first quote on, rows are read one by one."""
+    if form := _form(path, options):
+        yield from _described_frames(path, size, form)
+        return
     pieces, text, header, above = text_pieces(path, size), b"", None, 0
     for piece in pieces:
         if header is None:
@@ -89,7 +109,7 @@ def batches(path, size: int) -> Iterator[pl.DataFrame]:
 def parts(path, size: int) -> list[tuple[int, int, str]]:
     """(first byte, byte behind the last, header) of parts of about `size` bytes that begin and end between lines; none
     of a packed file or of UTF-16, nor of a file whose header has a quote or is too long to be seen."""
-    if str(path).lower().endswith(".gz"):
+    if is_packed(path) or _form(path, {}):
         return []
     end, found = os.path.getsize(path), []
     with open(path, "rb") as stream:
@@ -113,11 +133,77 @@ def parts(path, size: int) -> list[tuple[int, int, str]]:
     return found
 
 
-def nameless(path) -> list[int]:
+def nameless(path, **options) -> list[int]:
     """The numbers of the columns without a name, from the second on, counted from 1."""
+    if form := _form(path, options):
+        names = _described(path, HEADER, form)[0]
+        return [at for at, name in enumerate(names, 1) if name.startswith(NAMELESS)]
     text = _without_separator_line(_head(path))
     names = next(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(path, text)), [])
     return [at for at, name in enumerate(names, 1) if at > 1 and not name.strip()]
+
+
+def skipped(path, **options) -> list[int]:
+    """The numbers of the lines that are skipped because they are not rows, from 1."""
+    form = _form(path, options)
+    if form is None or not form.skips:
+        return []
+    for _ in _described(path, BATCH, form)[1]:
+        pass
+    return form.bad
+
+
+def _form(path, options: dict) -> TextForm | None:
+    """Return the form of a file that options describe, or whose cells are parted by white space; None for any other."""
+    form = TextForm(**options)
+    lines = [
+        line for _, line in lines_below(_head_lines(path, form.text_encoding), form) if not is_left_out(line, form)
+    ]
+    if form.separator is None and not SEPARATOR_LINE.match(lines[0] if lines else "") and not _names_tab(path):
+        if is_white_space(lines):
+            return replace(form, separator=SPACE)
+    return form if options else None
+
+
+def _head_lines(path, text_encoding: str | None = None) -> list[str]:
+    """Return the first lines of a file, without the last one if it goes on behind what is read."""
+    head = next(text_pieces(path, HEADER, text_encoding), b"").decode(errors="ignore")
+    lines = list(io.StringIO(head, newline=""))
+    return lines if len(lines) < 2 or len(head) < HEADER // 4 else lines[:-1]
+
+
+def _described(path, size: int, form: TextForm) -> tuple[list[str], Iterator[list[str]]]:
+    """Return the names of the columns and the records below them, of a file whose form is described."""
+    lines = lines_below(_lines(b"", text_pieces(path, size, form.text_encoding)), form)
+    first = next(((number, line) for number, line in lines if not is_left_out(line, form)), None)
+    if first and (named := SEPARATOR_LINE.match(first[1])):
+        form = form if form.separator is not None else replace(form, separator=named[1])
+        first = next(((number, line) for number, line in lines if not is_left_out(line, form)), None)
+    if first is None:
+        raise DataError(
+            f"expected a header and rows of data in {str(path)!r}, got no line except comments and those that are "
+            "skipped"
+        )
+    if form.separator is None:
+        form = replace(form, separator=_delimiter_of(path, first[1]))
+    records = text_records(path, chain([first], lines), form)
+    header = next(records, None)
+    if header is None:
+        raise DataError(f"expected rows of data in {str(path)!r}, got none that could be read")
+    if form.header:
+        return _names(path, header), records
+    return [f"c{at}" for at in range(1, len(header) + 1)], chain([header], records)
+
+
+def _described_frames(path, size: int, form: TextForm) -> Iterator[pl.DataFrame]:
+    """Yield the frames of a file whose form is described; one at least."""
+    names, records = _described(path, size, form)
+    above, of_frame = 0, max(1, size // (16 * len(names)))
+    while rows := list(islice(records, of_frame)):
+        yield _frame(path, names, rows, above)
+        above += len(rows)
+    if not above:
+        yield _frame(path, names, [])
 
 
 def part(path, part: tuple[int, int, str]) -> Iterator[pl.DataFrame]:
@@ -167,14 +253,22 @@ def _head(path) -> str:
 def _delimiter(path, text: str) -> str:
     """The one that a first line such as sep=; names, as Excel writes it; a tab by suffix; else of comma, semicolon and
     tab the one that the header has most often, of as many the comma in .csv and the tab in .txt; | if it has none."""
-    if named := SEPARATOR_LINE.match(_head(path)):
-        return named[1]
-    ending = re.search(r"\.(tsv|tab|txt)(\.gz)?$", str(path).lower())
-    if ending and ending[1] != "txt":
+    named = SEPARATOR_LINE.match(_head(path))
+    return named[1] if named else _delimiter_of(path, text)
+
+
+def _delimiter_of(path, text: str) -> str:
+    """Return the separator of a file by its suffix and its header."""
+    if _names_tab(path):
         return "\t"
+    ending = re.search(r"\.txt(\.gz)?$", str(path).lower())
     header = re.split("[\r\n]", re.sub(r'"[^"]*"', "", text[: 1 << 16]), maxsplit=1)[0]
     found = max("\t,;" if ending else ",;\t", key=header.count)
     return found if found in header or "|" not in header else "|"
+
+
+def _names_tab(path) -> bool:
+    return re.search(r"\.(tsv|tab)(\.gz)?$", str(path).lower()) is not None
 
 
 def _read_plain(path, names: list[str], text: bytes, delimiter: str, above: int = 0) -> pl.DataFrame:
@@ -246,7 +340,7 @@ def _records(path, lines, delimiter: str, header: str | None = None, above: int 
     if first is not None:
         number = above + 1
         yield first
-    before = csv.field_size_limit(MOST_SIGNS)
+    before = csv.field_size_limit(MAX_CELL_CHARACTERS)
     try:
         for row in csv.reader(lines, delimiter=delimiter, strict=True):
             if not row:
@@ -259,7 +353,8 @@ def _records(path, lines, delimiter: str, header: str | None = None, above: int 
     except csv.Error as problem:
         raise DataError(
             f"expected quoted cells that open and close with '\"' in {str(path)!r}, but row {number} "
-            f"does not ({problem}); double the quotes inside a cell"
+            f"does not ({problem}); double the quotes inside a cell, or "
+            f"leave out such lines ({option('on_bad_line', 'skip')})"
         ) from None
     finally:
         csv.field_size_limit(before)
@@ -281,8 +376,8 @@ def _with_names(path, frame: pl.DataFrame, above: int) -> pl.DataFrame:
             row = held.arg_max()
             raise DataError(
                 f"expected a name for every column with cells in {str(path)!r}, got a blank one for column "
-                f"{column.name.removeprefix(NAMELESS)}, which has {cells[row]!r} in row {above + row + 1}; name it, or "
-                "remove the column"
+                f"{column.name.removeprefix(NAMELESS)}, which has {cells[row]!r} in row {above + row + 1}; name it, "
+                f"remove the column, or read a file without names with {option('header', False)}"
             )
     return frame.drop([column.name for column in nameless]) if nameless else frame
 
@@ -298,7 +393,8 @@ def _names(path, header: list[str]) -> list[str]:
     if names[0] and len(names) > 1 and not any(names[1:]):
         raise DataError(
             f"expected the names of the {len(names)} columns in the first line of {str(path)!r}, got {names[0]!r} "
-            "alone, as in a title; if it is one, remove the lines above the names"
+            f"and no others, as in a title; if it is one, leave out the lines above the names "
+            f"({option('skip_lines', _lines_of_title(_head_lines(path), len(names)))})"
         )
     names = [name if name or not at else f"{NAMELESS}{at + 1}" for at, name in enumerate(names)]
     first, found = set(), []
@@ -310,16 +406,31 @@ def _names(path, header: list[str]) -> list[str]:
 
 
 def _ragged(path, row: int, expected: int, got: int) -> DataError:
-    if expected == 1:
+    lines = _head_lines(path)
+    sign = comment_sign(lines)
+    if expected == 1 and sign is None:
         return DataError(
             f"expected the names of the {got} columns in the first line of {str(path)!r}, as row {row} (counted below "
-            "it) has so many cells, got one name; if it is a title, remove the lines above the names, else quote cells "
-            "that hold the delimiter"
+            f"it) has so many cells, got one name; if it is a title, leave out the lines above the names "
+            f"({option('skip_lines', _lines_of_title(lines, got))}), else quote cells that contain the separator"
         )
+    comments = f"leave out comments ({option('comment', sign)}), " if sign is not None else ""
     return DataError(
-        f"expected {expected} cells in every row of {str(path)!r}, as in its header, got {got} in row {row} "
-        "(counted below the header); complete the row, or quote cells that hold the delimiter"
+        f"expected {cells_text(expected)} in every row of {str(path)!r}, as in its header, got {got} in row {row} "
+        f"(counted below the header); {comments}complete the row, quote cells that contain the separator, or leave out "
+        f"such lines ({option('on_bad_line', 'skip')})"
     )
+
+
+def _lines_of_title(lines: list[str], width: int) -> int:
+    """Return how many lines are above the first one with this number of cells, several of them not blank; else 1."""
+    parted = [[line.split(sign) for sign in ",;\t|"] for line in lines]
+    found = (at for at, ways in enumerate(parted) if any(_is_header(cells, width) for cells in ways))
+    return next((at for at in found if at), 1)
+
+
+def _is_header(cells: list[str], width: int) -> bool:
+    return len(cells) == width and sum(bool(cell.strip()) for cell in cells) > 1
 
 
 def sample(table: pl.DataFrame) -> bytes:

@@ -21,8 +21,9 @@ from odtc.base.system import read_file
 from odtc.base.text import of_any_bytes
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS, encode
+from odtc.data.file_text.data_files import data_name
 from odtc.data.frames import write_parquet
-from odtc.data.reading import data_name, fingerprint, read_as
+from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, OdtcError, OutputError

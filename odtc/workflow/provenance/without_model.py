@@ -13,6 +13,7 @@ from pathlib import Path
 from odtc.base.commit import expect_settled
 from odtc.base.json_schema import TEXT, SchemaError, read_object, schema_of, validate
 from odtc.base.spec_fields import fields_by_name
+from odtc.data.file_text.data_files import stated_path
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import OdtcError, TreeError
@@ -79,7 +80,7 @@ def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, rep
             "tree": {"file": Path(tree_path).name, "sha256": fingerprint(tree_path)},
             "data": {
                 "name": dataset.name,
-                "path": os.path.relpath(source["path"], Path(tree_path).resolve().parent),
+                "path": stated_path(source["path"], Path(tree_path).resolve().parent),
                 "sha256": source["sha256"],
             },
             "reading": asdict(spec.reading),

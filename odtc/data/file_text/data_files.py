@@ -1,0 +1,254 @@
+"""Data files: the reader of a file, the options of its layout, and its table in frames."""
+
+import atexit
+import contextlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from odtc.base import deadline
+from odtc.base.contract import Contract
+from odtc.base.memory import available
+from odtc.base.registry import Registry, did_you_mean
+from odtc.base.wording import option
+from odtc.data.file_text.text_pieces import UTF_16, encoding_of, head_of, likely_encoding
+from odtc.data.reading_spec import ReadingSpec
+from odtc.errors import ChoiceError, DataError, TimeLimitReached
+
+Layout = Mapping[str, Any]  # options of odtc.data.reading_spec.LAYOUT
+BATCH = 1 << 23  # bytes of text that are read at once: what is read of 8 MB is looked at while it is in the cache
+LEAST_MEMORY = 1 << 26  # bytes; with less polars ends the process without a word of ours
+STANDARD_INPUT = "standard input"  # the name of a file with its bytes, and what files state of it
+URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
+BEGINNINGS = {  # of files that are not named by a known suffix, in lower case
+    "parquet": (b"par1",),
+    "arrow": (b"arrow1", b"\xff\xff\xff\xff"),
+    "excel": (b"pk\x03\x04",),
+    "arff": (b"@relation",),
+    "json_lines": (b"{",),
+}
+
+
+class Reader(Protocol):
+    """What a reader of data files defines."""
+
+    NAME: str
+    SUMMARY: str
+    SUFFIXES: tuple  # the endings of its files, ".csv"
+    TEXT: bool = False  # whether its cells are text, of which numbers and truth values are guessed
+    OPTIONS: tuple = ()  # the fields of odtc.data.reading_spec.LAYOUT that its functions take as keywords
+
+    @abstractmethod
+    def read(self, path, **options) -> pl.DataFrame:
+        """The table of a file. Raises DataError for a file that it cannot read."""
+        ...
+
+    def batches(self, path, size: int, **options) -> Iterator[pl.DataFrame]:
+        """The same table in frames of about `size` bytes of text each; by default in one."""
+        yield self.read(path, **options)
+
+    def parts(self, path, size: int) -> list:
+        """Parts of about `size` bytes of text each that can be read apart, for `part`; by default none."""
+        return []
+
+    def part(self, path, part) -> Iterator[pl.DataFrame]:
+        """The frames of one of `parts`; what it raises is not told: the file is read whole instead."""
+        yield self.read(path)
+
+    def nameless(self, path, **options) -> list[int]:
+        """The numbers, from 1, of columns that `read` leaves out since they have neither a name nor a cell."""
+        return []
+
+    def skipped(self, path, **options) -> list[int]:
+        """The numbers, from 1, of the lines that `read` skips because of on_bad_line="skip"."""
+        return []
+
+    def sample(self, table: pl.DataFrame) -> bytes | None:
+        """A file that holds a table of numbers (Float64), words (String) and missing cells, for the laws; None: they
+        try damaged files only."""
+        return None
+
+
+READERS = Registry(
+    "reader",
+    "odtc.data.readers",
+    ("csv", "parquet", "arff", "arrow", "excel", "json_lines"),
+    Contract(always=(Reader,)),
+    "odtc.readers",
+)
+
+
+def frames_of(path, size: int = BATCH, layout: Layout | None = None) -> Iterator[pl.DataFrame]:
+    """The table of a file in frames of about `size` bytes of text, so that it need not fit in memory; none is empty.
+
+    A format whose reader has no `batches` comes in one frame. `layout` has options of odtc.data.reading_spec.LAYOUT.
+    Raises DataError as the readers do.
+    """
+    path, found = Path(path), False
+    reader, options = opened_by(path, layout)
+    for frame in reader.batches(path, size, **options):
+        if frame.height:
+            found = True
+            yield frame
+    if not found:
+        raise _header_only(path)
+
+
+def in_time_of(frames: Iterator[pl.DataFrame], place: str) -> Iterator[pl.DataFrame]:
+    """The frames of a file, between which a time limit is looked at: what is said of a tree is said of all rows, so
+    that without them there is none."""
+    rows = 0
+    for frame in frames:
+        if rows:
+            expect_time(place, rows)
+        rows += frame.height
+        yield frame
+
+
+def expect_time(place: str, rows: int) -> None:
+    """Raises TimeLimitReached if the deadline has passed when so many rows of a file were read."""
+    if deadline.is_over():
+        raise TimeLimitReached(
+            f"{deadline.what_ends()} came while {place} was read, after {rows:,} of its rows, so there is no tree; "
+            f"allow more time ({option('time_limit')}), or write fewer rows or columns to a file"
+        )
+
+
+def load(path: Path, in_time: bool = False, layout: Layout | None = None) -> pl.DataFrame:
+    """Return the frame of a file that exists, can be read and has rows; `in_time` as of `in_time_of`."""
+    if in_time and deadline.seconds_left() is not None:
+        return pl.concat(in_time_of(frames_of(path, BATCH, layout), repr(str(path))))
+    reader, options = opened_by(path, layout)
+    frame = reader.read(path, **options)
+    if not frame.height:
+        raise _header_only(path)
+    return frame
+
+
+def _header_only(path: Path) -> DataError:
+    return DataError(f"expected rows of data in {str(path)!r}, got a header only; add rows below it")
+
+
+def reader_of(path: Path):
+    """The reader of a file that exists, can be read and is not empty."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise DataError(
+            f"expected a data file, got {str(path)!r}, which is a pipe or a device, and data are read more than once; "
+            "write them to a file"
+        )
+    if URL.match(str(path)) and not path.exists():
+        url = str(path).replace(":/", "://", 1)  # a path has one slash in the place of several
+        raise DataError(
+            f"expected a data file on this machine, got the URL {url!r}; download it first, for example with "
+            "`curl -L -o FILE URL`, and name the file"
+        )
+    try:
+        with path.open("rb") as stream:
+            empty = not stream.read(1)
+    except OSError as problem:
+        near = did_you_mean(path.name, _data_files_of(path.parent)) if not path.exists() else ""
+        raise DataError(f"expected a data file, cannot read {str(path)!r}: {problem.strerror}{near}") from None
+    if empty:
+        raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file")
+    if (room := available()) is not None and room < LEAST_MEMORY:
+        raise DataError(
+            f"expected {LEAST_MEMORY >> 20} MB of free memory to read {str(path)!r} with, got {room >> 20} MB; end "
+            "other programs, or allow more (ulimit -v)"
+        )
+    return _match(path)[0]
+
+
+def _data_files_of(folder: Path) -> list[str]:
+    """The names of the data files of a folder; none if it cannot be listed."""
+    ends = tuple(suffix for name in READERS.names() for suffix in READERS.get(name).SUFFIXES)
+    with contextlib.suppress(OSError):
+        return sorted(entry.name for entry in folder.iterdir() if entry.name.lower().endswith(ends))
+    return []
+
+
+def opened_by(path, layout: Layout | None = None, strict: bool = False) -> tuple[Any, dict[str, Any]]:
+    """Return the reader of a file and the options of a layout that it has.
+
+    Raises
+    ------
+    DataError
+        As `reader_of`.
+    ChoiceError
+        For a value that an option cannot have; if `strict`, also for an option that the reader does not have.
+    """
+    reader = reader_of(Path(path))
+    layout = ReadingSpec(**dict(layout or {})).layout
+    for name in layout if strict else ():
+        if name not in reader.OPTIONS:
+            has = [one.NAME for one in map(READERS.get, READERS.names()) if name in one.OPTIONS]
+            raise ChoiceError(
+                f"expected a file of the format {' or '.join(has)} for {option(name, layout[name])}, got "
+                f"{str(path)!r}, which is read as {reader.NAME}; leave the option out"
+            )
+    return reader, {name: value for name, value in layout.items() if name in reader.OPTIONS}
+
+
+def _match(path: Path) -> tuple[Any, str]:
+    """Return the reader of a file and the suffix of its name: by the longest known suffix, else by its content."""
+    known = [(suffix, module) for module in map(READERS.get, READERS.names()) for suffix in module.SUFFIXES]
+    fitting = [pair for pair in known if path.name.lower().endswith(pair[0])]
+    if fitting:
+        suffix, module = max(fitting, key=lambda pair: len(pair[0]))
+        return module, suffix
+    return READERS.get(_format_of(path, [suffix for suffix, _ in known])), path.suffix
+
+
+def _format_of(path: Path, known: Sequence[str]) -> str:
+    """Return the name of the reader that fits the content of a file."""
+    head = b"" if not path.is_file() else head_of(path)
+    start = head.lstrip()
+    for name, begins in BEGINNINGS.items():
+        if any((start if name in ("arff", "json_lines") else head)[: len(one)].lower() == one for one in begins):
+            return name
+    if head and (b"\0" not in head or encoding_of(head) == UTF_16 or likely_encoding(path) is not None):
+        return "csv"
+    raise DataError(
+        f"expected a data file of text, or one that ends in one of {', '.join(known)}, got {str(path)!r}; "
+        "save it as CSV"
+    )
+
+
+def standard_input() -> Path:
+    """Return a file with the bytes of the standard input, which is read once; it is removed when the process ends.
+
+    Raises DataError for a terminal and for bytes that cannot be stored.
+    """
+    if sys.stdin is None or sys.stdin.isatty():
+        raise DataError(
+            "expected a data file on the standard input, got a terminal; send one, for example by `odtc fit - < FILE`"
+        )
+    folder = tempfile.mkdtemp(prefix="odtc-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder, STANDARD_INPUT)
+    try:
+        with path.open("wb") as stream:
+            shutil.copyfileobj(sys.stdin.buffer, stream)
+    except OSError as problem:
+        raise DataError(f"expected a data file on the standard input, cannot store it: {problem.strerror}") from None
+    return path
+
+
+def stated_path(path: str | Path, folder: Path) -> str:
+    """Return the path of a data file relative to the folder of the file that states it; STANDARD_INPUT for that."""
+    return STANDARD_INPUT if Path(path).name == STANDARD_INPUT else os.path.relpath(Path(path).resolve(), folder)
+
+
+def data_name(path: Path) -> str:
+    """The name of the data of a file: monks-1 of monks-1.csv.gz."""
+    suffix = _match(path)[1]
+    if path.name == STANDARD_INPUT:
+        return STANDARD_INPUT.replace(" ", "_")
+    return path.name[: -len(suffix)] or path.name if suffix else path.name

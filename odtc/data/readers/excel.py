@@ -1,0 +1,60 @@
+"""Reads a sheet of an Excel workbook by polars and fastexcel, every column in its own type."""
+
+import polars as pl
+
+from odtc.base.system import STDERR
+from odtc.base.wording import option
+from odtc.data.reading import check_names
+from odtc.errors import ChoiceError, DataError
+
+NAME = "excel"
+SUFFIXES = (".xlsx", ".xlsm")
+OPTIONS = ("header", "skip_lines", "sheet")
+SUMMARY = "a sheet of an Excel workbook, by fastexcel (pip install 'odtc[excel]')"
+
+
+def read(path, header: bool = True, skip_lines: int = 0, sheet: str | None = None) -> pl.DataFrame:
+    """The columns in their types; a column of several types is text.
+
+    Raises DataError without fastexcel, for a file that is not a workbook, and for a sheet that it does not have.
+    """
+    try:
+        import fastexcel
+    except ImportError:
+        raise DataError(
+            f"expected the package fastexcel, which reads {str(path)!r}; install it by `pip install 'odtc[excel]'`, or "
+            "save the sheet as CSV"
+        ) from None
+    try:
+        with STDERR.away():
+            book = fastexcel.read_excel(str(path))
+            names = book.sheet_names
+    except Exception as problem:  # fastexcel has a class of errors for each kind of damage
+        raise _broken(path, problem) from None
+    if sheet is not None and sheet not in names:
+        raise ChoiceError(
+            f"expected {option('sheet')} to name a sheet of {str(path)!r}, got {sheet!r}; it has {', '.join(names)}"
+        )
+    try:
+        with STDERR.away():
+            frame = book.load_sheet(
+                sheet if sheet is not None else names[0],
+                header_row=0 if header else None,
+                skip_rows=skip_lines or None,
+                schema_sample_rows=None,
+            ).to_polars()
+    except Exception as problem:
+        raise _broken(path, problem) from None
+    frame = frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
+    if not header:
+        return frame.rename({name: f"c{at}" for at, name in enumerate(frame.columns, 1)})
+    check_names(frame.columns, repr(str(path)))
+    return frame
+
+
+def _broken(path, problem: Exception) -> DataError:
+    reason = " ".join(str(problem).split())[:200]
+    return DataError(
+        f"expected an Excel workbook in {str(path)!r}, got a file that cannot be read as one ({reason}); save it "
+        "again, or save the sheet as CSV"
+    )

@@ -1,0 +1,294 @@
+"""Files of other forms: what is read equals what polars and pandas read with the matching options, and advice works."""
+
+import csv
+import io
+import json
+import re
+import shlex
+from dataclasses import fields
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import odtc
+from odtc.data.file_text.data_files import frames_of
+from odtc.data.reading import read
+from odtc.data.reading_spec import LAYOUT, ReadingSpec
+from odtc.errors import ChoiceError, DataError, OdtcError
+from tests.command_line import CHECKOUT
+from tests.command_line import odtc as command
+
+REPORTS = CHECKOUT / "tests" / "files" / "reports"
+WORDS = st.sampled_from(["", "a", "two words", "x,y", "p;q", 'say "no"', "line\nend", "ä€", "#b", "1", "-2.5", " c "])
+NAMES = ("first", "größe", "y")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("layouts")
+
+
+def table(path, **options) -> pl.DataFrame:
+    """The whole table, which is the same in small frames."""
+    whole = pl.concat(frames_of(path, layout=options))
+    assert pl.concat(frames_of(path, 64, options)).equals(whole)
+    return whole
+
+
+@st.composite
+def described(draw):
+    """(text, encoding, options of ours, options of polars) of a drawn table with comments, blanks and quotes."""
+    sign, header = draw(st.sampled_from([",", ";", "|", "\t", ":"])), draw(st.booleans())
+    rows = draw(st.lists(st.tuples(WORDS, WORDS, st.sampled_from("pq")), min_size=1, max_size=6))
+    comment, above = draw(st.sampled_from([None, "#", "//"])), draw(st.integers(0, 2))
+    encoding = draw(st.sampled_from(["utf-8", "cp1252", "utf-16-le"]))
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, delimiter=sign, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    for at, row in enumerate([NAMES, *rows] if header else rows):
+        if comment and draw(st.booleans()):
+            stream.write(f"{comment} a{sign}b\n")
+        if at and draw(st.integers(0, 4)) == 0:
+            stream.write("\n")
+        writer.writerow(row)
+    text = "".join(f"title {at}\n" for at in range(above)) + stream.getvalue()
+    ours = {"separator": "tab" if sign == "\t" else sign, "header": header, "comment": comment, "skip_lines": above}
+    ours |= {"text_encoding": None if encoding == "utf-8" else encoding}
+    theirs = {"separator": sign, "has_header": header, "comment_prefix": comment, "skip_lines": above}
+    return text, encoding, ours, theirs, rows
+
+
+@given(described())
+def test_a_table_is_what_polars_reads_with_the_same_options(folder, drawn):
+    text, encoding, ours, theirs, rows = drawn
+    path = folder / "t.dat"
+    path.write_bytes(text.encode(encoding))
+    got = table(path, **ours)
+    wanted = pl.read_csv(text.encode(), infer_schema=False, **theirs)
+    assert got.columns == (list(NAMES) if ours["header"] else ["c1", "c2", "c3"])
+    assert wanted.columns == got.columns or not ours["header"]
+    # polars reads a quoted empty cell as text without characters, and a blank line as a row of nulls.
+    cells = [tuple(cell or None for cell in row) for row in wanted.rows() if any(cell is not None for cell in row)]
+    assert got.rows() == cells == [tuple(cell or None for cell in row) for row in rows]
+
+
+@given(st.lists(st.lists(st.sampled_from(["1", "-2.5", "a", '"b c"']), min_size=3, max_size=3), min_size=2, max_size=8))
+def test_white_space_is_what_pandas_reads(folder, rows):
+    pandas = pytest.importorskip("pandas")
+    path = folder / "w.data"
+    path.write_text("".join("  " + " \t  ".join(row) + " \n" for row in rows))
+    wanted = pandas.read_csv(path, sep=r"\s+", header=None, dtype=str, keep_default_na=False)
+    for options in ({"header": False}, {"header": False, "separator": "space"}):
+        assert table(path, **options).rows() == [tuple(row) for row in wanted.values.tolist()]
+
+
+@given(st.lists(st.lists(st.sampled_from(["1", "a", '"b,c"']), min_size=1, max_size=5), min_size=1, max_size=8))
+def test_bad_lines_are_those_of_another_width(folder, rows):
+    path = folder / "b.csv"
+    path.write_text("a,b,y\n" + "".join(",".join(row) + "\n" for row in rows))
+    good = [tuple(cell.strip('"') for cell in row) for row in rows if len(row) == 3]
+    bad = [at for at, row in enumerate(rows, 2) if len(row) != 3]
+    if good:
+        assert table(path, on_bad_line="skip").rows() == good
+    else:
+        with pytest.raises(DataError, match="a header only"):
+            table(path, on_bad_line="skip")
+    if bad:
+        with pytest.raises(DataError, match="expected 3 cells in every row"):
+            table(path)
+
+
+VALUES = {"x": st.none() | st.integers(-9, 9), "z": st.none() | st.floats(-1e9, 1e9), "w": st.none() | st.text("aß\n")}
+
+
+@given(st.lists(st.fixed_dictionaries({"y": st.sampled_from("pq")}, optional=VALUES), min_size=1, max_size=8))
+def test_json_lines_are_what_polars_reads(folder, rows):
+    path = folder / "j.ndjson"
+    path.write_text("".join(json.dumps(row) + "\n\n" for row in rows))
+    got, wanted = table(path), pl.read_ndjson("".join(json.dumps(row) + "\n" for row in rows).encode())
+    assert sorted(got.columns) == sorted(wanted.columns)
+    assert got.select(sorted(got.columns)).rows() == wanted.select(sorted(got.columns)).rows()
+
+
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("sheet", [None, "data 2"])
+def test_a_sheet_is_what_polars_reads(folder, header, sheet):
+    pytest.importorskip("fastexcel")
+    path = REPORTS / "two-sheets.xlsx"
+    got = table(path, header=header, **({"sheet": sheet} if sheet else {}))
+    wanted = (
+        pl.read_excel(path, sheet_name=sheet, has_header=header) if sheet else pl.read_excel(path, has_header=header)
+    )
+    assert got.rows() == wanted.rows() and got.width == 3
+
+
+def test_a_workbook_without_fastexcel_names_the_command(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "fastexcel", None)
+    with pytest.raises(DataError, match=r"install it by `pip install 'odtc\[excel\]'`"):
+        read(REPORTS / "two-sheets.xlsx")
+
+
+def test_a_sheet_that_is_not_there_is_named_with_those_that_are():
+    pytest.importorskip("fastexcel")
+    with pytest.raises(ChoiceError, match="data 2"):
+        read(REPORTS / "two-sheets.xlsx", sheet="x")
+
+
+@pytest.mark.parametrize("name", ["uci_ws.dat", "comment.csv", "sep.csv"])
+def test_reports_are_read_or_refused_with_advice_that_works(name):
+    words, said = [], command("inspect", REPORTS / name)
+    if said.code or "note: the header looks like" in said.out:
+        advice = re.search(r"\((--comment [^)]*)\)|with (--no-header)", said.out + said.err)
+        words = shlex.split(advice[1] or advice[2])
+        said = command("inspect", REPORTS / name, *words)
+    lines = (REPORTS / name).read_text().splitlines()
+    rows = sum(bool(line.strip()) and not line.startswith(("#", "sep=", "a")) for line in lines)
+    assert said.code == 0 and f": {rows} rows" in said.out and "header looks" not in said.out
+    assert words == {"uci_ws.dat": ["--no-header"], "comment.csv": ["--comment", "#"], "sep.csv": []}[name]
+
+
+ADVICE = {
+    "numbers twice": ("t.csv", b"4,4,1\n5,6,2\n7,8,1\n9,2,2\n", "3"),
+    "words twice": ("t.csv", b"x,x,p\ny,x,q\nx,y,p\n", "3"),
+    "a blank name": ("t.csv", b"x,,p\ny,x,q\nx,y,p\n", "3"),
+    "cp1252": ("t.csv", "a;y\n1;Müller\n2;b\n".encode("cp1252"), "2"),
+    "cp850": ("t.csv", "a;y\n1;Müller\n2;b\n".encode("cp850"), "2"),
+    "utf-16": ("t.csv", "größe;y\n1;Müller\n2;b\n".encode("utf-16-be"), "2"),
+    "a title": ("t.csv", b"Loans\n\na,y\n1,p\n2,q\n", "2"),
+    "a short line": ("t.csv", b"a,b,y\n1,2,p\n3\n2,1,q\n", "3"),
+    "a quote": ("t.csv", b'a,b,y\n1,2,p\n"3"x,4,q\n2,1,q\n', "3"),
+    "a comment inside": ("t.csv", b"a,y\n1,p\n# note, of, mine\n2,q\n", "2"),
+}
+
+
+@pytest.mark.parametrize("case", ADVICE)
+def test_the_last_option_in_a_refusal_reads_the_file(case, tmp_path):
+    name, data, columns = ADVICE[case]
+    (tmp_path / name).write_bytes(data)
+    said = command("inspect", name, folder=tmp_path)
+    assert said.code == 1
+    found = re.findall(r"--(?:no-header|(?:comment|skip-lines|on-bad-line|text-encoding) (?:'[^']*'|[\w-]+))", said.err)
+    again = command(
+        "inspect", name, *shlex.split(found[-1] if case != "a comment inside" else found[0]), folder=tmp_path
+    )
+    assert again.code == 0, again.err
+    assert again.out.count("numeric") + again.out.count("categorical") + 1 == int(columns), again.out
+
+
+def test_skipped_lines_are_counted_wherever_rows_are(tmp_path):
+    rows = "".join(f"{at},{at % 3},{'pq'[at % 2]}\n" for at in range(20))
+    (tmp_path / "t.csv").write_text("a,b,y\n" + rows + ",1,p\n3\n4,4,4,4\n")
+    said = command("fit", "t.csv", "--depth", 1, "--on-bad-line", "skip", "-o", "t", folder=tmp_path)
+    assert said.code == 0 and "2 lines that are not rows were skipped (the first is line 23)" in said.out + said.err
+    assert "dropped 1 row of 21: 1 with missing cells (--missing separate keeps them); 2 lines" in said.out + said.err
+    said = command("predict", "t.tree.json", "t.csv", "--on-missing", "blank", folder=tmp_path)
+    assert said.code == 0 and "2 lines that are not rows were skipped" in said.err
+    assert len(said.out.splitlines()) == 1 + 21
+
+
+def test_predict_decode_verify_and_refit_read_as_the_fit_did(tmp_path):
+    rows = "".join(f" {at}   {at % 5}  {'pq'[at > 9]}\n" for at in range(20))
+    (tmp_path / "t.data").write_bytes(f"% of mine\n{rows}".encode())
+    layout = ("--no-header", "--comment", "%", "--separator", "space")
+    assert command("fit", "t.data", *layout, "--depth", 1, "-o", "own", folder=tmp_path).code == 0
+    words = ("--depth", 1, "--model", "flowoct", "--solver", "highs", "-o", "mip")
+    assert command("fit", "t.data", *layout, *words, folder=tmp_path).code == 0
+    for stem in ("own", "mip"):
+        assert command("verify", stem, folder=tmp_path).code == 0
+        said = command("predict", f"{stem}.tree.json", "t.data", folder=tmp_path)
+        assert said.out.split()[1:] == ["p"] * 10 + ["q"] * 10
+        assert command("explain", f"{stem}.tree.json", "t.data", folder=tmp_path).code == 0
+    assert command("decode", "mip.sol", folder=tmp_path).code == 0
+    assert command("refit", "own.tree.json", "t.data", "-o", "new", folder=tmp_path).code == 0
+    (tmp_path / "other.csv").write_text("c2,c1\n1,3\n1,15\n")
+    said = command("predict", "own.tree.json", "other.csv", "--separator", ",", folder=tmp_path)
+    assert said.out.split()[1:] == ["p", "q"]
+
+
+@pytest.mark.parametrize(("target", "name"), [("1", "c1"), ("first", "c1"), ("last", "c3"), ("c2", "c2"), (None, "c3")])
+def test_a_target_is_named_by_its_place(tmp_path, target, name):
+    (tmp_path / "t.dat").write_text("p,q,p\nq,p,q\n")
+    assert read(tmp_path / "t.dat", target, header=False).target == name
+
+
+def test_a_column_of_the_name_of_a_place_is_that_column(tmp_path):
+    (tmp_path / "t.csv").write_text("2,last,first\np,q,p\nq,p,q\n")
+    for target in ("2", "last", "first"):
+        assert read(tmp_path / "t.csv", target).target == target
+
+
+def test_python_takes_the_options(tmp_path):
+    (tmp_path / "t.txt").write_text("1:p\n2:q\n")
+    done = odtc.fit(tmp_path / "t.txt", depth=1, header=False, separator=":")
+    assert done.tree.target == "c2" and done.predict(tmp_path / "t.txt").tolist() == ["p", "q"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("separator", "ab"), ("separator", ""), ("separator", '"'), ("separator", 3), ("comment", " "),
+        ("skip_lines", -1), ("skip_lines", "x"), ("on_bad_line", "warn"), ("header", "no"), ("sheet", 3),
+        ("text_encoding", "utf-99"), ("text_encoding", "zip"), ("text_encoding", "idna"),
+    ],
+)  # fmt: skip
+def test_a_value_that_an_option_cannot_have_is_refused(name, value):
+    with pytest.raises(ChoiceError, match=name):
+        ReadingSpec(**{name: value})
+
+
+@pytest.mark.parametrize("name", LAYOUT)
+def test_an_option_that_a_format_does_not_have_is_refused(name, tmp_path):
+    pl.DataFrame({"a": [1, 2], "y": ["p", "q"]}).write_parquet(tmp_path / "t.parquet")
+    value = {"header": False, "skip_lines": 1, "on_bad_line": "skip", "text_encoding": "cp1252"}.get(name, ";")
+    with pytest.raises(ChoiceError, match=f"{name}.*which is read as parquet; leave the option out"):
+        read(tmp_path / "t.parquet", **{name: value})
+
+
+def test_all_options_of_the_form_are_fields_of_the_reading():
+    assert set(LAYOUT) <= {field.name for field in fields(ReadingSpec)}
+    changed = ReadingSpec(target="y", header=False, separator="tab", comment="#", skip_lines=2, on_bad_line="skip")
+    assert ReadingSpec.from_manifest({"target": "y", "missing": "drop"} | changed.to_source()) == changed
+
+
+def test_a_tree_with_a_damaged_layout_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("1:p\n2:q\n")
+    command("fit", "t.csv", "--no-header", "--separator", ":", "--depth", 1, "-o", "t", folder=tmp_path)
+    text = (tmp_path / "t.tree.json").read_text()
+    for layout in ('{"separator": "ab"}', '{"separator": 3}', "[]"):
+        Path(tmp_path / "d.tree.json").write_text(re.sub(r'"layout": \{[^}]*\}', f'"layout": {layout}', text))
+        said = command("predict", "d.tree.json", "t.csv", folder=tmp_path)
+        assert said.code == 1 and "fault in odtc" not in said.err
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv.gz", "jsonl", "arff", "csv"])
+def test_a_file_of_another_name_is_read_by_its_content(suffix, tmp_path):
+    import gzip
+
+    frame = pl.DataFrame({"a": [1.5, 2.0, 3.0], "y": ["p", "q", "p"]})
+    stream = io.BytesIO()
+    made = {
+        "parquet": lambda: frame.write_parquet(stream),
+        "arrow": lambda: frame.write_ipc(stream),
+        "csv": lambda: frame.write_csv(stream),
+        "csv.gz": lambda: stream.write(gzip.compress(frame.write_csv().encode())),
+        "jsonl": lambda: frame.write_ndjson(stream),
+        "arff": lambda: stream.write(b"@relation r\n@attribute a real\n@attribute y {p,q}\n@data\n1.5,p\n2,q\n3,p\n"),
+    }
+    made[suffix]()
+    (tmp_path / "table.data").write_bytes(stream.getvalue())
+    data = read(tmp_path / "table.data")
+    assert data.name == "table" and data.X[:, 0].tolist() == [1.5, 2.0, 3.0] and data.classes == ("p", "q")
+
+
+def test_a_url_is_refused_with_a_way():
+    with pytest.raises(DataError, match=r"the URL 'https://x.org/t.csv'; download it first"):
+        read("https://x.org/t.csv")
+
+
+@pytest.mark.parametrize("line", ["{", "[1]", '{"a": [1]}', '{"a": 1, "a": 2}', "3", "nul", '{"a": 1} {"a": 2}'])
+def test_a_line_that_is_not_an_object_of_values_is_refused(line, tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"a": 1, "y": "p"}\n' + line + "\n")
+    with pytest.raises(OdtcError, match="line 2"):
+        read(tmp_path / "t.jsonl")
