@@ -22,12 +22,14 @@ from typing import Any
 import numpy as np
 
 from odtc.base.whole_numbers import MAX_EXACT, WholeLosses, as_written, whole_losses
+from odtc.base.whole_numbers.in_two_parts import ExactParts
+from odtc.base.whole_numbers.of_any_size import narrowed
 from odtc.data.task import TASKS, exact_costs
 from odtc.model.feasibility import TOLERANCE
 from odtc.problem import branch_penalty
 from odtc.problem.formulation import Compiled
 from odtc.problem.problem import Problem
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import HeapTree, settle
 
 MAX_TOTAL = MAX_EXACT // 8  # of the costs of a search: it adds up differences, and twice what a side costs
 NEAR = 1e-9  # of an objective that is no sum over rows: what its rounding is
@@ -52,6 +54,8 @@ class WholeCosts:
         Whether it has just that objective, if it is no worse than the best tree of one leaf.
     plain : bool
         Whether every tree has just that objective.
+    parts : ExactParts or None
+        The costs that were rounded down, in units of the exact objective; None if none were.
     """
 
     loss: np.ndarray
@@ -59,6 +63,7 @@ class WholeCosts:
     step: Fraction
     exact: bool
     plain: bool
+    parts: ExactParts | None = None
 
 
 class ExactObjective:
@@ -82,6 +87,15 @@ class ExactObjective:
         predicted = heap.label[heap.reach(self.problem.encoded.X)]
         return (self._of_loss * self._losses.of(predicted) + self._of_node * heap.n_branch_nodes) * self.unit
 
+    def labelled(self, test: np.ndarray) -> HeapTree:
+        """Return the tree of some tests, int32 (2^(depth + 1),), whose leaves predict the label of least cost."""
+        encoded = self.problem.encoded
+        ends = HeapTree(test, np.full_like(test, -1)).reach(encoded.X)
+        label = np.full_like(test, -1)
+        for end in np.unique(ends).tolist():
+            label[end] = self._losses.cheapest(np.flatnonzero(ends == end))
+        return settle(test, encoded, label)
+
     @cached_property
     def costs(self) -> WholeCosts:
         """The costs of the rows and of branch nodes for a search."""
@@ -95,7 +109,9 @@ class ExactObjective:
         exact = np.minimum(exact, exact.sum(axis=0).min() + 1)  # a tree that pays more on a row is worse than one leaf
         total = exact.max(axis=1).sum() + nodes
         many = total // MAX_TOTAL + 1
-        return WholeCosts((exact // many).astype(float), self._of_node // many, self.unit * many, many == 1, False)
+        high = exact // many
+        parts = None if many == 1 else ExactParts(high.astype(np.int64), narrowed(exact % many), many, self._of_node)
+        return WholeCosts(high.astype(float), self._of_node // many, self.unit * many, many == 1, False, parts)
 
     def raised(self, bound: Fraction) -> Fraction:
         """Return the least objective at or above a bound that holds exactly."""

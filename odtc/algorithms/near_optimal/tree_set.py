@@ -226,11 +226,12 @@ class TreeSet:
 
     def arcs(self, part: Part, height: int, budget: int):
         """The arcs of a node of height 2 or more with trees within a budget."""
-        for column, rank, *bounds in self.search.tests_below(self._node(part), height, budget + 1):
+        for column, rank, *bounds in self.search.tests_below(self.node(part), height, budget + 1):
             if self._may[column]:
                 yield self.arc(part, column, rank, bounds)
 
-    def _node(self, part: Part):
+    def node(self, part: Part):
+        """Return the node of the search of these rows."""
         inside = np.zeros(self.rows.n, bool)
         inside[part.rows] = True
         return self.search.node_of(inside[self.rows.entry])
@@ -271,7 +272,7 @@ class TreeSet:
         order, kernel = rows.ordered(part), kernels.pair_counts
         if not kernels.compiled:
             known = {
-                (column, rank) for column, rank, *_ in self.search.tests_below(self._node(part), 2, table.budget + 1)
+                (column, rank) for column, rank, *_ in self.search.tests_below(self.node(part), 2, table.budget + 1)
             }
             kernel = partial(kernel, tests=known)
         for firsts in [self.columns] if len(part.rows) * work < LARGE else self.columns[:, None]:

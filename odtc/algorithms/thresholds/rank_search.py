@@ -274,6 +274,10 @@ class RankSearch:
         """The best tree found, as nested (column, rank, left, right), with None for a leaf."""
         return self._tree(self.root, self.known(height), height)
 
+    def tree_of(self, node, height: int):
+        """Return the best tree of this height on a node, as of `tree`."""
+        return self._tree(node, self.value(node, height), height)
+
     def _tree(self, node, known, height):
         while isinstance(known.test, int):
             height, known = known.test, known.below[0]

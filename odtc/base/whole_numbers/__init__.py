@@ -128,6 +128,12 @@ class WholeLosses:
         costs = self.cost.ravel()[pairs]
         return sum(int(sums[at]) * int(costs[at]) for at in np.flatnonzero((sums != 0) & (costs != 0)).tolist())
 
+    def cheapest(self, rows: np.ndarray) -> int:
+        """Return the label that costs least on some rows, the first of several."""
+        sums = sums_of_whole(self._y[rows], self.weight[rows], len(self.cost)).tolist()
+        costs = [sum(n * int(cost) for n, cost in zip(sums, line)) for line in self.cost.T]
+        return costs.index(min(costs))
+
     @cached_property
     def most(self) -> int:
         """What all rows can cost together at most, as a multiple of the unit."""

@@ -16,6 +16,7 @@ from math import ceil
 import numpy as np
 
 from odtc.algorithms.bins.binned_tree import BinnedTree
+from odtc.algorithms.near_optimal.exact_best import ExactBest, TooManyTies
 from odtc.algorithms.near_optimal.fewest_columns import FewestColumns, NoTree, TooMany
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.thresholds import early_bound
@@ -77,9 +78,16 @@ def _by_program(problem: Problem) -> bool:
     the search is sooner than a long one: names of rows are a test each, and part next to nothing. A certificate of the
     program states no constraint, that of the search the least rows of a leaf."""
     encoded, depth = problem.encoded, problem.topology.depth
+    if not _is_whole(problem):  # trees within the rounding are compared by what the search knows
+        return False
     if problem.constraints or interval_model.worth(encoded) or not size_estimate.is_small(encoded.n_tests, depth):
         return False
     return not _asks_numbers(encoded) or size_estimate.seconds(encoded.n_tests, depth, encoded.n_rows) <= SOON
+
+
+def _is_whole(problem: Problem) -> bool:
+    """Return whether no costs were rounded down for the search."""
+    return exact_objective(problem) is None or search_costs(problem).parts is None
 
 
 def _asks_numbers(encoded: Encoded) -> bool:
@@ -148,7 +156,8 @@ class ThresholdSearch:
     ):
         self.problem, self.start, self.tell = problem, start, tell
         self.costs = search_costs(problem)
-        self.tests = tests or RankedTests(problem.encoded, self.costs.price, least_rows(problem), self.costs.loss)
+        keep = self.costs.parts is not None  # rounded costs of 0 may be more
+        self.tests = tests or RankedTests(problem.encoded, self.costs.price, least_rows(problem), self.costs.loss, keep)
         self.scales, self.ranked = self.tests.scales, self.tests.ranked
         self.search = RankSearch(self.ranked, self._check, self._found)
         # It lasts about as long as the dynamic program would; if a dive ends it, no kernel is worth compiling.
@@ -255,6 +264,8 @@ class ThresholdSearch:
         -------
         Searched
         """
+        if self.costs.parts is not None:
+            return self._ended(*self._exactly(heap, bound))
         problem, depth, paid = self.problem, self.problem.topology.depth, objective(self.problem, heap)
         scale, written = 2**depth, None
         if not self.costs.exact or 4 * scale * (int(self.ranked.most.sum()) + scale * (self.ranked.price + 1)) >= EXACT:
@@ -290,6 +301,21 @@ class ThresholdSearch:
                 deadline.end_soon(deadline.IN_HAND)
         found = self._ended(heap, bound, fewest=Fewest(leaves, columns))
         return replace(found, written=written if columns else None)
+
+    def _exactly(self, heap: HeapTree, bound: Fraction) -> tuple[HeapTree, Fraction]:
+        """Return the best tree and its exact objective, compared exactly with all trees that rounded costs do not tell
+        apart; what is given if that does not end."""
+        exact, depth = exact_objective(self.problem), self.problem.topology.depth
+        try:
+            trees = TreeSet(TreeRows(self.ranked), self.search, depth, self.search.known(depth).upper)
+            best = ExactBest(trees, self.costs.parts).solve()
+        except (TimeLimitReached, MemoryError, TooManyTies):
+            return heap, bound
+        except KeyboardInterrupt:
+            deadline.end_soon(deadline.IN_HAND)
+            return heap, bound
+        found = exact.labelled(self.tests.test_heap(best.tree, self.problem.topology))
+        return min(heap, found, key=exact.cost), max(bound, best.cost * exact.unit)
 
     @property
     def expects_long(self) -> bool:

@@ -65,7 +65,9 @@ class Numbers:
         below = lcm(of_cost.denominator, branch.denominator)
         self.weight_scale, self.scale = of_weight.denominator, of_weight.denominator * below
         most = Fraction(float(encoded.loss.sum() + encoded.weight.sum()))  # a scale may be beyond all doubles
-        if max(most, 1) * self.scale >= EXACT:  # the scale itself and the price of a node are such numbers, too
+        rounded = search_costs(problem).parts is not None
+        # The scale itself and the price of a node are such numbers, too.
+        if rounded or max(most, 1) * self.scale >= EXACT:
             raise ChoiceError(TOO_FINE)
         self.costs = [[cost * int(of_cost * below) for cost in line] for line in whole.tolist()]
         self.price, self.unit = int(self.scale * branch), int(search_costs(problem).step * self.scale)

@@ -38,13 +38,14 @@ class RankedTests:
     price : float, what a branch node costs, in units of loss
     least : int, rows of the data that each leaf must have; 1 or less for none
     loss : float64 (rows, labels), what predicting a label costs on a row; None for that of the data
+    keep : bool, whether rows stay that cost the same whatever they are predicted
 
     Attributes
     ----------
     ranked : RankedRows
     """
 
-    def __init__(self, encoded: Encoded, price: float, least: int, loss: np.ndarray | None = None):
+    def __init__(self, encoded: Encoded, price: float, least: int, loss: np.ndarray | None = None, keep: bool = False):
         self.encoded, self.scales = encoded, Scales.of(encoded)
         rows, columns = self.scales.rank.shape
         fewer = (
@@ -53,7 +54,7 @@ class RankedTests:
         )
         require_memory(BYTES * rows * columns, f"the search over {rows:,} rows and {columns:,} columns", fewer)
         loss = encoded.loss if loss is None else loss
-        self.ranked = rank_rows(self.scales.rank, loss, encoded.copies, price, least)
+        self.ranked = rank_rows(self.scales.rank, loss, encoded.copies, price, least, keep)
 
     def counting(self, scale: int) -> "RankedTests":
         """The same with `scale` units of the search for each unit of cost, so that it can count branch nodes beside
