@@ -16,7 +16,7 @@ from odtc.base.spec_fields import NAMES, PAIRS, REPEATED, SEVERAL, default_of, f
 from odtc.base.wording import SWITCHES, flag
 from odtc.cli.help_page import CONSTRAINTS, DATA, SOLVER
 from odtc.cli.help_page import MODEL as MODEL_SECTION
-from odtc.data.reading_spec import LAYOUT
+from odtc.data.reading_spec import LAYOUT, ONLY_MISSING
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import (
     SHARES,
@@ -280,7 +280,9 @@ def pairs(given: list[str]) -> dict[str, str]:
 
 READING, MODEL, SOLVING = Part(ReadingSpec, leave=("hold_out",)), Part(ModelSpec, short=True), Part(SolvingSpec)
 MOST_IN_A_RANGE = 1000  # numbers of A:B
-LAYOUT_PART = Part(ReadingSpec, only=LAYOUT)  # of the commands that read the data of a tree
+LAYOUT_PART = Part(
+    ReadingSpec, only=tuple(name for name in LAYOUT if name != ONLY_MISSING)
+)  # of the commands that read the data of a tree
 SPLITTING = Part(ReadingSpec)  # of the commands that may set rows aside
 
 
@@ -344,9 +346,11 @@ def stem_named(o: str | None, usual: str, suffix: str = "") -> str:
 
 def described(tree, data: Path, reading: ReadingSpec):
     """The tree, which reads this file by the options of the command if there are some, else as its training file."""
+    from odtc.data.dataset import layout_of
     from odtc.data.file_text.data_files import opened_by
 
     if not reading.layout:
         return tree
     opened_by(data, reading.layout, strict=True)
-    return replace(tree, features=tuple(replace(one, layout=reading.layout) for one in tree.features))
+    layout = {key: one for key, one in layout_of(tree.features).items() if key == ONLY_MISSING} | reading.layout
+    return replace(tree, features=tuple(replace(one, layout=layout) for one in tree.features))

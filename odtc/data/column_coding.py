@@ -20,6 +20,7 @@ from odtc.data.coded_columns import CodedColumn, narrowed, occurring
 from odtc.data.dataset import NUMERIC
 from odtc.data.file_text import written_numbers
 from odtc.data.file_text.missing_marks import Marks, without_marks
+from odtc.data.reading_spec import MISSING_CELLS
 from odtc.errors import DataError, OdtcError, TimeLimitReached
 
 PATIENCE = 5.0  # seconds that reading has also after a limit, as without it there is no tree
@@ -228,10 +229,13 @@ class Known:
 class ColumnCoder:
     """Takes a column frame by frame."""
 
-    def __init__(self, series: pl.Series, place: str, keep_words: bool = False, decimal: str | None = None):
+    def __init__(
+        self, series: pl.Series, place: str, keep_words: bool = False, decimal: str | None = None, missing=MISSING_CELLS
+    ):
         """`series` is a first piece, of which only name and type are looked at; with `keep_words` the column is never
-        held as numbers alone; `decimal` as of odtc.data.column_types.finite_numbers. Raises DataError for a type that
-        holds no words."""
+        held as numbers alone; `decimal` as of odtc.data.column_types.finite_numbers, `missing` as of
+        `column_cells`. Raises DataError for a type that holds no words."""
+        self.missing = missing
         self.name, self.dtype, self.place, self.decimal = series.name, series.dtype, place, decimal
         self._native = _is_number(series.dtype) or series.dtype == pl.Boolean
         plain = self._native or series.dtype == pl.String
@@ -281,7 +285,7 @@ class ColumnCoder:
         return np.array(
             [
                 0 if cell is None else place.setdefault(cell, len(place)) + 1
-                for cell in column_types.words_of(fresh, self.place)
+                for cell in column_types.words_of(fresh, self.place, self.missing)
             ],
             dtype=np.uint32,
         )
@@ -301,7 +305,7 @@ class ColumnCoder:
         self._known = Known(self._known.cells.head(0), self._known.number[:1])
 
     def _as_values(self, series: pl.Series) -> np.ndarray:
-        cells = column_types.column_cells(series, self.place)
+        cells = column_types.column_cells(series, self.place, self.missing)
         if self._values is not None:
             self._beside = self._beside | beside_cells(cells, self.decimal)
         return exact_numbers(cells, self.name, self.decimal)
@@ -350,7 +354,11 @@ def named_columns(
 
 
 def code_columns(
-    frames: Iterable[pl.DataFrame], place: str, keep_words: Collection[str] = (), decimal: str | None = None
+    frames: Iterable[pl.DataFrame],
+    place: str,
+    keep_words: Collection[str] = (),
+    decimal: str | None = None,
+    missing: Sequence[str] = MISSING_CELLS,
 ) -> list[Column]:
     """The columns of a table that comes in frames.
 
@@ -364,6 +372,8 @@ def code_columns(
         Columns that are not held as numbers alone, because they are named as categories or hold the labels.
     decimal : str or None
         As of odtc.data.column_types.finite_numbers.
+    missing : sequence of str
+        As of odtc.data.column_types.column_cells.
 
     Raises
     ------
@@ -378,7 +388,7 @@ def code_columns(
     began, rows = time.monotonic(), 0
     for frame in frames:
         columns = frame.get_columns()
-        coders = coders or [ColumnCoder(series, place, series.name in keep_words, decimal) for series in columns]
+        coders = coders or [ColumnCoder(one, place, one.name in keep_words, decimal, missing) for one in columns]
         pairs = list(zip(coders, columns, strict=True))
         for at, (coder, series) in enumerate(phases.over(pairs, f"reading columns of the rows from {rows + 1:,}")):
             if deadline.has_waited(began, PATIENCE):

@@ -14,11 +14,9 @@ from odtc.base.text import show_number
 from odtc.base.wording import option
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC
 from odtc.data.file_text import written_numbers
+from odtc.data.reading_spec import MISSING_CELLS
 from odtc.data.task import expect_addable
 from odtc.errors import DataError
-
-MISSING_CELLS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
-MISSING = frozenset(MISSING_CELLS)
 
 # A number that is written as a code is, such as 00123: as a level it is not the number 123.
 PADDED = re.compile(r"[+-]?0[0-9]")
@@ -59,16 +57,16 @@ def of_few_cells(function: Callable[..., Any]) -> Callable[..., Any]:
     return remembered
 
 
-def words_of(cells: pl.Series, place: str) -> list:
+def words_of(cells: pl.Series, place: str, missing: Sequence[str] = MISSING_CELLS) -> list:
     """The different cells of a column as of `column_cells`, in a list that is not to be changed."""
     if cells.dtype != pl.String:
-        return column_cells(cells, place).to_list()
+        return column_cells(cells, place, missing).to_list()
     stripped = [None if cell is None else cell.strip(BLANKS) for cell in cells.to_list()]
-    return [None if cell in MISSING else cell for cell in stripped]
+    return [None if cell in missing else cell for cell in stripped]
 
 
-def column_cells(series: pl.Series, place: str) -> pl.Series:
-    """The column as text without blanks around it, as booleans, or as numbers; missing is null.
+def column_cells(series: pl.Series, place: str, missing: Sequence[str] = MISSING_CELLS) -> pl.Series:
+    """The column as text without blanks around it, as booleans, or as numbers; null for texts that are `missing`.
 
     Dates become text. Raises DataError for lists, structs and other types that hold no words.
     """
@@ -80,7 +78,7 @@ def column_cells(series: pl.Series, place: str) -> pl.Series:
     if dtype == pl.Boolean:
         return series
     text = cells_as_text(series, place).str.strip_chars()
-    return text.set(text.is_in(MISSING_CELLS), None)
+    return text.set(text.is_in(missing), None)
 
 
 def cells_as_text(series: pl.Series, place: str) -> pl.Series:

@@ -46,7 +46,7 @@ from odtc.data.frames import orders_of, series_of, table_of, table_of_arrays, wi
 from odtc.data.level_orders import in_order, order_text, orders_of_texts
 from odtc.data.partitions import columns as partitions
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label
-from odtc.data.reading_spec import CLASSIFICATION, LAYOUT, POLICIES, TASK_FIELDS, ReadingSpec
+from odtc.data.reading_spec import CLASSIFICATION, LAYOUT, POLICIES, TASK_FIELDS, ReadingSpec, missing_texts
 from odtc.data.task import task_of
 from odtc.errors import ChoiceError, DataError
 
@@ -170,7 +170,8 @@ def _with_lists(how: ReadingSpec) -> ReadingSpec:
     """The specification with names and texts in tuples, if one stands for itself or they are in a list."""
     lists = {name: getattr(how, name) for name, default in ReadingSpec().keywords.items() if isinstance(default, tuple)}
     texts = {name: tuple(map(str, [one] if isinstance(one, (str, Real)) else one)) for name, one in lists.items()}
-    return replace(how, **texts)
+    how = replace(how, **texts)
+    return replace(how, missing_mark=tuple(dict.fromkeys([*how.missing_mark, *how.only_missing_marks])))
 
 
 def notes_on_lines(path: Path, layout: Mapping[str, Any]) -> tuple[int, list[tuple[str, str, str]]]:
@@ -220,7 +221,7 @@ def _columns_of(
                 except partitions.Unread:
                     cluster = None
             read_frames = (named_columns(frame, read_ones, marks, how.decimal, met) for frame in chain([first], frames))
-            columns = code_columns(read_frames, place, words, how.decimal)
+            columns = code_columns(read_frames, place, words, how.decimal, how.missing_texts)
             return columns, how, _of_marks(how, read_ones, met)
         except WordsNeeded as needed:  # once a column at most
             words.add(needed.name)
@@ -291,7 +292,7 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     _checked_columns(read_ones, place, how)
     marks, met = marks_of_texts(how.missing_mark, read_ones, place), dict[str, set[str]]()
     marked = named_columns(frame, read_ones, marks, how.decimal, met)
-    columns = code_columns([marked], place, read_ones, how.decimal)
+    columns = code_columns([marked], place, read_ones, how.decimal, how.missing_texts)
     return _dataset_of(columns, name, how, source, _of_marks(how, read_ones, met))
 
 
@@ -565,7 +566,7 @@ def read_rows(
     X, _ = code_cells(frame, place, features, used)
     y = np.full(frame.height, -1, dtype=np.int32)
     if target in frame.columns:
-        y, words = code_labels(frame[target], classes, place)
+        y, words = code_labels(frame[target], classes, place, missing_texts(layout_of(features)))
         if require_labels and (y < 0).all():
             raise no_known_label(target, classes, place, frame.height, next(iter(words.drop_nulls().head(1)), None))
     weight = np.ones(frame.height)
@@ -652,7 +653,8 @@ def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
     needed = [*targets, *([how.weights] if how.weights else [])]
     expect_columns(frame.columns, place, {"feature": [one.name for one in features], "weight": needed[len(targets) :]})
     marks = marks_of_texts(how.missing_mark, [*(one.name for one in features), *needed], place)
-    coded = code_columns([named_columns(frame, needed, marks, how.decimal)], place, needed, how.decimal)
+    marked = named_columns(frame, needed, marks, how.decimal)
+    coded = code_columns([marked], place, needed, how.decimal, how.missing_texts)
     columns = {column.name: column for column in coded}
     keep = ~_incomplete(columns, needed)
     if not keep.any():

@@ -10,9 +10,9 @@ from odtc.base.registry import did_you_mean
 from odtc.base.text import some
 from odtc.base.wording import option
 from odtc.data import column_types
-from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature, layout_of
 from odtc.data.file_text.missing_marks import without_marks
-from odtc.data.reading_spec import ReadingSpec
+from odtc.data.reading_spec import ReadingSpec, missing_texts
 from odtc.errors import ChoiceError, DataError
 
 
@@ -89,7 +89,7 @@ def code_cells(
     for j in used:
         feature = features[j]
         known = without_marks(frame[feature.name], feature.missing_marks, feature.decimal)
-        cells = column_types.column_cells(known, place)
+        cells = column_types.column_cells(known, place, missing_texts(feature.layout))
         if feature.kind != NUMERIC:
             X[:, j] = column_types.level_codes(cells.cast(pl.String), feature.levels, feature.kind)
             continue
@@ -101,9 +101,11 @@ def code_cells(
     return X, unknown
 
 
-def code_labels(cells: pl.Series, classes: Sequence[str], place: str) -> tuple[np.ndarray, pl.Series]:
+def code_labels(
+    cells: pl.Series, classes: Sequence[str], place: str, missing: Sequence[str] = column_types.MISSING_CELLS
+) -> tuple[np.ndarray, pl.Series]:
     """(codes, words) of a column of labels: int32 (rows,), -1 if missing or no known class, and the cells as text."""
-    words = column_types.column_cells(cells, place).cast(pl.String)
+    words = column_types.column_cells(cells, place, missing).cast(pl.String)
     codes = column_types.level_codes(words, classes, CATEGORICAL)
     return np.nan_to_num(codes, nan=-1).astype(np.int32), words
 
@@ -148,7 +150,7 @@ def code_frames(frames, place: str, tree, require_labels: bool = False, lenient:
         X, unknown = code_cells(frame, place, tree.features, used, first, lenient)
         y = words = None
         if tree.target in frame.columns:
-            y, words = code_labels(frame[tree.target], tree.classes, place)
+            y, words = code_labels(frame[tree.target], tree.classes, place, missing_texts(layout_of(tree.features)))
             known = known or bool((y >= 0).any())
             example = example if example is not None else next(iter(words.drop_nulls().head(1)), None)
         yield CodedRows(X, y, first, unknown, words)

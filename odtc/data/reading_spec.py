@@ -1,6 +1,8 @@
 """How a data file is read: which column is what, and what becomes of missing cells."""
 
 import codecs
+import csv
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,15 +10,27 @@ from odtc.base.spec_fields import NAMES, REPEATED, changes_of, check_ranges, spe
 
 POLICIES = ("drop", "error", "separate")
 CLASSIFICATION = "classification"  # the task, if none is named
+MISSING_CELLS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+EMPTY_CELL = ("",)  # what is missing of them if an option names all others
 SIGNS = (".", ",")  # before decimals, where numbers are as people write them
 SCORES = ("doubly-robust", "direct", "ips")  # how the cost of an action is estimated that a row did not receive
 GOALS = ("min", "max")
 TASK_FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event")  # of some tasks only
 SPACE, TAB = "space", "\t"  # separators: any run of blanks and tabs, and one tab
 BAD_LINES = ("error", "skip")  # lines with another number of cells than the first one
+ONLY_MISSING = "only_missing"  # of the layout of all formats
 # Encodings of Python that are of names, of escapes or of one machine.
 NOT_OF_FILES = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem", "utf-7")
-LAYOUT = ("header", "separator", "comment", "skip_lines", "on_bad_line", "text_encoding", "sheet")  # of the file
+LAYOUT = (
+    "header",
+    "separator",
+    "comment",
+    "skip_lines",
+    "on_bad_line",
+    "text_encoding",
+    "sheet",
+    ONLY_MISSING,
+)  # of the file
 ON_MISSING = ("refuse", "blank", "majority")  # what a missing number does to a tree that asks for it
 
 
@@ -54,6 +68,13 @@ class ReadingSpec:
         "A text that means a missing cell, as -999 or unknown; with COL= in that column alone.",
         metavar="[COL=]TEXT",
         form=REPEATED,
+    )
+    only_missing: str | None = spec_field(
+        None,
+        "The texts that mean a missing cell, in place of ?, NA and the other built-in ones; an empty cell always does.",
+        metavar="TEXT,TEXT",
+        wanted="texts between commas, or an empty text",
+        fits=lambda texts: isinstance(texts, str | None),
     )
     hold_out: float = spec_field(
         0.0,
@@ -177,6 +198,17 @@ class ReadingSpec:
         return source | {key: value for key, value in more.items() if value} | self.layout | told
 
     @property
+    def missing_texts(self) -> tuple[str, ...]:
+        """The built-in texts that mean a missing cell."""
+        return missing_texts(self.layout)
+
+    @property
+    def only_missing_marks(self) -> list[str]:
+        """The texts of `only_missing`."""
+        cells = next(csv.reader([self.only_missing or ""], skipinitialspace=True), [])
+        return [cell for cell in map(str.strip, cells) if cell]
+
+    @property
     def layout(self) -> dict[str, Any]:
         """The options that describe the form of the file, without those that have their defaults."""
         return {key: value for key, value in changes_of(self).items() if key in LAYOUT}
@@ -185,6 +217,11 @@ class ReadingSpec:
     def keywords(self) -> dict:
         """The keywords of `odtc.read`."""
         return asdict(self)
+
+
+def missing_texts(layout: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the built-in texts that mean a missing cell in a file of this layout."""
+    return EMPTY_CELL if ONLY_MISSING in layout else MISSING_CELLS
 
 
 def _is_separator(sign: str) -> bool:

@@ -20,7 +20,7 @@ from odtc.base.memory import available
 from odtc.base.registry import Registry, did_you_mean
 from odtc.base.wording import option
 from odtc.data.file_text.text_pieces import UTF_16, encoding_of, head_of, likely_encoding
-from odtc.data.reading_spec import ReadingSpec
+from odtc.data.reading_spec import ONLY_MISSING, ReadingSpec
 from odtc.errors import ChoiceError, DataError, TimeLimitReached
 
 Layout = Mapping[str, Any]  # options of odtc.data.reading_spec.LAYOUT
@@ -187,7 +187,7 @@ def opened_by(path, layout: Layout | None = None, strict: bool = False) -> tuple
     reader = reader_of(Path(path))
     layout = ReadingSpec(**dict(layout or {})).layout
     for name in layout if strict else ():
-        if name not in reader.OPTIONS:
+        if name not in reader.OPTIONS and name != ONLY_MISSING:
             has = [one.NAME for one in map(READERS.get, READERS.names()) if name in one.OPTIONS]
             raise ChoiceError(
                 f"expected a file of the format {' or '.join(has)} for {option(name, layout[name])}, got "
