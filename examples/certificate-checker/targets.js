@@ -118,14 +118,16 @@ const policy = {
   targeted: (cells, source, data) => {
     const { weight } = data, { actions, costs, size, digits } = costsOf(cells, source, data), K = actions.length;
     expect(K >= 2, "it has fewer than two actions");
-    const above = costs.map((row, i) => row.map((v) => weight[i] * (v - Math.min(...row))));
-    const single = Math.min(...actions.map((_, a) => above.reduce((sum, row) => sum + row[a], 0)));
-    const most = above.reduce((v, row) => Math.max(v, ...row), 0), cap = 0 < single && single < 1e-6 * most ? Number(`1e${Math.ceil(Math.log10(4 * single))}`) : Infinity;
+    const paid = costs.map((row, i) => row.map((v) => weight[i] * (v - Math.min(...row))));
+    const above = paid.map((row, i) => (size ? row.map((v) => decimal(v, size(costs[i], weight[i]), digits)) : row));
+    const most = above.reduce((v, row) => Math.max(v, ...row), 0), least = above.reduce((v, row) => Math.min(v, ...row.filter((x) => x > 0)), most);
+    const single = Math.min(...actions.map((_, a) => above.reduce((sum, row) => sum + row[a], 0))) || least;
+    const cap = single < 1e-6 * most ? Number(`1e${Math.ceil(Math.log10(4 * single))}`) : Infinity;
     const votes = above.map((row) => row.map((v) => Math.min(v, cap))).map((row) => row.map((v) => Math.max(...row) - v));
     const largest = votes.reduce((v, row) => Math.max(v, ...row), 0), rows = [], copies = [], y = [], vote = [];
     expect(Number.isFinite(largest), "its costs are too large");
     votes.forEach((row, i) => {
-      const said = row.map((v) => decimal(v, size ? size(costs[i], weight[i]) : largest, digits)), best = said.indexOf(Math.max(...said));
+      const said = row.map((v) => decimal(v, size ? Math.max(...row) || 1 : largest, digits)), best = said.indexOf(Math.max(...said));
       said.forEach((v, a) => { if (v > 0 || a === best) { rows.push(i); y.push(a); vote.push(v); copies.push(a === best ? 1 : 0); } });
     });
     const sums = rows.map((i, at) => [1, weight[i], ...costs[i].map((v) => weight[i] * v), weight[i] * Math.min(...costs[i])].map((v) => (copies[at] ? v : 0)));

@@ -214,12 +214,13 @@ def exact_costs(encoded: Encoded) -> ExactLeaves | None:
     return found
 
 
-def part_costs(encoded: Encoded, part: np.ndarray, n_parts: int) -> np.ndarray:
-    """float64 (n_parts,): what leaves cost that hold the encoded rows of a part each, int64 (rows,); of a task with
-    MOMENTS. Nothing but the costs themselves is rounded if the task has the numbers of the rows."""
+def part_costs(encoded: Encoded, part: np.ndarray, n_parts: int) -> list[Any]:
+    """Return the costs of leaves that hold the encoded rows of a part each, of the parts of the rows, int64 (rows,), of
+    a task with MOMENTS: as Fractions if the task has the numbers of the rows and they cost rationals, or as floats."""
     if isinstance(exact := exact_costs(encoded), ExactCosts):
-        return np.array(list(map(float, exact.parts(part, n_parts))))
-    return TASKS.get(encoded.task).part_costs(encoded.sums, part, n_parts, own_costs(encoded))
+        return exact.parts(part, n_parts)
+    found: list[Any] = TASKS.get(encoded.task).part_costs(encoded.sums, part, n_parts, own_costs(encoded)).tolist()
+    return found
 
 
 def leaf_cost(encoded: Encoded) -> float:

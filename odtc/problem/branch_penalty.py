@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import floor, log10
 
 from odtc.base.whole_numbers import MAX_DIGITS
-from odtc.data.task import TASKS, leaf_cost
+from odtc.data.task import leaf_cost
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -24,10 +24,7 @@ def objective(problem: Problem, heap: HeapTree) -> float:
     -------
     float
     """
-    lam = problem.params.lambda_
-    if TASKS.get(problem.encoded.task).MOMENTS:
-        return (1 - lam) * heap.loss(problem.encoded) + lam * heap.n_branch_nodes
-    share = exact_share(lam)
+    share = exact_share(problem.params.lambda_)
     return float((1 - share) * heap.exact_loss(problem.encoded) + share * heap.n_branch_nodes)
 
 

@@ -106,12 +106,13 @@ class ExactObjective:
             cost *= (losses.weight.astype(float) * of_loss)[:, None]
             return WholeCosts(cost, self._of_node, self.unit, True, True)
         exact = of_loss * losses.cost.astype(object)[y] * losses.weight.astype(object)[:, None]
-        exact = np.minimum(exact, exact.sum(axis=0).min() + 1)  # a tree that pays more on a row is worse than one leaf
-        total = exact.max(axis=1).sum() + nodes
+        worse = exact.sum(axis=0).min() + 1  # a tree that pays so much for a row or a node is worse than one leaf
+        exact, node = np.minimum(exact, worse), min(self._of_node, worse)
+        total = exact.max(axis=1).sum() + node * len(self.problem.topology.branch_nodes)
         many = total // MAX_TOTAL + 1
         high = exact // many
-        parts = None if many == 1 else ExactParts(high.astype(np.int64), narrowed(exact % many), many, self._of_node)
-        return WholeCosts(high.astype(float), self._of_node // many, self.unit * many, many == 1, False, parts)
+        parts = None if many == 1 else ExactParts(high.astype(np.int64), narrowed(exact % many), many, node)
+        return WholeCosts(high.astype(float), node // many, self.unit * many, many == 1, False, parts)
 
     def raised(self, bound: Fraction) -> Fraction:
         """Return the least objective at or above a bound that holds exactly."""

@@ -9,7 +9,7 @@ in `beyond`, with the answers of the encoded rows, and are numbered behind the e
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -101,13 +101,12 @@ class HeapTree:
 
     def loss(self, encoded: Encoded) -> float:
         """What the wrong predictions cost (`Encoded.cost`): the weight of the errors, if every error costs 1."""
-        if TASKS.get(encoded.task).MOMENTS:
-            end = self.reach(encoded.X)
-            return float(part_costs(encoded, end, len(self.test)).sum())
         return float(self.exact_loss(encoded))
 
-    def exact_loss(self, encoded: Encoded) -> Fraction:
-        """Return the same loss as an exact number; of a task whose losses are sums over rows."""
+    def exact_loss(self, encoded: Encoded) -> Any:
+        """Return the same loss as a Fraction; as a float if leaves cost no rational numbers."""
+        if TASKS.get(encoded.task).MOMENTS:
+            return sum(part_costs(encoded, self.reach(encoded.X), len(self.test)))
         losses = whole_losses(encoded)
         return losses.of(self.label[self.reach(encoded.X)]) * losses.unit
 

@@ -288,7 +288,7 @@ def equivalent_points(encoded: Encoded) -> float:
 def _lost_by_equivalent_points(encoded: Encoded) -> float:
     group = encoded.alike
     if TASKS.get(encoded.task).MOMENTS:
-        return float(part_costs(encoded, group, int(group.max()) + 1).sum())
+        return float(sum(part_costs(encoded, group, int(group.max()) + 1)))
     K = len(encoded.classes)
     weights = np.bincount(group * K + encoded.y, encoded.weight, (group.max() + 1) * K).reshape(-1, K)
     least, mixed = np.zeros(len(weights)), np.count_nonzero(weights, axis=1) > 1  # rows of one class lose nothing

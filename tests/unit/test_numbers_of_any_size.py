@@ -137,3 +137,47 @@ def test_weights_of_classes_with_a_price_of_leaves():
     assert tree.objective_ == pytest.approx((wrong + 2 * nodes) / 2, rel=1e-9)
     with pytest.raises(ValueError, match="a leaf alone by max_depth=0"):
         odtc.OptimalTreeClassifier(2, ccp_alpha=1e20).fit(x, y)
+
+
+def policy_fit(tmp_path, text, depth=1, **how):
+    (tmp_path / "p.csv").write_text(text)
+    names = tuple(text.partition("\n")[0].split(",")[-3:])
+    return odtc.fit(tmp_path / "p.csv", depth=depth, task="policy", actions=names, **how)
+
+
+def test_a_policy_keeps_small_differences_next_to_weights_of_1e15(tmp_path):
+    """By hand: action c costs 1e9 in the heavy rows and b 1e12, so no tree may take b there; votes of heavy rows were
+    rounded away next to their costs, and a tree of 1e27 was proved where c for all costs 3e24."""
+    rows = "0,2,10000000003,1000000000.125,1000000000.25\n0,1000000000000000,10000000001,1000000000006,1000000000\n"
+    rows += "1,1000000000000000,1000000000000,1000000000000.875,1000000000.625\n"
+    done = policy_fit(tmp_path, f"x,w,a,b,c\n{rows}", weights="w")
+    assert done.proved and done.predict(tmp_path / "p.csv").tolist() == ["c", "c", "c"]
+
+
+def test_a_policy_counts_costs_of_17_digits(tmp_path):
+    """By hand: the middle row costs 0.3 with b and 0.30000000000000004 with a; a difference of 4e-17 was rounded
+    away."""
+    rows = "0,0.30000000000000004,0.3,0.7\n1,0.1,0.6,0.6\n"
+    done = policy_fit(tmp_path, f"x,a,b,c\n{rows}")
+    assert done.predict(tmp_path / "p.csv").tolist() == ["b", "a"]
+
+
+def test_a_policy_with_one_action_that_is_best_everywhere_takes_it(tmp_path):
+    """By hand: c is the cheapest in each row, next to costs of 1e15; a tree that costs 4.8 was the best found."""
+    rows = (
+        "0,0.1,2000000000000000,1e-07\n1,0.2,1000000000000000,1.0000000000000002e-07\n2,0.1,1000000000000000.1,2e-07\n"
+    )
+    done = policy_fit(tmp_path, f"x,a,b,c\n{rows}", depth=2)
+    assert done.proved and set(done.predict(tmp_path / "p.csv").tolist()) == {"c"}
+
+
+def test_squared_errors_with_a_penalty_are_rounded_once(tmp_path):
+    """The squared error and the penalty of the branch node are added in fractions."""
+    rows = [("1", "0.1"), ("1", "0.4"), ("2", "3.7"), ("2", "3.3"), ("2", "0.9")]
+    (tmp_path / "r.csv").write_text("x,y\n" + "".join(f"{x},{y}\n" for x, y in rows))
+    exact = Fraction(0)
+    for side in "12":
+        y = [Fraction(y) for x, y in rows if x == side]
+        exact += sum((one - sum(y) / len(y)) ** 2 for one in y)
+    done = odtc.fit(tmp_path / "r.csv", depth=1, task="regression", lambda_=0.1)
+    assert done.proved and done.proof.objective == done.proof.bound == float(exact * Fraction(9, 10) + Fraction(1, 10))

@@ -16,11 +16,15 @@ The costs are columns of the file (`--actions`), or estimated of the treatment a
 """
 
 from dataclasses import replace
+from fractions import Fraction
+from itertools import count
 
 import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.base.text import show_figure, some
+from odtc.base.whole_numbers import whole_numbers
+from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats, product
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.reading_spec import GOALS, SCORES
@@ -33,10 +37,8 @@ SUMMARY = "a leaf answers an action; the cost of a row is that of the action"
 HEADLINE, HEADLINE_WORDS = "mean_cost", "cost"
 FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal")
 TARGET = "action"
-# Of the votes of a row, relative to its costs: what the difference of two decimals leaves is no vote. Doubles tell no
-# more decimals apart, and costs that differ little beside what all actions of a row cost need them.
-DIGITS = 15
-FORBIDS = 1e-6  # of a cost, what the best single action pays for all rows: it forbids the action
+DIGITS = 15  # of a decimal that is told from its product with a weight
+FORBIDS = 10**6  # times what the best single action pays for all rows: a cost that forbids its action
 PIECES = "votes"
 MOST = "max"  # the goal of which an action costs minus what it brings
 ESTIMATED = 6  # of votes that are estimates, relative to the largest of all
@@ -100,10 +102,12 @@ def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
     target = how.treatment or TARGET
     while any(target == feature.name for feature in rows.features):
         target += "_"
-    return voting(replace(rows, target=target), actions, costs, place, DIGITS if how.actions else ESTIMATED)
+    return voting(replace(rows, target=target), actions, costs, place, None if how.actions else ESTIMATED)
 
 
-def voting(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: str, digits: int = DIGITS) -> Dataset:
+def voting(
+    rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: str, digits: int | None = None
+) -> Dataset:
     """The data set of the votes of rows for actions.
 
     Parameters
@@ -116,8 +120,8 @@ def voting(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: st
         What each action costs on each row.
     place : str
         Where the costs come from, for messages.
-    digits : int
-        That votes are rounded to: DIGITS of the largest cost of the row, or ESTIMATED of the largest vote of all.
+    digits : int or None
+        Of the largest vote, that votes are rounded to; None if they are not rounded.
     """
     votes = _finite_votes(costs, rows.weight, place)
     if not votes.any():
@@ -128,13 +132,11 @@ def voting(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: st
     return cast(rows, actions, costs, place, digits)
 
 
-def cast(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: str, digits: int = DIGITS) -> Dataset:
+def cast(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: str, digits: int | None = None) -> Dataset:
     """The same of costs that may not differ."""
-    # Of costs that are known each row is rounded by itself: only the digits that a difference of decimals leaves go. Of
-    # estimates all are, so that a certificate can count them.
     n, votes = rows.n_rows, _finite_votes(costs, rows.weight, place)
-    size = rows.weight * np.abs(costs).max(axis=1) if digits == DIGITS else np.full(n, votes.max())
-    votes = _decimal(votes, size, digits)
+    if digits is not None:  # so that a certificate can count them
+        votes = _decimal(votes, np.full(n, votes.max()), digits)
     best = votes.argmax(axis=1)
     voted = votes > 0
     voted[np.arange(n), best] = True  # a row without a vote stays as a row of weight 0
@@ -155,10 +157,10 @@ def cast(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: str,
 
 def _finite_votes(costs: np.ndarray, weight: np.ndarray, place: str) -> np.ndarray:
     """`_votes`; raises DataError if they are too large."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    try:
         votes = _votes(costs, weight)
-    if not np.isfinite(votes).all():
-        raise DataError(f"expected costs whose differences are finite numbers in {place}; scale them down")
+    except OverflowError:
+        raise DataError(f"expected costs whose differences are finite numbers in {place}; scale them down") from None
     expect_addable(votes.max(axis=1), "votes (differences of costs, times weights)", place)
     return votes
 
@@ -176,11 +178,18 @@ def _votes(costs: np.ndarray, weight: np.ndarray) -> np.ndarray:
     one row more than the best single action pays for all, each above what it must, is not the best one. So such a cost
     counts as a number above that.
     """
-    above = weight[:, None] * (costs - costs.min(axis=1, keepdims=True))
-    single = float(above.sum(axis=0).min())
-    if 0 < single < FORBIDS * above.max():
-        above = np.minimum(above, 10.0 ** np.ceil(np.log10(4 * single)))
-    return above.max(axis=1, keepdims=True) - above
+    # Differences of the decimals that were written, because those of doubles lose digits next to large costs.
+    size, unit = whole_numbers(np.abs(costs))
+    whole = np.where(costs < 0, -size, size)
+    scale, of_weight = whole_numbers(weight)
+    above = product(whole - whole.min(axis=1, keepdims=True), scale[:, None])
+    unit *= of_weight
+    single = min(sum(column) for column in above.T.tolist()) or int(above[above > 0].min(initial=above.max()))
+    if single * FORBIDS < int(above.max()):
+        most = Fraction(10) ** next(power for power in count(-400) if Fraction(10) ** power >= 4 * single * unit) / unit
+        above = narrowed(np.minimum(product(above, most.denominator), most.numerator))
+        unit /= most.denominator
+    return nearest_floats(above.max(axis=1, keepdims=True) - above, unit)
 
 
 def _decimal(votes: np.ndarray, size: np.ndarray, digits: int) -> np.ndarray:
@@ -255,22 +264,33 @@ def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
     """Σ over rows of Σ_{b != a(i)} w_i (max_c c_ic - c_ib)."""
     weight = sums[:, 1]
     held = weight > 0
-    saved = _votes(sums[held, 2:-1] / weight[held, None], weight[held])
+    saved = _votes(_costs(sums[held]), weight[held])
     return float(saved.sum() - saved[np.arange(len(saved)), answers[held]].sum())
 
 
+def _costs(sums: np.ndarray) -> np.ndarray:
+    """float64 (rows, actions): the costs of rows with these sums, as they were written if they have DIGITS at most."""
+    weight, costs = sums[:, 1], sums[:, 2:-1] / sums[:, 1:2]
+    for row in np.flatnonzero(weight != 1).tolist():
+        short = np.array([float(f"{cost:.{DIGITS}g}") for cost in costs[row].tolist()])
+        costs[row] = np.where(weight[row] * short == sums[row, 2:-1], short, costs[row])
+    return costs
+
+
 def rounding(sums: np.ndarray, weight: np.ndarray) -> float:
-    """Half a unit for each vote: of the digits of each row, or if all weights are multiples of the unit that votes of
-    estimates are rounded to, of that if it is more."""
-    held = sums[:, 1] > 0
-    costs, by_row = sums[held, 2:-1], sums[held, 1]
-    votes = _votes(costs / by_row[:, None], by_row)
-    if not votes.any():
+    """The last places of costs that are told from their products with weights; or if all weights are multiples of the
+    unit that votes of estimates are rounded to, half a unit for each vote if that is more."""
+    sums = sums[sums[:, 1] > 0]
+    most = float((sums[:, 1] * np.ptp(sums[:, 2:-1] / sums[:, 1:2], axis=1)).max(initial=0.0))
+    if not most:
         return 0.0
-    own = float((10.0 ** -_places(np.abs(costs).max(axis=1), DIGITS).astype(float)).sum()) * votes.shape[1]
-    unit = float(10.0 ** (np.floor(np.log10(votes.max())) - ESTIMATED + 1))
+    long = (sums[:, 1] != 1) & (_costs(sums) == sums[:, 2:-1] / sums[:, 1:2]).any(axis=1)
+    own = 4 * float(np.abs(sums[long, 2:-1]).sum()) * float(np.finfo(float).eps)
+    unit = float(10.0 ** (np.floor(np.log10(most)) - ESTIMATED + 1))
+    if not unit:  # numbers below 1e-300
+        return own
     whole = np.abs(weight / unit - np.rint(weight / unit)).max() < 1e-6
-    return 0.5 * max(own, unit * votes.size if whole else 0.0)
+    return max(own, 0.5 * unit * len(sums) * (sums.shape[1] - 3) if whole else 0.0)
 
 
 def headline(facts) -> tuple[str, float | None]:
