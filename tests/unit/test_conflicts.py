@@ -171,7 +171,7 @@ def test_a_number_between_two_is_strictly_between_them(name):
 
 
 def test_the_nearest_cost_is_exact_if_costs_differ_by_one_in_ten_thousand_millions(tmp_path):
-    """By hand: x <= 2 predicts b there and a elsewhere, so only the first row is lost; every other tree loses 5 more."""
+    """By hand: x <= 2 predicts b there and a elsewhere, so only the first row is lost; other trees lose more."""
     (tmp_path / "t.csv").write_text("x,y,w\n1,a,10000000000\n2,b,10000000005\n3,a,10000000005\n4,a,90000000000\n")
     free = pipeline.pose(tmp_path / "t.csv", "dpflow", 1, encoding="auto", reading={"target": "y", "weights": "w"})
     told = conflict(replace(free, constraints=posed(free, ["cost <= 9999999999"]).constraints), lambda: False)
