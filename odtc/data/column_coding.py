@@ -56,10 +56,13 @@ class Column:
         The same of currencies and signs beside its numbers.
     met : set of str
         Of a part that a worker read: the cells that are marks of missing cells (odtc.data.file_text.missing_marks).
+    taken : set of str
+        The built-in texts that were taken for missing cells, without the empty one.
     decimal : str or None
         As of odtc.data.column_types.finite_numbers.
     """
 
+    taken: frozenset[str] = frozenset()
     met: frozenset[str] = frozenset()
     held_padded: str | None = None
     held_merged: tuple[str, str] | None = None
@@ -246,6 +249,7 @@ class ColumnCoder:
         self._padded: str | None = None
         self._merged: tuple[str, str] | None = None
         self._beside: frozenset[str] = frozenset()
+        self._taken: set[str] = set()
         declared = isinstance(series.dtype, (pl.Categorical, pl.Enum))
         self._keep_words = keep_words or declared
 
@@ -273,6 +277,7 @@ class ColumnCoder:
         self._codes, self._values = [], None
         column = Column(self.name, self.dtype, self._cells, code, values, self.place, self.decimal)
         column.held_padded, column.held_merged, column.held_beside = self._padded, self._merged, self._beside
+        column.taken = frozenset(self._taken - {""})
         return column
 
     @property
@@ -281,14 +286,10 @@ class ColumnCoder:
 
     def _numbered(self, fresh: pl.Series) -> np.ndarray:
         """The numbers of cells that are met for the first time: 0 if missing, equal for those of one word."""
-        place = self._place_of
-        return np.array(
-            [
-                0 if cell is None else place.setdefault(cell, len(place)) + 1
-                for cell in column_types.words_of(fresh, self.place, self.missing)
-            ],
-            dtype=np.uint32,
-        )
+        place, words = self._place_of, column_types.words_of(fresh, self.place, self.missing)
+        if fresh.dtype == pl.String and words.count(None) > fresh.null_count():
+            self._taken |= {cell.strip() for cell, word in zip(fresh, words) if word is None and cell is not None}
+        return np.array([0 if cell is None else place.setdefault(cell, len(place)) + 1 for cell in words], np.uint32)
 
     def _drop_words(self) -> None:
         """Holds the column as numbers from now on, if its words are numbers that doubles tell apart."""
@@ -308,6 +309,8 @@ class ColumnCoder:
         cells = column_types.column_cells(series, self.place, self.missing)
         if self._values is not None:
             self._beside = self._beside | beside_cells(cells, self.decimal)
+            if cells.null_count() > series.null_count():
+                self._taken |= set(column_types.missing_words(series))
         return exact_numbers(cells, self.name, self.decimal)
 
 

@@ -135,6 +135,8 @@ class Dataset:
     # (column, cell) of columns of numbers with a cell that is written as a code is, such as 00123.
     padded: tuple[tuple[str, str], ...] = ()
     merged: tuple[tuple[str, str, str], ...] = ()  # (column, cell, cell) whose numbers differ and are one double
+    # (column, built-in text) of texts that were taken for missing, if rows are dropped.
+    missing_words: tuple[tuple[str, str], ...] = ()
     told: tuple[tuple[str, str], ...] = ()  # (column, sentence): what only the reading of the target can remark
     # (column, kind, sentence): the same of columns that were left out, and of marks of missing cells.
     left_out: tuple[tuple[str, str, str], ...] = ()

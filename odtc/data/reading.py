@@ -402,13 +402,14 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     all_kept = bool(keep.all())
     n_kept = int(keep.sum())
 
+    taken = [(n, text) for n in [*names, *targets] for text in sorted(columns[n].taken) if not all_kept]
     asked = {n: columns[n] if all_kept else columns[n].kept(keep) for n in targets}
     try:
         task.expect(asked, how, place)
     except DataError as problem:
         if all_kept or type(problem) is not DataError:
             raise
-        raise DataError(f"{problem}; {_left_out_text([*columns], keep, how, source['path'])}") from None
+        raise DataError(f"{problem}; {_left_out_text(taken, keep, how)}") from None
     coded, features = [], []
     for n, kind in zip(names, kinds):
         column = columns.pop(n)
@@ -446,21 +447,25 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
         task=how.task,
         padded=tuple(padded),
         merged=tuple(merged),
+        missing_words=tuple(taken),
         left_out=(*remarks, *((n, "empty", f"column {n!r} has no cell, and is left out") for n in empty)),
     )
     labelled = task.labelled(rows, asked, how, place)
     return replace(labelled, label_type=_label_type(labelled, asked[targets[0]])) if task.CLASSES else labelled
 
 
-def _left_out_text(columns: Sequence[str], keep: np.ndarray, how: ReadingSpec, path: str | None) -> str:
+def _left_out_text(taken: Sequence[tuple[str, str]], keep: np.ndarray, how: ReadingSpec) -> str:
     """How many rows were left out, and which texts of a file were taken for missing cells, as the end of a message."""
-    frame = load(Path(path), layout=how.layout) if path is not None else pl.DataFrame()
-    read = [frame.get_column(name) for name in columns if name in frame.columns]
-    found = [(cells.name, words) for cells in read if (words := column_types.missing_words(cells))]
-    told = " and ".join(f"{', '.join(map(repr, words))} in column {name!r}" for name, words in found[:3])
-    taken = f"{told} was taken for missing" if told else "they have missing cells"
+    why = f"{taken_text(taken)} was taken for missing" if taken else "they have missing cells"
     keeps = f"; {option('missing', 'separate')} keeps rows without a feature" if how.missing == "drop" else ""
-    return f"{int((~keep).sum())} of {len(keep)} rows were left out, because {taken}{keeps}"
+    keeps += f"; {option('only_missing', '')} reads such texts as values" if taken else ""
+    return f"{int((~keep).sum())} of {len(keep)} rows were left out, because {why}{keeps}"
+
+
+def taken_text(taken: Sequence[tuple[str, str]]) -> str:
+    """Return the (column, text) that were taken for missing cells in words."""
+    words = " and ".join(f"{text!r} in column {name!r}" for name, text in taken[:3])
+    return f"{words} and others" if len(taken) > 3 else words
 
 
 def _may_part_thousands(column: Column) -> bool:

@@ -10,6 +10,7 @@ from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import Dataset
 from odtc.data.file_text.text_records import skipped_text
 from odtc.data.notes import notes_on
+from odtc.data.reading import taken_text
 from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Leaf, Node
@@ -78,7 +79,10 @@ def held_out_text(dataset: Dataset) -> str:
 def why_dropped(dataset: Dataset) -> str:
     """Why rows were left out; which of them --missing separate would keep."""
     incomplete = dataset.n_dropped - dataset.n_unlabelled
-    words = [f"{incomplete} with missing cells ({option('missing', 'separate')} keeps them)"] if incomplete else []
+    keeps = f"{option('missing', 'separate')} keeps them"
+    if dataset.missing_words:
+        keeps = f"{taken_text(dataset.missing_words)}; {keeps}, {option('only_missing', '')} reads such texts as values"
+    words = [f"{incomplete} with missing cells ({keeps})"] if incomplete else []
     words += (
         [f"{dataset.n_unlabelled} without a label{' or a weight' if dataset.source.get('weights') else ''}"]
         if dataset.n_unlabelled

@@ -322,3 +322,18 @@ def test_na_stays_a_class_and_a_level(stem, tmp_path):
     assert command("verify", stem, folder=tmp_path).code == 0
     said = command("predict", f"{stem}.tree.json", "t.csv", "--score", "--on-missing", "blank", folder=tmp_path)
     assert said.code == 0 and "accuracy  100.00 %" in said.out, said
+
+
+def test_dropped_rows_are_told_with_the_texts_that_were_taken_for_missing(tmp_path):
+    (tmp_path / "t.csv").write_text("a,c,y\n1,NA,p\n2,b,q\n?,b,q\n,b,q\n4,d,p\n")
+    said = command("fit", "t.csv", "--depth", 1, "-o", "t", folder=tmp_path)
+    assert "dropped 3 rows of 5: 3 with missing cells ('?' in column 'a' and 'NA' in column 'c'; --missing" in said.err
+    said = command("fit", "t.csv", "--depth", 1, "--only-missing", "", "--ignore", "a", "-o", "t", folder=tmp_path)
+    assert said.code == 0 and "dropped" not in said.err
+
+
+@pytest.mark.parametrize("rows", [20, 9000])
+def test_a_text_that_first_appears_among_numbers_is_told(rows, tmp_path):
+    lines = [f"{at / 7},{'pq'[at % 2]}\n" for at in range(rows)]
+    (tmp_path / "t.csv").write_text("a,y\n" + "".join(lines) + "N/A,p\n")
+    assert read(tmp_path / "t.csv").missing_words == (("a", "N/A"),)
