@@ -337,3 +337,10 @@ def test_a_text_that_first_appears_among_numbers_is_told(rows, tmp_path):
     lines = [f"{at / 7},{'pq'[at % 2]}\n" for at in range(rows)]
     (tmp_path / "t.csv").write_text("a,y\n" + "".join(lines) + "N/A,p\n")
     assert read(tmp_path / "t.csv").missing_words == (("a", "N/A"),)
+
+
+def test_words_between_tabs_are_one_cell(tmp_path):
+    (tmp_path / "t.txt").write_text("a b\tc\n1 2\tp\n3 4\tq\n")
+    assert [one.name for one in read(tmp_path / "t.txt").features] == ["a b"]
+    (tmp_path / "u.txt").write_text('1   2\t"p q"\n3   4\t"r s"\n')
+    assert read(tmp_path / "u.txt", header=False).classes == ("p q", "r s")

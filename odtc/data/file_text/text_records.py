@@ -123,8 +123,14 @@ def skipped_text(lines: int) -> str:
 
 
 def is_white_space(lines: Iterable[str]) -> bool:
-    """Return True if lines have the same number of words, two or more, and no other separator in the first one."""
+    """Return True if lines have the same number of words, two or more, and no other separator in the first one.
+
+    Lines with the same number of tabs and single blanks are cells of words between tabs.
+    """
     kept = [line for line in lines if line.strip()]
+    tabs = {line.strip("\r\n").count(TAB) for line in kept}
+    if len(tabs) == 1 and min(tabs) > 0 and not any("  " in line for line in kept):
+        return False
     widths = {len(WORDS.findall(line)) for line in kept}
     return len(kept) > 1 and len(widths) == 1 and min(widths) > 1 and not set(kept[0]) & set(",;|")
 
