@@ -23,7 +23,6 @@ import numpy as np
 
 from odtc.base.whole_numbers import MAX_EXACT, WholeLosses, as_written, whole_losses
 from odtc.base.whole_numbers.in_two_parts import ExactParts
-from odtc.base.whole_numbers.of_any_size import narrowed
 from odtc.data.task import TASKS, exact_costs
 from odtc.model.feasibility import TOLERANCE
 from odtc.problem import branch_penalty
@@ -110,9 +109,9 @@ class ExactObjective:
         exact, node = np.minimum(exact, worse), min(self._of_node, worse)
         total = exact.max(axis=1).sum() + node * len(self.problem.topology.branch_nodes)
         many = total // MAX_TOTAL + 1
-        high = exact // many
-        parts = None if many == 1 else ExactParts(high.astype(np.int64), narrowed(exact % many), many, node)
-        return WholeCosts(high.astype(float), node // many, self.unit * many, many == 1, False, parts)
+        parts = None if many == 1 else ExactParts.of(exact, many, node)
+        loss = exact.astype(float) if parts is None else parts.high.astype(float)
+        return WholeCosts(loss, node // many, self.unit * many, many == 1, False, parts)
 
     def raised(self, bound: Fraction) -> Fraction:
         """Return the least objective at or above a bound that holds exactly."""

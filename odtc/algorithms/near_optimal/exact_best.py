@@ -15,6 +15,7 @@ from odtc.algorithms.near_optimal.tree_set import Part, TreeSet
 from odtc.base.whole_numbers.in_two_parts import ExactParts
 
 MIN_ROWS = 2e7  # rows of the tests that are compared, at least, before it gives up
+ROWS_OF_A_LOOK = 1000  # rows that take as long as the rest of a comparison
 ROWS_PER_EVALUATION = 2  # times the rows of all data, for each evaluation of the search before
 
 
@@ -64,15 +65,19 @@ class ExactBest:
             return leaf
         known = self._known.get((height, part.key))
         if known is None:
-            self.search.check()
-            self._looks += len(part.rows)
-            if self._looks > self._most:
-                raise TooManyTies
+            self._look(part)
             known = leaf
             if leaf.cost > self._unavoidable(part.rows) + self.costs.price:
                 known = self._stump(part, leaf) if height == 1 else self._tall(part, height, leaf)
             self._known[height, part.key] = known
         return known
+
+    def _look(self, part: Part) -> None:
+        """End the comparison by the deadline, or if it takes much more work than the search did."""
+        self.search.check()
+        self._looks += len(part.rows) + ROWS_OF_A_LOOK
+        if self._looks > self._most:
+            raise TooManyTies
 
     def _unavoidable(self, rows: np.ndarray) -> int:
         """What some rows cost in any tree."""
@@ -111,6 +116,7 @@ class ExactBest:
         for column, rank, *bounds in sorted(tests, key=lambda test: test[2] + test[3]):
             if parts * (below + self._unit * (sum(bounds) + self._price)) >= found.cost:
                 break
+            self._look(part)
             one, two = self.trees.arc(part, column, rank, bounds).sides
             left = self._best(one, height - 1)
             if left.cost + price + parts * (self._rounded_floor(two.rows) + self._unit * bounds[1]) >= found.cost:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.base.whole_numbers import sums_of_whole
+from odtc.base.whole_numbers import MAX_INT64, sums_of_whole
+from odtc.base.whole_numbers.of_any_size import narrowed
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,20 @@ class ExactParts:
     parts: int
     price: int
 
+    @classmethod
+    def of(cls, exact: np.ndarray, parts: int, price: int) -> "ExactParts":
+        """Divide exact costs, objects (rows, labels)."""
+        rest = exact % parts
+        return cls((exact // parts).astype(np.int64), narrowed(rest) if parts < MAX_INT64 else rest, parts, price)
+
     def of_kinds(self, kind: np.ndarray, rows: np.ndarray) -> "ExactParts":
         """Return the costs of merged rows, `kind` of each given row; only of these `rows` of them."""
         many = int(kind.max(initial=-1)) + 1
-        summed = (np.stack([sums_of_whole(kind, part, many) for part in cost.T], axis=1) for cost in self._both)
-        return ExactParts(*(cost[rows] for cost in summed), self.parts, self.price)
+        high, rest = (
+            np.stack([sums_of_whole(kind, label, many) for label in cost.T], axis=1)[rows].astype(cost.dtype)
+            for cost in self._both
+        )
+        return ExactParts(high, rest, self.parts, self.price)
 
     @property
     def _both(self) -> tuple[np.ndarray, np.ndarray]:
