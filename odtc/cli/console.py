@@ -146,7 +146,8 @@ def print_tree_result(done, facts: dict, as_json: bool) -> None:
             print("\n".join(size_lines(done)))
             if facts["files"]:
                 say(f"wrote {', '.join(facts['files'])}")
-        say_note(done.solution)
+        if as_json or done.solution.message != done.uncertified_words:
+            say_note(done.solution)
     refuse_failed(done.decoded.checks)
 
 

@@ -59,6 +59,9 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         What no tree costs less than, and the gap to it; None if nothing is proved.
     is_optimal_ : bool
         Whether the bound proves that no tree costs less.
+    claim_ : str
+        "proved optimal", "proved optimal, certified" (a certificate of the proof was checked on the data) or "best
+        found", as `odtc fit` prints it.
     message_ : str
         What is to be known of the tree besides: what a search or held-out rows said; "" if nothing.
     notes_ : tuple of str
@@ -193,6 +196,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         if share > 0 and problem is not None:
             least = share * self._weight_of_all(dataset)
             if not fits(tree, of_class, least):
+                self._certified = False  # of the tree of the search
                 tree, paid, breaks = best_fitting(problem, tree, of_class, cost, least, self.simplify)
                 proved = is_proved(paid, solution.bound) and not breaks
                 ended = Termination.OPTIMAL if proved else Termination.UNKNOWN

@@ -39,7 +39,7 @@ class OptimalPolicyTree(TreeEstimator):
     costs_ : float64 (rows, actions), what the actions cost the training rows, known or estimated
     cost_ : float, what the tree costs on the training rows
     objective_, bound_, gap_ : float, as of `odtc fit`: `cost_` is `objective_` plus the same number for all trees
-    status_, is_optimal_, n_features_in_, feature_names_in_, features_
+    status_, is_optimal_, claim_, n_features_in_, feature_names_in_, features_
     """
 
     def __init__(

@@ -28,7 +28,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
     Attributes
     ----------
     tree_ : odtc.Tree, whose leaves hold the sums of their rows (odtc.data.tasks.regression, odtc.data.tasks.median)
-    objective_, bound_, gap_ : float, in units of the error; status_, is_optimal_ : as of OptimalTreeClassifier
+    objective_, bound_, gap_ : float, in units of the error; status_, is_optimal_, claim_ : as of OptimalTreeClassifier
     leaf_values_ : float64 (leaves,), the mean or median of each leaf; leaf_rows_ : int64 (leaves,), its training rows
     feature_importances_ : float64 (features,), the share of each in the error that goes at the splits
     n_features_in_, feature_names_in_, features_

@@ -71,7 +71,8 @@ class OptimalSurvivalTree(LeafSumsEstimator):
     Attributes
     ----------
     tree_ : odtc.Tree, whose leaves hold sums and the Kaplan-Meier curve of their rows (odtc.data.tasks.survival)
-    objective_, bound_, gap_ : float, D - D log(D/H) of the leaves; status_, is_optimal_ : as of OptimalTreeClassifier
+    objective_, bound_, gap_ : float, D - D log(D/H) of the leaves
+    status_, is_optimal_, claim_ : as of OptimalTreeClassifier
     leaf_values_ : float64 (leaves,), the risk of each leaf; leaf_rows_ : int64 (leaves,), its training rows
     unique_times_ : float64 (times,), the times of the training rows
     n_features_in_, feature_names_in_, features_

@@ -26,6 +26,7 @@ from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.tree import Leaf
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
+from odtc.workflow.telling.claims import Claim
 
 
 def _dense(X):
@@ -143,7 +144,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         """(X, features) of the training rows, after scikit-learn's own checks of them."""
         from odtc.data import column_types, frames  # they load polars
 
-        self._interrupted = False
+        self._interrupted = self._certified = False
         given, X = self.categorical_features, _as_table(X)
         frames.expect_names(X)
         if isinstance(given, str) and given != "from_dtype":
@@ -225,6 +226,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
             cost if cost is None else cost * units.cost for cost in (solution.objective, solution.bound)
         )
         self.is_optimal_ = is_proved(solution.objective, solution.bound)
+        self.claim_ = Claim(self.objective_, self.bound_, True, self.is_optimal_, self._certified).word
         self.message_ = solution.message
         if self.message_.startswith(WARNING):
             warn_caller(self.message_.removeprefix(WARNING), UserWarning)
@@ -328,7 +330,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         from odtc.workflow.run import run  # it loads polars, the compiler and solvers, which `import` does without
 
         done = run(spec, dataset)
-        self._interrupted = done.was_interrupted
+        self._interrupted, self._certified = done.was_interrupted, done.claimed.certified
         if not done.verified:
             wrong = next(check for check in done.decoded.checks if not check.passed)
             raise SolverError(

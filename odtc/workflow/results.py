@@ -220,6 +220,11 @@ class Fit:
         return "a solver writes no certificate" if self.model is not None else "this kind of proof has no certificate"
 
     @property
+    def uncertified_words(self) -> str:
+        """Why a tree that is proved is not certified; "" for any other tree."""
+        return self.claimed.reason if self.claimed.proved and self.verified else ""
+
+    @property
     def claim(self) -> str:
         """One line: what is proved of the tree, of which trees it is the best, by whom and how long that took."""
         proof, claimed = self.proof, self.claimed

@@ -134,11 +134,21 @@ def test_the_command_line_proves_it_and_says_why_it_is_not_certified(table, tmp_
     facts = run("fit", path, "--target", "y", "--weights", "w", "--json", folder=tmp_path).facts
     assert facts["claim"] == "proved optimal" and "2^53" in facts["claim_reason"]
     assert facts["objective"] == facts["bound"]
+    screen = run("fit", path, "--target", "y", "--weights", "w", folder=tmp_path)
+    assert [line for line in screen.out.splitlines() if facts["claim_reason"] in line] == [
+        f"certified no: {facts['claim_reason']}"
+    ]
+    assert facts["claim_reason"] not in screen.err
+    sure = run("fit", path, "--target", "y", "--aside", "w", folder=tmp_path)
+    assert "proved optimal, certified: " in sure.out and "certified no" not in sure.out
 
 
 def test_estimators_prove_it(table):
     X, y, weight = table
     fit = OptimalTreeClassifier(max_depth=2).fit(X, y, sample_weight=weight)
-    assert fit.is_optimal_ and fit.bound_ == fit.objective_
+    assert fit.is_optimal_ and fit.claim_ == "proved optimal" and fit.bound_ == fit.objective_
     odd = OptimalTreeClassifier(max_depth=2, class_weight={0: 0.1234567890123456, 1: np.pi}).fit(X, y, weight)
     assert odd.is_optimal_
+    assert OptimalTreeClassifier(max_depth=1).fit(X, y).claim_ == "proved optimal, certified"
+    limited = OptimalTreeClassifier(max_depth=1, model="cart").fit(X, y)
+    assert limited.claim_ == "best found" and not limited.is_optimal_

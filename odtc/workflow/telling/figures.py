@@ -58,12 +58,14 @@ def figures(done: Fit) -> Iterator[Line]:
 
 
 def size_lines(done: Fit) -> list[str]:
-    """Which rows lack a number, what is proved of the size of the tree, and how many checks passed."""
+    """Return the lines on missing numbers, on the size of the tree, on an absent certificate, and on the checks."""
     checks, lines = done.decoded.checks, []
     if words := unmeasured_text(done):
         lines.append(f"missing   {words}")
     if done.smallest_words:
         lines.append(f"smallest  {done.smallest_words}")
+    if done.uncertified_words:
+        lines.append(f"certified no: {done.uncertified_words}")
     return [*lines, f"verified  {sum(check.passed for check in checks)} of {len(checks)} checks passed"]
 
 
