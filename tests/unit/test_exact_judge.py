@@ -1,0 +1,36 @@
+"""The exact judge finds no false claim in twenty drawn problems, and sees one that is made."""
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from benchmarks import exact_judge
+from benchmarks.exact_reference import Case, Reference
+
+TABLE = [{"x0": x, "y": y, "w": w} for x, y, w in (("1", "c0", "0.1"), ("1", "c1", "0.2"), ("2", "c1", "0.3"))]
+
+
+def case() -> Case:
+    return Case("classification", TABLE, 1, {"task": "classification", "weights": "w"}, {"model": "auto"})
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_no_claim_of_a_drawn_problem_is_false(number, tmp_path):
+    drawn = exact_judge.drawn(random.Random(f"test/{number}"), ["classification", "median"], ["auto", "flowoct"])
+    _, found = exact_judge.judged(replace(drawn, way="memory"), tmp_path)
+    assert not found
+
+
+def test_the_reference_is_the_optimum_by_hand():
+    assert Reference(case()).optimum() == Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    "forged", [{"objective": 0.2}, {"bound": 0.1000000000001}, {"claim": "infeasible"}, {"objective": 0.1 + 1e-13}]
+)
+def test_a_false_claim_is_seen(forged, tmp_path):
+    outcome, found = exact_judge.judged(case(), tmp_path)
+    assert outcome.claim == "optimal" and not found
+    assert exact_judge.faults(case(), replace(outcome, **forged))
