@@ -120,3 +120,11 @@ def test_costs_of_a_search_are_never_above_the_exact_ones(weight):
         paid[exact.cost(heap)] = counted
     if costs.exact:
         assert paid[min(paid)] == min(paid) == min(paid.values())
+
+
+def test_the_bound_of_a_solver_does_not_count_where_its_proof_does_not(tmp_path):
+    """By hand: x0 parts all four rows, so the best tree errs by nothing; HiGHS had a bound of 0.0007."""
+    rows = "0.6,0.00004,0.252\n205,642.4533245643859,-0.512\n0.06,0.0056,-1000000000000\n4,0.0022,-0.836\n"
+    (tmp_path / "m.csv").write_text("x0,w,y\n" + rows)
+    done = odtc.fit(tmp_path / "m.csv", "fair", 2, task="median", weights="w", target="y", solver="highs")
+    assert done.proof.bound <= 0
