@@ -333,15 +333,16 @@ def test_what_stands_in_for_a_certificate_is_said(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("at_once", [600, 1])
-def test_a_number_that_is_satisfied_within_rounding_leaves_a_fit_proved(at_once, monkeypatch):
-    """A third is more than the decimal 0.3333333333333333, which is what an exact checker compares with."""
+def test_a_decimal_near_a_third_is_not_a_third(at_once, monkeypatch):
+    """A third is more than the decimal 0.3333333333333333, so a tree that reaches a third breaks it."""
     monkeypatch.setattr(engines, "FEW_TESTS", at_once)
     X, y = np.array([[0.0], [1], [2], [3]]), np.array([0, 0, 0, 1], np.int32)
     data = Dataset("thirds", X, y, (Feature("f0", "numeric"),), ("no", "yes"), np.ones(4))
     words = {"encoding": "auto", "class_weight": {"no": 1, "yes": 9}}
-    texts = ("false_positive_rate[yes] <= 0.3333333333333333", "leaf_rows >= 2")
-    facts = odtc.fit(data, "dpflow", 1, constraints=texts, **words).facts
-    assert facts["termination"] == "optimal" and facts["objective"] == 1 and "certified" not in facts
+    for bound, objective in (("0.3333333333333333", 9), ("1/3", 1)):
+        texts = (f"false_positive_rate[yes] <= {bound}", "leaf_rows >= 2")
+        facts = odtc.fit(data, "dpflow", 1, constraints=texts, **words).facts
+        assert (facts["termination"], facts["objective"]) == ("optimal", objective)
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_a_wrong_second_argument_is_refused_in_a_sentence(given):
 def test_a_result_is_printed_as_its_tree_and_its_claim():
     done = odtc.fit(FRAME, "kind", depth=1)
     assert str(done).startswith(f"{done.tree}\n\n{done.claim}\n") and str(done.tree).splitlines()[0] == "kind: x, y"
-    assert done.claim.startswith("proved optimal: objective 0, bound 0")
+    assert done.claim.startswith("proved optimal, certified: objective 0, bound 0")
     assert done.claim in repr(done) and len(repr(done).splitlines()) == 1
     model = odtc.build(FRAME, "kind", "flowoct", 1)
     decoded = odtc.decode(model, odtc.solve(model, time_limit=20))

@@ -26,10 +26,10 @@ from odtc.formulations.dpflow import size_estimate
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.branch_penalty import branch_price
 from odtc.problem.constraints.constraint import least_rows, mended, most_branch_nodes
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions
 from odtc.problem.constraints.on_predictions import lines_of
+from odtc.problem.exact_objective import search_costs
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
@@ -89,13 +89,13 @@ def budgets_of(problem: Problem) -> Budgets:
 
 def frame(problem: Problem) -> tuple[Rows, np.ndarray, Budgets, np.ndarray]:
     """(rows with what the bounded sums add up over them, branch, budgets, scale), as of
-    odtc.algorithms.dp.reduced_cost_fixing.Flow."""
-    budgets, encoded = budgets_of(problem), problem.encoded
+    odtc.algorithms.dp.reduced_cost_fixing.Flow; costs are in units of the program (odtc.problem.exact_objective)."""
+    budgets, encoded, costs = budgets_of(problem), problem.encoded, search_costs(problem)
     n, K, r = budgets.answers.shape
     rows = Rows.of(
-        encoded.X, encoded.loss, encoded.copies, least_rows(problem), budgets.answers.reshape(n, K * r) if r else None
+        encoded.X, costs.loss, encoded.copies, least_rows(problem), budgets.answers.reshape(n, K * r) if r else None
     )
-    branch = np.append(branch_price(problem), budgets.branch)
+    branch = np.append(float(costs.price), budgets.branch)
     scale = (
         np.append(rows.loss.max(axis=1).sum(), np.abs(budgets.answers).max(axis=1).sum(axis=0))
         + branch * 2**problem.topology.depth
@@ -135,7 +135,7 @@ def flow_of(problem: Problem) -> FixedFlow:
 
 
 def build(problem: Problem, flow: Flow, share) -> Model:
-    """The model; `share` makes the objective of a loss."""
+    """The model; `share` makes the objective of a cost."""
     m = ModelBuilder(f"dpflow_d{problem.topology.depth}")
     K, F, r, blocks = len(problem.encoded.classes), problem.encoded.n_tests, len(flow.branch) - 1, []
     scale = 2.0 ** np.ceil(np.log2(np.maximum(1.0, _largest(flow) / LARGEST)))
@@ -211,14 +211,16 @@ def start(problem: Problem, flow: Flow, heap: HeapTree) -> dict[str, np.ndarray]
             "constraints count; "
             f"give the tree that a heuristic makes, or set {param('fix', False)}"
         )
+    costs, rows = search_costs(problem), np.arange(problem.encoded.n_rows)
     paid, less = (
-        tree.loss(problem.encoded) + flow.branch[0] * tree.n_branch_nodes
+        costs.loss[rows, tree.label[tree.reach(problem.encoded.X)]].sum() + flow.branch[0] * tree.n_branch_nodes
         for tree in (heap, HeapTree(walked[1], walked[2]))
     )
     if abs(paid - less) > ROUNDED * flow.scale[0]:
+        shown = [float(cost) * float(costs.step) for cost in (paid, less)]
         raise TreeError(
-            f"the tree loses {paid:.10g}; with other subtrees it loses {less:.10g} and keeps the constraints no less, "
-            "and the model has only such trees; give the tree that a heuristic makes"
+            f"the tree costs {shown[0]:.10g}; with other subtrees it costs {shown[1]:.10g} and satisfies the "
+            "constraints, and the model has only such trees; give the tree that a heuristic makes"
         )
     point = {f"t{j}": np.zeros(len(step.points)) for j, step in enumerate(flow.steps) if len(step.points)}
     point |= {f"u{j}": np.zeros(len(step.state)) for j, step in enumerate(flow.steps) if len(step.state)}
@@ -292,7 +294,8 @@ def _walk(problem: Problem, flow: Flow, heap: HeapTree):
     """([(block, place)], test, label): the columns that are this tree, or one that dominates it part by part, and
     that tree; None if the model has not all of them."""
     encoded, budgets = problem.encoded, flow.budgets
-    vector = np.concatenate([encoded.loss[..., None], budgets.answers], axis=-1)  # (rows, classes, 1 + r)
+    loss = search_costs(problem).loss
+    vector = np.concatenate([loss[..., None], budgets.answers], axis=-1)  # (rows, classes, 1 + r)
     columns, (test, label), stack = [], blank_arrays(problem.topology), [(1, 0, 0, np.arange(encoded.n_rows))]
 
     def total(node, members):

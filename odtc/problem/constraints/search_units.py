@@ -49,8 +49,9 @@ def whole_or_rounded(encoded: Encoded, rounded: bool) -> tuple[np.ndarray, Fract
         If the costs are so small or so large that float64 does not hold their sum.
     """
     exact, unit = encoded.whole_loss
-    if fits(exact) and not rounded:
-        return exact.astype(np.int64), 1 / unit, Fraction(0)
+    whole = exact * unit.numerator  # of a whole scale, in which a penalty of branch nodes is whole as well
+    if fits(whole) and not rounded:
+        return whole.astype(np.int64), Fraction(unit.denominator), Fraction(0)
     total = float(encoded.loss.max(axis=1, initial=0).sum())
     if not SMALLEST < total < 1 / SMALLEST:
         raise TooLarge("weights or prices are too small or too large; multiply or divide them")
