@@ -134,7 +134,7 @@ def start(
     TreeError
         If the tree of the file is none of the model's.
     """
-    problem = model.problem
+    problem, name = model.problem, start_name(model.problem, name)
     heap = known_tree(problem, name, say) if heap is None else heap
     if heap is not None and not is_tree_file(name):
         heap = problem.module.trimmed(problem, heap)
@@ -172,6 +172,11 @@ def _arranged(problem: Problem, model: Model, heap: HeapTree) -> tuple[HeapTree,
     return heap, longer
 
 
+def start_name(problem: Problem, name: str | Path | None) -> str | Path | None:
+    """Return the name of a start; "auto" is the heuristic that suits the formulation."""
+    return problem.module.START if name == AUTO else name
+
+
 def known_tree(problem: Problem, name: str | Path | None, say=None) -> HeapTree | None:
     """The tree that a start begins from, which needs no model; the words are those of `start`. With `say` the tree of
     a file that does not fit is projected (odtc.problem.projection), or dropped, and a sentence says so."""
@@ -179,7 +184,7 @@ def known_tree(problem: Problem, name: str | Path | None, say=None) -> HeapTree 
         return None
     if not is_tree_file(name):
         heap = grow(
-            problem.module.START if name == AUTO else str(name),
+            str(start_name(problem, name)),
             problem.encoded,
             problem.topology,
             problem.module.branch_price(problem),

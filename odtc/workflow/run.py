@@ -22,7 +22,7 @@ from odtc.errors import ChoiceError, NoSolutionError, OutputError, TimeLimitReac
 from odtc.model.solution import Solution, Termination
 from odtc.problem.parameters import has_parameter
 from odtc.trees.tree import Tree
-from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare, searches
+from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare, searches, start_name
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
 from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes
 from odtc.workflow.posing import held_out_rows, pose_run, read_in_time, test_rows
@@ -232,7 +232,7 @@ def _run_once(
         expect_feasible(ready)
         if ready.model is not None:
             if ready.begun is None and spec.model.start not in (None, "none") and not is_tree_file(spec.model.start):
-                reporter.say(no_start_text(problem, spec.model.start))
+                reporter.say(no_start_text(problem, start_name(problem, spec.model.start)))
             path = sink.built(ready.model)
             solving = replace(spec.solving, time_limit=ready.left)
             try:

@@ -125,5 +125,5 @@ def _prepared(problem, spec, began: float):
             f"({option('time_limit')}), or make the model smaller, for example by {option('encoding', 'auto:bins=8')}"
         )
     if ready.begun is None and start != "none" and not compiling.is_tree_file(start):
-        console.say(messages.no_start_text(problem, start))
+        console.say(messages.no_start_text(problem, compiling.start_name(problem, start)))
     return ready
