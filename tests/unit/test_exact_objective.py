@@ -123,8 +123,10 @@ def test_costs_of_a_search_are_never_above_the_exact_ones(weight):
 
 
 def test_the_bound_of_a_solver_does_not_count_where_its_proof_does_not(tmp_path):
-    """By hand: x0 parts all four rows, so the best tree errs by nothing; HiGHS had a bound of 0.0007."""
-    rows = "0.6,0.00004,0.252\n205,642.4533245643859,-0.512\n0.06,0.0056,-1000000000000\n4,0.0022,-0.836\n"
+    """Trying every tree in fractions finds 1178000007.009; HiGHS had a bound of 1653998353."""
+    rows = "-0.08,1000000000,0.318\n364,1000000008,0.297\n0.08,1000000000007,-0.536\n0.006,1000000001,-0.191\n"
+    rows += "0.0005,10000000000.375,0.632\n-0.0009,1000000000000.875,1000000000000\n"
     (tmp_path / "m.csv").write_text("x0,w,y\n" + rows)
-    done = odtc.fit(tmp_path / "m.csv", "fair", 2, task="median", weights="w", target="y", solver="highs")
-    assert done.proof.bound <= 0
+    how = {"constraints": ("leaf_rows >= 1", "leaves <= 5"), "weights": "w", "target": "y"}
+    done = odtc.fit(tmp_path / "m.csv", "binoct", 2, task="median", solver="highs", **how)
+    assert done.proof.bound <= 1178000007.009
