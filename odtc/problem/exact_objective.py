@@ -28,7 +28,7 @@ from odtc.model.feasibility import TOLERANCE
 from odtc.problem import branch_penalty
 from odtc.problem.formulation import Compiled
 from odtc.problem.problem import Problem
-from odtc.trees.heap_tree import HeapTree, settle
+from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 MAX_TOTAL = MAX_EXACT // 8  # of the costs of a search: it adds up differences, and twice what a side costs
 NEAR = 1e-9  # of an objective that is no sum over rows: what its rounding is
@@ -116,6 +116,16 @@ class ExactObjective:
     def raised(self, bound: Fraction) -> Fraction:
         """Return the least objective at or above a bound that holds exactly."""
         return ceil(bound / self.unit) * self.unit
+
+    def least(self, bound: Fraction) -> Fraction:
+        """Return the least objective at or above a bound that holds exactly: of a loss in whole units with each number
+        of branch nodes, or of the best leaf if the bound is not above it."""
+        leaf = self.cost(self.labelled(blank_arrays(self.problem.topology)[0]))
+        above, of_loss = ceil(bound / self.unit), self._of_loss or 1
+        least_nodes = 1 if leaf >= bound else 0
+        nodes = [self._of_node * n for n in range(least_nodes, len(self.problem.topology.branch_nodes) + 1)]
+        found = [node + of_loss * max(0, -((node - above) // of_loss)) for node in nodes]
+        return min([*(one * self.unit for one in found), *([leaf] if least_nodes else [])])
 
     def against(self, bound: Fraction, heap: HeapTree) -> float:
         """Return a bound that holds exactly as a float next to the objective of a tree: equal to it only if the bound

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -107,7 +108,7 @@ def searched(
     elif certified.accepted is False:
         ended, bound = certified.ended, certified.bound
     elif ended == Termination.OPTIMAL and certified.accepted is None:
-        if not _tells_apart(problem, found.off, paid) and not proves(problem, paid):
+        if not _tells_apart(problem, found.off, heap, paid) and not proves(problem, paid):
             ended, bound = Termination.UNKNOWN, paid - 2 * found.off
             rounded = f"{ROUNDED.format(found.off)}{certified.why and '; '}{certified.why}"
     history.add(seconds, paid, bound, last=True)
@@ -181,11 +182,14 @@ def _ended(problem: Problem, found, paid: float | None, limit_came: bool) -> tup
     return Termination.TIME_LIMIT if limit_came else Termination.UNKNOWN, bound
 
 
-def _tells_apart(problem: Problem, off: float, paid: float) -> bool:
-    """Return whether a search by costs that are off by this much proves its tree: if two objectives that differ do so
-    by more; roughly, if the problem has no exact objectives."""
+def _tells_apart(problem: Problem, off: float, heap: HeapTree, paid: float) -> bool:
+    """Return whether a search by costs that are off by this much proves its tree: if no tree can have an objective that
+    is less and so near; roughly, if the problem has no exact objectives."""
     exact = exact_objective(problem)
-    return off <= ROUGHLY * abs(paid) if exact is None else 2 * off < exact.unit
+    if exact is None:
+        return off <= ROUGHLY * abs(paid)
+    cost = exact.cost(heap)
+    return 2 * off < exact.unit or exact.least(cost - 2 * Fraction(off)) >= cost
 
 
 def explained(problem: Problem, solution: Solution, time_limit: float | None) -> Solution:
