@@ -446,9 +446,11 @@ def test_numbers_that_are_no_targets_and_importances_of_a_tree_of_numbers():
         with pytest.warns(UserWarning, match="column-vector"):
             assert model.fit(X, Y[:, None]).predict(X).tolist() == Y.tolist()
         # The first column parts 0 from 6, the second 6 from 8: the error goes from one answer to two, to three.
-        cells, numbers = np.array([[0.0, 0], [0, 0], [1, 0], [1, 0], [1, 1], [1, 1]]), np.array([0.0, 0, 6, 6, 8, 8])
-        model.fit(cells, numbers)
-        parts = [numbers, numbers[:2], numbers[2:]]
+        # Only in this order three leaves are enough: the second column has 0 on both sides.
+        cells = np.array([[0.0, 0], [0, 0], [0, 1], [1, 0], [1, 0], [1, 1], [1, 1]])
+        numbers = np.array([0.0, 0, 0, 6, 6, 8, 8])
+        model = odtc.OptimalTreeRegressor(2, max_leaf_nodes=3, **words)
+        parts = [numbers, numbers[:3], numbers[3:]]
         power = 1 if words else 2
         every, none, right = (
             (abs(part - (np.median(part) if words else part.mean())) ** power).sum() for part in parts
@@ -573,6 +575,8 @@ def test_a_run_that_a_limit_ended_warns_and_one_that_fails_a_check_is_refused(mo
         solution=ended,
         proof=SimpleNamespace(objective=1.0, bound=0.5),
         verified=True,
+        was_interrupted=False,
+        claimed=SimpleNamespace(certified=False),
         fewest_leaves=None,
         fewest_columns=True,
     )
@@ -586,7 +590,7 @@ def test_a_run_that_a_limit_ended_warns_and_one_that_fails_a_check_is_refused(mo
         ):
             model = odtc.OptimalTreeClassifier(1, time_limit=limit).fit(X, LABELS)
         assert (model.objective_, model.bound_, model.status_, model.is_optimal_) == (1, 0.5, "time_limit", False)
-        assert (model.fewest_leaves_, model.fewest_columns_) == (False, True)
+        assert (model.fewest_leaves_, model.fewest_columns_, model.claim_) == (False, True, "best found")
     done.solution, done.verified = replace(ended, termination=Termination.OPTIMAL), False
     done.decoded = SimpleNamespace(checks=[Check("one", True, "fine"), Check("two", False, "3 is no 4")])
     with pytest.raises(SolverError, match=r"'odtc' gave a point that fails the check 'two' \(3 is no 4\); try another"):

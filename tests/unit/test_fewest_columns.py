@@ -156,8 +156,8 @@ def test_too_many_best_trees_are_said_and_leave_a_best_tree(monkeypatch):
     monkeypatch.setattr(fewest_columns, "MOST_SETS", 1)
     problem = pipeline.pose(read_arrays(*two_columns_or_one()), "dpflow", 2)
     found = found_of(problem)
-    assert found.proved is False and found.fewest == threshold_search.Fewest(True, False)
-    assert objective(problem, found.heap) == 0 and found.heap.n_branch_nodes == 2
+    assert found.proved and found.fewest == threshold_search.Fewest(True, False)
+    assert objective(problem, found.heap) == found.bound == 0 and found.heap.n_branch_nodes == 2
 
 
 def test_the_keys_are_told(tmp_path):

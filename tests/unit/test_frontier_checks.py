@@ -12,7 +12,6 @@ import pytest
 import odtc
 from odtc.base import deadline
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
-from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints.constraint import broken, parse
 from odtc.trees.heap_tree import settle
 from odtc.workflow import pipeline
@@ -83,7 +82,6 @@ def test_the_points_of_a_search_are_true(curve):
     assert wrong == "" and [str(one.constraint) for one in points] == [str(one) for one in curve.given]
     for one, own in zip(points, curve.points):
         assert (one.objective, one.bound, one.searched) == (own.objective, own.bound, own.searched)
-        assert one.unit == unit_of_costs(curve.problem)
     assert any(one.heap is not None for one in points)
     loose = [one.objective for one in points if one.heap is not None]
     assert loose == sorted(loose)
@@ -396,7 +394,7 @@ def test_a_tree_of_leaves_that_are_too_small_contradicts_nothing():
 
     strict = replace(plain, module=Strict())
     given = parse("recall[1] >= 0", strict.encoded)
-    point = Point(given, None, None, 1e6, True, unit_of_costs(strict))
+    point = Point(given, None, None, 1e6, True)
     for (name, heap), rows_of in zip(trees, fewest):
         assert bool(_contradicted(strict, [point], [(name, heap)])) == (rows_of >= least)
 
