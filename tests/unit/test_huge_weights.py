@@ -62,6 +62,34 @@ def test_weights_below_are_taken():
         assert all(np.isfinite(fit(W * 1e-160).objective_) for name, fit in FITS.items() if name != "risks")
 
 
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize(
+    ("weight", "numbers", "squares", "medians"),
+    [
+        ([1e140, 1e140, 1e148, 1e-160], [1.0, 2, 3, 5], 5e139, 1e140),
+        ([1e140, 1e140, 1e148, 3e-170], [1.0, 2, 3, 5], 5e139, 1e140),
+        ([1e-20, 1e-20, 1e-12, 1e-320], [1.0, 2, 3, 5], 5e-21, 1e-20),
+        ([1.0, 1, 1, 1], [1e-120, 2e130, 0, 0], 2e260, 2e130),
+    ],
+)
+def test_trees_of_numbers_are_proved_over_the_range_of_doubles(weight, numbers, squares, medians, depth):
+    """The best cut leaves the first two rows together, or no other row that counts; two levels part all numbers."""
+    frame = pl.DataFrame({"x": ROWS["x"], "n": numbers, "w": weight})
+    for task, least in (("regression", squares), ("median", medians)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            done = odtc.fit(frame, depth=depth, target="n", weights="w", task=task)
+        expected = least if depth == 1 else 0
+        assert done.proved and done.proof.objective == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("task", ["regression", "median"])
+def test_weights_that_no_doubles_hold_together_are_refused(task):
+    frame = pl.DataFrame({"x": ROWS["x"], "n": ROWS["n"], "w": [1e140, 1e140, 1e148, 1e-320]})
+    with pytest.raises(DataError, match="^expected weights and numbers whose sums and squares doubles hold, got"):
+        odtc.fit(frame, depth=1, target="n", weights="w", task=task)
+
+
 @pytest.mark.parametrize("price", [1e155, 1e300, 1e308])
 def test_of_a_cost(price):
     frame = pl.DataFrame({name: ROWS[name] for name in ("x", "y")})

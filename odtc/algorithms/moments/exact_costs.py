@@ -14,10 +14,12 @@ import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.algorithms.weighted_quantiles import weighted_median
+from odtc.errors import DataError
 
 WHOLE = 2.0**53  # doubles hold whole numbers below exactly
 DIGITS = 15  # decimal digits of any number that a double holds
 ROUND = 2.0**-52  # relative rounding error of two operations on doubles
+MOST_BITS = 500, 500, 1000  # of Σ w, Σ w t and Σ w t² in a search by doubles, which squares the first two
 
 
 class Undecided(ArithmeticError):
@@ -96,9 +98,21 @@ class ExactCosts:
         return [q - Fraction(s * s, w) for w, s, q in zip(*(part.tolist() for part in self.sums))]
 
     @cached_property
+    def scale(self) -> int:
+        """The power of two that divides `sums` in `moments`, so that doubles hold their totals and what is squared."""
+        bits = (sum(map(abs, part.tolist())).bit_length() for part in self.sums)
+        return 1 << max(0, *(own - most for own, most in zip(bits, MOST_BITS)))
+
+    @cached_property
     def moments(self) -> np.ndarray:
-        """float64 (3, rows): `sums`."""
-        return np.stack([np.array([float(one) for one in part.tolist()]) for part in self.sums])
+        """float64 (3, rows): `sums` in units of `scale`. Raises DataError if a weight has no double of all digits."""
+        found = np.stack([np.array([one / self.scale for one in part.tolist()]) for part in self.sums])
+        if found[0].min() < np.finfo(float).tiny:
+            raise DataError(
+                "expected weights and numbers whose sums and squares doubles hold, got some that are too small or too "
+                "large next to the others; leave out the rows that hold them"
+            )
+        return found
 
     @property
     def whole(self) -> bool:
@@ -120,7 +134,7 @@ class ExactCosts:
     def near_leaf(self, weight: np.ndarray, apart: np.ndarray) -> float:
         """Return the cost of a leaf in doubles, of weights and numbers around one of them, float64 (rows,)."""
         apart = apart - weight @ apart / weight.sum()
-        return float(weight @ (apart * apart))
+        return float((weight * apart) @ apart)  # a square by itself may be no double
 
     def parts(self, part: np.ndarray, n_parts: int) -> list[Fraction]:
         """Return the costs of leaves that hold the rows of a part each, of the parts of the rows, int64 (rows,)."""
@@ -210,8 +224,8 @@ def rounding(law: int, moments: np.ndarray, exact_sums: bool, n_leaves: int) -> 
     if law == laws.LIKELIHOOD:
         held = s > 0
         return off + each * float(s.sum()) * float(w.sum() / w[held].min() + np.log(max(1.0, w.sum())) + 1)
-    means = float(np.abs(s / w).max())
+    means, total, least = float(np.abs(s / w).max()), float(w.sum()), float(w.min())
     off += 4 * n_leaves * each * means * float(np.abs(s).sum())
-    if (w != np.rint(w)).any() or w.sum() >= WHOLE:
-        off += 4 * each * whole * float(w.sum() / w.min())
+    if (w != np.rint(w)).any() or total >= WHOLE:
+        off += 4 * each * whole * (total / least)
     return off

@@ -141,22 +141,23 @@ def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], N
             engine.base = float(own.sum())
         return _Engine(engine, Fraction(1)) if likelihood is None else _of_likelihood(problem, engine, likelihood)
     price = exact_price(problem) / costs.unit
+    near = float(price / costs.scale)  # the search by doubles counts in units of the scale
     if task.MOMENTS:
         w, s, q = costs.moments
-        engine = MomentSearch(rank, np.stack([w, s, q, count]), laws.SQUARE, float(price), *terms, report, limits)
-        engine.q, engine.base = s * s / w, float(costs.least(np.arange(len(w))))
+        engine = MomentSearch(rank, np.stack([w, s, q, count]), laws.SQUARE, near, *terms, report, limits)
+        engine.q, engine.base = s * s / w, float(costs.least(np.arange(len(w))) / costs.scale)
         off = rounding(laws.SQUARE, np.stack([w, s, engine.q]), costs.whole, 2**problem.topology.depth)
     else:
         order = np.argsort(costs.numbers, kind="stable")
         y, weight = costs.numbers.astype(float), costs.moments[0]
-        engine = MedianSearch(rank[order], np.stack([y, weight, count])[:, order], float(price), *terms, report, limits)
+        engine = MedianSearch(rank[order], np.stack([y, weight, count])[:, order], near, *terms, report, limits)
         off = MEDIANS_OFF * (len(y) + 4) * float(weight @ np.abs(y - y[order[len(y) // 2]]))
         costs, rank, count = costs.taken(order), rank[order], count[order]
         if costs.most + 2**problem.topology.depth * price < EXACT_BELOW and price.denominator == 1:
             off, engine.is_exact = 0.0, True
     engine.slack = 4 * max(off, engine.near) if off else 0.0
-    make = lambda: CarefulSearch(rank, costs, count, float(price), *terms, limits)  # noqa: E731
-    return _Engine(engine, costs.unit, ExactSearch(engine, costs, price, make))
+    make = lambda: CarefulSearch(rank, costs, count, near, *terms, limits)  # noqa: E731
+    return _Engine(engine, costs.unit * costs.scale, ExactSearch(engine, costs, price, make))
 
 
 def _of_likelihood(problem: Problem, engine: "MomentSearch", costs: "ExactLikelihood") -> _Engine:
