@@ -123,3 +123,10 @@ def current(path: str | PathLike[str]) -> Path:
     staged, real = _staged.get(), place_of(path)
     moves = [] if staged is None else staged.moves
     return next((now for now, then in moves if then == real), Path(path))
+
+
+def remains(path: str | PathLike[str]) -> bool:
+    """Whether a file is there once the staged changes are made."""
+    staged, real = _staged.get(), place_of(path)
+    removals = [] if staged is None else staged.removals
+    return real not in map(place_of, removals) and current(path).exists()

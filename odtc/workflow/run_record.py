@@ -13,7 +13,7 @@ from odtc.base.atomic_write import write_text
 from odtc.base.commit import expect_settled
 from odtc.base.json_schema import NUMBER, REAL, TEXT, WHOLE, SchemaError, validate
 from odtc.base.spec_fields import fields_by_name
-from odtc.base.staging import current
+from odtc.base.staging import current, remains
 from odtc.base.system import read_file
 from odtc.model.solution import Options, Racer, Solution, Termination
 from odtc.workflow.specification import ModelSpec, SolvingSpec
@@ -132,7 +132,7 @@ def add_to_run(stem, more: dict) -> None:
 
 def _edit_run(stem, new: Callable[[dict], dict]) -> None:
     path = Path(f"{stem}.run.json")
-    if current(path).exists():
+    if remains(path):
         facts = json.loads(read_file(current(path)))
         write_text(path, json.dumps(facts | new(facts), indent=1) + "\n")
 

@@ -266,9 +266,9 @@ class FileSink(Sink):
                 artifacts.write_tree(done.tree, self.tree)
                 if self.certificate:
                     self._write_certificate(done)
-            if done.model is None and (record := write_record(done, spec, self.stem, self.tree)):
-                self.files += [record] * (record not in self.files)
-            record = write_settings(self.stem, spec, self.tree)
+                if done.model is None:
+                    write_record(done, spec, self.stem, self.tree)
+                record = write_settings(self.stem, spec, self.tree)
             self.files += [record] * (record not in self.files)
             self.files.append(self.tree)
 

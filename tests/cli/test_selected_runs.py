@@ -1,6 +1,7 @@
 """Runs that are trained on selected rows: what is said, written and read again is of one tree, and of the rows that
 it names."""
 
+import hashlib
 import json
 from dataclasses import replace
 
@@ -79,7 +80,9 @@ def test_the_rounds_end_under_the_stem_and_no_older_run_is_left(noisy):
         run("fit", "d.csv", "--model", "cart", "--weights", "w", "--select", "iterative", "-o", "it", folder=noisy).code
         == 0
     )
-    assert not (noisy / "it.sol").exists() and not (noisy / "it.run.json").exists()
+    record = json.loads((noisy / "it.run.json").read_text())
+    assert not (noisy / "it.sol").exists() and record.keys() == {"schema", "specification"}
+    assert record["specification"]["tree"] == hashlib.sha256((noisy / "it.tree.json").read_bytes()).hexdigest()
 
 
 def test_the_best_round_is_the_one_that_loses_least_of_all_rows(noisy):

@@ -91,6 +91,7 @@ def refit(
       odtc refit OLD.tree.json NEW.csv --forget time-limit    without the time limit of the old run
     """
     from odtc.base.atomic_write import require_writable, write_text
+    from odtc.base.commit import together
     from odtc.data.reading import read_as
     from odtc.evaluation.drift import drift_facts, render_drift
     from odtc.evaluation.refitting import expect_nearness, reading_of, with_start
@@ -104,7 +105,7 @@ def refit(
 
     expect_nearness(within, pool)
     old = read_tree(tree)
-    spec = _with_settings_of(tree, replace(spec, confidence=confidence), _named(context), names(forget))
+    spec, notes = _with_settings_of(tree, replace(spec, confidence=confidence), _named(context), names(forget))
     spec = replace(spec, reading=reading_of(old, spec.reading, tree))
     depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)
     spec = with_start(spec.with_model(depth=depth), tree)
@@ -118,16 +119,17 @@ def refit(
     target, page = f"{stem}.tree.json", Path(f"{stem}.drift.html")
     for path in (target, page):
         require_writable(path, tree, data, old_data, test)
-    for note in read_notes(dataset):
+    for note in [*notes, *read_notes(dataset)]:
         console.say(note)
     done = refitted(spec, old, dataset, within, pool, test, console.ConsoleReporter())
     drift = drift_facts(done, before)
     files = []
     if done.chosen.verified:
-        write_text(page, render_drift(done, drift, Path(stem).name, templates))
-        record = write_record(done.chosen, spec, stem, write_tree(done.chosen.tree, target), repeats=False)
-        record = write_settings(stem, spec, target) or record
-        files = [*map(str, filter(None, [record])), target, str(page)]
+        with together(stem):
+            write_text(page, render_drift(done, drift, Path(stem).name, templates))
+            write_record(done.chosen, spec, stem, write_tree(done.chosen.tree, target), repeats=False)
+            record = write_settings(stem, spec, target)
+        files = [str(record), target, str(page)]
     facts = done.chosen.to_json() | {"refit": done.to_json(), "drift": drift, "tree": target, "files": files}
     if spec.confidence is not None:
         facts["assured"] = console.assured_facts(done.chosen)
@@ -147,20 +149,18 @@ def _named(context: typer.Context) -> set[str]:
 
 
 def _with_settings_of(tree: Path, given, named: set[str], forget: tuple[str, ...]):
-    """The specification with all that the run of an old tree was given and this one is not, which is printed."""
+    """The specification with all that the run of an old tree was given and this one is not, and sentences that say it
+    once the rows are read."""
     from odtc.workflow.provenance.settings import inherited, inherited_texts, settings_of
 
     old = settings_of(tree)
     if old is None:
-        console.say(
+        return given, [
             f"note: no record of the run that made {tree} is beside it, so its constraints, limits and other settings "
             "are not known; give those that must hold as options"
-        )
-        return given
+        ]
     spec = inherited(given, named, old, forget)
-    for words in inherited_texts(old, spec):
-        console.say(words)
-    return spec
+    return spec, inherited_texts(old, spec)
 
 
 def _print_change(done, drift: dict) -> None:

@@ -15,7 +15,7 @@ from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import FLAG, REAL, TEXT, SchemaError, read_object, schema_of, validate
 from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import command_words, fields_by_name, plain
-from odtc.base.staging import current
+from odtc.base.staging import current, remains
 from odtc.base.wording import flag
 from odtc.data.cost_matrix import cost_text
 from odtc.data.reading import fingerprint
@@ -49,8 +49,8 @@ def write_settings(stem: str, spec: RunSpec, tree_path: str | Path) -> Path:
         for name in names:
             facts[part][name] = _from_folder(facts[part][name], folder)
     facts |= {name: getattr(spec, name) for name in WHOLE_RUN}
-    more = {KEY: facts | {"tree": fingerprint(tree_path)}}
-    if not current(path).exists():
+    more = {KEY: facts | {"tree": fingerprint(current(tree_path))}}
+    if not remains(path):
         write_text(path, json.dumps({"schema": SCHEMA}) + "\n")
     add_to_run(stem, more)
     return path

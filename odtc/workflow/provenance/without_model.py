@@ -13,6 +13,7 @@ from pathlib import Path
 from odtc.base.commit import expect_settled
 from odtc.base.json_schema import TEXT, SchemaError, read_object, schema_of, validate
 from odtc.base.spec_fields import fields_by_name
+from odtc.base.staging import current
 from odtc.data.file_text.data_files import stated_path
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
@@ -78,7 +79,7 @@ def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, rep
         "gap": done.proof.gap,
         "termination": done.proof.termination,
         "fit": {
-            "tree": {"file": Path(tree_path).name, "sha256": fingerprint(tree_path)},
+            "tree": {"file": Path(tree_path).name, "sha256": fingerprint(current(tree_path))},
             "data": {
                 "name": dataset.name,
                 "path": stated_path(source["path"], Path(tree_path).resolve().parent),
