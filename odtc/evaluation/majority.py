@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from statistics import mean, stdev
 
 import numpy as np
 
@@ -9,6 +11,7 @@ from odtc.data.dataset import Dataset
 from odtc.evaluation.cross_validation import Result
 
 SURE = 2.0  # standard errors, told by the means of the folds
+DENOMINATOR = 10**7  # rows: two shares of at most so many rows differ by 1e-14, more than a double rounds
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,9 @@ class Majority:
         scores = [getattr(fit, self.score) for fit in sorted(result.folds, key=lambda fit: fit.fold)]
         if None in scores:
             return None
-        ahead = np.array(scores, float) - self.scores
-        return float(ahead.mean()), float(ahead.std(ddof=1) * (1 / len(ahead) + 1 / (self.n_folds - 1)) ** 0.5)
+        ahead = [_share(own) - _share(usual) for own, usual in zip(scores, self.scores, strict=True)]
+        error = float(stdev(ahead)) * (1 / len(ahead) + 1 / (self.n_folds - 1)) ** 0.5
+        return float(mean(ahead)), error
 
     def is_surely_beaten(self, result: Result) -> bool:
         """Whether a setting is ahead of it by more than SURE standard errors, or nothing can be said."""
@@ -67,6 +71,11 @@ class Majority:
     def to_json(self) -> dict:
         """It as an object of JSON."""
         return {"class": self.label, "score": self.mean, "scores": list(self.scores)}
+
+
+def _share(score: float) -> Fraction:
+    """The share of rows that a score states, exactly, so that differences that cancel out leave 0."""
+    return Fraction(score).limit_denominator(DENOMINATOR)
 
 
 def _most_frequent(dataset: Dataset, rows: np.ndarray) -> int:

@@ -419,6 +419,8 @@ def test_a_setting_beats_the_majority_by_two_corrected_errors():
     assert majority.is_surely_beaten(fits(0.6, 0.7, 0.6, 0.7, 0.65))
     assert not majority.is_surely_beaten(fits(0.6, 0.5, 0.6, 0.5, 0.55))
     assert not majority.is_surely_beaten(fits(0.5, 0.5, 0.5, 0.5, 0.5))
+    assert Majority("a", "accuracy", (0.55, 0.5, 0.3), 3).lead(fits(0.5, 0.55, 0.3))[0] == 0  # exactly, not almost
+    assert Majority("a", "accuracy", (0.2, 0.5, 0.6), 3).lead(fits(0.3, 0.6, 0.7)) == (0.1, 0)
     assert majority.is_surely_beaten(fits(0.6, None, 0.6, 0.5, 0.5))  # nothing is said of it
 
 
