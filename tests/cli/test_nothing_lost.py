@@ -44,7 +44,7 @@ def test_a_solution_that_cannot_be_written_leaves_the_older_model_and_its_own(tm
 @pytest.mark.parametrize(
     ("words", "writer", "told"),
     [
-        (FIT, "odtc.workflow.artifacts.write_tree", "proved optimal: objective "),
+        (FIT, "odtc.workflow.artifacts.write_tree", "proved optimal, certified: objective "),
         ((*FIT, "--model", "flowoct"), "odtc.workflow.artifacts.write_solution", "proved optimal: objective "),
         ((*FIT, "--pool", 2), "odtc.workflow.near_optimal.write_text", "proved optimal: objective "),
         (

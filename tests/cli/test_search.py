@@ -98,6 +98,6 @@ def test_ctrl_c_hands_in_what_is_known(wide):
     )
     words = hearing("fit", "wide.csv", "--depth", 4, "-o", "m", "--json", first=begins)
     said = signalled(words, wide, (wide / "begun").exists, rest=1)
-    assert said.code == 0, said.err
+    assert said.code == 130, said.err
     assert said.facts["termination"] == "interrupted" and said.facts["verified"]
     assert 0 <= said.facts["bound"] <= said.facts["objective"]

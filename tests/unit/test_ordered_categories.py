@@ -74,7 +74,7 @@ def test_sets_of_an_order_are_said_exported_and_predicted():
     )
     code: dict = {}
     exec(render_tree(tree.tree_, "python"), code)
-    assert [code["predict"]({"size": size}) for size in SIZES] == ["false", "false", "true", "true", "true"]
+    assert [code["predict"]({"size": size}) for size in SIZES] == [False, False, True, True, True]
     new = pandas.DataFrame({"size": pandas.Categorical(["medium", "huge", "none"], categories=SIZES)})
     assert tree.predict(new).tolist() == [False, True, True]  # a level that no row had is in no set
 
