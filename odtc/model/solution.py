@@ -149,8 +149,8 @@ class Solution:
     scope: str = ""  # what the bound is of, if it is not of the problem as stated: "the edited model"
     # With a scope: the objective that the bound is of, if that is not the objective of the problem.
     scope_objective: float | None = None
-    proved_by: str = ""  # what proved it, if that was not the solver
     overall: float | None = None  # what nothing costs less than in the problem as stated, if that is known beside it
+    proved_by: str = ""  # what proved it, if that was not the solver
 
     @property
     def has_solution(self) -> bool:

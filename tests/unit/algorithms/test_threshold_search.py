@@ -41,6 +41,7 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
 from odtc.problem.branch_penalty import objective
+from odtc.problem.exact_objective import search_costs
 from odtc.workflow import pipeline
 from tests.threshold_problems import draw, interrupted, optimum
 
@@ -616,9 +617,10 @@ def test_a_tree_found_elsewhere_is_bettered_below_its_first_tests(seed):
     search.search.plant(depth, tree.nested())
     found = search.tests.tree(search.search, problem.topology)
     begun = search.tests.heap_tree(tree.nested(), problem.topology)
-    planted = search.share * ranked.cost(search.search.known(depth).upper)
+    step = float(search_costs(problem).step)
+    planted = step * ranked.cost(search.search.known(depth).upper)
     assert objective(problem, found) <= planted + 1e-9
-    assert planted <= search.share * ranked.cost(tree.cost) + 1e-9
+    assert planted <= step * ranked.cost(tree.cost) + 1e-9
     assert objective(problem, found) <= objective(problem, begun) + 1e-9
 
 
