@@ -12,7 +12,7 @@ import pytest
 from odtc.base import commit, system
 from odtc.base.atomic_write import write_text
 from odtc.cli import app
-from odtc.data import reading
+from odtc.data.file_text import data_files
 from odtc.data.frames import write_parquet
 from odtc.data.reading import read
 from odtc.errors import ChoiceError, DataError, OutputError
@@ -139,7 +139,7 @@ def test_the_address_space_of_a_process_is_a_limit_of_its_memory(tmp_path):
 
 
 def test_data_are_not_read_without_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "available", lambda: 1 << 20)
+    monkeypatch.setattr(data_files, "available", lambda: 1 << 20)
     assert "64 MB of free memory" in refused(odtc(*FIT, folder=tmp_path)) and contents(tmp_path) == {}
 
 

@@ -251,7 +251,7 @@ def pmml_cell(feature, value):
 @pytest.mark.parametrize("missing", ["drop", "separate"])
 def test_pmml_answers_the_numbers_of_a_tree(java, missing):
     answers = (0.1, -1e22, 1 / 3)
-    leaves = [Leaf(0, (1.0,), (1,), (1.0, 1.0, answer, 0.0, 0.0)) for answer in answers]
+    leaves = [Leaf(0, (1.0,), (1,), (1.0, 1.0, answer, 0.0, 0.0, answer)) for answer in answers]
     root = Branch(SPLITS[0], leaves[0], Branch(SPLITS[1], *leaves[1:]))
     tree = Tree(root, COLUMNS, ("mean",), "target", missing, "regression")
     wanted = []
