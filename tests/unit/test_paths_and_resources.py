@@ -1,11 +1,14 @@
 """dpflow with constraints on answers and on what is asked at once: the optimum of flowoct under the same, real data."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import odtc
+from odtc.data.reading import read_arrays
 from odtc.errors import ChoiceError
 from odtc.formulations.auto import choose
 from odtc.formulations.dpflow import forms
@@ -14,6 +17,7 @@ from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.problems import heaps, problems, texts
 from odtc.testing.solved_models import assert_point_of, optimum
+from odtc.workflow import pipeline
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS
 
@@ -74,6 +78,18 @@ def test_a_tree_that_keeps_them_is_a_complete_point(params, data):
     back = problem.module.decode(problem, model.split(x))
     np.testing.assert_array_equal(back.test, heap.test)
     np.testing.assert_array_equal(back.label, heap.label)
+
+
+@pytest.mark.parametrize("texts", [("recall[true] >= 1",), ("features <= 1", "recall[true] >= 1")])
+def test_a_price_of_many_digits_is_written_in_full_although_one_leaf_costs_less(texts):
+    """One leaf misses the recall, so the bounds that it gives for costs hold for no tree of the model."""
+    X = np.array([[0.0], [0.0], [1.0], [1.0], [1.0]])
+    data = replace(read_arrays(X, X[:, 0] > 0), weight=np.repeat([1.23456789012, 0.123456789012], [2, 3]))
+    problem = pipeline.pose(data, "dpflow", 1, constraints=texts, params={"lambda": 0.5652173913043479})
+    value, point = optimum(built(problem))
+    heap = problem.module.decode(problem, point)
+    assert not broken(problem, heap)
+    assert value == pytest.approx(0.5652173913043479, rel=1e-9)  # a split without errors; the leaf "true" costs 1.07
 
 
 def test_two_columns_and_a_recall_on_real_data():

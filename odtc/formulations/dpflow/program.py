@@ -160,9 +160,9 @@ def folded_levels(problem: Problem, depth: int) -> int:
     return min(depth - 1, size_estimate.short_tail(problem.encoded.n_tests, depth) if tail == "auto" else int(tail))
 
 
-def share(problem: Problem, cost: np.ndarray) -> np.ndarray:
-    """Return costs of the program in units of the objective."""
+def share(problem: Problem, cost: np.ndarray, costs: WholeCosts | None = None) -> np.ndarray:
+    """Return costs of the program, or of others that it counts in, in units of the objective."""
     if exact_objective(problem) is not None:
-        return cost * float(search_costs(problem).step)
+        return cost * float((costs or search_costs(problem)).step)
     lam = problem.params.lambda_
     return np.round((1 - lam) * cost, 12) if lam else cost

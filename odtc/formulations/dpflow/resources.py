@@ -29,7 +29,7 @@ from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import least_rows, mended, most_branch_nodes
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions
 from odtc.problem.constraints.on_predictions import lines_of
-from odtc.problem.exact_objective import search_costs
+from odtc.problem.exact_objective import plain_costs
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
@@ -90,7 +90,7 @@ def budgets_of(problem: Problem) -> Budgets:
 def frame(problem: Problem) -> tuple[Rows, np.ndarray, Budgets, np.ndarray]:
     """(rows with what the bounded sums add up over them, branch, budgets, scale), as of
     odtc.algorithms.dp.reduced_cost_fixing.Flow; costs are in units of the program (odtc.problem.exact_objective)."""
-    budgets, encoded, costs = budgets_of(problem), problem.encoded, search_costs(problem)
+    budgets, encoded, costs = budgets_of(problem), problem.encoded, plain_costs(problem)
     n, K, r = budgets.answers.shape
     rows = Rows.of(
         encoded.X, costs.loss, encoded.copies, least_rows(problem), budgets.answers.reshape(n, K * r) if r else None
@@ -211,7 +211,7 @@ def start(problem: Problem, flow: Flow, heap: HeapTree) -> dict[str, np.ndarray]
             "constraints count; "
             f"give the tree that a heuristic makes, or set {param('fix', False)}"
         )
-    costs, rows = search_costs(problem), np.arange(problem.encoded.n_rows)
+    costs, rows = plain_costs(problem), np.arange(problem.encoded.n_rows)
     paid, less = (
         costs.loss[rows, tree.label[tree.reach(problem.encoded.X)]].sum() + flow.branch[0] * tree.n_branch_nodes
         for tree in (heap, HeapTree(walked[1], walked[2]))
@@ -294,7 +294,7 @@ def _walk(problem: Problem, flow: Flow, heap: HeapTree):
     """([(block, place)], test, label): the columns that are this tree, or one that dominates it part by part, and
     that tree; None if the model has not all of them."""
     encoded, budgets = problem.encoded, flow.budgets
-    loss = search_costs(problem).loss
+    loss = plain_costs(problem).loss
     vector = np.concatenate([loss[..., None], budgets.answers], axis=-1)  # (rows, classes, 1 + r)
     columns, (test, label), stack = [], blank_arrays(problem.topology), [(1, 0, 0, np.arange(encoded.n_rows))]
 

@@ -11,6 +11,7 @@ from odtc.formulations.dpflow.forms import states
 from odtc.formulations.dpflow.program import share
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import least_rows
+from odtc.problem.exact_objective import plain_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -61,7 +62,7 @@ def notes(problem: Problem) -> dict:
 
 def model_of(problem: Problem, found: FixedFlow) -> Model:
     """The model of a flow."""
-    return resources.build(problem, found.flow, lambda loss: share(problem, loss))
+    return resources.build(problem, found.flow, lambda loss: share(problem, loss, plain_costs(problem)))
 
 
 def notes_of(problem: Problem, found: FixedFlow, n_left: int) -> dict:
@@ -70,7 +71,9 @@ def notes_of(problem: Problem, found: FixedFlow, n_left: int) -> dict:
         "fixed": {
             "columns": found.n_columns - n_left,
             "of": found.n_columns,
-            "bound": float(share(problem, found.bound)),
-            "incumbent": None if found.incumbent is None else float(share(problem, found.incumbent.vector[0])),
+            "bound": float(share(problem, found.bound, plain_costs(problem))),
+            "incumbent": None
+            if found.incumbent is None
+            else float(share(problem, found.incumbent.vector[0], plain_costs(problem))),
         }
     }
