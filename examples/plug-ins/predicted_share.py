@@ -1,5 +1,8 @@
 """At most this share of the rows is predicted as a class: Σ_i w_i [row i is predicted k] ≤ r Σ_i w_i."""
 
+from fractions import Fraction
+from math import floor
+
 import numpy as np
 
 from odtc.extend import ChoiceError, Constraint, Judge, Subject, klass, share
@@ -28,15 +31,17 @@ def read(encoded, given: Constraint) -> Constraint:
     return share(given)
 
 
-def value(encoded, given: Constraint, heap) -> float:
-    said = predicted(encoded, heap) == klass(encoded, given.args[0])
-    return float(encoded.weight[said].sum() / encoded.weight.sum())
+def value(encoded, given: Constraint, heap) -> Fraction:
+    said, weight = predicted(encoded, heap) == klass(encoded, given.args[0]), encoded.whole_weight
+    return Fraction(int(weight[said].sum()), int(weight.sum()))
 
 
 def answers(encoded, given: Constraint):
-    coef = np.zeros((encoded.n_rows, len(encoded.classes)))
-    coef[:, klass(encoded, given.args[0])] = encoded.weight
-    return [(coef, given.limit * encoded.weight.sum())]
+    # Σ_i w_i [row i is predicted k] ≤ R Σ_i w_i, in whole numbers
+    weight = encoded.whole_weight
+    coef = np.zeros((encoded.n_rows, len(encoded.classes)), weight.dtype)
+    coef[:, klass(encoded, given.args[0])] = weight
+    return [(coef, floor(given.bound * int(weight.sum())))]
 
 
 def tries(encoded) -> list[str]:
@@ -47,7 +52,7 @@ def judged(encoded, given: Constraint) -> Judge:
     data, wanted = encoded.dataset, encoded.classes.index(given.args[0])
 
     def satisfied(classes) -> bool:
-        said = sum(w for w, k in zip(data.weight.tolist(), classes) if k == wanted)
-        return said <= given.limit * sum(data.weight.tolist()) + 1e-9
+        weights = [Fraction(repr(w)) for w in data.weight.tolist()]
+        return sum(w for w, k in zip(weights, classes) if k == wanted) <= given.bound * sum(weights)
 
     return Judge(predictions=satisfied)

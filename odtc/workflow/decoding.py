@@ -114,8 +114,9 @@ def decode(
     if not solution.scope and solution.overall is None:
         solution = replace(solution, scope=problem.module.scope(problem))
     heap = tree_of(model, solution.x)
-    smaller = simplified(problem, heap) if simplify else heap
     dataset = _read_anew(problem, dataset)
+    selected = dataset is not None and dataset.selected is not None  # rows that were left out may need its nodes
+    smaller = simplified(problem, heap) if simplify and not selected else heap
     claims = solution.bound is not None or solution.overall is not None
     known = [*known, *greedy(problem)] if claims else []
     if solution.bound is not None and not solution.scope:  # what is claimed by a solver's word alone

@@ -196,7 +196,7 @@ def test_a_tree_that_is_left_out_is_no_start(tmp_path):
     whole = odtc.build(
         "examples/monks/monks-1.csv", "dpflow", 2, encoding="onehot", constraints=constraints, fix="false"
     )
-    with pytest.raises(TreeError, match="keeps the constraints no less"):
+    with pytest.raises(TreeError, match="and satisfies the constraints"):
         pipeline.start(whole, tmp_path / "own.json")
     better = whole.problem.module.trimmed(whole.problem, worst)
     assert better.loss(whole.problem.encoded) < worst.loss(whole.problem.encoded) and not broken(whole.problem, better)

@@ -443,7 +443,7 @@ def test_a_leaf_of_few_selected_rows_of_many_predicts_the_many(tmp_path):
     assert (
         again.code == 0
         and not again.err.count("selected rows alone")
-        and odtc.trees.tree.read_tree(tmp_path / "built.tree.json") == twins
+        and odtc.trees.tree.read_tree(tmp_path / "built.tree.json") == tree
     )
     (tmp_path / "moved.csv").write_text("x,y\n1,a\n")
     other = run("decode", "built.sol", "--data", "moved.csv", folder=tmp_path)
