@@ -36,6 +36,7 @@ from odtc.testing.problems import (
 )
 from odtc.testing.shown import note_heap, note_problem
 from odtc.testing.solved_models import assert_point_of, assert_rows_kept, optimum
+from odtc.verification.verify import UNSUPPORTED
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
 
@@ -159,10 +160,12 @@ def by_solver(solver: str, problem, best: float, trial: Trial) -> None:
     """The whole run with a solver, decoded and verified."""
     model = replace(problem.module.build(problem), problem=problem)
     solution = pipeline.solve(model, solver, threads=1)
-    trial.expect(solution.termination == "optimal", f"expected {solver} to end optimal, got {solution.termination}")
+    # A proof that the solver's tolerance does not support is withdrawn: the tree must be the best one all the same.
+    ended = solution.termination == "optimal" or UNSUPPORTED in solution.message
+    trial.expect(ended, f"expected {solver} to end optimal, got {solution.termination}")
     told = f"{solver} states {solution.objective!r} with the bound {solution.bound!r}"
     trial.expect(abs(solution.objective - best) <= 1e-5, f"expected the optimum {best!r} of trying every tree; {told}")
-    trial.expect(solution.bound <= best + 1e-5, f"expected a bound of at most {best!r}; {told}")
+    trial.expect((solution.bound or 0.0) <= best + 1e-5, f"expected a bound of at most {best!r}; {told}")
     decoded = pipeline.decode(model, solution)
     failed = "; ".join(f"{check.name}: {check.text}" for check in decoded.checks if not check.passed)
     trial.expect(decoded.verified, f"expected a tree that passes every check, got {failed}")
