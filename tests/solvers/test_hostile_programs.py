@@ -34,7 +34,7 @@ def run(folder, script: str, limit: float | None = 5.0, path=None):
     ("script", "words"),
     [
         ("", "there is no point"),
-        ("head -c 5000 /dev/urandom > $2", "not UTF-8"),
+        ("head -c 5000 /dev/urandom > $2", "neither UTF-8 nor UTF-16"),
         ("ln -s $2 $2", "no point"),
         ("rm $1; cd /; rm -r $OLDPWD", "no point"),
         ("echo nothing below 1e400", "no point"),

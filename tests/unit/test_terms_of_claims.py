@@ -19,13 +19,13 @@ def medians() -> Dataset:
     features = (Feature("x", "numeric"),)
     names = tuple(f"{value:g}" for value in VALUES)
     code = np.array([VALUES.index(y) for y in Y], np.int32)
-    sums = np.stack([np.ones(7), WEIGHT, WEIGHT * Y], axis=1)
+    sums = np.stack([np.ones(7), WEIGHT, WEIGHT * Y, Y], axis=1)
     return Dataset("d", np.arange(7.0)[:, None], code, features, names, WEIGHT, task="median", sums=sums)
 
 
 ROWS = np.array([0, 1, 2, 4, 5, 6])  # their numbers in order 1 2 3 4 5 9 weigh 2 2 1 1 1 0.5: 7.5 in all
 CURVE = [[0.0, 1.0], [0.25, 1.0], [0.5, 2.0], [0.75, 4.0], [1.0, 9.0]]
-LEAF = {"counts": [2.0, 2.0, 1.0, 1.0, 1.0, 0.5], "rows": [1] * 6, "sums": [6.0, 7.5, 2 + 4 + 3 + 4 + 5 + 4.5]}
+LEAF = {"counts": [2.0, 2.0, 1.0, 1.0, 1.0, 0.5], "rows": [1] * 6, "sums": [6.0, 7.5, 2 + 4 + 3 + 4 + 5 + 4.5, 24.0]}
 
 
 def test_what_a_leaf_of_a_median_tells_is_that_of_its_rows():

@@ -296,7 +296,7 @@ def test_figures_of_another_task_are_computed_again_to_their_rounding(tmp_path):
         def loss(self, encoded):
             return super().loss(encoded) * (1 + self.off)
 
-    for off, refused in ((1e-11, []), (1e-7, ["regression"]), (1e-3, ["regression"])):
+    for off, refused in ((0.0, []), (1e-11, ["regression"]), (1e-3, ["regression"])):  # decimals are added exactly
         lying = Off(heap.test, heap.label)
         object.__setattr__(lying, "off", off)
         assert refusing(verify_tree(problem, lying, tree, data)) == refused
@@ -359,7 +359,7 @@ def test_a_loss_of_nothing_is_compared_with_what_a_leaf_would_lose(tmp_path):
     heap = settle(np.array([-1, 0, -1, -1], np.int32), problem.encoded)
     tree, whole = heap.to_tree(problem.encoded), leaf(problem).loss(problem.encoded)
     assert abs(heap.loss(problem.encoded)) < 1e-12 * whole
-    for part, refused in ((1e-11, False), (1e-6, True)):
+    for part, refused in ((0.0, False), (1e-11, True), (1e-6, True)):
         said = refusing(verify_tree(problem, Off.by(heap, part * whole), tree, data))
         assert ("regression" in said) == refused
 
@@ -406,7 +406,9 @@ def test_a_constraint_on_answers_of_selected_rows_is_told_of_all_rows(built):  #
 def test_all_rows_may_break_what_the_selected_ones_keep(bound, broken):
     """What is told of all rows, beside the check of those that were selected."""
     given = SimpleNamespace(
-        module=SimpleNamespace(value=lambda rowwise, given, labels: 0.5), holds=lambda value: value >= bound
+        module=SimpleNamespace(value=lambda rowwise, given, labels: 0.5),
+        holds=lambda value: value >= bound,
+        shown=str,
     )
     rows = RowPredictions.__new__(RowPredictions)
     rows.dataset, rows.predicted = SimpleNamespace(n_rows=9), [0] * 9
@@ -424,7 +426,7 @@ def test_answers_of_large_numbers_are_rounded_to_their_own_digits(tmp_path):
     tree, loss = heap.to_tree(problem.encoded), heap.loss(problem.encoded)
     rounding = 2 * 2.0**-52 * 1e9 * np.sqrt(24 * loss)  # of squares that sum to the loss, each number off by that
     assert 1e-9 * leaf(problem).loss(problem.encoded) < rounding / 20
-    for part, refused in ((0.9, False), (1.3, True)):
+    for part, refused in ((0.0, False), (0.9, True), (1.3, True)):  # decimals are added exactly
         said = refusing(verify_tree(problem, Off.by(heap, part * rounding), tree, data))
         assert ("regression" in said) == refused
 
