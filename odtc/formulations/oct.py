@@ -21,9 +21,11 @@ from each leaf but one by an ancestor whose a is whole. `binary=printed` has one
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from odtc.base.whole_numbers import as_written
 from odtc.data.threshold_scales import Scales
 from odtc.formulations.shared import leaf_loss
 from odtc.formulations.shared.branch_order import require_parent_branches
@@ -233,7 +235,13 @@ def subjects(params) -> tuple[Subject, ...]:
 
 
 def prices(problem: Problem) -> tuple[float, float]:
-    """(1, α L̂): L̂ are the errors of the class that costs least alone."""
-    encoded, K = problem.encoded, range(len(problem.encoded.classes))
-    counts = [float(encoded.weight[encoded.y == k].sum()) for k in K]
-    return 1.0, problem.params.alpha * min(sum(n * encoded.cost[k, c] for k, n in enumerate(counts)) for c in K)
+    """Return (1, α L̂): L̂ is the loss of the class that costs least for all rows."""
+    of_loss, of_node = exact_prices(problem)
+    return float(of_loss), float(of_node)
+
+
+def exact_prices(problem: Problem) -> tuple[Fraction, Fraction]:
+    """Return the same in rationals, because a product of doubles has more digits than α and L̂."""
+    loss, unit = problem.encoded.whole_loss
+    least = min(sum(column.tolist()) for column in loss.T)
+    return Fraction(1), as_written(problem.params.alpha) * least * unit

@@ -229,7 +229,7 @@ def test_two_workers_of_a_cluster_one_of_which_is_killed(tmp_path):
     store.make()
     with dask("local", 2) as (pool, dashboard):
         results = run_tasks([Square(str(tmp_path), n, kills=n == 3) for n in range(10)], pool, store)
-    assert dashboard.startswith("http")
+    assert dashboard == ""  # a cluster of ours has no pages
     assert [result["square"] for result in results] == [n * n for n in range(10)]
     assert set(runs(tmp_path)) == set(range(10)) and (tmp_path / "killed3").exists()
 
