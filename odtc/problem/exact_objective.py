@@ -275,8 +275,8 @@ def _penalties(problem: Problem) -> tuple[Fraction, Fraction]:
     if problem.module.prices is branch_penalty.prices:
         share = branch_penalty.exact_share(problem.params.lambda_)
         return 1 - share, share
-    exact_prices = getattr(problem.module.module, "exact_prices", None)
-    of_loss, of_node = exact_prices(problem) if exact_prices else map(as_written, problem.module.prices(problem))
+    exact = problem.module.exact_prices(problem)
+    of_loss, of_node = exact if exact is not None else map(as_written, problem.module.prices(problem))
     return of_loss, of_node
 
 

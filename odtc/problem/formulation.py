@@ -196,6 +196,10 @@ class Compiled(Protocol):
         """(price of a unit of loss, price of a branch node): what the objective of a tree adds up, for the laws."""
         return 1.0, 0.0
 
+    def exact_prices(self, problem: Problem) -> Any:
+        """Return the same as two Fractions if doubles do not hold them; None if `prices` are exact as written."""
+        return None
+
     def paid_for(self, problem: Problem, predicted: np.ndarray) -> float:
         """What a tree that predicts these classes, int (rows of the data,), pays beside `prices`, for the laws."""
         return 0.0
