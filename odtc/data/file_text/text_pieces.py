@@ -17,7 +17,7 @@ GZIP = b"\x1f\x8b"
 WINDOWS = "cp1252"  # text without a mark that is no UTF-8 is most often this one, of which Latin-1 is nearly a part
 
 SAID = {
-    WINDOWS: "text of Windows or Latin-1",
+    WINDOWS: "Latin-1",
     "cp850": "text of DOS",
     "utf-16-le": "UTF-16",
     "utf-16-be": "UTF-16",
