@@ -345,7 +345,7 @@ def test_without_a_model_no_tree_worse_than_cart_is_handed_in(model, end, tmp_pa
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("words", [("fit",), ("build",), ("certify",), ("tune",), ("select",), ("inspect",)], ids=str)
-@pytest.mark.parametrize("place", ["odtc.data.reading:_reader_of", "odtc.workflow.posing:encode"])
+@pytest.mark.parametrize("place", ["odtc.data.reading:opened_by", "odtc.workflow.posing:encode"])
 def test_a_real_signal_in_reading_or_encoding_ends_in_one_sentence(number, words, place, wide, monkeypatch):
     module, name = place.split(":")
     own, sent = getattr(importlib.import_module(module), name), []
