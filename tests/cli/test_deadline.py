@@ -15,6 +15,7 @@ import odtc
 from odtc.algorithms.thresholds import depth_two_numpy
 from odtc.base import deadline, memory
 from odtc.data import ranked_answers, reading
+from odtc.data.file_text import data_files
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.readers import arff, parquet
@@ -399,7 +400,8 @@ def _as_another_file(wide, suffix: str):
 def test_a_limit_that_ends_while_a_large_file_is_read_is_refused(words, suffix, wide, monkeypatch):
     """A file of several blocks is a large one; what would be said of a tree is of all its rows."""
     path = wide / "wide.csv" if suffix == ".csv" else _as_another_file(wide, suffix)
-    monkeypatch.setattr(reading, "BATCH", 1 << 10)
+    for module in (reading, data_files):
+        monkeypatch.setattr(module, "BATCH", 1 << 10)
     monkeypatch.setattr(arff, "LOOK", 1 << 10)
     monkeypatch.setattr(parquet, "GROUP", 100)
     before = set(contents(wide))
@@ -418,7 +420,8 @@ def test_a_file_of_one_block_is_read_whatever_the_limit(wide):
 def test_a_limit_that_does_not_end_changes_nothing_of_what_is_read(suffix, wide, monkeypatch):
     path = wide / "wide.csv" if suffix == ".csv" else _as_another_file(wide, suffix)
     whole, held_out = odtc.read(path), odtc.read(path, hold_out=0.25)
-    monkeypatch.setattr(reading, "BATCH", 1 << 10)
+    for module in (reading, data_files):
+        monkeypatch.setattr(module, "BATCH", 1 << 10)
     monkeypatch.setattr(arff, "LOOK", 1 << 10)
     monkeypatch.setattr(parquet, "GROUP", 100)
     with deadline.within(1000):

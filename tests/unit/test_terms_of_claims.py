@@ -56,7 +56,7 @@ def test_another_figure_of_a_leaf_is_refused_by_its_name(key, told):
 
 
 def test_no_rows_have_no_points_of_a_curve():
-    nothing = {"counts": [0.0] * 6, "rows": [0] * 6, "sums": [0.0] * 3}
+    nothing = {"counts": [0.0] * 6, "rows": [0] * 6, "sums": [0.0] * 4}
     claim.expect_leaf(nothing, medians(), ROWS[:0])
     with pytest.raises(CertificateError, match="has the curve "):
         claim.expect_leaf(nothing | {"curve": CURVE[:1]}, medians(), ROWS[:0])
