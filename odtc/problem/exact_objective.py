@@ -71,7 +71,7 @@ class ExactObjective:
     Attributes
     ----------
     unit : Fraction
-        Every objective is a whole multiple of it, so it is the least difference of two objectives.
+        Every objective is a whole multiple of it.
     """
 
     def __init__(self, problem: Problem, losses: WholeLosses, of_loss: Fraction, of_node: Fraction):
@@ -113,6 +113,19 @@ class ExactObjective:
         loss = exact.astype(float) if parts is None else parts.high.astype(float)
         return WholeCosts(loss, node // many, self.unit * many, many == 1, False, parts)
 
+    @cached_property
+    def least_difference(self) -> Fraction:
+        """No two objectives that differ do so by less. It is above the unit if the penalty of branch nodes has many
+        digits, because trees have few of these nodes."""
+        of_loss = self._of_loss or self._of_node or 1
+        rests = [self._of_node * nodes % of_loss for nodes in range(1, len(self.problem.topology.branch_nodes) + 1)]
+        return min([of_loss, *(min(rest, of_loss - rest) for rest in rests if rest)]) * self.unit
+
+    @cached_property
+    def _of_leaf(self) -> Fraction:
+        """The objective of the best tree of one leaf."""
+        return self.cost(self.labelled(blank_arrays(self.problem.topology)[0]))
+
     def raised(self, bound: Fraction) -> Fraction:
         """Return the least objective at or above a bound that holds exactly."""
         return ceil(bound / self.unit) * self.unit
@@ -120,7 +133,7 @@ class ExactObjective:
     def least(self, bound: Fraction) -> Fraction:
         """Return the least objective at or above a bound that holds exactly: of a loss in whole units with each number
         of branch nodes, or of the best leaf if the bound is not above it."""
-        leaf = self.cost(self.labelled(blank_arrays(self.problem.topology)[0]))
+        leaf = self._of_leaf
         above, of_loss = ceil(bound / self.unit), self._of_loss or 1
         least_nodes = 1 if leaf >= bound else 0
         nodes = [self._of_node * n for n in range(least_nodes, len(self.problem.topology.branch_nodes) + 1)]
@@ -149,8 +162,8 @@ class ExactObjective:
         """
         if not isfinite(bound):
             return bound
-        least = self.raised(Fraction(bound) * (1 - Fraction(ULPS, MAX_EXACT)) if bound > 0 else Fraction(bound))
-        if float(least) >= paid and 2 * least < MAX_EXACT * self.unit:  # below that, floats tell all objectives apart
+        least = self.least(Fraction(bound) * (1 - Fraction(ULPS, MAX_EXACT)) if bound > 0 else Fraction(bound))
+        if float(least) >= paid and 2 * least < MAX_EXACT * self.least_difference:  # floats tell all objectives apart
             return paid
         return min(max(bound, rounded_down(least)), nextafter(paid, -inf))
 
@@ -187,7 +200,7 @@ def settled_solver_bound(problem: Problem, bound: float, paid: float) -> float:
     exact, slack = exact_objective(problem), TOLERANCE * max(1.0, abs(bound))
     if exact is None:
         return paid if paid - NEAR * max(1.0, abs(paid)) <= bound < inf else bound
-    if exact.unit > 4 * slack:
+    if exact.least_difference > 4 * slack:
         return max(exact.settled(bound - slack, paid), min(bound, nextafter(paid, -inf)))
     return max(0.0, min(bound, paid) - slack) if paid > 0 else 0.0
 

@@ -375,8 +375,12 @@ def supported(model: Model, solution: Solution) -> Solution:
     widest = max((_widest(problem.encoded, given) for given in problem.constraints), default=0)
     exact, largest = exact_objective(problem), float(np.abs(model.c).max(initial=0.0))
     slack = TOLERANCE * max(1.0, largest, abs(solution.bound or 0.0))
-    if exact is not None and exact.unit <= SEVERAL * slack and solution.termination != Termination.INFEASIBLE:
-        why = f"two trees may differ by {float(exact.unit):.3g}, and a solver may be off by {slack:.3g}"
+    if (
+        exact is not None
+        and exact.least_difference <= SEVERAL * slack
+        and solution.termination != Termination.INFEASIBLE
+    ):
+        why = f"two trees may differ by {float(exact.least_difference):.3g}, and a solver may be off by {slack:.3g}"
     elif SEVERAL * TOLERANCE * widest >= 1:
         why = f"the numbers of a constraint have {len(str(widest))} digits, more than a solver's tolerance tells apart"
     else:

@@ -15,8 +15,8 @@ import odtc
 from odtc.algorithms.thresholds import depth_two_numpy
 from odtc.base import deadline, memory
 from odtc.data import ranked_answers, reading
-from odtc.data.file_text import data_files
 from odtc.data.dataset import Dataset, Feature
+from odtc.data.file_text import data_files
 from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.readers import arff, parquet
 from odtc.errors import ModelError, TimeLimitReached
