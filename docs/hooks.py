@@ -67,13 +67,11 @@ def models() -> str:
     return "\n\n".join(sections)
 
 
-def api() -> str:
-    """The public names of odtc, described by their docstrings."""
+def api(names: str) -> str:
+    """The public names of odtc that are given, with commas between them, described by their docstrings."""
     import odtc
 
-    order = ("OptimalTreeClassifier", "fit", "build", "solve", "decode", "start", "near_optimal", "frontier", "read")
-    names = [*order, *(name for name in odtc._HOMES if name not in order)]
-    return "\n\n".join(f"::: {odtc._HOMES[name]}.{name}" for name in names)
+    return "\n\n".join(f"::: {odtc._HOMES[name]}.{name}" for name in names.split(","))
 
 
 def members_of(kind: str) -> str:

@@ -1,7 +1,7 @@
 """CPLEX-LP read: rows, bounds and kinds of columns from arrays of words.
 
 The form is that of the manuals of CPLEX, Gurobi and HiGHS ("LP file format"), which agree on what
-is read here; what docs/background/file-formats.md says solvers read in different ways without a word is refused.
+is read here; what docs/reference/file-formats.md says solvers read in different ways without a word is refused.
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
 """What a model file format is (`ModelFormat`): one module of odtc.fileformats.models each.
 
-All stay in the subset that every solver reads alike (docs/background/file-formats.md): minimise, bounds of every
+All stay in the subset that every solver reads alike (docs/reference/file-formats.md): minimise, bounds of every
 column, the objective's constant as a fixed column, no ranges, names of letters, digits and _.
-They read more: whatever has one meaning (docs/background/file-formats.md), and refuse what solvers read in
+They read more: whatever has one meaning (docs/reference/file-formats.md), and refuse what solvers read in
 different ways.
 
 Lines are made as tables of bytes, one fixed width a table: gathering rows of a table is what
@@ -140,7 +140,7 @@ def write_model(model: Model, path: str | Path, format: str = "mps", cuts: bool 
         A format of `odtc list formats`.
     cuts : bool
         Whether the rows of `model.user_cuts` and `model.lazy` go to the sections for them, which some solvers know
-        (docs/background/file-formats.md); else they are rows like all others.
+        (docs/reference/file-formats.md); else they are rows like all others.
     digest : hash object of hashlib or None
         Is given the bytes before they are compressed.
 

@@ -1,7 +1,7 @@
 """MPS read: the cards of each section as arrays of words, then the model they say.
 
 The form is that of the manuals of HiGHS, CPLEX and Gurobi ("MPS file format"). What solvers are
-known to read in different ways without a word (docs/background/file-formats.md) is refused in a sentence.
+known to read in different ways without a word (docs/reference/file-formats.md) is refused in a sentence.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """MPS as tables of bytes: the sections in file order, for the free and the fixed form.
 
 Cards are aligned as in the fixed form (fields from columns 2, 5, 15 and 25), wider if names
-are longer, so that readers that guess the form guess right (docs/background/file-formats.md).
+are longer, so that readers that guess the form guess right (docs/reference/file-formats.md).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -62,7 +62,7 @@ def write(
     del row_names
     stream.write(title.encode("ascii"))
     # ROWS: the objective first, then one card a row: its kind and its name. USERCUTS stand before
-    # LAZYCONS: in the other order CPLEX and Xpress refuse the file (docs/background/file-formats.md).
+    # LAZYCONS: in the other order CPLEX and Xpress refuse the file (docs/reference/file-formats.md).
     stream.write(b"ROWS\n N  obj\n")
     for section, blocks in row_sections(model, cuts):
         stream.write(SECTIONS[section])
@@ -223,7 +223,7 @@ def _write_bounds(
         lower, upper, whole = lower[:1], upper[:1], whole[:1]
     low, up = np.isfinite(lower), np.isfinite(upper)
     fixed, free = low & (lower == upper), ~low & ~up
-    # A negative upper bound needs a lower one before it; a whole column gets both (docs/background/file-formats.md).
+    # A negative upper bound needs a lower one before it; a whole column gets both (docs/reference/file-formats.md).
     needs_low = ~fixed & ~free & (~low | (lower != 0) | (whole == 1))
     needs_up = ~fixed & ~free
     first = np.where(fixed, b"FX", np.where(free, b"FR", np.where(low, b"LO", b"MI")))

@@ -1,4 +1,4 @@
-"""A model as every solver reads it alike (docs/background/file-formats.md), and whether a file already says it so.
+"""A model as every solver reads it alike (docs/reference/file-formats.md), and whether a file already says it so.
 
 A file that odtc did not write may hold what solvers read in different ways: OBJSENSE, a constant
 of the objective, whole columns without bounds, and more (tests/solvers/dialects shows them). A solver is
@@ -19,13 +19,13 @@ from odtc.model.blocks import Axis, Block, NamedBlock
 from odtc.model.milp import Model
 from odtc.model.own_parts import RESERVED
 
-# What every reader of MPS and LP takes for a name (docs/background/file-formats.md); CBC loses longer names in LP.
+# What every reader of MPS and LP takes for a name (docs/reference/file-formats.md); CBC loses longer names in LP.
 NAME = re.compile(r"(?:(?![eE]\d)[A-Za-z_][A-Za-z0-9_]{0,59}(?:\n(?=.)|\Z))++")
 CUT_SECTIONS = re.compile(rb"^(USERCUTS|LAZYCONS|User Cuts|Lazy Constraints)[ \t\r]*$", re.M)
 
 
 def portable(model: Model) -> Model:
-    """The same columns in the same order in the portable subset (docs/background/file-formats.md).
+    """The same columns in the same order in the portable subset (docs/reference/file-formats.md).
 
     A range becomes two rows, and rows without a side are left out. The objective has no constant, the bounds of integer
     columns are whole (GLPK 5.0 refuses others), names are letters and digits. A model that is in the subset is

@@ -1,12 +1,12 @@
 """BinOCT: thresholds by binary search over codes, rows of data summed instead of one by one.
 
 Verwer & Zhang 2019, "Learning optimal classification trees using a binary linear program
-formulation", in the form of docs/background/printed-models.md. Each node chooses a feature (f) and, in
+formulation", in the form of docs/explanation/printed-models.md. Each node chooses a feature (f) and, in
 bits (tau), the code of one of its thresholds, so the binaries do not grow with the rows of data. All
 nodes branch: any tree of this depth or less is represented, one that predicts early by asking
 something below. No price of a branch node and no least leaf: the paper has neither.
 
-Why the rows below are enough (docs/background/printed-models.md walks the bins of the search; here each threshold c
+Why the rows below are enough (docs/explanation/printed-models.md walks the bins of the search; here each threshold c
 is the middle of one bin). Let s be the code of a node that asks feature j, and ρ a row's rank,
 so that the row goes left iff ρ ≤ s. Write low(c) for the lowest one-bit of c.
 * A code that has all one-bits of c is at least c. The ranks of row c are c - low(c) < ρ ≤ c, so

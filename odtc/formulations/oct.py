@@ -1,6 +1,6 @@
 """OCT: big-M rows send each row to a leaf, and a leaf counts what its label gets wrong.
 
-Bertsimas & Dunn 2017, "Optimal classification trees", as docs/background/printed-models.md corrects it. A
+Bertsimas & Dunn 2017, "Optimal classification trees", as docs/explanation/printed-models.md corrects it. A
 node either splits (d = 1) or sends every row right, and only a child of a node that splits may
 split. So every tree of this depth or less is represented, if its leaves hold n_min rows: a node
 that predicts early does so in its rightmost leaf. Left means strictly below b. What differs

@@ -2,7 +2,7 @@
 
     min  Σ_t L_t + α L̂ Σ_jt s_jt                    L̂ = the loss of the class that is cheapest for all rows
 
-over a_t·x + μ <= b_t left and a_t·x >= b_t right, on features scaled to [0, 1] (docs/background/printed-models.md). A
+over a_t·x + μ <= b_t left and a_t·x >= b_t right, on features scaled to [0, 1] (docs/explanation/printed-models.md). A
 node either splits (d = 1) or sends every row right, and only a child of a node that splits may split. Every tree
 is represented whose leaves hold n_min rows and whose nodes part theirs by μ, with Σ_j |a_jt| <= 1. What differs from
 the paper loses none of them:

@@ -132,7 +132,7 @@ class ModelBuilder:
     def constant(self, value: float) -> None:
         """Adds a constant to the objective, as a column fixed to 1.
 
-        Solvers read constants of a file in different ways (docs/background/file-formats.md).
+        Solvers read constants of a file in different ways (docs/reference/file-formats.md).
         """
         if value:
             self.columns("objconst", role="constant", cost=value, lower=1.0, upper=1.0)

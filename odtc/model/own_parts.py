@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST_NAME = 200  # characters; some solvers read 255
 # Words that some reader of MPS or LP takes for a section, a number, or a part of the objective, in small letters
-# (docs/background/file-formats.md).
+# (docs/reference/file-formats.md).
 RESERVED = frozenset(
     """
     bin binaries binary bnd bound bounds constant end free gen general generals indicator indicators inf infinity

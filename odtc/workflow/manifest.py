@@ -205,7 +205,7 @@ class Manifest:
 
     def expect(self, model, whose: str = f"odtc {odtc.__version__} builds") -> None:
         """Raises ManifestError if a model is not of the size the manifest records: rebuilt by another
-        version, or read from a file of which the reader silently dropped a part (docs/background/file-formats.md)."""
+        version, or read from a file of which the reader silently dropped a part (docs/reference/file-formats.md)."""
         for key, size in (("n_cols", model.n_cols), ("n_rows", model.n_rows), ("nnz", model.nnz)):
             if self.facts["model"][key] != size:
                 raise ManifestError(

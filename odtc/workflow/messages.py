@@ -211,7 +211,7 @@ def no_solution_text(
             f"{'the constraint' if len(constraints) == 1 else 'all the constraints'} "
             f"{'; '.join(constraints)}{' on the selected rows' if selected else ''}: relax one, allow a greater "
             f"{option('depth')} or more tests, "
-            "or look at the rows that were added to the file, if any were (docs/files.md)"
+            "or look at the rows that were added to the file, if any were (docs/reference/files.md)"
         )
     if solution.solver == COMPILER and constraints and solution.message:  # of a search (kept_constraints.unmet_text)
         return solution.message
@@ -231,7 +231,7 @@ def no_solution_text(
         Termination.INFEASIBLE: "it says the model is infeasible"
         + (
             "; every model of odtc has a solution, unless no tree keeps the constraints, or rows were added to a "
-            "file from which the compiler left columns out (docs/files.md), so check these and the file"
+            "file from which the compiler left columns out (docs/reference/files.md), so check these and the file"
             if ours
             else ""
         ),

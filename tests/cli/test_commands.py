@@ -1,4 +1,4 @@
-"""The command line as a user meets it (docs/background): every command, its JSON, its exit codes, its files."""
+"""The command line as a user meets it: every command, its JSON, its exit codes, its files (docs/reference)."""
 
 import csv
 import gzip

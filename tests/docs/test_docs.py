@@ -19,7 +19,7 @@ PAGES = sorted((ROOT / "docs").glob("**/*.md"))
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    for package in ("mkdocs", "mkdocstrings", "latex2mathml"):
+    for package in ("material", "mkdocstrings", "latex2mathml"):
         pytest.importorskip(package, reason=f"{package} is not installed")
     where = tmp_path_factory.mktemp("site")
     words = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-f", ROOT / "mkdocs.yml", "-d", where]
@@ -34,17 +34,17 @@ def test_the_site_builds_and_holds_every_member(site):
     from odtc.cli.catalogue import REGISTRIES, members
 
     for page, kind in (
-        ("formulations", "models"),
-        ("solvers", "solvers"),
-        ("trees", "exporters"),
-        ("concepts", "constraints"),
-        ("files", "formats"),
+        ("reference/formulations", "models"),
+        ("reference/solvers", "solvers"),
+        ("how-to/trees", "exporters"),
+        ("reference/constraints", "constraints"),
+        ("reference/files", "formats"),
     ):
         text = (site / page / "index.html").read_text(encoding="utf-8")
         for name, _ in members(kind):
             assert f">{name}<" in text, (page, name)
     assert isinstance(REGISTRIES["models"], Registry)
-    text = (site / "commands" / "index.html").read_text(encoding="utf-8")
+    text = (site / "reference" / "commands" / "index.html").read_text(encoding="utf-8")
     assert "odtc plot regions" in text and "--time-limit" in text
     assert not list(site.rglob("hooks*"))
 
@@ -52,12 +52,13 @@ def test_the_site_builds_and_holds_every_member(site):
 def test_formulas_are_set_and_the_names_of_odtc_described(site):
     import odtc
 
-    text = (site / "formulations" / "index.html").read_text(encoding="utf-8")
+    text = (site / "reference" / "formulations" / "index.html").read_text(encoding="utf-8")
     formulas = sorted((ROOT / "docs" / "formulas").glob("*.md"))
     blocks = sum(path.read_text(encoding="utf-8").count("```math") for path in formulas)
     assert len(formulas) == 9 and text.count('display="block"') == blocks and "$`" not in text
     assert re.search(r"\\(sum|min|begin|le)\b", text) is None  # what the converter does not know it leaves as it is
-    text = (site / "api" / "index.html").read_text(encoding="utf-8")
+    pages = sorted((site / "reference" / "python").rglob("*.html"))
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
     for name in odtc._HOMES:
         assert f'id="{odtc._HOMES[name]}.{name}"' in text, name
     assert "{parameters}" not in text and "ccp_alpha" in text and "cost_complexity_pruning_path" in text
@@ -76,11 +77,17 @@ def test_nothing_on_a_page_is_cut_off_at_the_side(site, width):
     if CHROMIUM is None:
         pytest.skip("chromium is not installed")
     wide = (
-        "[...document.querySelectorAll('.rst-content table, .rst-content pre, .rst-content pre code')].filter(e "
+        "[...document.querySelectorAll('.md-content table, .md-content pre, .md-content pre code')].filter(e "
         "=> e.scrollWidth > e.clientWidth + 2).map(e => e.textContent.trim().slice(0, 50))"
     )
     with Browser() as browser:
-        for name in ("formulations", "commands", "trees", "solvers", "files"):
+        for name in (
+            "reference/formulations",
+            "reference/commands",
+            "how-to/trees",
+            "reference/solvers",
+            "reference/files",
+        ):
             assert browser.open((site / name / "index.html").as_uri(), width=width).evaluate(wide) == [], name
 
 

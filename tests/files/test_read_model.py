@@ -1,5 +1,5 @@
 """Model files read by odtc: what it wrote comes back exactly, what others wrote as HiGHS reads it, and
-what solvers read in different ways is refused in a sentence (docs/background/file-formats.md)."""
+what solvers read in different ways is refused in a sentence (docs/reference/file-formats.md)."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""The recorded outputs of twelve solvers in five situations (docs/background): the right end and the right point.
+"""The recorded outputs of twelve solvers in five situations, and the right outcome and point (docs/reference).
 
 $ODTC_SAMPLES names their folder, ../shared/samples beside the repository by default.
 """

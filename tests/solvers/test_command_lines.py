@@ -312,7 +312,7 @@ def test_an_unknown_kind_of_script():
 
 
 # cuOpt, whose command line is documented and needs a GPU: a program that checks what it is given and writes
-# what the documentation (and its source, docs/background/file-formats.md) shows.
+# what the documentation (and its source, docs/reference/file-formats.md) shows.
 CUOPT = """#!/bin/bash
 [ "$1" = --version ] && { echo "cuopt_cli 25.10"; exit; }
 while [ $# -gt 0 ]; do case $1 in

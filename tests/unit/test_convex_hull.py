@@ -71,7 +71,7 @@ def test_a_tolerance_keeps_fewer_points_that_express_the_others_within_it(points
 
 
 def test_points_at_equal_steps_are_not_all_dropped():
-    """docs/background/printed-models.md: each is within a quarter of the others, but not all can go."""
+    """docs/explanation/printed-models.md: each is within a quarter of the others, but not all can go."""
     found = hull(np.array([[0.0], [0.25], [0.5], [0.75], [1.0]]), tolerance=0.25)
     assert found.extreme.any() and not found.extreme.all()
 

@@ -134,7 +134,7 @@ def test_the_file_has_no_integer_column(tmp_path):
     assert not read_model(tmp_path / "m.mps").integrality.any()
 
 
-# One-hot, λ = 0, training errors at depth 2, 3, 4, 5 (docs/background/strength.md; three dynamic programs agree).
+# One-hot, λ = 0, training errors at depth 2, 3, 4, 5 (docs/explanation/strength.md; three dynamic programs agree).
 KNOWN = {
     "monks-1": (22, 10, 0),
     "monks-2": (57, 41, 30, 14),
@@ -176,7 +176,7 @@ def test_published_data(name, depth, shared_data):
     ],
 )
 def test_all_midpoints_of_numeric_columns(name, depth, right, shared_data):
-    """96.00 and 99.33, 96.63, 77.73 % (docs/background/strength.md)."""
+    """96.00 and 99.33, 96.63, 77.73 % (docs/explanation/strength.md)."""
     fitted = odtc.fit(shared_data / f"{name}.csv", "dpflow", depth, encoding="thresholds", threads=1, start_from="none")
     assert (
         fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["train_correct"] == right

@@ -172,7 +172,7 @@ def test_any_solver_proves_the_file(solver):
     assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["objective"] == best
 
 
-# All midpoints (docs/background/strength.md; pima-diabetes at depth 3 by pycontree): rows right.
+# All midpoints (docs/explanation/strength.md; pima-diabetes at depth 3 by pycontree): rows right.
 KNOWN = [
     ("iris", 2, 144),
     ("iris", 3, 149),

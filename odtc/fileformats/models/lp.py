@@ -1,4 +1,4 @@
-"""CPLEX LP in the subset that all solvers read alike (docs/background/file-formats.md): blanks around everything,
+"""CPLEX LP in the subset that all solvers read alike (docs/reference/file-formats.md): blanks around everything,
 <= and >= and = only, no constant, every column named in the objective so that the order of
 columns is the model's."""
 
@@ -46,7 +46,7 @@ def write(model: Model, stream: ByteStream, cuts: bool = False) -> None:
             np.arange(end - begin) % PER_LINE == 0,
         )
     stream.write(b"\n")
-    # User cuts before lazy rows: in the other order SCIP leaves lazy rows unchecked (docs/background/file-formats.md).
+    # User cuts before lazy rows: in the other order SCIP leaves lazy rows unchecked (docs/reference/file-formats.md).
     for section, blocks in row_sections(model, cuts):
         stream.write(SECTIONS[section])
         _write_rows(model, stream, names, blocks)

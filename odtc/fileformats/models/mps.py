@@ -1,4 +1,4 @@
-"""Free MPS, aligned, with the model's own names (docs/background/file-formats.md)."""
+"""Free MPS, aligned, with the model's own names (docs/reference/file-formats.md)."""
 
 from odtc.base.byte_stream import ByteStream
 from odtc.fileformats import mps_reader, mps_writer

@@ -1,7 +1,7 @@
 """The solution file of CBC: a status line, then `index name value reduced-cost`, also as a start (-mips).
 
 CBC user guide, "-solution", "-printingOptions all" (the rows first, their index from 0 again for the
-columns; else only the columns that are not 0), "-mipStart"; docs/background/file-formats.md.
+columns; else only the columns that are not 0), "-mipStart"; docs/reference/file-formats.md.
 """
 
 import re

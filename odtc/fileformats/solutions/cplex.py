@@ -1,6 +1,6 @@
 """The XML files of CPLEX, solution (.sol) and start (.mst).
 
-CPLEX manual, "SOL file format" and "MST file format"; docs/background/file-formats.md.
+CPLEX manual, "SOL file format" and "MST file format"; docs/reference/file-formats.md.
 """
 
 import re

@@ -1,6 +1,6 @@
 """The sparse solution file of HiGHS (style 4): only what is not 0. It is read by `highs`.
 
-HiGHS documentation, "writeSolution"; docs/background/file-formats.md.
+HiGHS documentation, "writeSolution"; docs/reference/file-formats.md.
 Lines `name value index` follow a negative number of columns.
 """
 

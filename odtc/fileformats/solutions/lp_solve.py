@@ -1,6 +1,6 @@
 """The standard output of lp_solve -S4: words, the objective, the variables, the constraints.
 
-lp_solve reference, "lp_solve.htm" and "sensitivity.htm"; docs/background/file-formats.md.
+lp_solve reference, "lp_solve.htm" and "sensitivity.htm"; docs/reference/file-formats.md.
 """
 
 import re

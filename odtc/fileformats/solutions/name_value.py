@@ -1,5 +1,5 @@
 """`name value` lines, with comments after #: the start and solution files of Gurobi, COPT and cuOpt,
-and the .mst of SCIP (docs/background/file-formats.md).
+and the .mst of SCIP (docs/reference/file-formats.md).
 
 Gurobi reference manual, "MST and SOL format"; COPT manual, "Solution file"; cuOpt documentation.
 """

@@ -1,6 +1,6 @@
 """The standard output of SYMPHONY: the log, then the columns that are not 0.
 
-SYMPHONY user's manual; docs/background/file-formats.md.
+SYMPHONY user's manual; docs/reference/file-formats.md.
 """
 
 import re

@@ -43,7 +43,7 @@ def read(data: bytes) -> RawPoint:
             f"expected lines 'C name value', got {kinds[at][:60]!r} first in line {kinds.line(at)}; write one "
             f"solution only"
         )
-    # It names every column, those at 0 too (docs/background/file-formats.md): fewer names mean that a part is missing.
+    # It names every column, those at 0 too (docs/reference/file-formats.md): fewer names mean that a part is missing.
     return RawPoint(NAME, names, values.numbers("the columns"), n_columns=len(names))
 
 

@@ -1,7 +1,7 @@
 """Fair: sets of levels and thresholds without one-hot columns, and a price of discrimination.
 
 Aghaei, Azizi & Vayanos 2019, "Learning optimal and fair decision trees for non-discriminative
-decision-making", as docs/background/printed-models.md states it. A node asks one feature: a numeric one
+decision-making", as docs/explanation/printed-models.md states it. A node asks one feature: a numeric one
 against a threshold q, a categorical one for a set of its levels (s), so that one node can ask what
 takes several one-hot tests. The encoding says which features are sets of levels: those of three
 levels or more that it encodes by level, which under `onehot` are numbers, too. Every such tree of this

@@ -4,7 +4,7 @@
     N_kt = Σ_{i: y_i = k} w_i z_it;   Σ_k c_kt = 1, or l_t
     L_t ≥ Σ_j cost_jk N_jt - M_k (1 - c_kt),   M_k = Σ_i w_i cost_{y_i,k}
 
-Bertsimas & Dunn 2017, corrected (docs/background/printed-models.md), with l_t for "a row ends in t". Errors are
+Bertsimas & Dunn 2017, corrected (docs/explanation/printed-models.md), with l_t for "a row ends in t". Errors are
 priced: L_t is what the label of t costs, and the big M is the largest loss, that of all rows with this label.
 """
 

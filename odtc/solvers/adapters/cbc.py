@@ -1,6 +1,6 @@
 """CBC (COIN-OR): its command line, Debian's 2.10 and the development version of cbcbox.
 
-What it prints: CBC user guide, "Result - ..." lines of CbcSolver; docs/background/file-formats.md.
+What it prints: CBC user guide, "Result - ..." lines of CbcSolver; docs/reference/file-formats.md.
 """
 
 import re

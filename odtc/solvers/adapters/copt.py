@@ -1,6 +1,6 @@
 """COPT (Cardinal Optimizer): copt_cmd, or the package coptpy.
 
-What it prints: COPT reference manual, "Optimization log"; docs/background/file-formats.md.
+What it prints: COPT reference manual, "Optimization log"; docs/reference/file-formats.md.
 """
 
 import re

@@ -1,6 +1,6 @@
 """GLPK: glpsol, its command line.
 
-What it prints: GLPK source, glpapi09.c and glpapi06.c; docs/background/file-formats.md.
+What it prints: GLPK source, glpapi09.c and glpapi06.c; docs/reference/file-formats.md.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Gurobi: gurobi_cl, or the package gurobipy.
 
-What it prints: Gurobi reference manual, "Logging"; docs/background/file-formats.md.
+What it prints: Gurobi reference manual, "Logging"; docs/reference/file-formats.md.
 """
 
 import re

@@ -1,6 +1,6 @@
 """HiGHS through highspy: arrays in, events while it runs, no file between.
 
-HiGHS documentation, "Options" and "Callbacks"; what it does with starts and limits: docs/background/file-formats.md.
+HiGHS documentation, "Options" and "Callbacks"; what it does with starts and limits: docs/reference/file-formats.md.
 """
 
 import re

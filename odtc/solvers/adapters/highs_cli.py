@@ -1,6 +1,6 @@
 """HiGHS by its command line: the program `highs`, or the one inside the package highsbox.
 
-HiGHS documentation, "Executable"; docs/background/file-formats.md.
+HiGHS documentation, "Executable"; docs/reference/file-formats.md.
 """
 
 import importlib.util

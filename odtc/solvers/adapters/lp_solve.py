@@ -1,6 +1,6 @@
 """lp_solve 5.5: its command line, whose standard output is log and solution at once.
 
-What it prints: lp_solve reference, "lp_solve.htm" and "solve.htm"; docs/background/file-formats.md.
+What it prints: lp_solve reference, "lp_solve.htm" and "solve.htm"; docs/reference/file-formats.md.
 """
 
 import re
@@ -12,7 +12,7 @@ from odtc.solvers.capabilities import Dialect
 NAME = "lp_solve"
 SUMMARY = "by its command line; MIP and LP, one thread, no starts, no .gz"
 # It reads LP files in another dialect only, no .gz, and a guess of a basis has no effect
-# (docs/background/file-formats.md). As GLPK it
+# (docs/reference/file-formats.md). As GLPK it
 # refuses fixed MPS with a number of more than 12 characters.
 DIALECT = Dialect(reads=("mps",), gzip=False)
 PROGRAMS = ("lp_solve",)

@@ -1,6 +1,6 @@
 """SCIP: its command line, or the shell inside the library of pyscipopt.
 
-What it prints: SCIP documentation, SCIPprintStatus; docs/background/file-formats.md.
+What it prints: SCIP documentation, SCIPprintStatus; docs/reference/file-formats.md.
 """
 
 import re

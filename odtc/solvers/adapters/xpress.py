@@ -1,6 +1,6 @@
 """FICO Xpress: its console, or the package xpress.
 
-What it prints: Xpress Optimizer reference manual, "Console output"; docs/background/file-formats.md.
+What it prints: Xpress Optimizer reference manual, "Console output"; docs/reference/file-formats.md.
 """
 
 import re

@@ -1,5 +1,5 @@
 """Every solver found on every file of traps/ and portable/: what it makes of a trap is written down, and what
-is portable means the same to all (docs/background/file-formats.md)."""
+is portable means the same to all (docs/reference/file-formats.md)."""
 
 import os
 import tomllib
