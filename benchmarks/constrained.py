@@ -52,11 +52,11 @@ SETS = {
         {},
         {
             "recall": f"recall[B] >= {12 / 49!r}",
-            "budget": "tests <= 3",
+            "budget": "splits <= 3",
             "leaf_rows": "leaf_rows >= 40",
         },
     ),
-    "tic-tac-toe": ("tic-tac-toe", "onehot", {}, {"budget": "tests <= 3"}),
+    "tic-tac-toe": ("tic-tac-toe", "onehot", {}, {"budget": "splits <= 3"}),
 }
 MODELS = {"dpflow": {}, "flowoct": {"literal": True}}
 

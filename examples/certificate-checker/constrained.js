@@ -166,7 +166,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       "leaves<=": (given) => { bare(given); add(zeros(), count(given) - 1, 1); },
       "class_leaves<=": (given) => { const k = classOf(one(given)); add(zeros(), count(given), 0, data.classes.map((_, c) => Number(c === k))); },
       "features<=": (given) => { bare(given); places.mostColumns = smaller(places.mostColumns, count(given)); },
-      "tests<=": (given) => { bare(given); places.mostTests = smaller(places.mostTests, count(given)); },
+      "splits<=": (given) => { bare(given); places.mostTests = smaller(places.mostTests, count(given)); },
       "forbid_root": place((given, named) => spans(named, 1, Infinity)),
       "require_root": place((given, named) => spans(names.filter((name) => !named.includes(name)), 1, Infinity)),
       "not_below": place((given) => { expect(given.args.length === 2, `it states ${given.text}, which names two columns`); places.neverBelow.push(given.args); }),

@@ -1,6 +1,6 @@
 // Certificates of trees of numbers and of survival under a limit on all tests of a tree at once, for leaf-sums.js.
 //
-//   "tests": N                    at most N different tests: the best tree over each set of N tests
+//   "splits": N                    at most N different tests: the best tree over each set of N tests
 //   "together": [["a", "b"], …]   of some columns all are tested or none: the best tree that tests at least those needed
 //
 // Nothing is listed in them: all trees are tried, in doubles first, and counted as fractions wherever these are too near
@@ -12,12 +12,12 @@ const MOST_TESTS = 5, MOST_SETS = 50000, LEVELS = 3, MOST_NEEDED = 6, FREE = 2;
 
 // The limits of a certificate: {tests, together, words}, null if it has none.
 function limitsOf(facts) {
-  if (!("tests" in facts) && !("together" in facts)) return null;
-  const tests = "tests" in facts ? whole(facts.tests, "the tests") : null, together = facts.together || [];
+  if (!("splits" in facts) && !("together" in facts)) return null;
+  const tests = "splits" in facts ? whole(facts.splits, "the tests") : null, together = facts.together || [];
   expect(Array.isArray(together) && together.every((group) => Array.isArray(group) && new Set(group).size > 1), "its trees test fewer than two columns together");
-  expect(tests === null || !together.length, "it is under `tests <= N` and `together` at once");
+  expect(tests === null || !together.length, "it is under `splits <= N` and `together` at once");
   const quoted = (name) => (/[,"]/.test(name) || name !== name.trim() ? `"${name.replace(/"/g, '""')}"` : name);
-  return { tests, together, words: [...(tests === null ? [] : [`tests <= ${tests}`]), ...together.map((group) => `together[${group.map(quoted).join(",")}]`)] };
+  return { tests, together, words: [...(tests === null ? [] : [`splits <= ${tests}`]), ...together.map((group) => `together[${group.map(quoted).join(",")}]`)] };
 }
 
 function splitsOf(node) {

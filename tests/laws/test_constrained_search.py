@@ -35,10 +35,10 @@ def test_the_optimum_of_the_search_is_that_of_trying_every_tree(kind, data):
     except ChoiceError:  # what this data has no rows, columns or levels for
         assume(False)
     with contextlib.ExitStack() as stack:
-        # `tests` makes sets of tests, which the last of them does not take, or counts tests as of very many.
-        counted = "tests" in kinds and data.draw(st.booleans())
+        # `splits` makes sets of tests, which the last of them does not take, or counts tests as of very many.
+        counted = "splits" in kinds and data.draw(st.booleans())
         stack.enter_context(mock.patch.object(search_terms, "MOST_SUBSETS", 0 if counted else 20_000))
-        for name, number in data.draw(st.sampled_from(ENGINES[: 2 if "tests" in kinds else 3])).items():
+        for name, number in data.draw(st.sampled_from(ENGINES[: 2 if "splits" in kinds else 3])).items():
             stack.enter_context(mock.patch.object(engines, name, number))
         assume(problem.module.searches(problem))  # weights with thirds have no small unit
         found = problem.module.search(problem, None, lambda *told: None)

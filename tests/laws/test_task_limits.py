@@ -141,9 +141,9 @@ def test_tests_are_counted_among_no_more_than_the_search_takes(tmp_path, monkeyp
     rows = [[i, j, (i * j) % 7] for i in range(4) for j in range(4)]
     path = write(tmp_path / "r.csv", ["a", "b", "y"], rows)
     with pytest.raises(
-        odtc.OdtcError, match="'tests <= 2': the tests of a tree are counted among 5 at most, and these"
+        odtc.OdtcError, match="'splits <= 2': the tests of a tree are counted among 5 at most, and these"
     ):
-        odtc.fit(path, depth=2, reading={"task": "regression"}, constraints=["tests <= 2"])
+        odtc.fit(path, depth=2, reading={"task": "regression"}, constraints=["splits <= 2"])
 
 
 def test_at_a_limit_a_tree_of_few_tests_has_a_bound_below_the_best():
@@ -185,9 +185,9 @@ TEXTS = (
     "require_root[colour]",
     "never_together[x0,colour]",
     "not_below[x0,x1]",
-    "tests <= 1",
-    "tests <= 2",
-    "tests <= 3",
+    "splits <= 1",
+    "splits <= 2",
+    "splits <= 3",
     "together[x0,x1]",
     "together[x0,colour]",
     "together[x0,x1,colour]",
@@ -223,7 +223,7 @@ def test_a_regression_under_a_constraint_errs_as_little_as_the_best_of_all_trees
     trees = best(tuple(range(9)), ())
     expected = min(paid for tests, paid in trees.items() if not judge.counts or judge.counts(len(tests), set(tests)))
     assert done.verified and done.proved and done.proof.objective == pytest.approx(expected, rel=1e-9, abs=1e-9)
-    assert bool(done.certified) == text.startswith(("leaves", "branch_nodes", "tests", "together"))
+    assert bool(done.certified) == text.startswith(("leaves", "branch_nodes", "splits", "together"))
 
 
 @pytest.mark.parametrize("task", ["regression", "survival"])
@@ -293,12 +293,12 @@ LIMITS = (
     ["leaves <= 5"],
     ["branch_nodes <= 2"],
     ["leaf_rows >= 3", "leaves <= 3"],
-    ["tests <= 2"],
-    ["tests <= 3", "leaf_rows >= 2", "leaves <= 5"],
+    ["splits <= 2"],
+    ["splits <= 3", "leaf_rows >= 2", "leaves <= 5"],
     ["together[x0,x1]"],
     ["together[x0,colour]", "together[x1,colour]", "leaf_rows >= 2"],
     ["leaves <= 1"],
-    ["tests <= 0"],
+    ["splits <= 0"],
 )
 
 
@@ -346,7 +346,9 @@ def test_no_corrupted_certificate_within_limits_proves_more_than_is_true(tmp_pat
 
 
 @pytest.mark.parametrize("task", ["regression", "survival"])
-@pytest.mark.parametrize("given", [[], ["leaf_rows >= 2", "leaves <= 5"], ["tests <= 2"], ["together[x0,x1]"]], ids=str)
+@pytest.mark.parametrize(
+    "given", [[], ["leaf_rows >= 2", "leaves <= 5"], ["splits <= 2"], ["together[x0,x1]"]], ids=str
+)
 def test_a_worse_tree_in_a_certificate_is_not_proved_nor_the_bound_above_the_best_one(tmp_path, task, given):
     for seed in (76, 78, 82):  # rows that cost less than 0 alone are among them
         data = data_of(tmp_path, task, seed, 9)

@@ -23,7 +23,7 @@ FILES = [
     ("balance-scale", 5, {"tail": "2"}, (), None),
     ("kr-vs-kp", 5, {"proof": "true"}, (), None),
     ("balance-scale", 3, {}, ("leaf_rows >= 40",), 625 - 443),
-    ("balance-scale", 3, {}, ("tests <= 3",), 625 - 443),
+    ("balance-scale", 3, {}, ("splits <= 3",), 625 - 443),
 ]
 
 

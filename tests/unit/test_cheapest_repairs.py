@@ -60,7 +60,7 @@ def ways(encoded, text: str, heap) -> list[list[int]]:
     of = {t: column(encoded, heap.test[t]) for t in asking}
     if kind in ("branch_nodes", "leaves"):
         return [[t] for t in asking if 2 * t not in asking and 2 * t + 1 not in asking]
-    if kind == "tests":
+    if kind == "splits":
         return [[t for t in asking if heap.test[t] == test] for test in {heap.test[t] for t in asking}]
     if kind == "not_below":
         above = {t: [t >> up for up in range(1, t.bit_length())] for t in asking}
@@ -74,7 +74,7 @@ def ways(encoded, text: str, heap) -> list[list[int]]:
     [
         "branch_nodes <= 3",
         "leaves <= 3",
-        "tests <= 3",
+        "splits <= 3",
         "features <= 2",
         "features <= 1",
         "never_together[f0,f1]",
@@ -241,7 +241,7 @@ TRIED = {
     "class_leaves": ([f"[{k}]" for k in CLASSES], range(3)),
     "cost": ([""], (*range(7), 0.5, 2.25)),
     "leaf_rows": ([""], range(N + 1)),
-    **dict.fromkeys(("branch_nodes", "tests", "features"), ([""], range(4))),
+    **dict.fromkeys(("branch_nodes", "splits", "features"), ([""], range(4))),
     "leaves": ([""], range(1, 4)),
     **dict.fromkeys(("deepest", "shallowest"), ([f"[{name}]" for name in NAMES], range(3))),
     **dict.fromkeys(("never_together", "together"), ([f"[{','.join(some)}]" for some in PAIRS], None)),

@@ -13,10 +13,10 @@ from odtc.testing.optima import least_of_every_tree
 from odtc.workflow import pipeline
 from tests.unit.test_constrained_certificate import small
 
-COUNTS = ("branch_nodes", "tests", "features", "class_leaves", "leaf_rows")
+COUNTS = ("branch_nodes", "splits", "features", "class_leaves", "leaf_rows")
 SETS = (
     ("branch_nodes <= 0", "accuracy >= 0.75", "leaf_rows >= 1"),
-    ("tests <= 0", "recall[yes] >= 0.6", "recall[no] >= 0.6"),
+    ("splits <= 0", "recall[yes] >= 0.6", "recall[no] >= 0.6"),
     ("features <= 0", "precision[yes] >= 0.5", "recall[no] >= 0.9"),
     ("leaf_rows >= 5", "accuracy >= 0.9"),
     ("class_leaves[yes] <= 0", "recall[yes] >= 0.5"),

@@ -58,11 +58,11 @@ SETS = (
     ("together[f1,f2]", "recall[no] >= 0.8"),
     ("deepest[f0] <= 0", "deepest[f1] <= 1"),
     ("shallowest[f0] >= 1", "shallowest[f1] >= 2", "leaf_precision[no] >= 0.6"),
-    ("tests <= 2", "recall[yes] >= 0.5"),
+    ("splits <= 2", "recall[yes] >= 0.5"),
     ("monotone[f0,positive=no]",),
     ("monotone[f1,positive=yes]", "recall[yes] >= 0.9"),
     ("monotone[f0,positive=no]", "monotone[f1,positive=no]", "features <= 2"),
-    ("monotone[f1,positive=no]", "tests <= 2", "together[f0,f1]"),
+    ("monotone[f1,positive=no]", "splits <= 2", "together[f0,f1]"),
 )
 UNSATISFIED = (
     ("recall[yes] >= 0.95", "precision[yes] >= 0.99", "branch_nodes <= 1"),
@@ -137,7 +137,7 @@ def test_two_tests_of_more_than_800_have_a_certificate(depth, texts):
     X = np.argsort(rng.random((290, 3)), axis=0).astype(float)
     y = ((X[:, 0] > 150) ^ (X[:, 1] > 90) ^ (rng.random(290) < 0.1)).astype(np.int32)
     data = Dataset("wide", X, y, tuple(Feature(f"f{j}", NUMERIC) for j in range(3)), ("no", "yes"), np.ones(290))
-    done = odtc.fit(data, None, "dpflow", depth, constraints=("tests <= 2", *texts))
+    done = odtc.fit(data, None, "dpflow", depth, constraints=("splits <= 2", *texts))
     assert done.problem.encoded.n_tests == 867 and done.certified
     assert done.facts["objective"] == least_of_two_tests(X, y, texts)
 

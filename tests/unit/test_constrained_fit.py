@@ -59,7 +59,7 @@ def test_no_tree_is_proved_too(shared_data):
         ("leaf_rows >= 10", "branch_nodes <= 2"),
         ("forbid_root[a5]", "precision[1] >= 0.9"),
         ("not_below[a1,a2]", "equal_opportunity[group=a3,positive=1] <= 0.1"),
-        ("tests <= 2", "accuracy >= 0.6"),
+        ("splits <= 2", "accuracy >= 0.6"),
         ("leaves <= 3", "false_negative_rate[1] <= 0.3", "false_positive_rate[1] <= 0.5"),
     ],
 )
@@ -183,7 +183,7 @@ def test_a_deep_tree_over_few_tests_is_searched_and_no_model_is_made(most, monke
         assert facts["termination"] == "optimal"
 
 
-@pytest.mark.parametrize("limit", ["leaves <= 4", "tests <= 3"])
+@pytest.mark.parametrize("limit", ["leaves <= 4", "splits <= 3"])
 def test_a_tree_of_few_branch_nodes_is_searched_no_deeper_than_it_can_be(limit):
     """At depth 6 `leaves <= 4` ended open after a limit; no path has more branch nodes than the tree."""
     rng = np.random.default_rng(8)

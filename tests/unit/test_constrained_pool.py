@@ -60,7 +60,7 @@ def posed(seed, constraints, depth, numbers=3, rows=14):
     [
         (["recall[p] >= 0.7"], 2, 2),
         (["statistical_parity[group=g,positive=p] <= 0.1", "features <= 2"], 2, 2),
-        (["leaf_precision >= 0.55", "tests <= 1"], 2, 3),
+        (["leaf_precision >= 0.55", "splits <= 1"], 2, 3),
         (["monotone[a,positive=p]"], 2, 2),
         (["together[a,b]", "class_leaves[p] <= 1"], 2, 2),
         (["precision[p] >= 0.7", "deepest[a] <= 1"], 3, 2),

@@ -56,7 +56,7 @@ SETS = [
     (1, ["recall[yes] >= 0.9"]),
     (2, ["recall[yes] >= 0.9", "statistical_parity[group=group,positive=yes] <= 0.1"]),
     (2, ["leaf_precision >= 0.7", "leaf_rows >= 5"]),
-    (2, ["tests <= 2", "recall[no] >= 0.9"]),
+    (2, ["splits <= 2", "recall[no] >= 0.9"]),
     (3, ["features <= 1", "recall[yes] >= 0.9"]),
 ]
 

@@ -53,9 +53,9 @@ def many_tests() -> Dataset:
     [
         ("features <= 1",),
         ("features <= 2",),
-        ("tests <= 2",),
-        ("tests <= 3", "features <= 2"),
-        ("tests <= 4", "tests <= 3"),
+        ("splits <= 2",),
+        ("splits <= 3", "features <= 2"),
+        ("splits <= 4", "splits <= 3"),
         ("not_below[f0,f1]",),
     ],
     ids=" and ".join,
@@ -89,7 +89,7 @@ def test_many_columns_of_one_test_each_are_counted_by_their_tests(most):
         assert kept_by(found, heap) == allowed(problem, problem.constraints[0], heap)
 
 
-@pytest.mark.parametrize("text", ["branch_nodes <= 1", "branch_nodes <= 2", "tests <= 2", "features <= 3"])
+@pytest.mark.parametrize("text", ["branch_nodes <= 1", "branch_nodes <= 2", "splits <= 2", "features <= 3"])
 def test_a_tree_that_is_searched_is_the_tree_of_its_heaps(text):
     problem = posed(of_kind("leaf_rows", TABLES[0])[0], [text])
     problem = replace(problem, topology=pipeline.pose(table(*TABLES[0]), "dpflow", 3).topology)

@@ -436,7 +436,7 @@ def test_the_nodes_above_leaves_have_no_test_below_them():
 @pytest.mark.parametrize("model", ["flowoct", "dpflow", "oct", "binoct", "bendersoct"])
 def test_the_models_that_take_a_kind_are_those_that_are_built_with_it(model):
     problem, told, able = pipeline.pose(people(), model, 1, encoding="auto"), {}, {}
-    for text in ("recall[yes] >= 0.5", "leaf_rows >= 2", "features <= 1", "leaf_precision >= 0.5", "tests <= 1"):
+    for text in ("recall[yes] >= 0.5", "leaf_rows >= 2", "features <= 1", "leaf_precision >= 0.5", "splits <= 1"):
         kind = CONSTRAINTS.get(text.split("[")[0].split(" ")[0])
         told[text] = takes(problem, kind)
         try:
@@ -589,7 +589,7 @@ def test_a_line_is_in_its_largest_unit(unit, size):
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("name", ["branch_nodes", "tests", "features"])
+@pytest.mark.parametrize("name", ["branch_nodes", "splits", "features"])
 def test_no_more_levels_are_searched_than_a_limit_leaves(name, depth):
     """No path has more branch nodes than the tree, nor tests one twice; so fewer levels lose no tree that is kept."""
     plain = pipeline.pose(people(), "dpflow", depth)

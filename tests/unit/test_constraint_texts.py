@@ -45,7 +45,7 @@ def refused(text, of, words):
         "leaves <= 1",
         "branch_nodes <= 0",
         "features <= 0",
-        "tests <= 0",
+        "splits <= 0",
         "cost <= 0",
         "accuracy >= 0",
         "accuracy >= 1",
@@ -177,7 +177,7 @@ def test_what_no_model_can_say_is_refused_by_the_models():
 
 
 def test_forms_that_take_a_kind_are_named_with_their_parameters():
-    assert "flowoct, bendersoct, oct with binary=True and dpflow take it" in able_models(CONSTRAINTS.get("tests"))
+    assert "flowoct, bendersoct, oct with binary=True and dpflow take it" in able_models(CONSTRAINTS.get("splits"))
     said = able_models(CONSTRAINTS.get("leaf_precision"))
     assert said.startswith("flowoct takes it; ") and "keeps it by its own search" in said
 

@@ -35,7 +35,7 @@ def monks():
         ("  features<=2 ", "features <= 2"),
         ("branch_nodes <= 1e0", "branch_nodes <= 1"),
         ("leaves[] <= 4", "leaves <= 4"),
-        ("tests <= 0", "tests <= 0"),
+        ("splits <= 0", "splits <= 0"),
     ],
 )
 def test_a_constraint_is_written_and_read(text, again):
@@ -84,15 +84,15 @@ def test_what_a_tree_has_is_counted_on_the_data():
     column = heap.to_tree(encoded)
     values = {
         name: CONSTRAINTS.get(name).value(encoded, None, heap)
-        for name in ("branch_nodes", "leaves", "features", "tests", "leaf_rows")
+        for name in ("branch_nodes", "leaves", "features", "splits", "leaf_rows")
     }
     assert values["branch_nodes"] == column.n_branch_nodes == 4 and values["leaves"] == 5
-    assert values["features"] == 2 and values["tests"] == 3
+    assert values["features"] == 2 and values["splits"] == 3
     assert values["leaf_rows"] == min(sum(leaf.rows) for leaf in column.leaves() if sum(leaf.rows))
 
 
 @pytest.mark.parametrize(
-    "text", ["leaf_rows >= 30", "branch_nodes <= 2", "leaves <= 2", "features <= 1", "tests <= 2", "features <= 0"]
+    "text", ["leaf_rows >= 30", "branch_nodes <= 2", "leaves <= 2", "features <= 1", "splits <= 2", "features <= 0"]
 )
 @pytest.mark.parametrize("start", ["cart", "local_search"])
 def test_a_heuristic_tree_is_mended(text, start):
@@ -123,7 +123,7 @@ def test_learners_keep_what_scikit_learn_has_a_parameter_for():
 
 @pytest.mark.every(2)
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ["branch_nodes <= 2", "features <= 1", "tests <= 2"])
+@pytest.mark.parametrize("text", ["branch_nodes <= 2", "features <= 1", "splits <= 2"])
 @pytest.mark.parametrize("model", ["flowoct", "bendersoct"])
 def test_real_data_has_the_optimum_of_exhaustive_search(model, text):
     fitted = odtc.fit(MONKS_3, model, 2, encoding="onehot", constraints=(text,), threads=1)
@@ -133,7 +133,7 @@ def test_real_data_has_the_optimum_of_exhaustive_search(model, text):
     count = {
         "branch_nodes": lambda n, asked: n,
         "features": lambda n, asked: len({of[f] for f in asked}),
-        "tests": lambda n, asked: len(asked),
+        "splits": lambda n, asked: len(asked),
     }
     best = min(loss for (n, asked), loss in losses.items() if count[given.name](n, asked) <= given.bound)
     assert fitted.facts["termination"] == "optimal" and fitted.facts["objective"] == best and fitted.facts["verified"]
@@ -176,13 +176,13 @@ def test_a_start_of_ones_own_that_breaks_a_constraint_is_refused(tmp_path):
 
 @pytest.mark.slow
 def test_from_the_command_line_to_the_check(tmp_path):
-    words = ("--encoding", "onehot", "--max-branch-nodes", 2, "--constraint", "tests <= 1", "-o", "m", "--json")
+    words = ("--encoding", "onehot", "--max-branch-nodes", 2, "--constraint", "splits <= 1", "-o", "m", "--json")
     built = command("build", MONKS_3, *words, folder=tmp_path)
-    assert built.facts["constraints"] == ["tests <= 1", "branch_nodes <= 2"]
+    assert built.facts["constraints"] == ["splits <= 1", "branch_nodes <= 2"]
     assert command("solve", "m.mps", folder=tmp_path).code == 0
     said = command("verify", "m.sol", "--json", folder=tmp_path).facts
     checks = [check["text"] for check in said["checks"] if check["check"] == "constraint"]
-    assert said["verified"] and checks == ["tests <= 1: the tree has 1", "branch_nodes <= 2: the tree has 1"]
+    assert said["verified"] and checks == ["splits <= 1: the tree has 1", "branch_nodes <= 2: the tree has 1"]
     listed = command("list", "constraints").out
     assert all(name in listed for name in CONSTRAINTS.names())
     assert "Σ" in command("info", "leaf_rows").out

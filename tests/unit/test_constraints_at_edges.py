@@ -146,7 +146,7 @@ def test_if_trees_are_filled_up_none_that_keeps_it_is_lost(kind):
 
 
 @pytest.mark.parametrize(
-    "text", ["not_below[f0,f1]", "not_below[f1,f0]", "recall[x] >= 0.5", "features <= 1", "tests <= 1"]
+    "text", ["not_below[f0,f1]", "not_below[f1,f0]", "recall[x] >= 0.5", "features <= 1", "splits <= 1"]
 )
 def test_these_let_trees_be_filled_up(text):
     """So that their models need no columns for nodes that do not branch."""
@@ -182,7 +182,7 @@ def test_what_speaks_of_columns_is_refused_beside_tests_of_two():
     for kind in KINDS:
         module = CONSTRAINTS.get(kind)
         for text in module.tries(encoded)[-2:]:
-            if module.SUBJECT in OF_COLUMNS and kind != "tests":
+            if module.SUBJECT in OF_COLUMNS and kind != "splits":
                 with pytest.raises(ChoiceError, match="the encoding 'oblique.*' has tests that weigh several"):
                     parse(text, encoded)
             elif kind != "monotone":
@@ -287,7 +287,7 @@ def test_the_search_of_a_manifest_that_knows_no_rows_keeps_the_same_trees(kind):
         (("recall[x] >= 0.5",), False),
         (("nosuch <= 1",), False),
         (("nosuch", "recall[x] >= 0.5", "not_below[f0,f1]"), True),
-        (("tests <= 2", "leaf_rows >= 3"), False),
+        (("splits <= 2", "leaf_rows >= 3"), False),
     ],
     ids=str,
 )
@@ -314,7 +314,7 @@ def test_several_constraints_have_rows_of_their_own_names(texts):
         assert kept == (not broken(problem, heap))
 
 
-@pytest.mark.parametrize("text", ["tests <= 1", "tests <= 2", "tests <= 3", "features <= 1"])
+@pytest.mark.parametrize("text", ["splits <= 1", "splits <= 2", "splits <= 3", "features <= 1"])
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_limits_of_so_many_tests_that_no_sets_are_made_keep_the_same_trees(text, depth, monkeypatch):
     """Trees of few different tests are looked at in the place of sets of tests."""
@@ -522,7 +522,7 @@ def test_the_least_rows_of_a_leaf_are_those_that_a_constraint_of_rows_says():
         assert least_rows(posed(plain, texts)) == least
 
 
-@pytest.mark.parametrize("texts", [("tests <= 1", "tests <= 3"), ("tests <= 3", "tests <= 1")], ids=" and ".join)
+@pytest.mark.parametrize("texts", [("splits <= 1", "splits <= 3"), ("splits <= 3", "splits <= 1")], ids=" and ".join)
 def test_of_two_limits_of_tests_the_lesser_holds(texts, monkeypatch):
     monkeypatch.setattr(search_terms, "MOST_SUBSETS", 0)
     assert search_problem(posed(pipeline.pose(table(*TABLES[0]), "dpflow", 3), texts)).arrays.depth == 1

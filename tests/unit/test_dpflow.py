@@ -235,10 +235,10 @@ def test_the_pool_and_the_certificate_say_what_they_leave_out(tmp_path):
 
     pool = near_optimal(pose("leaf_rows >= 30"), 5)
     assert len(pool.trees) == 5 and all(min(sum(leaf.rows) for leaf in tree.leaves()) >= 30 for tree in pool.trees)
-    few = near_optimal(pose("tests <= 2"), 5)  # by the constrained search
+    few = near_optimal(pose("splits <= 2"), 5)  # by the constrained search
     assert len(few.trees) == 5
     assert all(len({node.split for node, _ in tree.walk() if hasattr(node, "split")}) <= 2 for tree in few.trees)
-    with pytest.raises(ChoiceError, match="leave out the constraint 'tests <= 2'"):
-        certify(pose("tests <= 2"))
+    with pytest.raises(ChoiceError, match="leave out the constraint 'splits <= 2'"):
+        certify(pose("splits <= 2"))
     rows = pose("leaf_rows >= 30")
     assert check(certify(rows), rows.encoded.dataset).bound == pytest.approx(pool.objectives[0])

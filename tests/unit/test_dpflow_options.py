@@ -46,7 +46,7 @@ OF_ANSWERS = (
     "statistical_parity[group=side,positive={k}] <= {s}",
     "equal_opportunity[group=side,positive={k}] <= {s}",
 )
-OF_TESTS = ("features <= {n}", "tests <= {n}", "forbid_root[f0]", "require_root[f0]", "not_below[f0,f1]")
+OF_TESTS = ("features <= {n}", "splits <= {n}", "forbid_root[f0]", "require_root[f0]", "not_below[f0,f1]")
 
 
 def dataset(rng, missing: bool) -> Dataset:

@@ -102,7 +102,7 @@ def constraints(data: Drawn, rng: np.random.Generator, answers: np.ndarray, of: 
         f"class_leaves[{name}] <= {few}": lambda t: sum(label == k for _, label in t.leaves) <= few,
         f"cost <= {tenths}": lambda t: cost(data, t) <= tenths,
         f"features <= {few}": lambda t: len(columns(t)) <= few,
-        f"tests <= {few}": lambda t: len({test for _, test, _ in t.nodes}) <= few,
+        f"splits <= {few}": lambda t: len({test for _, test, _ in t.nodes}) <= few,
         f"branch_nodes <= {few}": lambda t: len(t.nodes) <= few,
         f"forbid_root[{a}]": lambda t: all(depth or of[test] != a for depth, test, _ in t.nodes),
         f"require_root[{a}]": lambda t: all(depth or of[test] == a for depth, test, _ in t.nodes),

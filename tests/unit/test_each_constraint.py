@@ -227,10 +227,10 @@ def test_its_shares_of_rows_say_the_same(kind, n_classes):
     [
         ("never_together[f0,f1]", "features <= 2"),
         ("features <= 1", "never_together[f0,f1]"),
-        ("never_together[f0,f1]", "tests <= 2"),
+        ("never_together[f0,f1]", "splits <= 2"),
         ("never_together[f0,f1,f2]", "never_together[f1,f2]"),
         ("never_together[f0,f2]", "never_together[f0,f1]"),
-        ("features <= 2", "tests <= 2"),
+        ("features <= 2", "splits <= 2"),
         ("forbid_root[f0]", "deepest[f1] <= 0", "not_below[f0,f2]"),
     ],
     ids=" and ".join,

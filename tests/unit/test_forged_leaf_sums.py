@@ -181,7 +181,7 @@ def of_a_light_event():
 
 def of_more_tests():
     """The best tree of all, which asks three tests."""
-    return forged(with_terms(true(), constraints=["tests <= 2"]), tests=2)
+    return forged(with_terms(true(), constraints=["splits <= 2"]), splits=2)
 
 
 def of_columns_together():
@@ -214,7 +214,7 @@ FORGERIES = {
     "bound._all_cuts: it tries all cuts of trees": lambda: forged(with_terms(true(), depth=5), depth=5, tried="all"),
     "bound._cut: a cut that it tries has": lambda: tried([0, 0, 0, 0, 0]),
     "bound._stands_for: it tries a cut that separates": lambda: tried([0, 99, 0, 0]),
-    "whole_trees.of: its trees have": lambda: forged(with_terms(true(), constraints=["tests <= -1"]), tests=-1),
+    "whole_trees.of: its trees have": lambda: forged(with_terms(true(), constraints=["splits <= -1"]), splits=-1),
     "whole_trees.of: its trees test fewer than two": lambda: forged(
         with_terms(true(), constraints=["together[a]"]), together=[["a"]]
     ),
@@ -240,7 +240,7 @@ def test_each_rule_has_a_forgery():
 
 
 @pytest.mark.parametrize("task", ["regression", "survival"])
-@pytest.mark.parametrize("given", [(2,), (3,), (2, "leaf_rows >= 4"), (3, "leaves <= 5"), (3, "tests <= 2")])
+@pytest.mark.parametrize("given", [(2,), (3,), (2, "leaf_rows >= 4"), (3, "leaves <= 5"), (3, "splits <= 2")])
 def test_what_is_so_is_taken(task, given):
     assert check_leaf_sums(true(task, *given), numbers() if task == "regression" else times()).optimal
 

@@ -29,7 +29,7 @@ dpflow = FORMULATIONS.get("dpflow")
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "right"), [("balance-scale", "tests <= 3", 443), ("tic-tac-toe", "tests <= 3", 718)]
+    ("name", "text", "right"), [("balance-scale", "splits <= 3", 443), ("tic-tac-toe", "splits <= 3", 718)]
 )
 def test_budgets_of_published_data(name, text, right, shared_data):
     """One-hot, depth 3 (issue 5)."""
@@ -41,7 +41,7 @@ def test_budgets_of_published_data(name, text, right, shared_data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("text", "params"), [("features <= 1", {}), ("tests <= 2", {}), ("tests <= 1", {"fix": "false"})]
+    ("text", "params"), [("features <= 1", {}), ("splits <= 2", {}), ("splits <= 1", {"fix": "false"})]
 )
 @pytest.mark.parametrize("solver", ["highs-cli", "cbc", "scip"])
 def test_the_same_file_in_several_solvers(solver, text, params):
@@ -54,7 +54,7 @@ def test_the_same_file_in_several_solvers(solver, text, params):
     losses = least_losses(encoded.X, encoded.y, encoded.weight, 2, [[0, 1], [1, 0]], encoded.copies)
     name, most = text.split(" <= ")
     count = {
-        "tests": lambda n, asked: len(asked),
+        "splits": lambda n, asked: len(asked),
         "branch_nodes": lambda n, asked: n,
         "features": lambda n, asked: len({encoded.tests[f].features for f in asked}),
     }[name]
@@ -166,7 +166,7 @@ def test_an_incumbent_makes_the_file_smaller_not_the_optimum():
     sizes, values = [], []
     for fix in (True, False):
         fitted = by_a_solver(
-            MONKS / "monks-2.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=("tests <= 4",), fix=fix
+            MONKS / "monks-2.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=("splits <= 4",), fix=fix
         )
         assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"]
         sizes.append(fitted.model.nnz)

@@ -34,7 +34,7 @@ def both(draw, params):
         "answers",
         *draw(
             st.lists(
-                st.sampled_from(["features", "tests", "places", "leaf_rows", "branch_nodes"]), min_size=1, max_size=2
+                st.sampled_from(["features", "splits", "places", "leaf_rows", "branch_nodes"]), min_size=1, max_size=2
             )
         ),
     ]

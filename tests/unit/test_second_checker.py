@@ -295,7 +295,7 @@ def test_both_say_the_same_of_certificates_under_constraints(seed, tmp_path):
     file.write_text(table_of(data))
     data = odtc.read(file, "y", weights="w", aside=("side",))
     for texts in sets:
-        depth = 4 if "tests <= 2" in texts else 2  # both look no deeper than there may be different tests
+        depth = 4 if "splits <= 2" in texts else 2  # both look no deeper than there may be different tests
         problem = pipeline.pose(data, "dpflow", depth, encoding="auto", constraints=texts, cost="no:yes=2,yes:no=1")
         made.append(json.loads(json.dumps(certify_constrained(problem)[0])))
     every = made + [corrupted(draw, facts) for _ in range(2 * FORGED) for facts in made]

@@ -110,11 +110,11 @@ def test_both_prove_what_is_proved_and_the_same_of_corruptions(tmp_path, task, s
 
 
 WHOLE = (
-    (2, ("tests <= 1",)),
-    (2, ("tests <= 2", "leaf_rows >= 2")),
-    (3, ("tests <= 3",)),
-    (4, ("tests <= 2", "leaves <= 3")),
-    (3, ("tests <= 0",)),
+    (2, ("splits <= 1",)),
+    (2, ("splits <= 2", "leaf_rows >= 2")),
+    (3, ("splits <= 3",)),
+    (4, ("splits <= 2", "leaves <= 3")),
+    (3, ("splits <= 0",)),
     (1, ("together[number,code]",)),
     (2, ("together[number,code]",)),
     (2, ("together[number,on]", "together[on,code]")),
@@ -129,13 +129,15 @@ def test_both_try_all_trees_under_a_limit_on_all_tests(tmp_path, task, seed):
     made = [certificate(data, depth, given, ("0", "0.02")[depth % 2]) for depth, given in WHOLE]
     forged = [one for at, facts in enumerate(made) for _, one in corruptions(facts, at, 3)]
     free = certificate(data, 3)
-    for given in ({"tests": 1}, {"tests": -1}, {"together": [["number", "w"]]}, {"together": [["on"]]}):
-        words = [f"tests <= {given['tests']}"] if "tests" in given else [f"together[{','.join(given['together'][0])}]"]
+    for given in ({"splits": 1}, {"splits": -1}, {"together": [["number", "w"]]}, {"together": [["on"]]}):
+        words = (
+            [f"splits <= {given['splits']}"] if "splits" in given else [f"together[{','.join(given['together'][0])}]"]
+        )
         forged.append(free | given | {"of": free["of"] | {"constraints": words}})
         forged.append(free | given)
     forged.append(made[2] | {"together": [["number", "code"]]})
-    forged.append(made[2] | {"tests": 2, "of": made[2]["of"] | {"constraints": ["tests <= 2"]}})
-    loose = {"tests": 2, "of": made[0]["of"] | {"constraints": ["tests <= 2"]}}  # the best of one test, of two
+    forged.append(made[2] | {"splits": 2, "of": made[2]["of"] | {"constraints": ["splits <= 2"]}})
+    loose = {"splits": 2, "of": made[0]["of"] | {"constraints": ["splits <= 2"]}}  # the best of one test, of two
     said = expect_same([(facts, file) for facts in (*made, *forged, made[0] | loose)])
     for line in said[: len(made)]:
         cost, bound = map(float, line.removeprefix("proved").split())

@@ -25,7 +25,7 @@ from tests.unit.test_each_constraint import TABLES, allowed, of_kind, table, tre
 SEVERAL = (
     ("never_together[f0,f1]", "never_together[f1,f2]", "features <= 2"),
     ("features <= 3", "features <= 1"),
-    ("tests <= 1", "tests <= 2"),
+    ("splits <= 1", "splits <= 2"),
     ("forbid_root[f0]", "deepest[f1] <= 0", "not_below[f0,f2]", "not_below[f2,f2]"),
     ("shallowest[f0] >= 1", "shallowest[f0] >= 2", "deepest[f0] <= 2", "deepest[f0] <= 3"),
     ("together[f0,f1]", "class_leaves[x] <= 2"),
@@ -128,7 +128,7 @@ def test_several_are_read_as_what_they_are(texts):
     ("text", "of_columns", "settled"),
     [
         ("recall[x] >= 0.5", False, False),
-        ("tests <= 2", False, False),
+        ("splits <= 2", False, False),
         ("features <= 2", True, False),
         ("forbid_root[f0]", True, False),
         ("shallowest[f0] >= 1", True, False),

@@ -1,4 +1,4 @@
-"""The bounds of trees under `tests <= N` and `together[…]`, against trying all trees in rationals."""
+"""The bounds of trees under `splits <= N` and `together[…]`, against trying all trees in rationals."""
 
 from fractions import Fraction
 from functools import cache
@@ -209,7 +209,9 @@ def test_a_tree_that_does_not_keep_its_limits_is_refused(whole, asked, kept):
 
 
 def test_limits_are_told_as_constraints_are_written():
-    assert WholeTrees(3).words == ["tests <= 3"] and WholeTrees(0).words == ["tests <= 0"] and WholeTrees().words == []
+    assert (
+        WholeTrees(3).words == ["splits <= 3"] and WholeTrees(0).words == ["splits <= 0"] and WholeTrees().words == []
+    )
     named = WholeTrees(None, (("a", "b c"), ("d,e", " f", 'g"h')))
     assert named.words == ["together[a,b c]", 'together["d,e"," f","g""h"]']
     assert named.features([{"feature": "a"}, {"tests": [{"feature": "b c"}]}]) == ["a", "b c"]
@@ -217,7 +219,7 @@ def test_limits_are_told_as_constraints_are_written():
 
 
 def test_limits_that_are_none_are_refused():
-    assert WholeTrees.of({"tests": 0}) == WholeTrees(0) and WholeTrees.of({}).nothing
-    for wrong in ({"tests": -1}, {"together": [["a"]]}, {"together": [["a", "b"], ["c", "c"]]}, {"together": [[]]}):
+    assert WholeTrees.of({"splits": 0}) == WholeTrees(0) and WholeTrees.of({}).nothing
+    for wrong in ({"splits": -1}, {"together": [["a"]]}, {"together": [["a", "b"], ["c", "c"]]}, {"together": [[]]}):
         with pytest.raises(ValueError):
             WholeTrees.of(wrong)

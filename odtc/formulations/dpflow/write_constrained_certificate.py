@@ -45,7 +45,7 @@ from odtc.verification.constrained.multiplier_bound import Weighted, surviving
 from odtc.verification.constrained.one_column import FROM_DEPTH, holds_one
 from odtc.verification.constrained.stated_constraints import readable
 
-LISTED_ONLY = ("together", "tests", "monotone")  # kinds that a search asks of every tree
+LISTED_ONLY = ("together", "splits", "monotone")  # kinds that a search asks of every tree
 LEAST = 3
 SEARCHED = 0.6  # of a time limit, for the search; the rest is for a bound if that does not end
 FEW = 1000  # a pass at multipliers that exclude fewer than one of so many cases costs more than to list these cases
@@ -300,7 +300,7 @@ def _certified_again(problem: Problem, heap: HeapTree | None) -> dict:
 
 def _height(problem: Problem) -> int:
     """How deep a tree has to be, at most: a path asks no test twice, and has no more branch nodes than the tree may."""
-    most = [int(given.bound) for given in problem.constraints if given.name in ("tests", "branch_nodes")]
+    most = [int(given.bound) for given in problem.constraints if given.name in ("splits", "branch_nodes")]
     most += [int(given.bound) - 1 for given in problem.constraints if given.name == "leaves"]
     return max(1, min([problem.topology.depth, *most]))
 

@@ -206,7 +206,7 @@ CONSTRAINTS = Registry(
         "branch_nodes",
         "leaves",
         "features",
-        "tests",
+        "splits",
         *SHARES,
         "leaf_class_rows",
         "leaf_precision",

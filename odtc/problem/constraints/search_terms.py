@@ -137,7 +137,7 @@ def _search_problem(
     counted = [terms.groups[1] for terms in found if terms.groups and _by_count(*terms.groups, encoded.n_tests)]
     depth = min([depth, *counted])  # no path asks a test twice
     depth = min([depth, *(terms.nodes for terms in found if terms.nodes is not None)])  # of all branch nodes
-    depth = min([depth, *(int(given.bound) for given, _ in each if given.name == "tests")])
+    depth = min([depth, *(int(given.bound) for given, _ in each if given.name == "splits")])
     uses, bound, branch_uses, leaf_uses, rounded = _additive(encoded, found, coarse > Coarse.NOTHING)
     measures = [measure for terms in found for measure in terms.measures]
     levels = [terms.levels(problem.topology.depth)[:depth] for terms in found if terms.levels]

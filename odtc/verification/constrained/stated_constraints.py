@@ -273,7 +273,7 @@ LEAVES: dict[tuple[str, str | None], Callable] = {
 COUNTS = {("branch_nodes", "<="), ("leaves", "<="), ("class_leaves", "<=")}
 PLACES = {
     ("features", "<="),
-    ("tests", "<="),
+    ("splits", "<="),
     ("forbid_root", None),
     ("require_root", None),
     ("not_below", None),

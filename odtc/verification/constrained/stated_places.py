@@ -103,7 +103,7 @@ def _least(one: int | None, other: int) -> int:
 def with_place(places: Places, given: Text, names: Sequence[str]) -> Places:
     """What is said with one more constraint, on columns of the data with these names."""
     named = list(dict.fromkeys(given.args))
-    if given.name in ("features", "tests"):
+    if given.name in ("features", "splits"):
         limit = "most_columns" if given.name == "features" else "most_tests"
         return replace(places, **{limit: _least(getattr(places, limit), count_of(given))})
     if not named or not set(named) <= set(names):

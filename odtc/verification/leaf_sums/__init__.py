@@ -57,7 +57,7 @@ SHAPE = {
     "of": CLAIM_SHAPE,
     "least?": WHOLE,
     "leaves?": WHOLE,
-    "tests?": WHOLE,
+    "splits?": WHOLE,
     "together?": [[TEXT]],
 }
 MEASURES = {one.SCHEMA: one for one in (squares, likelihood)}

@@ -1,6 +1,6 @@
 """Limits on all tests of a tree at once: at most N different ones, or of some columns all or none.
 
-    "tests": N, "together": [["a", "b"], …]
+    "splits": N, "together": [["a", "b"], …]
 
 A certificate under one of them lists no tried cuts: the check tries all trees, of at most `MOST_TESTS` different tests
 (odtc.verification.leaf_sums.sets_of_tests) or of at most `LEVELS` levels (odtc.verification.leaf_sums.all_or_none).
@@ -29,7 +29,7 @@ class WholeTrees(NamedTuple):
     @classmethod
     def of(cls, facts: dict) -> "WholeTrees":
         """Those of a certificate. Raises ValueError for limits that it does not hold."""
-        found = cls(facts.get("tests"), tuple(map(tuple, facts.get("together", ()))))
+        found = cls(facts.get("splits"), tuple(map(tuple, facts.get("together", ()))))
         if found.tests is not None and found.tests < 0:
             raise ValueError(f"its trees have {found.tests} tests")
         if any(len(set(group)) < 2 for group in found.together):
@@ -44,20 +44,20 @@ class WholeTrees(NamedTuple):
     @property
     def words(self) -> list[str]:
         """The same as constraints are written."""
-        few = [] if self.tests is None else [f"tests <= {self.tests}"]
+        few = [] if self.tests is None else [f"splits <= {self.tests}"]
         return few + [f"together[{','.join(map(_quoted, group))}]" for group in self.together]
 
     def why_not(self, depth: int, leaves: int, n_tests: int) -> str:
         """Why no certificate holds them, of trees of a depth with so many leaves at most (0 of any number) over so many
         tests; "" if one does."""
         if self.tests is not None and self.together:
-            return "of `tests <= N` and `together` at once there is no certificate"
+            return "of `splits <= N` and `together` at once there is no certificate"
         if self.tests is not None:
             most = min(self.tests, n_tests)
             if most > MOST_TESTS or comb(n_tests, max(0, most - 1)) > MOST_SETS:
                 return (
-                    f"a certificate of `tests <= N` tries all sets of N - 1 tests, at most {MOST_SETS:,} of them and N "
-                    f"at most {MOST_TESTS}"
+                    f"a certificate of `splits <= N` tries all sets of N - 1 splits, at most {MOST_SETS:,} of them, "
+                    f"and N is at most {MOST_TESTS}"
                 )
         if self.together:
             if depth > LEVELS or leaves:

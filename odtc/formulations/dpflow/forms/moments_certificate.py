@@ -126,7 +126,7 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
         }
         | ({"least": limit.rows} if limit.rows > 1 else {})
         | ({"leaves": limit.leaves} if limit.leaves else {})
-        | ({} if whole.tests is None else {"tests": whole.tests})
+        | ({} if whole.tests is None else {"splits": whole.tests})
         | ({"together": [list(group) for group in together]} if together else {})
     )
 

@@ -17,7 +17,7 @@ from odtc.problem.constraints.search_terms import subsets_of, terms_of
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 
-TESTS = "tests"  # the kind that counts different tests
+TESTS = "splits"  # the kind that counts different tests
 MANY_TESTS = 2_000  # each is a column of the search
 
 

@@ -1,4 +1,4 @@
-"""At most N different tests are asked, however often: y_f ≥ b_tf, Σ_f y_f ≤ N."""
+"""At most N different splits are used, however often: y_f ≥ b_tf, Σ_f y_f ≤ N."""
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from odtc.problem.expressions import Need, Statement
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-NAME = "tests"
-SUMMARY = "tests <= N: the tree uses at most N different tests of the encoding"
+NAME = "splits"
+SUMMARY = "splits <= N: the tree uses at most N different splits"
 OPS = ("<=",)
 SUBJECT = Subject.TESTS
 KNOWS = Knows.TESTS
@@ -23,7 +23,7 @@ NEEDS = ((Need(Statement.ASKS, "branch_nodes"),),)
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
-    return count_bound(given, 0, "tests")
+    return count_bound(given, 0, "splits")
 
 
 def groups(encoded: Encoded) -> np.ndarray:
