@@ -42,7 +42,7 @@ def main() -> None:
     began = time.process_time()
     encoded = encode(dataset, "onehot")
     print(
-        f"{data.name}: {dataset.n_rows} rows, {encoded.n_rows} after merging, {encoded.n_tests} tests; "
+        f"{data.name}: {dataset.n_rows} rows, {encoded.n_rows} after merging, {encoded.n_candidate_splits} tests; "
         f"read {read_seconds:.3f} s, encode {time.process_time() - began:.3f} s (CPU)\n"
     )
     peers = PEER if data.name == "kr-vs-kp.csv" else {}

@@ -40,8 +40,8 @@ def main() -> None:
         heap = pipeline.decode(model, solution).heap
         theirs = peer(dataset, int(depth), int(heap.errors(problem.encoded)))
         print(
-            f"| {name} | {depth} | {problem.encoded.n_tests:,} | {heap.errors(problem.encoded):g} | {model.n_rows:,} "
-            f"| {model.n_cols:,} | {model.nnz:,} | "
+            f"| {name} | {depth} | {problem.encoded.n_candidate_splits:,} | {heap.errors(problem.encoded):g} | "
+            f"{model.n_rows:,} | {model.n_cols:,} | {model.nnz:,} | "
             f"{compiled:.2f} | {solved:.2f} | {theirs} |",
             flush=True,
         )

@@ -113,7 +113,7 @@ def ordered_line(cell, limit: float) -> str:
         found, seconds, whole, best, _ = count(cell, limit)
     except OdtcError as problem:
         return line(name, depth, "", "", "", "", str(problem), "")
-    tests = f"{found.problem.encoded.n_tests:,}"
+    tests = f"{found.problem.encoded.n_candidate_splits:,}"
     best = best if found.proved else f"{best} (not proved)"
     return line(name, depth, tests, whole, f"{100 * share:g} %", best, trees_of(found), f"{seconds:.1f}")
 

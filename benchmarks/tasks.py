@@ -314,11 +314,13 @@ def main() -> None:
         return in_turn(given.in_turn, given.time_limit)
     print("| data | tests | depth | ours | proved | CPU s | STreeD | CPU s |\n|---|---:|---:|---:|---|---:|---:|---:|")
     for part in given.only.split(","):
-        for name, n_tests, depth, ours, our, paid, their in parts[part](given.time_limit):
+        for name, n_candidate_splits, depth, ours, our, paid, their in parts[part](given.time_limit):
             cost = getattr(ours, "cost_", ours.objective_)
             peer = "– | –" if paid is None else f"{paid:.10g} | {their:.2f}"
             proved = "yes" if ours.is_optimal_ else f"gap {100 * ours.gap_:.1f} %"
-            print(f"| {name} | {n_tests} | {depth} | {cost:.10g} | {proved} | {our:.2f} | {peer} |", flush=True)
+            print(
+                f"| {name} | {n_candidate_splits} | {depth} | {cost:.10g} | {proved} | {our:.2f} | {peer} |", flush=True
+            )
 
 
 if __name__ == "__main__":

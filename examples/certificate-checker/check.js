@@ -56,13 +56,13 @@ function check(facts, data) {
 // The options that say how the target of a task is read.
 const ASKED = ["actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event"];
 
-function expectTerms(facts, data, nTests, allTests, constraints) {
+function expectTerms(facts, data, nCandidateSplits, allSplits, constraints) {
   const found = {
     target: data.target, classes: facts.classes, columns: data.columns, aside: data.aside,
     weights: facts.data.weights == null ? null : facts.data.weights, missing: data.missing, n_rows: data.fileRows,
     n_dropped_missing: data.nDropped - data.nUnlabelled, n_dropped_unlabelled: data.nUnlabelled,
     rows_of_class: data.classes.map((_, k) => data.y.filter((c) => c === k).length),
-    depth: facts.depth, n_tests: nTests, all_tests: allTests, constraints,
+    depth: facts.depth, n_candidate_splits: nCandidateSplits, all_splits: allSplits, constraints,
   };
   for (const key of ["categorical", "numeric", "ignore", "missing_mark"]) {
     const told = facts.data[key] || [];

@@ -43,7 +43,7 @@ class Params:
 
 def build(problem: Problem):
     encoded, tree = problem.encoded, problem.topology
-    n, F, K = encoded.n_rows, encoded.n_tests, len(encoded.classes)
+    n, F, K = encoded.n_rows, encoded.n_candidate_splits, len(encoded.classes)
     B, T = tree.branch_nodes, tree.nodes
     row, test, klass = Axis("row", n), Axis("test", F), Axis("class", K)
     m = ModelBuilder(f"{NAME}_d{tree.depth}")
@@ -87,7 +87,7 @@ def start(problem: Problem, heap):
     end = heap.reach(encoded.X)
     label = np.where(heap.test[T] < 0, heap.label[T], -1)
     return {
-        "b": heap.test[B][:, None] == np.arange(encoded.n_tests),
+        "b": heap.test[B][:, None] == np.arange(encoded.n_candidate_splits),
         "w": label[:, None] == np.arange(len(encoded.classes)),
         "s": (end[:, None] == T) & (heap.label[end] == encoded.y)[:, None],
         "one": np.ones(()),

@@ -137,7 +137,7 @@ class Encoded:
         return found if alike else None
 
     @property
-    def n_tests(self) -> int:
+    def n_candidate_splits(self) -> int:
         return self.X.shape[1]
 
     @cached_property

@@ -47,7 +47,7 @@ class Inspection:
     n_rows_incomplete: int
     columns: tuple[Column, ...]
     encoding: str
-    n_tests: int | None
+    n_candidate_splits: int | None
     refusal: str  # why the data cannot be encoded, "" if it can
     notes: tuple[Note, ...]
     weights: dict | None = None  # the column that weighs the rows, its numbers and their sum
@@ -61,7 +61,7 @@ class Inspection:
             "weights": self.weights,
             "columns": [vars(column) for column in self.columns],
             "encoding": self.encoding,
-            "n_tests": self.n_tests,
+            "n_candidate_splits": self.n_candidate_splits,
             "refusal": self.refusal or None,
             "notes": [note.to_json() for note in self.notes],
         }
@@ -102,7 +102,10 @@ class Inspection:
             said += f", {self.n_rows_incomplete:,} of them with missing cells"
         if (weights := self.weights) is not None:
             said += f", weighed by {weights['column']!r} ({weights['values']}; {show_figure(weights['sum'])} in all)"
-        tests = self.refusal or f"{option('encoding', self.encoding)}: {self.n_tests:,} different tests of all columns"
+        tests = (
+            self.refusal
+            or f"{option('encoding', self.encoding)}: {self.n_candidate_splits:,} different tests of all columns"
+        )
         return "\n".join(
             [said, "", *(row.rstrip() for row in rows), "", tests, *(f"note: {n.text}" for n in self.notes)]
         )
@@ -177,9 +180,9 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         tests = Splits.of(encoded.tests)
         asked: Counter | None = Counter(test.features[0] for test in tests.others.values() if len(test.features) == 1)
         asked.update(dict(enumerate(tests.per_threshold(len(kept.features)).tolist())))
-        n_tests, refusal = encoded.n_tests, ""
+        n_candidate_splits, refusal = encoded.n_candidate_splits, ""
     except OdtcError as problem:
-        asked, n_tests, refusal = None, None, str(problem)
+        asked, n_candidate_splits, refusal = None, None, str(problem)
     notes = numbers + notes_on(whole)
     if asked is not None and encoding == "auto":  # others leave out columns for reasons of their own
         notes += _unasked(kept, asked, {note.column for note in notes if note.kind in ("constant", "equal")})
@@ -197,7 +200,7 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         incomplete,
         tuple(columns),
         encoding,
-        n_tests,
+        n_candidate_splits,
         refusal,
         tuple(notes),
         _weights(whole, reading.weights),

@@ -100,9 +100,9 @@ class Features:
         number of a threshold or -1, bool (chosen,) the levels that go left, bool (rows,) who does.
         Raises TreeError for a split that is none of these."""
         left_levels = np.zeros(len(self.owner), bool)
-        if test < self.encoded.n_tests and test in self.tests:
+        if test < self.encoded.n_candidate_splits and test in self.tests:
             return len(self.numeric) + int(np.searchsorted(self.tests, test)), -1, left_levels, ~column
-        if test < self.encoded.n_tests and (scale := self.scales.scale[test]) in self.numeric:
+        if test < self.encoded.n_candidate_splits and (scale := self.scales.scale[test]) in self.numeric:
             return int(np.searchsorted(self.numeric, scale)), int(self.scales.place[test]), left_levels, ~column
         for feature, one in enumerate(self.levels, self.n - len(self.levels)):
             left = np.ones(one.n, bool)

@@ -57,7 +57,7 @@ class Scales:
         for j, (split, ones_left) in enumerate(zip(encoded.tests, encoded.ones_left)):
             ordered = isinstance(split, Threshold | Oblique) and not ones_left
             members.setdefault(("scale", split.scale) if ordered else ("test", j), []).append(j)
-        scale, place = np.empty(encoded.n_tests, np.int64), np.empty(encoded.n_tests, np.int64)
+        scale, place = np.empty(encoded.n_candidate_splits, np.int64), np.empty(encoded.n_candidate_splits, np.int64)
         for number, tests in enumerate(members.values()):
             if len(tests) > 1:
                 tests.sort(key=lambda j: encoded.tests[j].cut)
@@ -70,9 +70,9 @@ class Scales:
     @classmethod
     def single(cls, encoded: Encoded) -> "Scales":
         """Each test as a scale of its own."""
-        every = np.arange(encoded.n_tests)
+        every = np.arange(encoded.n_candidate_splits)
         rank = np.asarray(encoded.X).astype(np.int32)
-        return cls(every, np.zeros_like(every), np.ones(encoded.n_tests, np.int64), rank)
+        return cls(every, np.zeros_like(every), np.ones(encoded.n_candidate_splits, np.int64), rank)
 
     def nested(self) -> "Scales":
         """The same tests, of which those with one cut whose ones lie within one another are a scale together, in as

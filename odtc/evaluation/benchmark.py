@@ -447,7 +447,7 @@ def measure(cell: Cell, settings: Settings) -> dict:
         "peer": cell.peer is not None,
         "n_rows": int(encoded.copies.sum()),
         "n_rows_merged": encoded.n_rows,
-        "n_tests": encoded.n_tests,
+        "n_candidate_splits": encoded.n_candidate_splits,
         **UNMEASURED,
     }
     try:

@@ -162,11 +162,13 @@ def sizes_of(spec: RunSpec, data: Dataset | str | Path) -> SizeTable:
     choice = problem.choice
     if choice is None and not problem.module.MOMENTS:
         kinds = tuple(given.name for given in problem.constraints)
-        choice = choose(problem.encoded.n_tests, problem.topology.depth, kinds, problem.encoded)
+        choice = choose(problem.encoded.n_candidate_splits, problem.topology.depth, kinds, problem.encoded)
     counts = {name: _of(problem, name, spec, cuts) for name in FORMULATIONS.names()}
     encoded, dataset = problem.encoded, problem.encoded.dataset
     rows = "" if dataset is None or dataset.n_rows == encoded.n_rows else f" of {dataset.n_rows:,}"
-    words = f"{encoded.n_rows:,} different rows{rows}, {encoded.n_tests:,} tests, depth {problem.topology.depth}"
+    words = (
+        f"{encoded.n_rows:,} different rows{rows}, {encoded.n_candidate_splits:,} tests, depth {problem.topology.depth}"
+    )
     auto, why = (choice.formulation, choice.why) if choice else ("", "")
     return SizeTable(counts, auto, why, available(), words, pace())
 

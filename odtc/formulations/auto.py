@@ -13,7 +13,7 @@ from odtc.problem.problem import Choice
 
 
 def choose(
-    n_tests: int,
+    n_candidate_splits: int,
     depth: int,
     constraints: tuple[str, ...] = (),
     encoded: Encoded | None = None,
@@ -21,7 +21,7 @@ def choose(
 ) -> Choice:
     """The formulation for a problem of these sizes (odtc.problem.estimates.Sizes), and why: what it says of itself, and
     what the next says that would have been taken, or that does not fit."""
-    sizes = Sizes(n_tests, depth, constraints, encoded, fitting)
+    sizes = Sizes(n_candidate_splits, depth, constraints, encoded, fitting)
     estimates = {name: FORMULATIONS.get(name).estimate(sizes) for name in FORMULATIONS.able(Estimates)}
     best, *others = sorted(estimates, key=lambda name: (not estimates[name].fits, estimates[name].sums))
     why = f"{best} {estimates[best].words}"

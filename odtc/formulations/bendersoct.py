@@ -114,7 +114,7 @@ class Graph:
 
 def build(problem: Problem) -> Model:
     encoded, tree, lam, graph = problem.encoded, problem.topology, problem.params.lambda_, Graph.of(problem)
-    X, y, n, F, K = encoded.X, encoded.y, encoded.n_rows, encoded.n_tests, len(encoded.classes)
+    X, y, n, F, K = encoded.X, encoded.y, encoded.n_rows, encoded.n_candidate_splits, len(encoded.classes)
     B, bottom = tree.branch_nodes, tree.bottom
     row, test, klass, side = Axis("row", n), Axis("test", F), Axis("class", K), Axis("side", 2)
     m = ModelBuilder(f"{NAME}_d{tree.depth}")

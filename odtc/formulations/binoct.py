@@ -60,7 +60,7 @@ def build(problem: Problem) -> Model:
     encoded, tree, scales = problem.encoded, problem.topology, Scales.of(problem.encoded)
     y, n, K, D = encoded.y, encoded.n_rows, len(encoded.classes), tree.depth
     weight, unit, whole = whole_weights(encoded.weight)  # whole errors: a solver rounds its bound up
-    F, p, Q = encoded.n_tests, scales.n, _n_bits(scales)
+    F, p, Q = encoded.n_candidate_splits, scales.n, _n_bits(scales)
     of_step, rise, dear = _steps(encoded.cost)
     B, L = tree.branch_nodes, tree.leaves
     row, node, leaf = Axis("row", n), Axis("node", len(B), 1), Axis("node", len(L), len(L))

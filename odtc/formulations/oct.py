@@ -156,7 +156,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     end, test = heap.reach(encoded.X), heap.test[tree.branch_nodes]
     d = test >= 0
     asked = test if scales is None else scales.scale[test]
-    a = d[:, None] & (asked[:, None] == np.arange(encoded.n_tests if scales is None else scales.n))
+    a = d[:, None] & (asked[:, None] == np.arange(encoded.n_candidate_splits if scales is None else scales.n))
     last, label = tree.rightmost(end), np.full(len(tree.leaves), -1)
     z = last[:, None] == tree.leaves
     label[last - len(tree.leaves)] = heap.label[end]

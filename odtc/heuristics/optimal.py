@@ -29,8 +29,8 @@ def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0, seconds: 
     except TimeLimitReached:
         deadline.check()  # a time limit around this one
         raise ChoiceError(
-            f"no best tree of depth {topology.depth} on {encoded.n_tests} tests within {seconds:g} seconds; use "
-            f"{option('start', 'local_search')}, or allow more, as in "
+            f"no best tree of depth {topology.depth} on {encoded.n_candidate_splits} splits within {seconds:g} "
+            f"seconds; use {option('start', 'local_search')}, or allow more, as in "
             f"{option('start', f'optimal:seconds={10 * seconds:g}')}"
         ) from None
     test, _ = blank_arrays(topology)

@@ -42,7 +42,7 @@ def build_tree(
             t = 2 * t + asked
         else:
             return
-        test[at] = encoded.n_tests + len(splits)
+        test[at] = encoded.n_candidate_splits + len(splits)
         splits.append(asked)
         left = asked.left(X[rows])
         lay(2 * t, 2 * at, rows[left])

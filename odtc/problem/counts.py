@@ -158,7 +158,7 @@ def require_room(problem: Problem, cuts: str | tuple[str, ...] | None = None) ->
 def _surely_small(problem: Problem) -> bool:
     """Whether the answers of the rows, for every node, are few: no formulation then has a large model."""
     encoded = problem.encoded
-    return encoded.n_rows * max(1, encoded.n_tests) << problem.topology.depth <= 10**7
+    return encoded.n_rows * max(1, encoded.n_candidate_splits) << problem.topology.depth <= 10**7
 
 
 def _advice(problem: Problem, cuts: str | tuple[str, ...] | None, room: int) -> str:

@@ -12,7 +12,7 @@ class Sizes:
 
     Attributes
     ----------
-    n_tests : int
+    n_candidate_splits : int
         The tests of the encoding.
     depth : int
         The greatest depth of the tree.
@@ -24,7 +24,7 @@ class Sizes:
         Whether a tree is wanted, not a model file.
     """
 
-    n_tests: int
+    n_candidate_splits: int
     depth: int
     constraints: tuple[str, ...] = ()
     encoded: Encoded | None = None

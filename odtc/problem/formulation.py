@@ -4,11 +4,11 @@ What it must define and may define is said by the protocols below, one for each 
 abstract are required of those who have the ability. A module is checked whole when it is loaded
 (odtc.base.contract), and `problem.module` has every declared name, by default if the module leaves it out.
 
-A tree is one of numbers on a heap, whatever its splits are: the numbers from `n_tests` on are splits that the
-formulation found itself (a set of levels, a hyperplane), and `HeapTree.beyond` holds them as a `Split` in the units of
-the data and as the side that each encoded row takes. `decode` makes those sides from `problem.encoded` alone, `start`
-takes them as it takes the columns of tests, and routing, errors, words, verification and the laws are the same for all.
-So oblique formulations need one class in odtc/data/splits.py and no other tree.
+A tree is one of numbers on a heap, whatever its splits are: the numbers from `n_candidate_splits` on are splits that
+the formulation found itself (a set of levels, a hyperplane), and `HeapTree.beyond` holds them as a `Split` in the units
+of the data and as the side that each encoded row takes. `decode` makes those sides from `problem.encoded` alone,
+`start` takes them as it takes the columns of tests, and routing, errors, words, verification and the laws are the same
+for all. So oblique formulations need one class in odtc/data/splits.py and no other tree.
 
 What its parameters name and a manifest could not hold (a file, the end of a search) it takes in itself:
 `prepared(problem) -> Problem`, called once the problem is posed. `pricing(problem, leaf) -> Model` is a pricing

@@ -64,7 +64,7 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
         found = encoded.find(split)
         if found is None and problem.module.BEYOND and (left := encoded.left(split)) is not None:
             beyond.setdefault(split, left)
-            found = encoded.n_tests + list(beyond).index(split), False
+            found = encoded.n_candidate_splits + list(beyond).index(split), False
         return found
 
     def place(node: Node, t: int, depth: int) -> None:

@@ -264,13 +264,13 @@ def heaps(draw, problem):
         if problem.module.BEYOND
         else None
     )
-    n_tests = problem.encoded.n_tests + (len(beyond.tests) if beyond else 0)
+    n_candidate_splits = problem.encoded.n_candidate_splits + (len(beyond.tests) if beyond else 0)
 
     def grow(t, depth):
         if depth == problem.topology.depth or (draw(st.booleans()) and depth):
             label[t] = draw(st.integers(0, len(problem.encoded.classes) - 1))
             return
-        test[t] = draw(st.integers(0, n_tests - 1))
+        test[t] = draw(st.integers(0, n_candidate_splits - 1))
         grow(2 * t, depth + 1)
         grow(2 * t + 1, depth + 1)
 

@@ -52,7 +52,7 @@ class Beyond:
 class HeapTree:
     """`test` and `label` are int32 of shape (2^(D+1),), index 0 unused: at node t either
     test[t] >= 0 (a branch node) or label[t] >= 0 (it predicts), or neither (not in the tree).
-    Test `n_tests + j` is number j of `beyond`; then the tree is one of these encoded rows alone."""
+    Test `n_candidate_splits + j` is number j of `beyond`; then the tree is one of these encoded rows alone."""
 
     test: np.ndarray
     label: np.ndarray
@@ -135,7 +135,7 @@ class HeapTree:
 
     def split(self, t: int, encoded: Encoded) -> tuple[Split, bool]:
         """(split, whether its ones go left) of branch node t."""
-        test, own = self.test[t], encoded.n_tests
+        test, own = self.test[t], encoded.n_candidate_splits
         if test < own:
             return encoded.tests[test], bool(encoded.ones_left[test])
         return self.beyond.tests[test - own], bool(self.beyond.ones_left[test - own])
@@ -189,7 +189,7 @@ class HeapTree:
                 found = None
             if found is None and beyond and (left := encoded.left(split)) is not None:
                 others.setdefault(split, left)
-                found = encoded.n_tests + list(others).index(split), False
+                found = encoded.n_candidate_splits + list(others).index(split), False
             return found
 
         def place(node, t):
@@ -251,13 +251,13 @@ def settle(
         The class of each node that predicts. If None or -1, it is the class that costs least (ties: the first in
         class order), and that of the parent for a node without rows.
     beyond : Beyond or None
-        The splits that are no tests of the encoding; their numbers begin at `encoded.n_tests`.
+        The splits that are no tests of the encoding; their numbers begin at `encoded.n_candidate_splits`.
 
     Returns
     -------
     HeapTree
     """
-    own, labels_tell = encoded.n_tests, not TASKS.get(encoded.task).MOMENTS
+    own, labels_tell = encoded.n_candidate_splits, not TASKS.get(encoded.task).MOMENTS
 
     def walk(t, rows, inherited):
         if not rows.size:

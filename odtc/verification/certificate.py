@@ -72,11 +72,11 @@ class Proof:
 
     objective: float
     depth: int
-    n_tests: int
+    n_candidate_splits: int
     n_rows: int
     n_targets: int
     terms: str  # what is priced other than a unit of weight for each error, in words; "" if nothing is
-    n_splits: int  # ways in which midpoints and single levels part the rows of the data
+    n_possible_splits: int  # ways in which midpoints and single levels part the rows of the data
     left_out: dict[str, tuple[int, int]]  # by feature, of how many of these how many are not among the tests
     of: dict  # the terms of the claim (odtc.verification.claim)
     bound: float
@@ -216,13 +216,15 @@ def stated(facts: dict, dataset: Dataset) -> Proof:
 def _stated(facts: dict, dataset: Dataset, ranks, check: Callable[[], None] = lambda: None) -> Proof:
     depth, price, claim, scale, weight_scale = _scales(facts)
     least, bound = _whole(facts["least"], "least"), _whole(facts["bound"], "bound")
-    n_tests = int(ranks.size.sum())
-    n_splits, absent = count_left_out(dataset, ranks, check)
-    of = claim_of(dataset, depth, n_tests, not absent, [f"leaf_rows >= {least}"] if least > 1 else [])
+    n_candidate_splits = int(ranks.size.sum())
+    n_possible_splits, absent = count_left_out(dataset, ranks, check)
+    of = claim_of(dataset, depth, n_candidate_splits, not absent, [f"leaf_rows >= {least}"] if least > 1 else [])
     said = _terms(facts, price, scale, weight_scale)
     n_states = sum(text.count(";") + 1 for text in facts["states"])
     n_rows = dataset.n_file_rows
-    return Proof(claim / scale, depth, n_tests, n_rows, n_states, said, n_splits, absent, of, bound / scale)
+    return Proof(
+        claim / scale, depth, n_candidate_splits, n_rows, n_states, said, n_possible_splits, absent, of, bound / scale
+    )
 
 
 def _check_thresholds(facts: dict, dataset: Dataset, pause) -> Proof:
@@ -282,7 +284,7 @@ def _check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: No
     kind, first = sides.kinds()
     merged = np.stack([np.bincount(kind, column) for column in loss.T], axis=1)
     pause()
-    n_splits, absent = count_uncovered(dataset, sides)
+    n_possible_splits, absent = count_uncovered(dataset, sides)
     terms = claim_of(dataset, depth, len(sides), not absent)
     if "of" in facts:  # certificates of before state no terms, so that all that is proved is what is found
         expect(facts, terms)
@@ -299,7 +301,7 @@ def _check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: No
         dataset.n_file_rows,
         bound.n_targets,
         _terms(facts, price, scale, weight_scale),
-        n_splits,
+        n_possible_splits,
         absent,
         terms,
         claim / scale,

@@ -28,8 +28,8 @@ SHAPE = {
     "n_dropped_unlabelled": WHOLE,
     "rows_of_class": [WHOLE],
     "depth": WHOLE,
-    "n_tests": WHOLE,
-    "all_tests": FLAG,
+    "n_candidate_splits": WHOLE,
+    "all_splits": FLAG,
     "constraints": [TEXT],
     "categorical?": [TEXT],
     "numeric?": [TEXT],
@@ -86,7 +86,7 @@ NAMES = {
     "n_dropped_missing": "the number of rows left out for a missing cell",
     "n_dropped_unlabelled": "the number of rows left out without a label or a weight",
     "rows_of_class": "the rows of each class",
-    "n_tests": "the number of tests",
+    "n_candidate_splits": "the number of tests",
     "categorical": "the columns read as categories",
     "numeric": "the columns read as numbers",
     "ignore": "the columns that are not read",
@@ -97,21 +97,21 @@ NAMES = {
     **{name: f"the option {name} of the form of the file" for name in LAYOUT},
     "hold_out": "the share of the rows that is set aside",
     "n_set_aside": "the number of rows that are set aside",
-    "all_tests": "whether its tests are all",
+    "all_splits": "whether its tests are all",
     "asked": "the options of its task",
 }
 
 
-def claim_of(dataset: Dataset, depth: int, n_tests: int, all_tests: bool, constraints=()) -> dict:
+def claim_of(dataset: Dataset, depth: int, n_candidate_splits: int, all_splits: bool, constraints=()) -> dict:
     """The terms of a claim about a data set.
 
     Parameters
     ----------
     dataset : Dataset
         The rows, as they were read from the file.
-    depth, n_tests : int
+    depth, n_candidate_splits : int
         Of all trees of this depth over so many tests.
-    all_tests : bool
+    all_splits : bool
         Whether these are all tests that separate rows in another way (odtc.verification.coverage).
     constraints : sequence of str
         What the trees satisfy, as `--constraint` is written.
@@ -129,8 +129,8 @@ def claim_of(dataset: Dataset, depth: int, n_tests: int, all_tests: bool, constr
             "n_dropped_unlabelled": dataset.n_unlabelled,
             "rows_of_class": np.bincount(dataset.y, minlength=len(dataset.classes)).tolist(),
             "depth": depth,
-            "n_tests": n_tests,
-            "all_tests": all_tests,
+            "n_candidate_splits": n_candidate_splits,
+            "all_splits": all_splits,
             "constraints": list(constraints),
         }
         | _read_as(dataset.source)

@@ -68,7 +68,11 @@ def check_encoding(
         return Check(
             "encoding", False, f"of the manifest, other than derived again from the data file: {', '.join(wrong)}"
         )
-    return Check("encoding", True, f"{again.n_tests} tests on {again.n_rows} rows are derived again from the data file")
+    return Check(
+        "encoding",
+        True,
+        f"{again.n_candidate_splits} tests on {again.n_rows} rows are derived again from the data file",
+    )
 
 
 def _part(encoded: Encoded, name: str) -> Any:

@@ -395,7 +395,7 @@ def quickly_searched(problem: Problem, bound: float) -> list[tuple[str, HeapTree
     """The best tree by a search of a moment, made one of the formulation's, by name; none if it costs no less than the
     bound, if the search would be longer, or if the tree cannot be made to satisfy the constraints."""
     encoded = problem.encoded
-    if encoded.n_rows * encoded.n_tests**problem.topology.depth > MOMENT:
+    if encoded.n_rows * encoded.n_candidate_splits**problem.topology.depth > MOMENT:
         return []
     try:
         with deadline.within(SHORT):  # many classes, or loops that are not compiled, make the same work longer
@@ -414,7 +414,7 @@ def quick_floor(problem: Problem) -> float | None:
     nodes and the like cost.
     """
     encoded, module = problem.encoded, problem.module
-    small = encoded.n_rows * encoded.n_tests**problem.topology.depth <= MOMENT
+    small = encoded.n_rows * encoded.n_candidate_splits**problem.topology.depth <= MOMENT
     if not small or module.BEYOND or encoded.task != CLASSIFICATION:
         return None
     leaf = one_leaf(problem)

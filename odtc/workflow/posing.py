@@ -84,7 +84,7 @@ def pose_run(
 
         with _part_of_limit(spec, began):
             kinds = tuple(constraint.parse(text, encoded).name for text in wanted.constraints)
-            choice = choose(encoded.n_tests, wanted.depth, kinds, encoded, spec.searching)
+            choice = choose(encoded.n_candidate_splits, wanted.depth, kinds, encoded, spec.searching)
         model = choice.formulation
         settings = _settings(spec, model)
     if TASKS.get(dataset.task).MOMENTS and not FORMULATIONS.get(model).MOMENTS:

@@ -59,7 +59,7 @@ class ProblemFacts(Facts):
             n_rows_dropped=n_dropped,
             n_rows_merged=encoded.n_rows,
             n_features=len(encoded.features),
-            n_features_encoded=encoded.n_tests,
+            n_features_encoded=encoded.n_candidate_splits,
             n_classes=len(encoded.classes),
             cost=None if (encoded.cost == unit_cost(len(encoded.classes))).all() else encoded.cost.tolist(),
             constraints=[str(given) for given in problem.constraints],

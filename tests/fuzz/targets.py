@@ -268,7 +268,10 @@ TARGETS: dict[str, tuple[str, Callable[[bytes], None]]] = {
         "packed-columns",
         by_path(_packed(lambda text: ColumnPool.from_text(text, 2, 1, tiny())), "p.txt"),
     ),
-    "packed-cases": ("packed-cases", by_path(_packed(lambda text: Live.read(text, 2, tiny().n_tests, 2)), "p.txt")),
+    "packed-cases": (
+        "packed-cases",
+        by_path(_packed(lambda text: Live.read(text, 2, tiny().n_candidate_splits, 2)), "p.txt"),
+    ),
     "run-record": ("run-record", by_path(_run_record, "m.run.json")),
     "cost": ("cost", by_path(lambda path: cost_matrix(("0", "1"), np.ones(2), cost=path), "cost.csv")),
     "toml-solver": ("toml-solver", by_path(from_template, "solver.toml")),

@@ -211,7 +211,7 @@ def test_the_static_cover_of_paper4_parts_the_rows_of_either_side(data):
     held = {}
     for row in rows:
         assert set(row.values()) == {1.0}
-        (asked,) = [divmod(at - b.start, encoded.n_tests) for at in row if b.start <= at < b.stop]
+        (asked,) = [divmod(at - b.start, encoded.n_candidate_splits) for at in row if b.start <= at < b.stop]
         t, f = asked[0] + b.axes[0].first, asked[1]
         flows = [divmod(at - z.start, z.axes[1].size) for at in row if z.start <= at < z.stop]
         (leaf,) = {node + z.axes[1].first for _, node in flows}
@@ -220,7 +220,7 @@ def test_the_static_cover_of_paper4_parts_the_rows_of_either_side(data):
         assert len({encoded.y[i] for i in members}) == len(members)
         held.setdefault((t, f, leaf % 2), []).extend(members)
     for t in problem.topology.bottom.tolist():
-        for f in range(encoded.n_tests):
+        for f in range(encoded.n_candidate_splits):
             for side in (0, 1):
                 counts = sorted(np.bincount(encoded.y[encoded.X[:, f] != side], minlength=len(encoded.classes)))
                 mine = held.get((t, f, side), [])
@@ -233,7 +233,7 @@ def broken_sets(problem, point) -> int:
     encoded, count = problem.encoded, 0
     z, first = point["z"], 1 if problem.params.literal else 2
     for t in problem.topology.bottom:
-        for f in range(encoded.n_tests):
+        for f in range(encoded.n_candidate_splits):
             for value in (0, 1):
                 most = {}
                 for i in np.flatnonzero(encoded.X[:, f] == value):
@@ -324,16 +324,16 @@ def test_rows_with_a_column_each():
     problem = data_problem({})
     encoded, tree = problem.encoded, problem.topology
     m = ModelBuilder("rows")
-    m.columns("b", Axis("node", 3, 1), Axis("test", encoded.n_tests), role=Role.BRANCH, integer=True)
+    m.columns("b", Axis("node", 3, 1), Axis("test", encoded.n_candidate_splits), role=Role.BRANCH, integer=True)
     m.columns("g", Axis("row", encoded.n_rows), role=Role.CORRECT, cost=-encoded.weight)
     model = cut.add(problem, m.finish(), ("equivalent_points", "subtree_value"))
     assert model.user_cuts == ("same", "worth")
-    for f in range(encoded.n_tests):
-        for g in range(encoded.n_tests):
-            test = np.array([-1, f, g, (g + 1) % encoded.n_tests, -1, -1, -1, -1], np.int32)
+    for f in range(encoded.n_candidate_splits):
+        for g in range(encoded.n_candidate_splits):
+            test = np.array([-1, f, g, (g + 1) % encoded.n_candidate_splits, -1, -1, -1, -1], np.int32)
             heap = settle(test, encoded)
             x = np.zeros(model.n_cols)
             for t in tree.branch_nodes:
-                x[(t - 1) * encoded.n_tests + max(0, test[t])] = 1
-            x[3 * encoded.n_tests :] = heap.label[heap.reach(encoded.X)] == encoded.y
+                x[(t - 1) * encoded.n_candidate_splits + max(0, test[t])] = 1
+            x[3 * encoded.n_candidate_splits :] = heap.label[heap.reach(encoded.X)] == encoded.y
             assert_kept(model, x, np.arange(model.n_rows))

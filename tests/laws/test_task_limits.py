@@ -141,7 +141,7 @@ def test_tests_are_counted_among_no_more_than_the_search_takes(tmp_path, monkeyp
     rows = [[i, j, (i * j) % 7] for i in range(4) for j in range(4)]
     path = write(tmp_path / "r.csv", ["a", "b", "y"], rows)
     with pytest.raises(
-        odtc.OdtcError, match="'splits <= 2': the tests of a tree are counted among 5 at most, and these"
+        odtc.OdtcError, match="'splits <= 2': the splits of a tree are counted among 5 at most, and these"
     ):
         odtc.fit(path, depth=2, reading={"task": "regression"}, constraints=["splits <= 2"])
 

@@ -22,25 +22,25 @@ from tests.command_line import odtc as command
 
 
 @given(st.integers(2, 7), st.integers(1, 4), st.integers(0, 999))
-def test_the_size_it_names_is_never_less_than_the_model(n_tests, depth, seed):
+def test_the_size_it_names_is_never_less_than_the_model(n_candidate_splits, depth, seed):
     random = np.random.default_rng(seed)
-    X, y = random.random((40, n_tests)) < 0.5, random.integers(0, 2, 40)
+    X, y = random.random((40, n_candidate_splits)) < 0.5, random.integers(0, 2, 40)
     levels = depth - max(0, min(2, depth - 2))  # so few tests are folded no further
     graph = generate(Rows.of(X, (np.arange(2) != y[:, None]) * 1.0, np.ones(40)), levels, fold=False)
     columns = sum(level.n_states + len(level.state) for level in graph.levels)
-    assert columns <= sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels))
+    assert columns <= sum(2**j * comb(n_candidate_splits, j) * (n_candidate_splits - j + 1) for j in range(levels))
     assert (
-        f"{sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels)):,} columns"
-        in choose(n_tests, depth).why
+        f"{sum(2**j * comb(n_candidate_splits, j) * (n_candidate_splits - j + 1) for j in range(levels)):,} columns"
+        in choose(n_candidate_splits, depth).why
     )
 
 
 @pytest.mark.parametrize(
-    ("n_tests", "depth", "name"),
+    ("n_candidate_splits", "depth", "name"),
     [(38, 5, "dpflow"), (2000, 2, "dpflow"), (20_000, 3, "flowoct"), (500, 4, "flowoct"), (3, 9, "dpflow")],
 )
-def test_the_choice(n_tests, depth, name):
-    assert choose(n_tests, depth).formulation == name
+def test_the_choice(n_candidate_splits, depth, name):
+    assert choose(n_candidate_splits, depth).formulation == name
 
 
 def test_many_thresholds_are_chosen_by_the_search_over_intervals(tmp_path):
@@ -57,14 +57,19 @@ def test_many_thresholds_are_chosen_by_the_search_over_intervals(tmp_path):
             np.ones(900),
         )
     )
-    n_tests = encoded.n_tests
+    n_candidate_splits = encoded.n_candidate_splits
     assert (
-        choose(n_tests, 3, (), encoded).formulation == "dpflow" and "intervals" in choose(n_tests, 3, (), encoded).why
+        choose(n_candidate_splits, 3, (), encoded).formulation == "dpflow"
+        and "intervals" in choose(n_candidate_splits, 3, (), encoded).why
     )
-    assert choose(n_tests, 3).formulation == "flowoct" == choose(n_tests, 3, ("leaf_rows",), encoded).formulation
     assert (
-        choose(n_tests, 5, (), encoded).formulation == "flowoct"
-        and "half a minute" in choose(n_tests, 5, (), encoded).why
+        choose(n_candidate_splits, 3).formulation
+        == "flowoct"
+        == choose(n_candidate_splits, 3, ("leaf_rows",), encoded).formulation
+    )
+    assert (
+        choose(n_candidate_splits, 5, (), encoded).formulation == "flowoct"
+        and "half a minute" in choose(n_candidate_splits, 5, (), encoded).why
     )
 
 
@@ -73,7 +78,7 @@ def test_a_search_over_intervals_that_ends_at_once_is_chosen_whatever_its_size()
     X = random.normal(size=(900, 3))
     y = ((X[:, 0] > 0) & (X[:, 1] > 0.5)).astype(np.int32)  # a tree of depth 2
     dataset = Dataset("corner", X, y, tuple(Feature(f"f{j}", "numeric") for j in range(3)), ("x", "y"), np.ones(900))
-    chosen = choose(encode(dataset).n_tests, 5, (), encode(dataset))
+    chosen = choose(encode(dataset).n_candidate_splits, 5, (), encode(dataset))
     assert chosen.formulation == "dpflow" and "ends at once" in chosen.why
     found = pipeline.fit(dataset, "auto", 5)
     assert (found.facts["model"], found.facts["objective"], found.facts["bound"]) == ("dpflow", 0, 0)

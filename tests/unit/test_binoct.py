@@ -66,7 +66,7 @@ def test_whole_codes_leave_each_row_its_leaf_alone(cuts):
     model = problem.module.build(problem)
     A, blocks = model.A.tocsr(), {block.name: block for block in model.columns}
     equal = model.row_lower == model.row_upper
-    for test in range(problem.encoded.n_tests):
+    for test in range(problem.encoded.n_candidate_splits):
         heap, label = blank_arrays(problem.topology)
         heap[1], label[2:] = test, (0, 1)
         point = problem.module.start(problem, settle(heap, problem.encoded, label))

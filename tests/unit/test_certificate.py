@@ -362,7 +362,9 @@ def test_a_proof_says_whether_it_is_over_all_midpoints(tmp_path, encoding, left_
     (tmp_path / "n.csv").write_text(NUMBERS)
     assert command("certify", "n.csv", "--encoding", encoding, "-o", "n.json", folder=tmp_path).code == 0
     facts = command("verify", "--certificate", "n.json", "--json", folder=tmp_path).facts
-    assert {name: absent for name, (absent, _) in facts["left_out"].items()} == left_out and facts["n_splits"] == 12
+    assert {name: absent for name, (absent, _) in facts["left_out"].items()} == left_out and facts[
+        "n_possible_splits"
+    ] == 12
     assert facts["all_midpoints"] == (not left_out)
     words = command("verify", "--certificate", "n.json", folder=tmp_path).out
     assert ("these are all" in words) == (not left_out) and ("x: 5 of 7" in words) == bool(left_out)
@@ -460,7 +462,7 @@ def test_classes_in_another_order_are_refused():
 
 def test_a_test_of_two_levels_with_missing_cells_that_is_left_out_is_seen(mixed):
     facts, dataset = certificate_of(mixed, target="y", missing="separate", weights="w")
-    assert check(facts, dataset).left_out == {} and facts["of"]["all_tests"]
+    assert check(facts, dataset).left_out == {} and facts["of"]["all_splits"]
     at = next(i for i, test in enumerate(facts["tests"]) if test["feature"] == "on" and test["kind"] == "subset")
     kept = [test for i, test in enumerate(facts["tests"]) if i != at]
     assert not any(test.get("same") or test.get("complement") for test in facts["tests"])
@@ -572,8 +574,8 @@ FORGED_TERMS = {
     "n_dropped_unlabelled": 2,
     "rows_of_class": [1, 39],
     "depth": 3,
-    "n_tests": 4,
-    "all_tests": False,
+    "n_candidate_splits": 4,
+    "all_splits": False,
     "constraints": ["leaf_rows >= 5"],
 }
 

@@ -145,7 +145,7 @@ def test_a_tree_of_other_tests_than_those_of_the_bound_is_none_of_them():
     assert check(facts, dataset).objective == 0
     only = {"feature": "c", "kind": "subset", "values": ["u"]}
     facts |= {"columns": [only], "states": ["0"], "bound": 4}
-    facts["of"] |= {"n_tests": 1, "all_tests": False}
+    facts["of"] |= {"n_candidate_splits": 1, "all_splits": False}
     refused(facts, dataset, "bounds all trees by 4, it states 4, and its own tree costs 0")
     by_third = {"split": only, "left": {"label": "p"}, "right": {"label": "p"}}
     assert check(facts | {"claim": 4, "tree": {"root": by_third}}, dataset).optimal
@@ -153,7 +153,12 @@ def test_a_tree_of_other_tests_than_those_of_the_bound_is_none_of_them():
 
 def test_a_certificate_over_thresholds_states_its_terms():
     facts = of_thresholds(interrupted(pipeline.pose(numbers(), "dpflow", 2), None))
-    for changed in ({"n_tests": 4}, {"rows_of_class": [7, 5]}, {"constraints": ["leaf_rows >= 2"]}, {"task": "median"}):
+    for changed in (
+        {"n_candidate_splits": 4},
+        {"rows_of_class": [7, 5]},
+        {"constraints": ["leaf_rows >= 2"]},
+        {"task": "median"},
+    ):
         refused(facts | {"of": facts["of"] | changed}, numbers(), "the certificate states .*, but of this data it is")
 
 

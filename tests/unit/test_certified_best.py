@@ -44,7 +44,9 @@ def test_what_is_proved_is_the_best_of_all_trees_of_one_test():
     assert found.objective == found.bound == least(given) > 0 and found.optimal and found.checked
     assert not found.infeasible and found.fit.verified and found.tree is found.fit.tree and found.source is None
     assert found.fit.solution.termination == "optimal" and found.fit.proof.bound == found.bound
-    assert str(found).startswith(f"no tree of depth 1 over these {given.encoded.n_tests} tests costs less than ")
+    assert str(found).startswith(
+        f"no tree of depth 1 over these {given.encoded.n_candidate_splits} splits costs less than "
+    )
     assert "these are all" in str(found) and "\n" not in str(found) and "constraints" not in str(found)
 
 
@@ -56,12 +58,11 @@ def test_what_was_not_checked_is_the_word_of_the_search(infeasible):
     if infeasible:
         assert found.infeasible and (found.tree, found.objective, found.bound, found.fit) == (None,) * 4
         assert not found.optimal and not unchecked.optimal
-        words = f"no tree of depth 1 over these {given.encoded.n_tests} tests satisfies the constraints; "
+        words = f"no tree of depth 1 over these {given.encoded.n_candidate_splits} splits satisfies the constraints; "
         assert str(found).startswith(f"proved: {words}") and str(unchecked).startswith(f"by the search: {words}")
         return
-    words = (
-        f"no tree of depth 1 over these {given.encoded.n_tests} tests that satisfies the constraints costs less than"
-    )
+    words = f"over these {given.encoded.n_candidate_splits} splits that satisfies the constraints costs less than"
+    words = f"no tree of depth 1 {words}"
     assert str(found).startswith(words) and str(unchecked).startswith(f"by the search, {words}")
     assert found.optimal and not unchecked.optimal and unchecked.objective == found.objective
 
@@ -99,7 +100,7 @@ def test_without_time_a_check_leaves_what_the_certificate_states(given):
     proof, checked = _proof(facts, dataset, None)
     stated, unchecked = _proof(facts, dataset, -1.0)
     assert checked and not unchecked
-    for name in ("objective", "bound", "depth", "n_tests"):
+    for name in ("objective", "bound", "depth", "n_candidate_splits"):
         assert getattr(stated, name) == getattr(proof, name), name
     forged = {**facts, "depth": 2}
     with pytest.raises(CertificateError):  # what a check refuses is not written

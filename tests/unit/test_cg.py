@@ -599,7 +599,7 @@ def test_the_tree_is_the_best_over_the_sampled_splits(splits):
         return best
 
     assert solution.objective == solution.bound == least(1, np.arange(encoded.n_rows))
-    whole = {len(asked[t]) for t in (1, 2, 3)} == {encoded.n_tests}
+    whole = {len(asked[t]) for t in (1, 2, 3)} == {encoded.n_candidate_splits}
     assert whole or ("tests that were chosen" if splits == "pooled" else "chosen for each node") in solution.scope
     assert solution.overall <= exhaustive_cost(problem) <= solution.objective
 
@@ -698,7 +698,7 @@ def test_splits_in_any_order_make_the_tree_of_their_tests(tail, objective, data)
     problem = data.draw(
         problems(("cg", {"tail": tail, "splits": "sampled", "exact": True} | objective), depths=(2, 3), most_rows=12)
     )
-    ask, F = range(1, 2**problem.topology.depth), problem.encoded.n_tests
+    ask, F = range(1, 2**problem.topology.depth), problem.encoded.n_candidate_splits
     order = {t: data.draw(st.permutations(range(F))) for t in ask}
     if not data.draw(st.booleans()):
         order = {t: order[t][: data.draw(st.integers(0, F))] for t in ask}
@@ -798,7 +798,9 @@ def test_any_tree_is_made_one_of_the_columns_that_there_are(tail, data):
     """A start whose paths are no columns gives way to the best tree of them: the stops among them are columns too."""
     problem = data.draw(problems(("cg", {"tail": tail, "columns": "start"}), depths=(2, 3)))
     model = problem.module.build(problem)
-    test = np.array(data.draw(st.lists(st.integers(-1, problem.encoded.n_tests - 1), min_size=16, max_size=16)))
+    test = np.array(
+        data.draw(st.lists(st.integers(-1, problem.encoded.n_candidate_splits - 1), min_size=16, max_size=16))
+    )
     n = 2 ** (problem.topology.depth + 1)
     given_ = settle(np.append(test[: n // 2], np.full(n // 2, -1))[:n].astype(np.int32), problem.encoded)
     heap = problem.module.trimmed(problem, given_)

@@ -44,7 +44,7 @@ def trees(encoded, n: int, depth=3):
         test, label = np.full(2 ** (depth + 1), -1, np.int32), np.full(2 ** (depth + 1), -1, np.int32)
         for t in range(1, 2 ** (depth + 1)):
             if t == 1 or test[t // 2] >= 0:
-                test[t] = random.integers(encoded.n_tests) if t < 2**depth and random.random() < 0.85 else -1
+                test[t] = random.integers(encoded.n_candidate_splits) if t < 2**depth and random.random() < 0.85 else -1
                 label[t] = -1 if test[t] >= 0 else random.integers(len(encoded.classes))
         yield settle(test, encoded, label)
 
@@ -111,7 +111,9 @@ def test_another_root_is_the_best_of_those_that_may_stand_there(text):
     problem, seen = problem_with(text), 0
     encoded, named = problem.encoded, text.partition("[")[2][:-1].split(",")
     may = [
-        test for test in range(encoded.n_tests) if (column(encoded, test) in named) == text.startswith("require_root")
+        test
+        for test in range(encoded.n_candidate_splits)
+        if (column(encoded, test) in named) == text.startswith("require_root")
     ]
     for heap in trees(encoded, 40):
         if not broken(problem, heap):
@@ -128,7 +130,7 @@ def test_of_very_many_roots_some_are_tried(monkeypatch):
     monkeypatch.setattr(on_features, "MOST_TRIED", 0)
     monkeypatch.setattr(on_features, "FEWEST_TRIED", 2)
     encoded = problem_with("require_root[f1]").encoded
-    for allowed in (np.ones(encoded.n_tests, bool), np.arange(encoded.n_tests) % 2 == 1):
+    for allowed in (np.ones(encoded.n_candidate_splits, bool), np.arange(encoded.n_candidate_splits) % 2 == 1):
         may = np.flatnonzero(allowed)
         for heap in trees(encoded, 12):
             some = [-1, may[0], may[-1]]

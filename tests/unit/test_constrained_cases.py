@@ -23,19 +23,19 @@ def drawn(seed: int, depth: int = 0, size: tuple[int, int] | None = None) -> Pro
     """Columns of nested and of other tests, sums of both signs, conditions on leaves, all that is said of places."""
     rng = np.random.default_rng(seed)
     depth = depth or (1, 2, 3, 3)[seed % 4]
-    n_tests, n_rows = int(rng.integers(3, 7 - min(depth, 3))), int(rng.integers(3, 8 - min(depth, 3)))
+    n_candidate_splits, n_rows = int(rng.integers(3, 7 - min(depth, 3))), int(rng.integers(3, 8 - min(depth, 3)))
     if size:
-        n_tests, n_rows = size
+        n_candidate_splits, n_rows = size
     plain = rng.random() < 0.3  # nothing is said of several nodes at once
     n_kinds, K = int(rng.integers(2, 5)), 2 + int(rng.random() < 0.4)
     n_sums, n_held = int(rng.integers(0, 3)), int(rng.choice([0, 1, 1, 2]))
-    column = np.unique(np.sort(rng.integers(0, rng.integers(1, 3 if size else 5), n_tests)), return_inverse=True)[
-        1
-    ].reshape(-1)
+    column = np.unique(
+        np.sort(rng.integers(0, rng.integers(1, 3 if size else 5), n_candidate_splits)), return_inverse=True
+    )[1].reshape(-1)
     m = int(column.max()) + 1
-    numbers, cuts = rng.random((n_rows, m)), rng.random(n_tests)
+    numbers, cuts = rng.random((n_rows, m)), rng.random(n_candidate_splits)
     X = numbers[:, column] > cuts
-    other = rng.random(n_tests) < rng.choice([0.0, 0.2, 0.6])  # no chain with the others of its column
+    other = rng.random(n_candidate_splits) < rng.choice([0.0, 0.2, 0.6])  # no chain with the others of its column
     X[:, other] = rng.random((n_rows, int(other.sum()))) < 0.5
     members = np.zeros((n_rows, n_kinds))
     for row in members:

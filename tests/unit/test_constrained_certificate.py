@@ -138,7 +138,7 @@ def test_two_tests_of_more_than_800_have_a_certificate(depth, texts):
     y = ((X[:, 0] > 150) ^ (X[:, 1] > 90) ^ (rng.random(290) < 0.1)).astype(np.int32)
     data = Dataset("wide", X, y, tuple(Feature(f"f{j}", NUMERIC) for j in range(3)), ("no", "yes"), np.ones(290))
     done = odtc.fit(data, None, "dpflow", depth, constraints=("splits <= 2", *texts))
-    assert done.problem.encoded.n_tests == 867 and done.certified
+    assert done.problem.encoded.n_candidate_splits == 867 and done.certified
     assert done.facts["objective"] == least_of_two_tests(X, y, texts)
 
 
@@ -273,7 +273,7 @@ def test_sweeps_leave_the_cases_that_counts_of_pairs_leave(seed, monkeypatch):
             problem = pipeline.pose(data, "dpflow", depth, constraints=constraints)
         except ChoiceError:  # a class that is to rise, and no two rows that could tell
             continue
-        facts = head_of(problem, np.arange(problem.encoded.n_tests)) | {"claim": 0}
+        facts = head_of(problem, np.arange(problem.encoded.n_candidate_splits)) | {"claim": 0}
         paired = read_problem(facts, data).problem
         swept = replace(paired, swept=True)
         for _ in range(3):
@@ -428,7 +428,7 @@ def test_a_needless_branch_node_is_no_error():
 
 
 @pytest.mark.parametrize(
-    ("depth", "n_tests", "n_rows", "fits"),
+    ("depth", "n_candidate_splits", "n_rows", "fits"),
     [
         (0, 1, 1, False),
         (1, 0, 1, False),
@@ -443,9 +443,9 @@ def test_a_needless_branch_node_is_no_error():
         (5, 1, 1, False),
     ],
 )
-def test_sizes_of_which_a_certificate_can_be(depth, n_tests, n_rows, fits):
+def test_sizes_of_which_a_certificate_can_be(depth, n_candidate_splits, n_rows, fits):
     """Up to 500 million answers, 2 billion sums of a pass (2^(D - 1) tests^D), or 50,000 tests that are swept."""
-    assert constrained_certificate.small_enough(depth, n_tests, n_rows) == fits
+    assert constrained_certificate.small_enough(depth, n_candidate_splits, n_rows) == fits
 
 
 @pytest.mark.parametrize(
@@ -466,8 +466,8 @@ def test_sets_of_columns_that_are_looked_at_by_themselves(depth, apart, fits):
 
 
 def test_many_tests_are_swept_but_at_depth_4():
-    for depth, n_tests, swept in ((1, 300, True), (3, 299, False), (3, 300, True), (4, 5000, False)):
-        assert constrained_certificate.swept(depth, n_tests) == swept
+    for depth, n_candidate_splits, swept in ((1, 300, True), (3, 299, False), (3, 300, True), (4, 5000, False)):
+        assert constrained_certificate.swept(depth, n_candidate_splits) == swept
 
 
 def test_the_objective_is_told_in_words():
@@ -651,7 +651,10 @@ def with_numbers_as_levels() -> tuple[dict, Dataset]:
     level = {"kind": "subset", "feature": "c", "values": [0]}
     changed = {"tests": [level], "claim": 0, "cases": [], "passes": [[]]}
     node = {"split": level, "left": {"label": "y"}, "right": {"label": "n"}}
-    return facts | changed | {"tree": facts["tree"] | {"root": node}, "of": facts["of"] | {"n_tests": 1}}, data
+    return facts | changed | {
+        "tree": facts["tree"] | {"root": node},
+        "of": facts["of"] | {"n_candidate_splits": 1},
+    }, data
 
 
 FORGED_ORDERS = {

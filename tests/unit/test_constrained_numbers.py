@@ -69,7 +69,7 @@ def test_numbers_that_cannot_be_are_refused(changed, words):
 def test_numbers_at_an_edge_are_taken(changed, objective):
     proof = alone("p", **changed)("")
     assert proof.objective == objective and proof.bound == objective and not proof.infeasible
-    assert proof.steps == {"n_cases": 0, "n_listed": 0} and proof.n_rows == 12 and proof.n_tests == 5
+    assert proof.steps == {"n_cases": 0, "n_listed": 0} and proof.n_rows == 12 and proof.n_candidate_splits == 5
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def every_tree(encoded, rows, depth, node=1):
     """({node: test}, {node: label}) of all trees without empty sides and without two equal leaves of one test."""
     for label in range(len(encoded.classes)):
         yield {}, {node: label}
-    for f in range(encoded.n_tests if depth else 0):
+    for f in range(encoded.n_candidate_splits if depth else 0):
         ones = encoded.X[rows, f]
         if ones.all() or not ones.any():
             continue

@@ -62,8 +62,8 @@ def many_tests() -> Dataset:
 )
 def test_the_search_over_many_tests_keeps_what_is_asked_and_nothing_more(texts):
     problem = pipeline.pose(many_tests(), "dpflow", 3, encoding="thresholds", constraints=texts)
-    found, seen, n_tests = search_problem(problem), set(), problem.encoded.n_tests
-    assert n_tests * (n_tests - 1) // 2 > 20_000
+    found, seen, n_candidate_splits = search_problem(problem), set(), problem.encoded.n_candidate_splits
+    assert n_candidate_splits * (n_candidate_splits - 1) // 2 > 20_000
     column = np.array([test.feature for test in problem.encoded.tests])
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -84,7 +84,7 @@ def test_many_columns_of_one_test_each_are_counted_by_their_tests(most):
     data = numbers(*rng.integers(0, 2, (40, 60)), y=rng.integers(0, 2, 60))
     problem = pipeline.pose(data, "dpflow", 3, encoding="thresholds", constraints=(f"features <= {most}",))
     found = search_problem(problem)
-    assert problem.encoded.n_tests == 40 and found.arrays.depth <= 3
+    assert problem.encoded.n_candidate_splits == 40 and found.arrays.depth <= 3
     for heap in trees(problem, 40, depth=3):
         assert kept_by(found, heap) == allowed(problem, problem.constraints[0], heap)
 

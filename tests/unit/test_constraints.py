@@ -160,7 +160,7 @@ def test_the_judges_know_the_constrained_optima_of_balance_scale(shared_data):
     assert 625 - cheapest(encoded.X, encoded.y, encoded.weight, 3, copies=encoded.copies, least=40) == 443
     right = [
         np.bincount(encoded.X[:, three] @ [4, 2, 1] * 3 + encoded.y, encoded.weight, 24).reshape(8, 3).max(axis=1).sum()
-        for three in map(list, combinations(range(encoded.n_tests), 3))
+        for three in map(list, combinations(range(encoded.n_candidate_splits), 3))
     ]
     assert max(right) == 443
 

@@ -125,7 +125,7 @@ def filled(problem, heap):
     for t in range(4, 8):  # the label of each end is that of the leaf above it
         above = next(s for s in (t, t // 2, 1) if heap.label[s] >= 0)
         answer[t] = heap.label[above]
-    for tests in product(range(problem.encoded.n_tests), repeat=len(free)):
+    for tests in product(range(problem.encoded.n_candidate_splits), repeat=len(free)):
         test, label = heap.test.copy(), np.full(8, -1, np.int32)
         test[free] = tests
         label[list(answer)] = list(answer.values())

@@ -91,12 +91,12 @@ def test_the_three_features_with_most_left_out_are_named_in_that_order():
     st.randoms(use_true_random=False),
     st.sampled_from([8, 16, coverage.TOGETHER]),
 )
-def test_bits_of_rows_say_what_the_columns_say(n_rows, n_tests, random, together):
+def test_bits_of_rows_say_what_the_columns_say(n_rows, n_candidate_splits, random, together):
     """Sides is a table of bool held by bits: the same rows are alike, and the same columns are there."""
-    table = np.array([[random.random() < 0.5 for _ in range(n_rows)] for _ in range(n_tests)], bool)
-    table = table.reshape(n_tests, n_rows)
+    table = np.array([[random.random() < 0.5 for _ in range(n_rows)] for _ in range(n_candidate_splits)], bool)
+    table = table.reshape(n_candidate_splits, n_rows)
     sides = coverage.Sides(iter(table), n_rows)
-    assert len(sides) == n_tests and np.array_equal(sides.size, table.sum(axis=1))
+    assert len(sides) == n_candidate_splits and np.array_equal(sides.size, table.sum(axis=1))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coverage, "TOGETHER", together)
         kind, first = sides.kinds()
@@ -108,8 +108,10 @@ def test_bits_of_rows_say_what_the_columns_say(n_rows, n_tests, random, together
     for column in (*table[:3], *~table[:3], np.arange(n_rows) % 2 == 0):
         alike = [np.array_equal(column, one) or np.array_equal(~column, one) for one in table]
         assert sides.holds(column) == any(alike)
-        assert [sides.parts_as(at, column) for at in range(n_tests)] == alike
-        assert [sides.is_one(at, column) for at in range(n_tests)] == [np.array_equal(column, one) for one in table]
+        assert [sides.parts_as(at, column) for at in range(n_candidate_splits)] == alike
+        assert [sides.is_one(at, column) for at in range(n_candidate_splits)] == [
+            np.array_equal(column, one) for one in table
+        ]
 
 
 @pytest.mark.parametrize("most", [0, coded_columns.MOST_DENSE])
@@ -132,14 +134,14 @@ def test_a_test_is_asked_of_the_values_where_cells_are_coded(most, monkeypatch):
         assert left_of(test, data).tolist() == left.fill_null(False).to_list()
 
 
-@pytest.mark.parametrize("n_tests", [0, 1, 63, 64, 65, 128, 129, 200])
+@pytest.mark.parametrize("n_candidate_splits", [0, 1, 63, 64, 65, 128, 129, 200])
 @pytest.mark.parametrize("n_rows", [1, 8, 9, 80, 200])
-def test_rows_are_of_one_kind_if_no_test_of_any_number_tells_them_apart(n_rows, n_tests):
+def test_rows_are_of_one_kind_if_no_test_of_any_number_tells_them_apart(n_rows, n_candidate_splits):
     """Bits of 64 tests are one number of a row; the first and the last test alone tell some rows apart."""
-    random = np.random.default_rng(n_tests)
-    for own in ([0], [n_tests - 1], range(n_tests)):
-        table = np.zeros((n_tests, n_rows), bool)
-        for test in list(own)[:n_tests]:
+    random = np.random.default_rng(n_candidate_splits)
+    for own in ([0], [n_candidate_splits - 1], range(n_candidate_splits)):
+        table = np.zeros((n_candidate_splits, n_rows), bool)
+        for test in list(own)[:n_candidate_splits]:
             table[test] = random.random(n_rows) < 0.5
         sides = coverage.Sides(iter(table), n_rows)
         kind, first = sides.kinds()

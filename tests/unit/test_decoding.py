@@ -509,7 +509,7 @@ def test_no_tree_costs_less_than_the_floor_of_a_search(seed, name):
         return
     module, encoded = problem.module, problem.encoded
     costs = []
-    for test in range(-1, encoded.n_tests):
+    for test in range(-1, encoded.n_candidate_splits):
         asked, _ = blank_arrays(problem.topology)
         asked[1] = test
         costs.append(module.objective(problem, settle(asked, encoded)))

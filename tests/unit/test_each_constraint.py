@@ -70,7 +70,7 @@ def trees(problem, n=25, depth=2, seed=0):
             if t > 1 and test[t // 2] < 0:
                 continue
             if t < 2**depth and rng.random() < 0.8:
-                test[t] = rng.integers(encoded.n_tests)
+                test[t] = rng.integers(encoded.n_candidate_splits)
             else:
                 label[t] = rng.integers(len(encoded.classes))
         yield settle(test, encoded, label)

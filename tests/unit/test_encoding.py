@@ -91,7 +91,7 @@ def test_kept_and_merged_columns_are_all_that_were_asked(dataset, scheme):
     if encoded is None:
         assert constant == len(asked)
         return
-    assert encoded.n_tests + sum(map(len, encoded.stands_for)) + constant == len(asked)
+    assert encoded.n_candidate_splits + sum(map(len, encoded.stands_for)) + constant == len(asked)
     ones_left = dict(asked)
     for j, merged in enumerate(encoded.stands_for):
         column = encoded.X[encoded.row_of, j]
@@ -100,7 +100,7 @@ def test_kept_and_merged_columns_are_all_that_were_asked(dataset, scheme):
             other = split.left(dataset.X) == ones_left[split]
             np.testing.assert_array_equal(other if identical else ~other, column)
     columns = {tuple(column) for column in encoded.X.T} | {tuple(~column) for column in encoded.X.T}
-    assert len(columns) == 2 * encoded.n_tests
+    assert len(columns) == 2 * encoded.n_candidate_splits
 
 
 @given(datasets(), SCHEMES, st.data())
@@ -116,7 +116,7 @@ def test_find_gives_the_test_of_the_same_partition(dataset, scheme, data):
         left = split.left(dataset.X)
         same = [
             (j, bool((encoded.X[encoded.row_of, j] == ~left).all()))
-            for j in range(encoded.n_tests)
+            for j in range(encoded.n_candidate_splits)
             if (encoded.X[encoded.row_of, j] == left).all() or (encoded.X[encoded.row_of, j] == ~left).all()
         ]
         assert encoded.find(split) == (same[0] if same else None)
@@ -125,7 +125,7 @@ def test_find_gives_the_test_of_the_same_partition(dataset, scheme, data):
 @given(datasets(), SCHEMES)
 def test_asked_tests_are_found(dataset, scheme):
     encoded = encoded_or_none(dataset, scheme)
-    for j in range(encoded.n_tests if encoded else 0):
+    for j in range(encoded.n_candidate_splits if encoded else 0):
         assert encoded.find(encoded.tests[j]) == (j, not encoded.ones_left[j])
         for split, _ in encoded.stands_for[j]:
             assert encoded.find(split)[0] == j
@@ -151,7 +151,7 @@ def test_arrays_are_read_only_and_typed():
         (encoded.ones_left, bool),
     ):
         assert array.dtype == dtype and not array.flags.writeable
-    assert encoded.X.shape == (encoded.n_rows, encoded.n_tests) == (2, 1)
+    assert encoded.X.shape == (encoded.n_rows, encoded.n_candidate_splits) == (2, 1)
     np.testing.assert_array_equal(encoded.weight, [1, 5])
 
 
@@ -217,7 +217,7 @@ def test_numbers_that_differ_past_the_twelfth_digit_are_kept_apart(whole, steps)
     )
     if len(values) > 1:
         encoded = encode(dataset, "thresholds")
-        assert (encoded.n_rows, encoded.n_tests) == (len(values), len(values) - 1)
+        assert (encoded.n_rows, encoded.n_candidate_splits) == (len(values), len(values) - 1)
 
 
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=60), st.integers(2, 8))
@@ -299,18 +299,18 @@ def test_onehot_makes_the_published_columns(shared_data):
         tests = ENCODINGS.get("onehot").tests(dataset)
         assert (dataset.n_rows, len(tests)) == (int(rows), int(columns)), name
         encoded = encode(dataset, "onehot")
-        assert encoded.n_tests + sum(map(len, encoded.stands_for)) == len(tests), name
+        assert encoded.n_candidate_splits + sum(map(len, encoded.stands_for)) == len(tests), name
         assert encoded.copies.sum() == dataset.n_rows
 
 
 def test_monks_1_keeps_all_of_its_columns(shared_data):
     encoded = encode(read(shared_data / "monks-1.csv"), "onehot")
-    assert (encoded.n_rows, encoded.n_tests) == (124, 15)
+    assert (encoded.n_rows, encoded.n_candidate_splits) == (124, 15)
 
 
 def test_skin_thresholds(shared_data):
     encoded = encode(read(shared_data / "skin-segmentation.csv.gz"), "thresholds")
-    assert (encoded.n_rows, encoded.n_tests, encoded.copies.sum()) == (51444, 765, 245057)
+    assert (encoded.n_rows, encoded.n_candidate_splits, encoded.copies.sum()) == (51444, 765, 245057)
 
 
 @given(dataset=datasets(), seed=st.integers(0, 3))
@@ -427,7 +427,7 @@ def test_a_column_of_names_of_rows_is_refused_before_its_tests_are_asked(monkeyp
     ):
         encode(from_frame(pl.DataFrame(frame), "frame"))
     frame["name"] = [f"level {at % 20}" for at in range(n)]
-    assert encode(from_frame(pl.DataFrame(frame), "frame")).n_tests == n - 1 + 20
+    assert encode(from_frame(pl.DataFrame(frame), "frame")).n_candidate_splits == n - 1 + 20
 
 
 def of_many_classes(n_rows: int = 2000, n_classes: int = 400):

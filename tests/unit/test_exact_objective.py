@@ -30,7 +30,7 @@ def posed(model, params, more):
 
 def stumps(problem):
     """Every tree of depth 1: each test with each pair of labels, and a leaf alone."""
-    for test in range(-1, problem.encoded.n_tests):
+    for test in range(-1, problem.encoded.n_candidate_splits):
         for left in range(2):
             for right in range(2) if test >= 0 else [left]:
                 label = [-1, -1, left, right] if test >= 0 else [-1, left, -1, -1]

@@ -36,7 +36,7 @@ class Split:
         self.problem = problem
 
     def model(self):
-        tree, F = self.problem.topology, self.problem.encoded.n_tests
+        tree, F = self.problem.topology, self.problem.encoded.n_candidate_splits
         m = ModelBuilder("split")
         m.columns("fill", Axis("any", 2))
         for name, size in (("even", (F + 1) // 2), ("odd", F // 2)):
@@ -81,7 +81,7 @@ def test_statements_are_true_of_a_tree(params):
     """Every statement of flowoct, at the point of a tree, against the tree itself."""
     problem = small_problem("flowoct", params)
     encoded = problem.encoded
-    tests = product(range(encoded.n_tests), repeat=3)
+    tests = product(range(encoded.n_candidate_splits), repeat=3)
     heaps = (settle(np.array([-1, *some, -1, -1, -1, -1], np.int32), encoded) for some in tests)
     heap = next(heap for heap in heaps if heap.n_branch_nodes == 3)  # else a form without early leaves fills it up
     model = replace(problem.module.build(problem), problem=problem)
@@ -91,7 +91,7 @@ def test_statements_are_true_of_a_tree(params):
     below = lambda t: np.array([t in {e >> up for up in range(int(e).bit_length())} for e in end.tolist()])  # noqa: E731
     true = {
         Statement.RIGHT: lambda e: right,
-        Statement.ASKS: lambda e: heap.test[e.nodes][:, None] == np.arange(encoded.n_tests),
+        Statement.ASKS: lambda e: heap.test[e.nodes][:, None] == np.arange(encoded.n_candidate_splits),
         Statement.BRANCHES: lambda e: heap.test[e.nodes] >= 0,
         Statement.PASSES: lambda e: np.stack([below(t) & right for t in e.nodes.tolist()], axis=1),
         Statement.ENDS: lambda e: end[:, None] == e.nodes,

@@ -47,9 +47,9 @@ def encodings(draw):
 def measured(encoded, by):
     """The two sums of every row and node as a matrix of their entries times a random point, and what they are."""
     rng = np.random.default_rng(encoded.n_rows)
-    b, p = rng.random((NODES, encoded.n_tests)), rng.random((NODES, encoded.n_tests, 2, CLASSES))
+    b, p = rng.random((NODES, encoded.n_candidate_splits)), rng.random((NODES, encoded.n_candidate_splits, 2, CLASSES))
     m, node, row = ModelBuilder("sums"), Axis("node", NODES, 1), Axis("row", encoded.n_rows)
-    test, side, klass = Axis("test", encoded.n_tests), Axis("side", 2), Axis("class", CLASSES)
+    test, side, klass = Axis("test", encoded.n_candidate_splits), Axis("side", 2), Axis("class", CLASSES)
     t, sends, right = np.array([1, 2]), BranchSums(encoded, by), StumpSums(encoded, by)
     sends.add(m, m.columns("b", node, test), node)
     right.add(m, m.columns("p", node, test, side, klass), node)
@@ -92,7 +92,7 @@ def test_the_entries_foretold_are_those_of_the_model(encoded):
 @settings(max_examples=60, **SLOW)
 def test_thresholds_are_nested_and_no_test_is_left_out(encoded):
     groups = features(encoded)
-    assert sorted(f for tests, _ in groups for f in tests) == list(range(encoded.n_tests))
+    assert sorted(f for tests, _ in groups for f in tests) == list(range(encoded.n_candidate_splits))
     for tests, nested in groups:
         assert len({encoded.tests[f].feature for f in tests}) == 1
         assert nested == (len(tests) == 1 or all(isinstance(encoded.tests[f], Threshold) for f in tests))

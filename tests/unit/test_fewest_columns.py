@@ -35,7 +35,7 @@ def every(problem):
         if (rows, height) not in known:
             inside = list(rows)
             found = {(encoded.loss[inside].sum(axis=0).min(), 0, frozenset())}
-            for j in range(encoded.n_tests) if height else ():
+            for j in range(encoded.n_candidate_splits) if height else ():
                 sides = [tuple(i for i in inside if X[i, j] == answer) for answer in (False, True)]
                 if min(encoded.copies[list(side)].sum() if side else 0 for side in sides) >= least:
                     for one, two in product(*(trees(side, height - 1) for side in sides)):

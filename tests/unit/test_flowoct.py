@@ -76,7 +76,7 @@ def test_leaves_of_mixed_tests_are_labelled_anew(form, blue):
     model = problem.module.build(problem)
     trees = [
         HeapTree(np.array([-1, test, -1, -1], np.int32), np.array([-1, -1, *labels], np.int32))
-        for test in range(problem.encoded.n_tests)
+        for test in range(problem.encoded.n_candidate_splits)
         for labels in [(0, 0), (0, 1), (1, 0), (1, 1)]
     ]
     points = [model.join(problem.module.start(problem, tree)) for tree in trees]

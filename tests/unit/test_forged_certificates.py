@@ -241,7 +241,7 @@ def with_a_missing_column():
     """A column that is the same in all rows, and a cut of it."""
     facts = true("thresholds", EASY, 3)
     columns = [*facts["columns"], {"kind": "missing", "feature": "a"}]
-    facts = with_terms(facts | {"columns": columns, "states": ["0,3,1,0,0"]}, n_tests=6)
+    facts = with_terms(facts | {"columns": columns, "states": ["0,3,1,0,0"]}, n_candidate_splits=6)
     return lambda _: check(facts, rows(EASY))
 
 
@@ -261,7 +261,7 @@ def with_tests_that_are_not_nested():
         problem = pose_run(RunSpec(model=ModelSpec("dpflow", 3)), data)
         facts = json.loads(json.dumps(problem.module.certificate(problem)))
         facts["columns"][0]["turned"][0] = 0
-        return check_leaf_sums(with_terms(facts, all_tests=False), data)
+        return check_leaf_sums(with_terms(facts, all_splits=False), data)
 
     return run
 
@@ -298,7 +298,7 @@ def falling_tree():
 def with_repeated_threshold():
     facts = true("thresholds")
     columns = [facts["columns"][0] | {"thresholds": [0.5, 0.5, 1.5]}, *facts["columns"][1:]]
-    return lambda _: check(with_terms(facts | {"columns": columns}, n_tests=6), rows(HARD))
+    return lambda _: check(with_terms(facts | {"columns": columns}, n_candidate_splits=6), rows(HARD))
 
 
 def joined(_):

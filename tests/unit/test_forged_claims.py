@@ -137,7 +137,7 @@ def too_few_rows(built, _):
     problem = pipeline.pose(built[3], "oct", 2, params={"n_min": 18})
     few = next(
         heap
-        for f in range(problem.encoded.n_tests)
+        for f in range(problem.encoded.n_candidate_splits)
         if (heap := settle(np.array([-1, f, *[-1] * 6], np.int32), problem.encoded)).fewest_rows(problem.encoded) < 18
     )
     return refusing(verify_tree(problem, few, few.to_tree(problem.encoded), built[3]))

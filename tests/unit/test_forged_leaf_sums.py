@@ -264,7 +264,7 @@ def without_the_copy() -> tuple[dict, Dataset]:
     assert check_leaf_sums(facts, data).optimal
     forged = facts | {"columns": [one for one in facts["columns"] if one["feature"] != "copy"]}
     forged |= {"claim": other["claim"], "tree": facts["tree"] | {"root": other["tree"]["root"]}}
-    return forged | {"of": facts["of"] | {"n_tests": 2}}, data
+    return forged | {"of": facts["of"] | {"n_candidate_splits": 2}}, data
 
 
 def test_tests_of_a_column_that_another_one_stands_for_are_missed_under_together():

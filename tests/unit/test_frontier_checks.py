@@ -69,7 +69,7 @@ def drawn_trees(problem, count, seed=0):
     random = np.random.default_rng(seed)
     for at in range(count):
         test = np.full(8, -1, np.int32)
-        test[1:4] = random.integers(-1, problem.encoded.n_tests, 3)
+        test[1:4] = random.integers(-1, problem.encoded.n_candidate_splits, 3)
         if test[1] < 0:
             test[2:4] = -1
         tree = settle(test, problem.encoded, None)

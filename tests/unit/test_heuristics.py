@@ -191,12 +191,12 @@ def test_the_tests_of_a_table_are_made_until_a_limit_and_some_seconds(ranked, mo
     iris = read(EXAMPLES / "iris" / "iris.csv")
     monkeypatch.setattr(encoding, "LARGE", 0 if ranked else encoding.LARGE)
     with deadline.within(0.0):
-        assert encoding.encode(iris).n_tests == encoding.encode(iris, "auto").n_tests > 100
+        assert encoding.encode(iris).n_candidate_splits == encoding.encode(iris, "auto").n_candidate_splits > 100
         monkeypatch.setattr(encoding, "PATIENCE", -1.0)
         with pytest.raises(TimeLimitReached, match="while the tests of 'iris' were made, so there is no tree"):
             encoding.encode(iris)
     monkeypatch.setattr(encoding, "PATIENCE", -1.0)
-    assert encoding.encode(iris).n_tests > 100  # without a limit there is none
+    assert encoding.encode(iris).n_candidate_splits > 100  # without a limit there is none
 
 
 def test_the_start_of_a_search_hears_of_its_limit(monkeypatch):

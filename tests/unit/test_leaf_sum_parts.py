@@ -293,7 +293,13 @@ def test_a_proof_tells_its_objective_and_the_unit_of_rounding(scale, price):
 
     count(facts["tree"]["root"], range(12))
     assert proof.objective == pytest.approx(float(cost) / scale**2 * (1 - price) + price * nodes, rel=1e-12)
-    assert proof.n_rows == 12 and proof.depth == 2 and proof.n_tests == 5 and proof.n_splits == 5 and not proof.left_out
+    assert (
+        proof.n_rows == 12
+        and proof.depth == 2
+        and proof.n_candidate_splits == 5
+        and proof.n_possible_splits == 5
+        and not proof.left_out
+    )
 
 
 def test_a_leaf_alone_is_the_best_tree_where_a_node_costs_more_without_a_cut_that_was_tried():

@@ -40,7 +40,7 @@ SUMS = (
 def searched(draw):
     """A small problem with one or two sums to keep, after its search, and what the best tree costs."""
     problem = draw(problems(("dpflow", draw(st.sampled_from([{}, {"lambda": 0.25}]))), depths=(2,), aside=True))
-    assume(problem.encoded.n_tests <= 5)
+    assume(problem.encoded.n_candidate_splits <= 5)
     names = draw(st.lists(st.sampled_from(SUMS), min_size=1, max_size=2))
     try:
         problem = posed(problem, [draw(st.sampled_from(KINDS[name].tries(problem.encoded))) for name in names])

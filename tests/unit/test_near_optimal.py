@@ -27,7 +27,7 @@ def every_tree(encoded, rows, depth, price, share):
     yield leaf, None
     if depth == 0 or leaf <= share * float(groups(encoded, rows)) + 1e-9:
         return
-    for f in range(encoded.n_tests):
+    for f in range(encoded.n_candidate_splits):
         ones = encoded.X[rows, f]
         if ones.all() or not ones.any():
             continue

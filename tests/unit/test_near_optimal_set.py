@@ -33,7 +33,7 @@ def every_tree(encoded, rows, depth, price, share):
     yield float(loss.min()), 1, None
     if not depth:
         return
-    for f in range(encoded.n_tests):
+    for f in range(encoded.n_candidate_splits):
         ones = encoded.X[rows, f]
         if ones.all() or not ones.any():
             continue
@@ -267,7 +267,7 @@ def test_a_count_that_was_ended_has_the_trees_in_hand_and_none_beyond_the_set(da
     test, _ = blank_arrays(problem.topology)
     inner = len(test) // 2
     test[1:inner] = data.draw(
-        st.lists(st.integers(-1, problem.encoded.n_tests - 1), min_size=inner - 1, max_size=inner - 1)
+        st.lists(st.integers(-1, problem.encoded.n_candidate_splits - 1), min_size=inner - 1, max_size=inner - 1)
     )
     known = data.draw(
         st.sampled_from([None, settle(test, problem.encoded), grow("cart", problem.encoded, problem.topology)])

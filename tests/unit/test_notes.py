@@ -284,7 +284,7 @@ def test_inspect_shows_a_table_whose_target_is_no_class(tmp_path):
     (tmp_path / "numbers.csv").write_text("x,c,y\n" + rows)
     assert odtc("fit", "numbers.csv", folder=tmp_path).code == 1
     said = odtc("inspect", "numbers.csv", "--json", folder=tmp_path)
-    assert said.code == 0 and said.facts["n_tests"] == 3
+    assert said.code == 0 and said.facts["n_candidate_splits"] == 3
     assert [(one["role"], one["kind"], one["distinct"]) for one in said.facts["columns"]] == [
         ("feature", "numeric", 3),
         ("feature", "categorical", 2),
@@ -458,7 +458,7 @@ def test_ranges_of_numbers_are_told_of_their_order(tmp_path):
     assert [note.column for note in found.notes if note.kind != "scale"] == ["age"]  # of the mark
     assert "in an order (and 'unknown', the last unless --missing-mark names it), and" in found.notes[-2].text
     asked = [word for text in told for word in ("--ordered", *shlex.split(text))]
-    assert odtc("inspect", "visits.csv", *asked, "--json", folder=tmp_path).facts["n_tests"] == 6
+    assert odtc("inspect", "visits.csv", *asked, "--json", folder=tmp_path).facts["n_candidate_splits"] == 6
 
 
 def test_part_of_a_scale_and_many_columns_of_one():

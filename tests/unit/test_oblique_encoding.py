@@ -34,7 +34,10 @@ SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomi
 def test_each_test_answers_its_split_and_the_pool_is_kept(data):
     dataset = data.draw(datasets(most_rows=12).filter(_can_be_encoded))
     plain, more = encode(dataset), encode(dataset, "oblique:pool=7")
-    assert more.tests[: plain.n_tests] == plain.tests and more.n_tests <= plain.n_tests + 7
+    assert (
+        more.tests[: plain.n_candidate_splits] == plain.tests
+        and more.n_candidate_splits <= plain.n_candidate_splits + 7
+    )
     assert more.n_rows == plain.n_rows
     for j, split in enumerate(more.tests):
         np.testing.assert_array_equal(more.X[more.row_of, j], split.left(dataset.X) == more.ones_left[j])

@@ -155,7 +155,7 @@ def test_more_tests_than_may_be_counted_have_a_certificate(tmp_path):
     done = odtc.fit(data, None, "dpflow", 4, constraints=("features <= 1", "recall[yes] >= 0.9"))
     ranks = [np.unique(column, return_inverse=True)[1] for column in data.X.T]
     best = min(least_of_intervals(rank, data.y, 16, -(-9 * int(data.y.sum()) // 10)) for rank in ranks)
-    assert done.problem.encoded.n_tests > 125 and done.certified and done.facts["objective"] == best
+    assert done.problem.encoded.n_candidate_splits > 125 and done.certified and done.facts["objective"] == best
 
 
 def test_both_check_many_tests(tmp_path):
@@ -185,7 +185,7 @@ def test_many_tests_of_small_sets_of_columns_have_a_certificate_of_depth_4(tmp_p
             if both[1] @ said >= 16:
                 best = min(best, int(both[0] @ said + both[1] @ (1 - said)))
     done = odtc.fit(data, None, "dpflow", 4, constraints=("features <= 1", "recall[yes] >= 0.8"))
-    assert done.problem.encoded.n_tests == 132 and done.facts["objective"] == best and done.certified
+    assert done.problem.encoded.n_candidate_splits == 132 and done.facts["objective"] == best and done.certified
     facts = certificate(data, 4, "features <= 1", "recall[yes] >= 0.8")
     forged = [facts | {"claim": facts["claim"] + 1}, facts | {"passes": [], "cases": []}]
     forged.append(facts | {"passes": [[0]], "cases": facts["cases"][:-1]})

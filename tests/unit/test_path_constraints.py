@@ -81,7 +81,7 @@ def test_choices_of_few_tests_leave_their_trees(data, more, size):
     problem = data.draw(problems(("dpflow", {"tail": "0", "lambda": 0.25}), depths=(2, 3), most_rows=8))
     program = problem.derived(Program)
     graph = generate(program.rows, problem.topology.depth, program.price)
-    group = np.arange(problem.encoded.n_tests) % 3
+    group = np.arange(problem.encoded.n_candidate_splits) % 3
     few = [(cost, arcs) for cost, arcs in _trees(graph) if len({group[test] for _, _, test in arcs}) <= size]
     bound = min(cost for cost, _ in few) + more
     cheap = [arcs for cost, arcs in few if cost <= bound]
@@ -111,17 +111,20 @@ def _arcs(graph):
     }
 
 
-@given(n_tests=st.integers(2, 6), depth=st.integers(1, 4), seed=st.integers(0, 999))
+@given(n_candidate_splits=st.integers(2, 6), depth=st.integers(1, 4), seed=st.integers(0, 999))
 @settings(max_examples=30)
-def test_the_size_it_names_is_never_less_than_the_model(n_tests, depth, seed):
+def test_the_size_it_names_is_never_less_than_the_model(n_candidate_splits, depth, seed):
     random = np.random.default_rng(seed)
-    X, y = random.random((60, n_tests)) < 0.5, random.integers(0, 2, 60)
+    X, y = random.random((60, n_candidate_splits)) < 0.5, random.integers(0, 2, 60)
     graph = path_constraints.placed(
         generate(Rows.of(X, (np.arange(2) != y[:, None]) * 1.0, np.ones(60)), depth, fold=False)
     )
     columns = sum(level.n_states + len(level.state) for level in graph.levels)
-    assert columns <= path_constraints.most_columns(n_tests, depth)
-    assert f"{path_constraints.most_columns(n_tests, depth):,} columns" in choose(n_tests, depth, ("features",)).why
+    assert columns <= path_constraints.most_columns(n_candidate_splits, depth)
+    assert (
+        f"{path_constraints.most_columns(n_candidate_splits, depth):,} columns"
+        in choose(n_candidate_splits, depth, ("features",)).why
+    )
 
 
 def test_only_what_is_counted_is_whole():

@@ -272,7 +272,7 @@ def test_the_reading_that_a_manifest_tells_is_the_one_of_its_data(folder, done, 
 def test_fewer_columns_are_smaller_only_if_columns_are_told(folder):
     """Two trees of three leaves, one of which asks one column and the other two."""
     problem = pipeline.pose(odtc.read(folder / "d.csv"), "dpflow", 2, encoding="onehot")
-    of = [problem.encoded.tests[at].features for at in range(problem.encoded.n_tests)]
+    of = [problem.encoded.tests[at].features for at in range(problem.encoded.n_candidate_splits)]
     first = [at for at, one in enumerate(of) if one == of[0]][:2]
     second = next(at for at, one in enumerate(of) if one != of[0])
     label = np.array([-1, -1, -1, 0, 0, 1, -1, -1], np.int32)

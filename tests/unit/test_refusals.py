@@ -208,7 +208,7 @@ def test_a_leaf_of_too_few_rows(built):
     encoded = problem.encoded
     few = next(
         heap
-        for f in range(encoded.n_tests)
+        for f in range(encoded.n_candidate_splits)
         if (heap := settle(np.array([-1, f, *[-1] * 6], np.int32), encoded)).fewest_rows(encoded) < 18
     )
     n = few.fewest_rows(encoded)

@@ -181,7 +181,7 @@ def test_a_tree_that_is_left_out_is_no_start(tmp_path):
     constraints = ("recall[1] >= 0.1",)
     model = odtc.build("examples/monks/monks-1.csv", "dpflow", 2, encoding="onehot", constraints=constraints)
     worst = None
-    for f in range(model.problem.encoded.n_tests):
+    for f in range(model.problem.encoded.n_candidate_splits):
         for swap in (0, 1):
             test, label = blank_arrays(model.problem.topology)
             test[1], label[2], label[3] = f, swap, 1 - swap

@@ -107,7 +107,7 @@ def _any_tree(draw, problem):
     """A tree that may ask the same column again, also in ways that leave a leaf no point."""
     test, label = blank_arrays(problem.topology)
     for t in problem.topology.branch_nodes:
-        test[t] = draw(st.integers(0, problem.encoded.n_tests - 1))
+        test[t] = draw(st.integers(0, problem.encoded.n_candidate_splits - 1))
     for t in problem.topology.leaves:
         label[t] = draw(st.integers(0, 1))
     return HeapTree(test, label)
@@ -194,7 +194,7 @@ def test_a_tree_of_a_leaf_where_only_moved_rows_come_is_verified(tmp_path):
 @settings(max_examples=12, **SLOW)
 def test_the_optimum_is_that_of_trying_every_tree_and_every_point(form, dataset, text):
     problem = problem_of(dataset, text, 2, **form)
-    assume(problem.encoded.n_tests <= 7)
+    assume(problem.encoded.n_candidate_splits <= 7)
     value, point = optimum(problem.module.build(problem))
     assert value == pytest.approx(least_loss(problem.encoded.tests, dataset, text), abs=1e-6)
     assert problem.module.objective(problem, problem.module.decode(problem, point)) == pytest.approx(value, abs=1e-6)

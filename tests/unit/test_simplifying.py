@@ -52,7 +52,7 @@ def test_without_needless_nodes_a_tree_predicts_the_same_and_no_such_node_is_lef
         test = np.full(16, -1, np.int32)
         for t in range(1, 8):
             if t == 1 or (test[t // 2] >= 0 and draw.random() < 0.8):
-                test[t] = draw.integers(encoded.n_tests)
+                test[t] = draw.integers(encoded.n_candidate_splits)
         label = np.where(test < 0, draw.integers(2, size=16), -1).astype(np.int32)
         heap = HeapTree(test, label)
         smaller = simplify_heap(heap, encoded)

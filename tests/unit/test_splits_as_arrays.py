@@ -44,7 +44,7 @@ def test_an_encoding_of_many_numbers_makes_no_threshold(monkeypatch):
     made, init = [], Threshold.__init__
     monkeypatch.setattr(Threshold, "__init__", lambda self, *given: made.append(given) or init(self, *given))
     encoded = encode(read_arrays(X, y))
-    assert encoded.n_tests > 5_000 and len(made) <= 3  # one for each scale at most
+    assert encoded.n_candidate_splits > 5_000 and len(made) <= 3  # one for each scale at most
     assert encoded.tests[7] == Threshold(0, float(encoded.tests.cut[7]))
 
 

@@ -135,7 +135,7 @@ def test_what_was_told_of_the_reading_and_of_the_rows_is_stated():
     source = {"numeric": (), "ordered": None, "missing_mark": [], "weights": "w"} | told
     found = claim.claim_of(read(source=source, held_out=np.arange(5), n_dropped=7, n_unlabelled=2), 2, 3, False, ("t",))
     stated = {"categorical": ["a", "b"], "ignore": ["c"], "decimal": ",", "hold_out": 0.25, "n_set_aside": 5}
-    stated |= {"weights": "w", "n_dropped_missing": 5, "n_dropped_unlabelled": 2, "all_tests": False}
+    stated |= {"weights": "w", "n_dropped_missing": 5, "n_dropped_unlabelled": 2, "all_splits": False}
     assert found == plain | stated | {"constraints": ["t"]}
     assert claim.claim_of(read(source={"hold_out": 0.5}), 1, 1, True)["n_set_aside"] == 0
 

@@ -40,7 +40,7 @@ def table() -> Dataset:
 
 def test_each_column_keeps_its_own_tests():
     merged, apart = encode(table()), encode(table(), by_column=True)
-    assert merged.n_tests == 7 and apart.n_tests == 12
+    assert merged.n_candidate_splits == 7 and apart.n_candidate_splits == 12
     assert {test.features[0] for test in apart.tests} == {0, 1, 2}
     for place, test in enumerate(apart.tests):
         assert apart.find(test)[0] == place

@@ -160,26 +160,26 @@ def verify_certificate(path: Path, data: Path | None, time_limit: float | None =
         lines = [f"proved: {none_of} on {proof.n_rows} rows; {_steps(proof)} checked in whole numbers"]
     else:
         lines = [
-            f"proved: no tree of depth {proof.depth} over {proof.n_tests} tests{_satisfying(proof)} costs less than "
-            f"{proof.bound:.10g} on {proof.n_rows} rows{f' ({proof.terms})' if proof.terms else ''}; {_steps(proof)} "
-            "checked in whole numbers"
+            f"proved: no tree of depth {proof.depth} over {proof.n_candidate_splits} splits{_satisfying(proof)} costs "
+            f"less than {proof.bound:.10g} on {proof.n_rows} rows{f' ({proof.terms})' if proof.terms else ''}; "
+            f"{_steps(proof)} checked in whole numbers"
         ]
     if not proof.optimal:
         lines.append(
             f"bound     the tree of the certificate costs {proof.objective:.10g}: the bound is proved, not the tree"
         )
-    covered = f"tests     {words(proof.n_splits, proof.left_out)}"
+    covered = f"tests     {words(proof.n_possible_splits, proof.left_out)}"
     return told, [*lines, covered, f"of        {terms_in_words(proof.of)}"]
 
 
 def _scope(proof) -> dict:
     """What a proof is over, and in how many steps, as JSON."""
     return {
-        "n_tests": proof.n_tests,
+        "n_candidate_splits": proof.n_candidate_splits,
         **proof.steps,
         "terms": proof.terms,
         "all_midpoints": not proof.left_out,
-        "n_splits": proof.n_splits,
+        "n_possible_splits": proof.n_possible_splits,
         "left_out": {name: list(of) for name, of in proof.left_out.items()},
     }
 

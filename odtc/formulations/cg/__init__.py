@@ -363,7 +363,10 @@ def scope(problem: Problem) -> str:
 
 def _some_tests(problem: Problem, paths: Paths) -> str:
     """The tests that the nodes may ask, in words; "" if these are all."""
-    asked, F = [len(paths.splits[t]) for t in problem.topology.branch_nodes.tolist()], problem.encoded.n_tests
+    asked, F = (
+        [len(paths.splits[t]) for t in problem.topology.branch_nodes.tolist()],
+        problem.encoded.n_candidate_splits,
+    )
     if min(asked, default=F) == F:
         return ""
     if min(asked) < len(paths.tests):

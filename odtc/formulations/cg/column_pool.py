@@ -64,7 +64,7 @@ class ColumnPool:
             facts = json.loads(unpack_text(text.removeprefix(MARK)))
             fit_shape(facts, POOL | {"cover": [WHOLE]})
             pool = cls._from_json(facts)
-            pool._expect_whole(depth, tail, range(encoded.n_tests))
+            pool._expect_whole(depth, tail, range(encoded.n_candidate_splits))
             _expect(all(row in range(encoded.n_rows) for row in pool.cover), "a row (5) is of none of the rows")
         except (ValueError, OverflowError, zlib.error, RecursionError, SchemaError) as problem:
             raise ChoiceError(

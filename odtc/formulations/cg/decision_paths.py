@@ -288,10 +288,10 @@ def pack_bits(X: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.pad(lines, ((0, 0), (0, -lines.shape[1] % 8)))).view(np.uint64)
 
 
-def require_path_memory(n_paths: int, bytes_each: int, n_tests: int) -> None:
+def require_path_memory(n_paths: int, bytes_each: int, n_candidate_splits: int) -> None:
     if n_paths > MOST_PATHS or n_paths * bytes_each > MOST_BYTES:
         raise ChoiceError(
-            f"expected at most {min(MOST_PATHS, MOST_BYTES // bytes_each):,} paths, got {n_paths:,} over {n_tests} "
-            f"splits; take fewer splits ({param('splits', 'sampled')}, a smaller {param('q')}), or a smaller "
-            f"{option('depth')}"
+            f"expected at most {min(MOST_PATHS, MOST_BYTES // bytes_each):,} paths, got {n_paths:,} over "
+            f"{n_candidate_splits} splits; take fewer splits ({param('splits', 'sampled')}, a smaller {param('q')}), "
+            f"or a smaller {option('depth')}"
         )

@@ -109,7 +109,7 @@ def columns_of(problem: Problem) -> Columns:
 
 def is_small(problem: Problem) -> bool:
     """Whether all paths over all tests, or those that are sampled, are few."""
-    params, F, depth = problem.params, problem.encoded.n_tests, problem.topology.depth
+    params, F, depth = problem.params, problem.encoded.n_candidate_splits, problem.topology.depth
     if params.splits not in (("auto", "all") if params.search or params.literal else ("all",)):
         return False
     return (2 * F) ** (depth - tail_of(problem)) <= FEW
@@ -118,7 +118,7 @@ def is_small(problem: Problem) -> bool:
 def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
     """Per node of the heap the tests that it may ask."""
     params, encoded, topology = problem.params, problem.encoded, problem.topology
-    n, F = 2 ** (topology.depth + 1), encoded.n_tests
+    n, F = 2 ** (topology.depth + 1), encoded.n_candidate_splits
     height = topology.depth - tail_of(problem)
     asks = np.arange(n) // 2**topology.depth == 0
     asks[0] = False
@@ -150,7 +150,7 @@ def _kind(problem: Problem) -> str:
 
 def _are_few(problem: Problem) -> bool:
     """Whether the paths over all tests are so few that to price all of them takes less than a search beside them."""
-    F, tail = problem.encoded.n_tests, tail_of(problem)
+    F, tail = problem.encoded.n_candidate_splits, tail_of(problem)
     return (2 * F) ** (problem.topology.depth - tail) * max(1, F / 100) ** tail <= WHOLE
 
 
@@ -167,7 +167,7 @@ def first_tree(problem: Problem) -> HeapTree:
 def _polished(problem: Problem) -> list[HeapTree]:
     """The tree of the local search over all tests; none if they are too many, or there was no time for it."""
     encoded, least = problem.encoded, problem.params.n_min
-    if encoded.n_rows * encoded.n_tests > POLISHED:
+    if encoded.n_rows * encoded.n_candidate_splits > POLISHED:
         return []
     try:
         with deadline.within(deadline.time_share(float("inf"), POLISH)):

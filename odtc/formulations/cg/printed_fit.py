@@ -74,7 +74,7 @@ def _splits(problem: Problem) -> tuple[np.ndarray, ...]:
     depth, found = problem.topology.depth, list(splits_of(problem))
     tests, often = np.unique(np.concatenate([np.zeros(0, np.int32), *found]), return_counts=True)
     common = tests[np.argsort(-often, kind="stable")]
-    common = np.append(common, np.setdiff1d(np.arange(problem.encoded.n_tests), common))
+    common = np.append(common, np.setdiff1d(np.arange(problem.encoded.n_candidate_splits), common))
     for node in problem.topology.branch_nodes.tolist():
         more = np.setdiff1d(common, found[node], assume_unique=True)[: max(0, depth - len(found[node]))]
         found[node] = np.append(found[node], more).astype(np.int32)
@@ -117,9 +117,9 @@ def pricing(problem: Problem, leaf: int, label: int) -> Model:
 def scope_words(problem: Problem, paths: PrintedPaths) -> str:
     """Return the splits that the proof is about, "" if these are all."""
     asked = [len(paths.splits[t]) for t in problem.topology.branch_nodes.tolist()]
-    if min(asked, default=0) == problem.encoded.n_tests:
+    if min(asked, default=0) == problem.encoded.n_candidate_splits:
         return ""
-    return f"the splits that were chosen for each node, {len(paths.tests)} of {problem.encoded.n_tests}"
+    return f"the splits that were chosen for each node, {len(paths.tests)} of {problem.encoded.n_candidate_splits}"
 
 
 def fit(base: Model, build, solve, start=None, tell=None, left=None) -> tuple[Model, Solution]:

@@ -72,7 +72,7 @@ class PrintedPaths:
         self.splits = tuple(np.unique(tests).astype(np.int32) for tests in splits)
         self.tests = np.unique(np.concatenate([np.zeros(0, np.int32), *self.splits]))
         self.distinct = len(self.tests) >= self.depth
-        self.column = np.full(encoded.n_tests, -1)
+        self.column = np.full(encoded.n_candidate_splits, -1)
         self.column[self.tests] = np.arange(len(self.tests))
         X = encoded.X[:, self.tests].astype(bool)
         if params.literal or not len(self.tests):

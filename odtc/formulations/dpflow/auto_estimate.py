@@ -33,19 +33,18 @@ def estimate(sizes: Sizes) -> Estimate:
     fitted, its own search counts: always without constraints, as it has a tree and a bound at every moment, and under
     constraints if it is not too long."""
     if sizes.fitting and not sizes.constraints:
-        words = f"searches all trees of depth {sizes.depth} over {sizes.n_tests:,} tests, and has the best tree so far"
-        return Estimate(True, f"{words} and a bound at every moment", 0.0)
+        words = f"searches all trees of depth {sizes.depth} over {sizes.n_candidate_splits:,} splits"
+        return Estimate(True, f"{words}, and has the best tree so far and a bound at every moment", 0.0)
     from odtc.algorithms.constrained import engines  # most runs never need it
     from odtc.formulations.dpflow import constrained
 
     if sizes.fitting and sizes.constraints:
-        sums = engines.sums(sizes.n_tests, sizes.depth)
+        sums = engines.sums(sizes.n_candidate_splits, sizes.depth)
         if sizes.encoded is not None and sums > engines.MOST_SUMS:
             if constrained.can_search(sizes.encoded, sizes.depth):
-                words = f"searches the {sizes.n_tests:,} tests, or some of them, for a good tree under constraints"
-                return Estimate(
-                    True, f"{words}, and has a bound: fewer tests ({option('encoding', 'auto:bins=8')}) prove it", sums
-                )
+                words = f"searches the {sizes.n_candidate_splits:,} splits, or some of them, for a good tree"
+                fewer = f"fewer splits ({option('encoding', 'auto:bins=8')}) prove it"
+                return Estimate(True, f"{words} under constraints, and has a bound: {fewer}", sums)
         elif sums <= engines.MOST_SUMS:
             words = f"searches for the tree under constraints itself: {_one_look(sizes, sums)}"
             return Estimate(True, words, sums)
@@ -56,14 +55,14 @@ def estimate(sizes: Sizes) -> Estimate:
         return Estimate(False, f"does not take {others[0]!r}")
     if sizes.encoded is not None and sizes.depth > 1 and not sizes.constraints and interval_model.worth(sizes.encoded):
         return _by_intervals(sizes)
-    n_tests, depth = sizes.n_tests, sizes.depth
+    n_candidate_splits, depth = sizes.n_candidate_splits, sizes.depth
     columns, what, most = _columns(sizes, remembers)
-    sums = size_estimate.sums(n_tests, depth)
-    size = f"at most {columns:,} columns and {rough(sums)} sums at depth {depth} over {n_tests} tests"
+    sums = size_estimate.sums(n_candidate_splits, depth)
+    size = f"at most {columns:,} columns and {rough(sums)} sums at depth {depth} over {n_candidate_splits} tests"
     if columns <= most and sums <= size_estimate.MOST_SUMS:
         return Estimate(True, f"is {what} of {size}", sums)
-    sums = engines.sums(n_tests, depth)
-    if sizes.constraints and n_tests <= engines.MOST_TESTS and sums <= constrained.MOST_BEFORE:
+    sums = engines.sums(n_candidate_splits, depth)
+    if sizes.constraints and n_candidate_splits <= engines.MOST_TESTS and sums <= constrained.MOST_BEFORE:
         words = f"writes what its search under constraints leaves: {_one_look(sizes, sums)}"
         return Estimate(True, words, sums)
     return Estimate(False, f"could have {size}, more than fit: {_less('let it')}")
@@ -71,22 +70,28 @@ def estimate(sizes: Sizes) -> Estimate:
 
 def _one_look(sizes: Sizes, sums: float) -> str:
     """How long a search under constraints is: it looks at all trees once for each of its rounds."""
-    return f"one look at all trees of depth {sizes.depth} over {sizes.n_tests} tests takes about {rough(sums)} sums"
+    splits = f"{sizes.n_candidate_splits} splits"
+    return f"one look at all trees of depth {sizes.depth} over {splits} takes about {rough(sums)} sums"
 
 
 def counts(problem: Problem) -> Counts:
     """Of the linear program over states: a column for each arc and each stop, in the row of its state and, of an arc
     above the last level, in those of the two states below. What the search leaves out is not known before."""
-    n_tests, depth = problem.encoded.n_tests, problem.topology.depth
+    n_candidate_splits, depth = problem.encoded.n_candidate_splits, problem.topology.depth
     if form(problem) is intervals:
         sums = interval_model.work(Scales.of(problem.encoded), depth)
         return Counts(seconds=sums / CELLS_A_SECOND, words="only its search over intervals of thresholds can tell")
     if form(problem) is not states:
         return Counts(words="only the search that comes first can tell")
     levels = depth - folded_levels(problem, depth)
-    columns, rows = size_estimate.most_columns(n_tests, levels), size_estimate.most_states(n_tests, levels)
-    above = size_estimate.most_columns(n_tests, levels - 1) - size_estimate.most_states(n_tests, levels - 1)
-    return Counts.at_most(columns + 1, rows, columns + 2 * above, size_estimate.seconds(n_tests, depth))
+    columns, rows = (
+        size_estimate.most_columns(n_candidate_splits, levels),
+        size_estimate.most_states(n_candidate_splits, levels),
+    )
+    above = size_estimate.most_columns(n_candidate_splits, levels - 1) - size_estimate.most_states(
+        n_candidate_splits, levels - 1
+    )
+    return Counts.at_most(columns + 1, rows, columns + 2 * above, size_estimate.seconds(n_candidate_splits, depth))
 
 
 def columns_of(sizes: Sizes) -> int:
@@ -97,7 +102,7 @@ def columns_of(sizes: Sizes) -> int:
 def written_fits(sizes: Sizes) -> bool:
     """Whether a program that is written whole can be held, and is made in about half a minute."""
     columns, _, most = _columns(sizes, _remembers(sizes))
-    return columns <= most and size_estimate.sums(sizes.n_tests, sizes.depth) <= size_estimate.MOST_SUMS
+    return columns <= most and size_estimate.sums(sizes.n_candidate_splits, sizes.depth) <= size_estimate.MOST_SUMS
 
 
 def _remembers(sizes: Sizes) -> bool:
@@ -111,7 +116,7 @@ def _remembers(sizes: Sizes) -> bool:
 def _by_intervals(sizes: Sizes) -> Estimate:
     scales, depth = Scales.of(sizes.encoded), sizes.depth
     sums = interval_model.work(scales, depth)
-    size = f"about {rough(sums)} sums at depth {depth} over {sizes.n_tests} thresholds"
+    size = f"about {rough(sums)} sums at depth {depth} over {sizes.n_candidate_splits} thresholds"
     if sums <= MOST_CELLS:
         return Estimate(True, f"is a linear program of intervals, found by {size}", sums)
     with suppress(TimeLimitReached):
@@ -123,24 +128,24 @@ def _by_intervals(sizes: Sizes) -> Estimate:
 
 def _columns(sizes: Sizes, remembers: bool) -> tuple[int, str, int]:
     """(the most columns of the model, what it is, how many can be held)."""
-    n_tests, depth, names = sizes.n_tests, sizes.depth, set(sizes.constraints)
+    n_candidate_splits, depth, names = sizes.n_candidate_splits, sizes.depth, set(sizes.constraints)
     most = size_estimate.MOST_COLUMNS
     if remembers and names & set(resources.answering()):
         from odtc.formulations.dpflow import paths_and_resources
 
-        return paths_and_resources.most_columns(n_tests, depth), "a flow of labels and tests", most
+        return paths_and_resources.most_columns(n_candidate_splits, depth), "a flow of labels and tests", most
     if remembers:
         from odtc.formulations.dpflow import path_constraints
 
-        return path_constraints.most_columns(n_tests, depth), "a flow over the nodes", most
+        return path_constraints.most_columns(n_candidate_splits, depth), "a flow over the nodes", most
     if not names <= set(states.ROWS):
-        return size_estimate.most_points(n_tests, depth), "a flow of subtrees", MOST_POINTS
-    tail, folded = size_estimate.short_tail(n_tests, depth), 0
+        return size_estimate.most_points(n_candidate_splits, depth), "a flow of subtrees", MOST_POINTS
+    tail, folded = size_estimate.short_tail(n_candidate_splits, depth), 0
     if names and depth > 1:
         # odtc.formulations.dpflow.resources folds one level if depth is above 2; the states there have columns, too.
         tail = min(1, depth - 2)
-        folded = 2 ** (depth - tail) * comb(n_tests, depth - tail) if tail else 0
-    return size_estimate.most_columns(n_tests, depth - tail) + folded, "a linear program", most
+        folded = 2 ** (depth - tail) * comb(n_candidate_splits, depth - tail) if tail else 0
+    return size_estimate.most_columns(n_candidate_splits, depth - tail) + folded, "a linear program", most
 
 
 def _less(would: str) -> str:

@@ -137,7 +137,9 @@ def by_some_tests(problem: Problem) -> bool:
 
 def few_and_deep(problem: Problem) -> bool:
     """Whether a search without constraints over all tests may soon end, and one with them may not."""
-    return problem.derived(Posed).problem.arrays.depth > DEEP and problem.encoded.n_tests <= engines.FEW_TESTS
+    return (
+        problem.derived(Posed).problem.arrays.depth > DEEP and problem.encoded.n_candidate_splits <= engines.FEW_TESTS
+    )
 
 
 def tells_bounds(problem: Problem) -> bool:
@@ -167,7 +169,7 @@ def needs_floor(problem: Problem) -> bool:
 
 
 def _sums(problem: Problem) -> float:
-    return engines.sums(problem.encoded.n_tests, problem.derived(Posed).problem.arrays.depth)
+    return engines.sums(problem.encoded.n_candidate_splits, problem.derived(Posed).problem.arrays.depth)
 
 
 def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np.ndarray | None]:
@@ -504,7 +506,7 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
         None if the constraints differ by more than their sums, or another search takes them.
     """
     posed = _each(problem, varied)
-    if not all(map(searches, posed[:1])) or problem.encoded.n_tests > engines.MOST_TESTS:
+    if not all(map(searches, posed[:1])) or problem.encoded.n_candidate_splits > engines.MOST_TESTS:
         return None
     targets = _Targets.of(posed)
     if targets is None or takes(targets.each[0].arrays, targets.each[0].scale):

@@ -60,7 +60,7 @@ def worth(encoded: Encoded) -> bool:
     """Whether features have so many thresholds that intervals of them pay."""
     tests = Splits.of(encoded.tests)
     ordered = tests.per_threshold(len(encoded.features))
-    return encoded.n_tests >= MANY * (np.count_nonzero(ordered) + len(tests.others))
+    return encoded.n_candidate_splits >= MANY * (np.count_nonzero(ordered) + len(tests.others))
 
 
 def work(scales: Scales, depth: int) -> float:
@@ -93,7 +93,7 @@ def tail(problem: Problem) -> int:
 
 def build(problem: Problem, name: str) -> Model:
     program, scales = problem.derived(Intervals).program, problem.derived(Intervals).scales
-    F = problem.encoded.n_tests
+    F = problem.encoded.n_candidate_splits
     m = ModelBuilder(f"{name}_d{problem.topology.depth}")
     m.constant(float(share(problem, problem.derived(Intervals).ranked.floor)))
     flows = []
@@ -210,7 +210,7 @@ class Intervals:
         if problem.params.lambda_ or not _less_does(search, self.scales, depth, QUICK):
             deadline.expect_end(
                 SUM * work(self.scales, depth),
-                f"the search over intervals of {problem.encoded.n_tests:,} thresholds at depth {depth}",
+                f"the search over intervals of {problem.encoded.n_candidate_splits:,} thresholds at depth {depth}",
                 f"use a smaller {option('depth')}, fewer thresholds ({option('encoding', 'auto:bins=8')}), or "
                 f"{option('model', 'flowoct')}",
             )

@@ -45,9 +45,9 @@ def _expect(fits: bool, wrong: str) -> None:
         raise SchemaError(wrong)
 
 
-def _expect_code(code: list, n_tests: int, n_classes: int, place: str) -> None:
+def _expect_code(code: list, n_candidate_splits: int, n_classes: int, place: str) -> None:
     """Raises SchemaError if a code (odtc.algorithms.dp.pareto.Points) is none of a whole tree."""
-    _expect(all(-n_classes <= one < n_tests for one in code), f"a node at {place} is no test and no class")
+    _expect(all(-n_classes <= one < n_candidate_splits for one in code), f"a node at {place} is no test and no class")
     _expect(all(one < 0 for one in code[len(code) // 2 :]), f"the last nodes at {place} are no leaves")
 
 
@@ -95,14 +95,14 @@ class Live:
     sides: list
 
     @classmethod
-    def read(cls, text: str, depth: int, n_tests: int, n_classes: int) -> "Live":
+    def read(cls, text: str, depth: int, n_candidate_splits: int, n_classes: int) -> "Live":
         """The cases of a text that `packed` made, of trees of a depth over so many tests. Raises ChoiceError for one
         that is damaged, or of other trees."""
         try:
             facts = json.loads(packing.unpack_text(text))
             validate(facts, SHAPE)
             live = cls(**{name: facts[name] for name in SHAPE})
-            live._expect_whole(depth, n_tests, n_classes)
+            live._expect_whole(depth, n_candidate_splits, n_classes)
         except (ValueError, zlib.error, RecursionError, SchemaError) as problem:
             raise ChoiceError(
                 f"expected in {param('cases', ...)} what odtc has set there, got others: {explain_error(problem)}; "
@@ -110,14 +110,14 @@ class Live:
             ) from None
         return live
 
-    def _expect_whole(self, depth: int, n_tests: int, n_classes: int) -> None:
+    def _expect_whole(self, depth: int, n_candidate_splits: int, n_classes: int) -> None:
         """Raises SchemaError for what are no cases of trees of this depth."""
         sums, n = len(self.bound), len(self.root)
         for name, wanted in (("price", 1 + sums), ("vector", 1 + sums), ("known", 2 ** (depth + 1) - 1)):
             _expect(len(getattr(self, name)) == wanted, f"expected {wanted} numbers at {name}")
-        _expect_code(self.known, n_tests, n_classes, "known")
+        _expect_code(self.known, n_candidate_splits, n_classes, "known")
         _expect(self.unit > 0, "expected a unit above 0")
-        _expect(all(0 <= test < n_tests for test in self.root), "a root is none of the tests")
+        _expect(all(0 <= test < n_candidate_splits for test in self.root), "a root is none of the tests")
         places = [tuple(entry[:2]) for entry in self.sides]
         _expect(all(one <= other for one, other in pairwise(places)), "the sides are not sorted by case and side")
         wanted = {(case, side) for case in range(n) for side in (0, 1)}
@@ -125,7 +125,7 @@ class Live:
         for at, (_, _, code, vector) in enumerate(self.sides):
             _expect(len(vector) == 1 + sums, f"expected {1 + sums} numbers at sides[{at}]")
             _expect(len(code) == 2**depth - 1, f"expected {2**depth - 1} nodes at sides[{at}]")
-            _expect_code(code, n_tests, n_classes, f"sides[{at}]")
+            _expect_code(code, n_candidate_splits, n_classes, f"sides[{at}]")
 
     def packed(self) -> str:
         """The text that `read` reads."""
@@ -137,7 +137,7 @@ class LiveModel:
 
     def __init__(self, problem: Problem):
         encoded = problem.encoded
-        sizes = problem.topology.depth, encoded.n_tests, len(encoded.classes)
+        sizes = problem.topology.depth, encoded.n_candidate_splits, len(encoded.classes)
         self.live = live = Live.read(problem.params.cases, *sizes)
         size, r = 2**problem.topology.depth - 1, len(live.bound)
         self.case = np.array([entry[0] for entry in live.sides], np.int64)

@@ -55,7 +55,7 @@ def flow_model(problem: Problem, graph: Graph) -> tuple[ModelBuilder, list[Block
     list of Block or None
         The columns u of each level, None for a level without arcs.
     """
-    F = problem.encoded.n_tests
+    F = problem.encoded.n_candidate_splits
     m = ModelBuilder(f"{problem.formulation}_d{problem.topology.depth}")
     flows = []
     for j, level in enumerate(graph.levels):

@@ -88,10 +88,10 @@ def sight(problem: Problem, graph: Graph, nodes: bool) -> ConstrainedProgram:
     return ConstrainedProgram(placed(left), best, graph.n_arcs - left.n_arcs, graph.n_arcs)
 
 
-def most_columns(n_tests: int, depth: int) -> int:
+def most_columns(n_candidate_splits: int, depth: int) -> int:
     """The columns of the program over (node, rows) if no two itemsets had the same rows and each had some: at the
     nodes of level j that are k times on the side of ones, C(j,k) nodes, stand C(F,j) C(j,k) itemsets each."""
-    return sum(comb(2 * j, j) * comb(n_tests, j) * (n_tests - j + 1) for j in range(depth))
+    return sum(comb(2 * j, j) * comb(n_candidate_splits, j) * (n_candidate_splits - j + 1) for j in range(depth))
 
 
 def remembering(graph: Graph, memory: np.ndarray, allowed, then) -> Graph:
@@ -265,7 +265,7 @@ def along(problem: Problem, graph: Graph, heap: HeapTree | None, n_levels: int) 
 
 def asked(problem: Problem, graph: Graph, m: ModelBuilder, arcs: list[Block | None]) -> None:
     """The columns b of what each node asks, and the rows that make them."""
-    node, test = Axis("node", 2**problem.topology.depth - 1, 1), Axis("test", problem.encoded.n_tests)
+    node, test = Axis("node", 2**problem.topology.depth - 1, 1), Axis("test", problem.encoded.n_candidate_splits)
     whole = not all(given.module.can(CountsTests) for _, given in rowed(problem))
     b = m.columns("b", node, test, role=Role.BRANCH, integer=whole)
     asks = m.rows("asks", node, test, lower=0, upper=0)

@@ -58,11 +58,14 @@ class Joint(FixedFlow):
     nodes: tuple[np.ndarray, ...] | None = None
 
 
-def most_columns(n_tests: int, depth: int) -> int:
+def most_columns(n_candidate_splits: int, depth: int) -> int:
     """The columns of the program before it is cut down and its states know their nodes, of two classes, if no two
     itemsets had
     the same rows and each had some."""
-    return sum(2**j * comb(n_tests, j) * (2 + (n_tests - j if j < depth else 0)) for j in range(depth + 1))
+    return sum(
+        2**j * comb(n_candidate_splits, j) * (2 + (n_candidate_splits - j if j < depth else 0))
+        for j in range(depth + 1)
+    )
 
 
 def flow_of(problem: Problem, nodes: bool) -> Joint:
@@ -92,7 +95,7 @@ def flow_of(problem: Problem, nodes: bool) -> Joint:
 def asked(problem: Problem, joint: Joint, model: Model) -> Model:
     """The model with the columns b of what each node asks."""
     m = ModelBuilder.onto(model)
-    node, test = Axis("node", 2**problem.topology.depth - 1, 1), Axis("test", problem.encoded.n_tests)
+    node, test = Axis("node", 2**problem.topology.depth - 1, 1), Axis("test", problem.encoded.n_candidate_splits)
     b = m.columns("b", node, test, role=Role.BRANCH)
     asks = m.rows("asks", node, test, lower=0, upper=0)
     m.add(asks.all(), b.all(), -1)
@@ -110,7 +113,7 @@ def _fixed(problem: Problem, flow: Flow) -> FixedFlow:
     group, size = min(
         path_constraints.budgets(problem),
         key=lambda budget: comb(int(budget[0].max()) + 1, min(budget[1], int(budget[0].max()) + 1)),
-        default=(np.zeros(problem.encoded.n_tests, int), 1),
+        default=(np.zeros(problem.encoded.n_candidate_splits, int), 1),
     )
     n = int(group.max()) + 1
     choices = list(combinations(range(n), min(size, n))) if comb(n, min(size, n)) <= CHOICES else [tuple(range(n))]

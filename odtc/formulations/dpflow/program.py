@@ -157,7 +157,9 @@ class Program:
 def folded_levels(problem: Problem, depth: int) -> int:
     """The levels above the leaves that the compiler solves, as `tail` says."""
     tail = problem.params.tail
-    return min(depth - 1, size_estimate.short_tail(problem.encoded.n_tests, depth) if tail == "auto" else int(tail))
+    return min(
+        depth - 1, size_estimate.short_tail(problem.encoded.n_candidate_splits, depth) if tail == "auto" else int(tail)
+    )
 
 
 def share(problem: Problem, cost: np.ndarray, costs: WholeCosts | None = None) -> np.ndarray:

@@ -107,7 +107,7 @@ def flow_of(problem: Problem) -> FixedFlow:
     """The flow of the model; every column of it with `-p fix=false`, and if no sum is bounded."""
     rows, branch, budgets, scale = frame(problem)
     depth, price, r = problem.topology.depth, branch[0], len(budgets.branch)
-    auto = 1 if r else size_estimate.short_tail(problem.encoded.n_tests, depth)
+    auto = 1 if r else size_estimate.short_tail(problem.encoded.n_candidate_splits, depth)
     tail = min(depth - 1, auto if problem.params.tail == "auto" else int(problem.params.tail))
     height = min(1, tail)
     graph, steps = generate(rows, depth - height, price, fold=False, ends=True), []
@@ -137,7 +137,7 @@ def flow_of(problem: Problem) -> FixedFlow:
 def build(problem: Problem, flow: Flow, share) -> Model:
     """The model; `share` makes the objective of a cost."""
     m = ModelBuilder(f"dpflow_d{problem.topology.depth}")
-    K, F, r, blocks = len(problem.encoded.classes), problem.encoded.n_tests, len(flow.branch) - 1, []
+    K, F, r, blocks = len(problem.encoded.classes), problem.encoded.n_candidate_splits, len(flow.branch) - 1, []
     scale = 2.0 ** np.ceil(np.log2(np.maximum(1.0, _largest(flow) / LARGEST)))
     for j, step in enumerate(flow.steps):
         points, state = step.points, Axis("state", step.n_states)

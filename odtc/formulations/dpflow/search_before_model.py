@@ -35,14 +35,14 @@ class Before:
 
 def large(problem: Problem) -> bool:
     """Whether a search takes the problem, and a program of all subtrees would be large."""
-    if problem.encoded.n_tests > engines.MOST_TESTS or not constrained.searches(problem):
+    if problem.encoded.n_candidate_splits > engines.MOST_TESTS or not constrained.searches(problem):
         return False
     return columns_of(_sizes(problem)) > SMALL
 
 
 def _sizes(problem: Problem) -> Sizes:
     names = tuple(given.name for given in problem.constraints)
-    return Sizes(problem.encoded.n_tests, problem.topology.depth, names)
+    return Sizes(problem.encoded.n_candidate_splits, problem.topology.depth, names)
 
 
 def limited(problem: Problem, start: HeapTree | None) -> tuple[Problem, Searched | None]:

@@ -10,43 +10,49 @@ PACE = 300_000_000  # of such entries in a CPU second, about
 MANY = 500_000  # columns: beyond them `tail=auto` folds one level more
 
 
-def short_tail(n_tests: int, depth: int) -> int:
+def short_tail(n_candidate_splits: int, depth: int) -> int:
     """The levels that `tail=auto` folds: two from depth 4 on, one at depth 3, more if the columns would be many."""
     tail = max(0, min(2, depth - 2))
-    while tail < min(2, depth - 1) and most_columns(n_tests, depth - tail) > MANY:
+    while tail < min(2, depth - 1) and most_columns(n_candidate_splits, depth - tail) > MANY:
         tail += 1
     return tail
 
 
-def most_columns(n_tests: int, levels: int) -> int:
+def most_columns(n_candidate_splits: int, levels: int) -> int:
     """The columns of the linear program if no two itemsets had the same rows and each had some."""
-    return sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels))
+    return sum(2**j * comb(n_candidate_splits, j) * (n_candidate_splits - j + 1) for j in range(levels))
 
 
-def most_states(n_tests: int, levels: int) -> int:
+def most_states(n_candidate_splits: int, levels: int) -> int:
     """The rows of the same linear program: its states."""
-    return sum(2**j * comb(n_tests, j) for j in range(levels))
+    return sum(2**j * comb(n_candidate_splits, j) for j in range(levels))
 
 
-def most_points(n_tests: int, depth: int) -> int:
+def most_points(n_candidate_splits: int, depth: int) -> int:
     """The same if sums over the tree are bounded: beside the arcs, above the last level every test of every state
     with two labels, whose order matters."""
-    return most_columns(n_tests, depth - 1) + 2**depth * comb(n_tests, depth - 1) * (n_tests - depth + 1)
+    return most_columns(n_candidate_splits, depth - 1) + 2**depth * comb(n_candidate_splits, depth - 1) * (
+        n_candidate_splits - depth + 1
+    )
 
 
-def sums(n_tests: int, depth: int) -> int:
+def sums(n_candidate_splits: int, depth: int) -> int:
     """The entries of the tables that are counted on the way to the values of all states, at most."""
-    return 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests
+    return (
+        2 ** (depth - 2) * comb(n_candidate_splits, depth - 2) * n_candidate_splits**2
+        if depth > 1
+        else n_candidate_splits
+    )
 
 
-def is_small(n_tests: int, depth: int) -> bool:
+def is_small(n_candidate_splits: int, depth: int) -> bool:
     """Whether the dynamic program is made in about half a minute and a gigabyte."""
-    columns = most_columns(n_tests, depth - short_tail(n_tests, depth))
-    return columns <= MOST_COLUMNS and sums(n_tests, depth) <= MOST_SUMS
+    columns = most_columns(n_candidate_splits, depth - short_tail(n_candidate_splits, depth))
+    return columns <= MOST_COLUMNS and sums(n_candidate_splits, depth) <= MOST_SUMS
 
 
-def seconds(n_tests: int, depth: int, n_rows: int = 0) -> float:
+def seconds(n_candidate_splits: int, depth: int, n_rows: int = 0) -> float:
     """About the CPU seconds that the dynamic program takes: its tables, and the sums of all pairs of tests over all
     rows, which the first of them is counted from."""
-    pairs = n_rows * float(n_tests) ** 2 if depth > 1 else 0.0
-    return sums(n_tests, depth) / PACE + pairs / deadline.RATE
+    pairs = n_rows * float(n_candidate_splits) ** 2 if depth > 1 else 0.0
+    return sums(n_candidate_splits, depth) / PACE + pairs / deadline.RATE

@@ -80,9 +80,15 @@ def _by_program(problem: Problem) -> bool:
     encoded, depth = problem.encoded, problem.topology.depth
     if not _is_whole(problem):  # trees within the rounding are compared by what the search knows
         return False
-    if problem.constraints or interval_model.worth(encoded) or not size_estimate.is_small(encoded.n_tests, depth):
+    if (
+        problem.constraints
+        or interval_model.worth(encoded)
+        or not size_estimate.is_small(encoded.n_candidate_splits, depth)
+    ):
         return False
-    return not _asks_numbers(encoded) or size_estimate.seconds(encoded.n_tests, depth, encoded.n_rows) <= SOON
+    return (
+        not _asks_numbers(encoded) or size_estimate.seconds(encoded.n_candidate_splits, depth, encoded.n_rows) <= SOON
+    )
 
 
 def _is_whole(problem: Problem) -> bool:
@@ -325,7 +331,11 @@ class ThresholdSearch:
     def _expected(self) -> float:
         """CPU seconds of work over tests of two answers, about."""
         depth = self.problem.topology.depth
-        return size_estimate.seconds(self.problem.encoded.n_tests, depth) if self.ranked.by_tests and depth > 2 else 0.0
+        return (
+            size_estimate.seconds(self.problem.encoded.n_candidate_splits, depth)
+            if self.ranked.by_tests and depth > 2
+            else 0.0
+        )
 
     def _begin_coarsely(self, depth):
         """A tree over few cuts of each column, as over all of them even a greedy one takes long on a large table; then

@@ -128,7 +128,7 @@ def certify_program(problem: Problem, heap: HeapTree) -> dict:
         )
     numbers, encoded = Numbers(problem), problem.encoded
     facts = head(problem, SCHEMA) | {
-        "tests": [with_twins(encoded, f) for f in range(encoded.n_tests)],
+        "tests": [with_twins(encoded, f) for f in range(encoded.n_candidate_splits)],
         **_claim(problem, numbers, heap),
         "targets": [
             _entries(wanted, paths, encoded.ones_left) for wanted, paths in form(problem).targets(problem, numbers.unit)
@@ -136,8 +136,8 @@ def certify_program(problem: Problem, heap: HeapTree) -> dict:
     }
     if encoded.dataset is not None:
         sides = Sides((_left(split, encoded.dataset.X) for split in encoded.tests), encoded.dataset.n_rows)
-        all_tests = not count_uncovered(encoded.dataset, sides)[1]
-        facts["of"] = claim_of(encoded.dataset, facts["depth"], encoded.n_tests, all_tests)
+        all_splits = not count_uncovered(encoded.dataset, sides)[1]
+        facts["of"] = claim_of(encoded.dataset, facts["depth"], encoded.n_candidate_splits, all_splits)
     return facts
 
 

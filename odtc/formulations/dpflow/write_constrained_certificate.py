@@ -258,10 +258,10 @@ def certificate_of(
     heap, unit
         As of certify_found.
     """
-    depth, n_tests = _height(problem), problem.encoded.n_tests
+    depth, n_candidate_splits = _height(problem), problem.encoded.n_candidate_splits
     search = engine if isinstance(engine, ConstrainedSearch) else engine.whole
     apart = None if depth < FROM_DEPTH else _apart(engine)
-    if swept(depth, n_tests):
+    if swept(depth, n_candidate_splits):
         search = engine if heap is None or engine.settled() is not None else None
     elif apart == []:
         search = engine
@@ -270,10 +270,10 @@ def certificate_of(
     alone = "the proof is that of the search alone"
     if not _holds(problem):
         return None, f"{alone}: no certificate holds these constraints, this depth or this encoding"
-    if not small_enough(depth, n_tests, rows := problem.encoded.dataset.n_rows, apart):
+    if not small_enough(depth, n_candidate_splits, rows := problem.encoded.dataset.n_rows, apart):
         return None, (
-            f"{alone}: {n_tests:,} tests of {rows:,} rows are too many for a certificate of depth {depth} under "
-            f"constraints; fewer ({option('encoding', 'auto:bins=8')}) have one"
+            f"{alone}: {n_candidate_splits:,} splits of {rows:,} rows are too many for a certificate of depth {depth} "
+            f"under constraints; fewer ({option('encoding', 'auto:bins=8')}) have one"
         )
     if isinstance(engine, OneTestSearch):
         return lambda: _certified_again(problem, heap), ""
@@ -341,7 +341,9 @@ def certify_found(
         As of `small_enough`.
     """
     encoded = problem.encoded
-    if not (_holds(problem) and small_enough(_height(problem), encoded.n_tests, encoded.dataset.n_rows, apart)):
+    if not (
+        _holds(problem) and small_enough(_height(problem), encoded.n_candidate_splits, encoded.dataset.n_rows, apart)
+    ):
         return None
 
     def make() -> dict:
@@ -414,8 +416,8 @@ def _stated(problem: Problem) -> list[bool]:
 def _terms(problem: Problem, facts: dict, read: Read) -> dict:
     """The terms of the claim."""
     encoded = problem.encoded
-    all_tests = not uncovered(facts, encoded.dataset, read.left, read.stated)[1]
-    return claim_of(encoded.dataset, facts["depth"], encoded.n_tests, all_tests, facts["constraints"])
+    all_splits = not uncovered(facts, encoded.dataset, read.left, read.stated)[1]
+    return claim_of(encoded.dataset, facts["depth"], encoded.n_candidate_splits, all_splits, facts["constraints"])
 
 
 def _head(problem: Problem, order: np.ndarray) -> dict:

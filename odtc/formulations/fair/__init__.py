@@ -219,7 +219,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
         asked = x.split(feature, round(cut), point["s"][t - 1] > 0.5 if len(x.owner) else None)
         if isinstance(asked, tuple):
             found.append(asked)
-            asked = encoded.n_tests + len(found) - 1
+            asked = encoded.n_candidate_splits + len(found) - 1
         test[t] = asked
     label[tree.leaves] = point["c"].argmax(axis=1)
     for t in tree.branch_nodes[::-1]:

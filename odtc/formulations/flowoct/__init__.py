@@ -213,7 +213,7 @@ class _Flow:
         self.m = ModelBuilder(f"{NAME}_d{tree.depth}")
         # Branch nodes whose children have flows.
         self.forks = tree.inner if self.shape.stump else tree.branch_nodes
-        self.row, self.test = Axis("row", encoded.n_rows), Axis("test", encoded.n_tests)
+        self.row, self.test = Axis("row", encoded.n_rows), Axis("test", encoded.n_candidate_splits)
         self.klass, self.side = Axis("class", len(encoded.classes)), Axis("side", 2)
         self.i, self.k = np.arange(encoded.n_rows)[:, None], np.arange(len(encoded.classes))
         self.y, self.sums = encoded.y, sums(problem)
@@ -329,7 +329,7 @@ class _Flow:
         """
         m, i, y, bottom, (_, right) = self.m, self.i, self.y, self.problem.topology.bottom, self.sums
         t, s = bottom[:, None, None, None], np.arange(2)[:, None]
-        f = np.arange(self.problem.encoded.n_tests)[:, None, None]
+        f = np.arange(self.problem.encoded.n_candidate_splits)[:, None, None]
         pick = m.rows("pick", node_axis(bottom), self.test, self.side, lower=0, upper=0)
         m.add(pick[t, f, s], self.b[t, f], -1)
         m.add(pick[t, f, s], self.p[t, f, s, self.k])

@@ -119,7 +119,7 @@ class Reach:
     @cached_property
     def _sides(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         encoded = self.problem.encoded
-        zero = np.empty((len(self._X), encoded.n_tests), bool)
+        zero = np.empty((len(self._X), encoded.n_candidate_splits), bool)
         one = np.empty_like(zero)
         for j, (split, ones_left) in enumerate(zip(encoded.tests, encoded.ones_left)):
             left, right = self.boxes.sides(split, self._X)
@@ -231,7 +231,7 @@ class _Form:
 
 def build(problem: Problem) -> Model:
     reach, tree, lam, form = problem.derived(Reach), problem.topology, problem.params.lambda_, _Form(problem)
-    n, F, K = len(reach.y), problem.encoded.n_tests, len(problem.encoded.classes)
+    n, F, K = len(reach.y), problem.encoded.n_candidate_splits, len(problem.encoded.classes)
     B, bottom, inner, y = tree.branch_nodes, tree.bottom, form.inner, reach.y
     row, test, klass = Axis("row", n), Axis("test", F), Axis("class", K)
     m = ModelBuilder(f"flowoct_robust_d{tree.depth}")
@@ -382,7 +382,7 @@ def _polished(problem: Problem, reach: Reach, heap: HeapTree) -> HeapTree:
 def _changes(problem: Problem, reach: Reach, heap: HeapTree, t: int, free: bool):
     """Trees that differ at node t: another label there, with `free` a stump in place of what is there, or another test
     above what stands below."""
-    K, n_tests = len(problem.encoded.classes), problem.encoded.n_tests
+    K, n_candidate_splits = len(problem.encoded.classes), problem.encoded.n_candidate_splits
     met, right = reach.met(heap), reach.right(heap)
     # The rows that come to t and are right in all leaves that are not below it.
     others = met[t].copy()
@@ -397,7 +397,7 @@ def _changes(problem: Problem, reach: Reach, heap: HeapTree, t: int, free: bool)
         label = int(np.bincount(reach.y, worth, K).argmax())
         yield _with(heap, t, -1, label)
     rows = np.flatnonzero(worth)
-    if not free or not len(rows) or t >= len(heap.test) // 2 or len(rows) * n_tests * K > CELLS * 8:
+    if not free or not len(rows) or t >= len(heap.test) // 2 or len(rows) * n_candidate_splits * K > CELLS * 8:
         return
     zero, one, y = ~reach.one[rows], ~reach.zero[rows], reach.y[rows]
     saved = np.stack([np.where(y == k, worth[rows], 0.0) for k in range(K)])

@@ -46,7 +46,7 @@ class Kinds:
     @classmethod
     def of(cls, encoded: Encoded, rows: np.ndarray) -> "Kinds":
         """Of these rows, given as indices."""
-        usual, parent = np.zeros(encoded.n_tests, bool), []
+        usual, parent = np.zeros(encoded.n_candidate_splits, bool), []
         moves, unusual = [np.zeros((3, 0), int)], [np.zeros((2, 0), int)]
         for tests, nested in features(encoded) if len(rows) else ():
             answers, kind, size = _kinds(encoded.X[np.ix_(rows, tests)], nested)
@@ -95,7 +95,7 @@ class BranchSums:
         self.b = b
         if self.kinds is None:
             return
-        t, f, side = labels(node)[:, None], np.arange(self.encoded.n_tests), np.arange(2)
+        t, f, side = labels(node)[:, None], np.arange(self.encoded.n_candidate_splits), np.arange(2)
         self.u = m.columns("bu", node, Axis("side", 2), role=Role.SUM)
         usual = m.rows("usual", node, Axis("side", 2), lower=0, upper=0)
         m.add(usual[t, side], self.u[t, side], -1)
@@ -144,7 +144,7 @@ class StumpSums:
         if self.kinds is None:
             return
         t, klass = labels(node)[:, None], Axis("class", len(self.kinds))
-        k, f = labels(klass)[:, None], np.arange(self.encoded.n_tests)
+        k, f = labels(klass)[:, None], np.arange(self.encoded.n_candidate_splits)
         self.u = m.columns("pu", node, klass, role=Role.SUM)
         count = m.rows("count", node, klass, lower=0, upper=0)
         m.add(count[t, k[:, 0]], self.u[t, k[:, 0]], -1)

@@ -46,7 +46,9 @@ def fit_to_depth(problem: Problem, heap: HeapTree, full: bool) -> HeapTree:
 def point_of(problem: Problem, heap: HeapTree, label: np.ndarray, stump: bool) -> dict[str, np.ndarray]:
     """{block: values} of b, of w at the nodes `label` and, with `stump`, of p for a tree laid out."""
     tree, k = problem.topology, np.arange(len(problem.encoded.classes))
-    point = {"b": (heap.test[tree.branch_nodes][:, None] == np.arange(problem.encoded.n_tests)).astype(float)}
+    point = {
+        "b": (heap.test[tree.branch_nodes][:, None] == np.arange(problem.encoded.n_candidate_splits)).astype(float)
+    }
     if len(label):
         # A node that does not branch must predict (1.2), also below one that already did.
         silent = (heap.test[label] < 0) & (heap.label[label] < 0)

@@ -99,7 +99,7 @@ class RankedTests:
             return None
         test, asked = heap.test.copy(), sorted(splits)
         for at, j in enumerate(asked):
-            test[heap.test == j] = encoded.n_tests + at
+            test[heap.test == j] = encoded.n_candidate_splits + at
         X = np.stack([np.asarray(encoded.X[:, j]) for j in asked], axis=1)
         sides = [encoded.left(splits[j]) for j in asked]
         if any(side is None for side in sides):

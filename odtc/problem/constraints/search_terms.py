@@ -134,7 +134,9 @@ def _search_problem(
     """The problem in whole numbers."""
     found = [terms for _, terms in each]
     depth, K = problem.topology.depth, len(encoded.classes)
-    counted = [terms.groups[1] for terms in found if terms.groups and _by_count(*terms.groups, encoded.n_tests)]
+    counted = [
+        terms.groups[1] for terms in found if terms.groups and _by_count(*terms.groups, encoded.n_candidate_splits)
+    ]
     depth = min([depth, *counted])  # no path asks a test twice
     depth = min([depth, *(terms.nodes for terms in found if terms.nodes is not None)])  # of all branch nodes
     depth = min([depth, *(int(given.bound) for given, _ in each if given.name == "splits")])
@@ -142,7 +144,7 @@ def _search_problem(
     measures = [measure for terms in found for measure in terms.measures]
     levels = [terms.levels(problem.topology.depth)[:depth] for terms in found if terms.levels]
     below = [terms.below for terms in found if terms.below is not None]
-    column, subsets, relaxed = subsets_of(found, encoded.n_tests, depth)
+    column, subsets, relaxed = subsets_of(found, encoded.n_candidate_splits, depth)
     relaxed += rounded
     checked = [given for given, terms in each if terms.checked or any(terms is one for one in relaxed)]
     meant = exact_share(getattr(problem.params, "lambda_", 0.0))
@@ -176,12 +178,12 @@ def _search_problem(
 
 def nested(encoded: Encoded) -> np.ndarray:
     """int (tests,): one number for the thresholds of each column of numbers, one for each other test."""
-    return TestList(Splits.of(encoded.tests), np.zeros(encoded.n_tests, bool)).scales
+    return TestList(Splits.of(encoded.tests), np.zeros(encoded.n_candidate_splits, bool)).scales
 
 
-def _by_count(group: np.ndarray, most: int, n_tests: int) -> bool:
+def _by_count(group: np.ndarray, most: int, n_candidate_splits: int) -> bool:
     """Whether a limit on groups is one on tests, of so many that their sets are not made."""
-    return int(group.max()) + 1 == n_tests and comb(n_tests, most) > MOST_SUBSETS
+    return int(group.max()) + 1 == n_candidate_splits and comb(n_candidate_splits, most) > MOST_SUBSETS
 
 
 def accepting(problem: Problem, checked: list[Constraint]) -> Callable[[np.ndarray, np.ndarray], bool]:
@@ -249,7 +251,7 @@ def _additive(
 
 
 def subsets_of(
-    found: list[Terms], n_tests: int, depth: int
+    found: list[Terms], n_candidate_splits: int, depth: int
 ) -> tuple[np.ndarray | None, np.ndarray | None, list[Terms]]:
     """(column int (tests,), subsets bool (subsets, columns), the terms that no subset heeds).
 

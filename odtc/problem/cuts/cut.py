@@ -91,7 +91,7 @@ def tests_of_an_optimum(problem: Problem, model: Model) -> np.ndarray:
     """The tests that rows of AN_OPTIMUM may speak of: all, but not the first if a branch node must
     ask something even if it needs not (it cannot predict): `start` makes it ask test 0."""
     free = stated(problem, model, Statement.PREDICTS, "branch_nodes")
-    return np.arange(0 if free is not None else 1, problem.encoded.n_tests)
+    return np.arange(0 if free is not None else 1, problem.encoded.n_candidate_splits)
 
 
 def family(word: str) -> tuple[Member, int]:

@@ -39,8 +39,8 @@ def trees(member, under, trial: Trial) -> None:
     data, encoded = _drawn(member, trial)
     topology = CompleteTree(2)
     test = np.full(len(topology.nodes) + 1, -1, np.int32)
-    chosen = st.integers(-1, encoded.n_tests - 1)
-    test[1:4] = [trial.draw(st.integers(0, encoded.n_tests - 1)), trial.draw(chosen), trial.draw(chosen)]
+    chosen = st.integers(-1, encoded.n_candidate_splits - 1)
+    test[1:4] = [trial.draw(st.integers(0, encoded.n_candidate_splits - 1)), trial.draw(chosen), trial.draw(chosen)]
     heap = settle(test, encoded)
     tree = heap.to_tree(encoded)
     on_heap = heap.label[heap.reach(encoded.X)][encoded.row_of]

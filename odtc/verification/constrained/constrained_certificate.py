@@ -57,12 +57,12 @@ class ConstrainedProof:
 
     objective: float
     depth: int
-    n_tests: int
+    n_candidate_splits: int
     n_rows: int
     n_cases: int
     n_listed: int
     terms: str  # what is priced other than a unit of weight for each error, in words; "" if nothing is
-    n_splits: int
+    n_possible_splits: int
     left_out: dict[str, tuple[int, int]]
     of: dict
 
@@ -145,33 +145,35 @@ class Read:
     walked: dict[int, np.ndarray]  # the sets of columns whose trees are walks, as nested_sets tells
 
 
-def small_enough(depth: int, n_tests: int, n_rows: int, apart: Sequence[int] | None = None) -> bool:
+def small_enough(depth: int, n_candidate_splits: int, n_rows: int, apart: Sequence[int] | None = None) -> bool:
     """Whether a certificate can be of this depth over so many tests of so many rows of data.
 
     Parameters
     ----------
-    depth, n_tests, n_rows : int
+    depth, n_candidate_splits, n_rows : int
     apart : sequence of int or None
         How many tests each set of columns has, if it can be looked at by itself; without those whose trees are walks
         over the tests of one column.
     """
-    if not 1 <= n_tests <= MOST_CELLS // max(1, n_rows) or depth < 1:
+    if not 1 <= n_candidate_splits <= MOST_CELLS // max(1, n_rows) or depth < 1:
         return False
-    if (depth <= MOST_DEPTH and _counted(depth, n_tests)) or (depth <= DEEPEST_SWEPT and n_tests <= MOST_SWEPT):
+    if (depth <= MOST_DEPTH and _counted(depth, n_candidate_splits)) or (
+        depth <= DEEPEST_SWEPT and n_candidate_splits <= MOST_SWEPT
+    ):
         return True
-    if apart is None or n_tests > MOST_SWEPT or depth > DEEPEST:
+    if apart is None or n_candidate_splits > MOST_SWEPT or depth > DEEPEST:
         return False
     few = depth <= MOST_DEPTH and max(apart, default=0) <= MOST_APART
     return not len(apart) or (few and sum(2.0 ** (depth - 1) * size**depth for size in apart) <= MOST_SUMS)
 
 
-def swept(depth: int, n_tests: int) -> bool:
+def swept(depth: int, n_candidate_splits: int) -> bool:
     """Whether the tests are so many that those of a column are swept, rather than pairs of them counted."""
-    return depth <= DEEPEST_SWEPT and n_tests >= WIDE
+    return depth <= DEEPEST_SWEPT and n_candidate_splits >= WIDE
 
 
-def _counted(depth: int, n_tests: int) -> bool:
-    return 2.0 ** (depth - 1) * float(n_tests) ** depth <= MOST_SUMS
+def _counted(depth: int, n_candidate_splits: int) -> bool:
+    return 2.0 ** (depth - 1) * float(n_candidate_splits) ** depth <= MOST_SUMS
 
 
 def read_problem(facts: dict, dataset: Dataset) -> Read:
@@ -309,7 +311,7 @@ def _check(facts: dict, dataset: Dataset, cases: bool = True) -> ConstrainedProo
     n_listed = 0
     if problem.most_columns != 0:
         n_listed = _check_cases(facts, found, claim, scale) if cases else len(facts["cases"])
-    n_splits, absent = uncovered(facts, dataset, found.left, found.stated)
+    n_possible_splits, absent = uncovered(facts, dataset, found.left, found.stated)
     terms = claim_of(dataset, facts["depth"], len(facts["tests"]), not absent, facts["constraints"])
     expect(facts, terms)
     of_column = np.bincount(problem.column)
@@ -323,7 +325,7 @@ def _check(facts: dict, dataset: Dataset, cases: bool = True) -> ConstrainedProo
         n_cases,
         n_listed,
         _terms(facts),
-        n_splits,
+        n_possible_splits,
         absent,
         terms,
     )

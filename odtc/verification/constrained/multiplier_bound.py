@@ -518,8 +518,8 @@ def _sets_are_small(problem: Problem) -> bool:
         return False
     tests = (problem.column_sets[:, :, None] == problem.column).any(axis=1).sum(axis=1).astype(float)
     apart = (2 * tests * (tests**3 + MOMENT)).sum()
-    n_tests = float(len(problem.column))
-    return bool(tests.max() <= MOST_SMALL and apart < (2 * n_tests) ** 2 * (n_tests**2 + MOMENT))
+    n_candidate_splits = float(len(problem.column))
+    return bool(tests.max() <= MOST_SMALL and apart < (2 * n_candidate_splits) ** 2 * (n_candidate_splits**2 + MOMENT))
 
 
 def _of_one_test(problem: Problem, claim: int) -> np.ndarray:

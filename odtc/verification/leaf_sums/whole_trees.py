@@ -47,14 +47,14 @@ class WholeTrees(NamedTuple):
         few = [] if self.tests is None else [f"splits <= {self.tests}"]
         return few + [f"together[{','.join(map(_quoted, group))}]" for group in self.together]
 
-    def why_not(self, depth: int, leaves: int, n_tests: int) -> str:
+    def why_not(self, depth: int, leaves: int, n_candidate_splits: int) -> str:
         """Why no certificate holds them, of trees of a depth with so many leaves at most (0 of any number) over so many
         tests; "" if one does."""
         if self.tests is not None and self.together:
             return "of `splits <= N` and `together` at once there is no certificate"
         if self.tests is not None:
-            most = min(self.tests, n_tests)
-            if most > MOST_TESTS or comb(n_tests, max(0, most - 1)) > MOST_SETS:
+            most = min(self.tests, n_candidate_splits)
+            if most > MOST_TESTS or comb(n_candidate_splits, max(0, most - 1)) > MOST_SETS:
                 return (
                     f"a certificate of `splits <= N` tries all sets of N - 1 splits, at most {MOST_SETS:,} of them, "
                     f"and N is at most {MOST_TESTS}"

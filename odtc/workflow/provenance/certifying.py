@@ -80,7 +80,7 @@ class Certificate:
     facts : dict
         What the file holds, and `odtc verify --certificate` checks.
     proof : record
-        What the check of it came to: `objective`, `bound`, `optimal`, `depth`, `n_tests`, `n_rows`.
+        What the check of it came to: `objective`, `bound`, `optimal`, `depth`, `n_candidate_splits`, `n_rows`.
     checked : bool
         Whether it was checked; False only if an interruption came before, or after a limit the check took longer than
         all before.
@@ -144,12 +144,12 @@ class Certificate:
 
     def __str__(self) -> str:
         of, proof = " that satisfies the constraints" if self.proof.of["constraints"] else "", self.proof
-        covered = words(proof.n_splits, proof.left_out)
+        covered = words(proof.n_possible_splits, proof.left_out)
         if self.infeasible:
             return f"{'proved' if self.checked else 'by the search'}: {none_satisfies(proof)}; {covered}"
         lines = [
-            f"{'' if self.checked else 'by the search, '}no tree of depth {proof.depth} over these {proof.n_tests} "
-            f"tests{of} costs less than {proof.bound:.10g}; {covered}"
+            f"{'' if self.checked else 'by the search, '}no tree of depth {proof.depth} over these "
+            f"{proof.n_candidate_splits} splits{of} costs less than {proof.bound:.10g}; {covered}"
         ]
         if not proof.optimal:
             but = ": the bound is proved, not the tree" if self.checked else ""
@@ -166,7 +166,7 @@ def tree_beside(path: Path) -> Path:
 
 def none_satisfies(proof) -> str:
     """What the certificate of constraints that conflict proves, in words."""
-    return f"no tree of depth {proof.depth} over these {proof.n_tests} tests satisfies the constraints"
+    return f"no tree of depth {proof.depth} over these {proof.n_candidate_splits} splits satisfies the constraints"
 
 
 def certify(problem: Problem, time_limit: float | None, source: Path | None = None) -> Certificate:

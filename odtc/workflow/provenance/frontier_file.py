@@ -145,8 +145,9 @@ def recheck_frontier(
         Check(
             "frontier",
             True,
-            f"{path.name}: {len(given)} numbers, trees of depth {problem.topology.depth} over the {encoded.n_tests:,} "
-            f"tests of {encoded.scheme} on {int(encoded.copies.sum()):,} rows of {dataset.name}",
+            f"{path.name}: {len(given)} numbers, trees of depth {problem.topology.depth} over the "
+            f"{encoded.n_candidate_splits:,} splits of {encoded.scheme} on {int(encoded.copies.sum()):,} rows of "
+            f"{dataset.name}",
         )
     ]
     phases.begin("counting the trees of a frontier again")

@@ -29,7 +29,7 @@ from odtc.workflow.provenance.without_model import open_record
 from odtc.workflow.results import Fit
 
 # What a certificate states that is not of its rows, or that is compared apart.
-APART = ("depth", "n_tests", "all_tests", "constraints")
+APART = ("depth", "n_candidate_splits", "all_splits", "constraints")
 
 
 def recheck_tree(
@@ -212,5 +212,5 @@ def _of_other_rows(path: Path, facts: dict, proved: dict, done: Fit, data: Path 
         if not again.passed:
             return f"is of other rows than this run, whose data file is not at hand ({again.text})"
     if absent := uncovered_tests(done.problem, rows, facts, proved["left_out"]):
-        return f"is over tests among which {absent:,} of the {encoded.n_tests:,} tests of this run are not"
+        return f"is over tests among which {absent:,} of the {encoded.n_candidate_splits:,} tests of this run are not"
     return ""

@@ -56,7 +56,7 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
             f"{command('fit')} prove the tree by its search alone"
         )
     limit, whole = Limit(least_rows(problem), limits.leaves or 0), WholeTrees(limits.distinct, together)
-    if why := whole.why_not(problem.topology.depth, limit.leaves, problem.encoded.n_tests):
+    if why := whole.why_not(problem.topology.depth, limit.leaves, problem.encoded.n_candidate_splits):
         raise ChoiceError(f"{why}: the proof is that of the search")
     if dataset.task not in measured_tasks():
         raise ChoiceError(

@@ -66,7 +66,7 @@ def limits_of(problem: Problem, scales: Scales) -> TreeLimits:
     levels = [terms.levels(depth) for _, terms in found if terms.levels]
     below = [terms.below for _, terms in found if terms.below is not None]
     of_columns = [terms for given, terms in found if given.name != TESTS]
-    column, subsets, relaxed = subsets_of(of_columns, problem.encoded.n_tests, depth)
+    column, subsets, relaxed = subsets_of(of_columns, problem.encoded.n_candidate_splits, depth)
     for given, terms in found:
         if any(terms is one for one in relaxed):
             raise _refusal(problem, given, "its sets of columns are too many")
@@ -92,8 +92,8 @@ def _most_tests(problem: Problem) -> int | None:
     given, most = min(counted, key=lambda one: one[1], default=(None, 0))
     if given is None or most >= 2**problem.topology.depth - 1:
         return None
-    if problem.encoded.n_tests > MANY_TESTS:
-        why = f"the tests of a tree are counted among {MANY_TESTS:,} at most, and these are {problem.encoded.n_tests:,}"
+    if (n := problem.encoded.n_candidate_splits) > MANY_TESTS:
+        why = f"the splits of a tree are counted among {MANY_TESTS:,} at most, and these are {n:,}"
         raise _refusal(problem, given, why, f"ask for fewer ({option('encoding', 'auto:bins=8')}), ")
     return most
 

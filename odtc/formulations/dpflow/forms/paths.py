@@ -112,4 +112,8 @@ def notes(problem: Problem) -> dict:
 
 def tested(problem: Problem, heap: HeapTree, sees: bool) -> dict[str, np.ndarray]:
     """The columns b of a tree, if states know their nodes: what each node tests."""
-    return {"b": heap.test[problem.topology.branch_nodes, None] == np.arange(problem.encoded.n_tests)} if sees else {}
+    return (
+        {"b": heap.test[problem.topology.branch_nodes, None] == np.arange(problem.encoded.n_candidate_splits)}
+        if sees
+        else {}
+    )

@@ -40,7 +40,7 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
 
 
 def bars(encoded: Encoded, given: Constraint) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    none = np.zeros(encoded.n_tests, bool)
+    none = np.zeros(encoded.n_candidate_splits, bool)
     return of_columns(encoded, named(encoded, given)), none, none
 
 

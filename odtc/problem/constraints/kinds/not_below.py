@@ -51,7 +51,7 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
 
 def bars(encoded: Encoded, given: Constraint) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     low, high = named(encoded, given, 2)
-    return np.zeros(encoded.n_tests, bool), of_columns(encoded, [high]), of_columns(encoded, [low])
+    return np.zeros(encoded.n_candidate_splits, bool), of_columns(encoded, [high]), of_columns(encoded, [low])
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:

@@ -27,7 +27,7 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
 
 
 def groups(encoded: Encoded) -> np.ndarray:
-    return np.arange(encoded.n_tests)
+    return np.arange(encoded.n_candidate_splits)
 
 
 def early(given: Constraint) -> bool:

@@ -25,7 +25,7 @@ VALID = AN_OPTIMUM
 
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
-    inner, F, g = problem.topology.inner, problem.encoded.n_tests, tests_of_an_optimum(problem, model)[:-1]
+    inner, F, g = problem.topology.inner, problem.encoded.n_candidate_splits, tests_of_an_optimum(problem, model)[:-1]
     if not len(inner) or not len(g):
         return ()
     b = needed(problem, model, Statement.ASKS, "branch_nodes")
@@ -44,7 +44,7 @@ def arrange(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
     least = (
         int(tests_of_an_optimum(problem, model)[0])
         if len(tests_of_an_optimum(problem, model))
-        else problem.encoded.n_tests
+        else problem.encoded.n_candidate_splits
     )
     moved = True
     while moved:

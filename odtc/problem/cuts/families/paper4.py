@@ -42,7 +42,7 @@ def _written_on(problem: Problem, model: Model) -> tuple[Expression, Expression]
 def _static(problem: Problem, model: Model) -> tuple[CutRows, ...]:
     encoded, bottom = problem.encoded, problem.topology.bottom
     b, z = _written_on(problem, model)
-    F, K = encoded.n_tests, len(encoded.classes)
+    F, K = encoded.n_candidate_splits, len(encoded.classes)
     if K < 2:
         return ()
     order = np.argsort(-encoded.loss.max(axis=1), kind="stable")

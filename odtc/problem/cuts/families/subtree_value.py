@@ -34,7 +34,7 @@ SOLVES = True
 
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
-    encoded, depth, F = problem.encoded, problem.topology.depth, problem.encoded.n_tests
+    encoded, depth, F = problem.encoded, problem.topology.depth, problem.encoded.n_candidate_splits
     b, z = needed(problem, model, Statement.ASKS, "branch_nodes"), stated(problem, model, Statement.PASSES)
     worth = _worth(problem, model)
     if worth is None:
@@ -76,7 +76,7 @@ def _whole(
     """The row for the whole tree, if flows do not say what is right below each node."""
     depth, B = problem.topology.depth, problem.topology.branch_nodes
     g, w = needed(problem, model, Statement.RIGHT), stated(problem, model, Statement.PREDICTS, "branch_nodes")
-    f, i = np.arange(problem.encoded.n_tests), np.flatnonzero(worth > 0)
+    f, i = np.arange(problem.encoded.n_candidate_splits), np.flatnonzero(worth > 0)
     one = (np.ones(1, int),)
     entries: list[Entry] = g.entries(one, (i,), worth[i])
     entries += b.entries(one, (1, f), -(values(0, depth - 1) + values(1, depth - 1)))
