@@ -94,7 +94,7 @@ class CarefulSearch(MomentSearch):
         off = (8 * ROUND * (len(rows) + 4) + 8 * ROUNDING) * float(weight @ np.abs(apart))
         return cuts, -gains[np.searchsorted(ranks, cuts)], np.full(len(cuts), off)
 
-    def near_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:
+    def _shallow_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:
         """Return (column, cut, cost) of all trees of one level that may cost no more than `reach`."""
         found, parts = [], self._parts(rows)
         for column in self.limits.columns(place, len(self.size)).tolist():

@@ -46,13 +46,21 @@ class ExactSearch:
     def best(self, depth: int) -> Best:
         """Return the best tree of all rows. Raises Undecided if it cannot be told."""
         rows, limits = np.arange(self.engine.code.shape[1]), self.engine.limits
-        if not limits.of_whole_trees:
-            return self._best(rows, depth, limits.root)
-        found = [(family, self._best(rows, depth, place)) for family, place in self.engine.families]
-        kept = [best for family, best in found if family.has(self.engine.columns_of(best.tree))]
-        if not kept or min(best.cost for best in kept) > min(best.cost for _, best in found):
+        found = None if limits.of_whole_trees else self._best(rows, depth, limits.root)
+        families = list(self.engine.families)
+        while families:
+            family = families.pop()
+            best = self._best(rows, self.engine.levels(depth), self.engine.place_of(family))
+            if best is None or (found is not None and found.cost <= best.cost):
+                continue
+            used = self.engine.columns_of(best.tree)
+            if family.has(used):
+                found = best
+            else:
+                families += family.parts(used)
+        if found is None:
             raise Undecided
-        return min(kept, key=lambda best: best.cost)
+        return found
 
     def cost_of(self, tree: tuple | None, rows: np.ndarray) -> Fraction:
         """Return the exact cost of a nested tree on some rows."""
@@ -61,27 +69,30 @@ class ExactSearch:
         below = zip(tree[2:], self.engine.sides(rows, *tree[:2]))
         return sum((self.cost_of(one, side) for one, side in below), start=self.price)
 
-    def _best(self, rows: np.ndarray, depth: int, place: Place) -> Best:
+    def _best(self, rows: np.ndarray, depth: int, place: Place) -> Best | None:
+        """Return the best tree of some rows; None if none tests the columns that the place needs."""
         place, depth = fitted(place, depth)
+        if len(place.needed) >= 2**depth:
+            return None
         if depth == 0:
             return Best(self.costs.leaf(rows), None)
         key = self.engine.key_of(rows, depth, place)
-        if (known := self._known.get(key)) is None:
+        if key not in self._known:
             self.engine.check()
             if len(self._known) >= MOST_STATES:
                 raise Undecided
-            known = self._known[key] = self._compared(rows, depth, place)
-        return known
+            self._known[key] = self._compared(rows, depth, place)
+        return self._known[key]
 
-    def _compared(self, rows: np.ndarray, depth: int, place: Place) -> Best:
-        found, listed = self._listed(rows, depth, place, self.engine, MOST_CUTS)
+    def _compared(self, rows: np.ndarray, depth: int, place: Place) -> Best | None:
+        found, listed = self._listed(rows, depth, place, self.engine, MOST_CUTS if self._careful else MOST_STATES)
         if listed is None and self._careful is not None:
             self._by_care = self._by_care or self._careful()
             found, listed = self._listed(rows, depth, place, self._by_care, MOST_STATES)
         if listed is None:
             raise Undecided
         seen = set()
-        for column, cut, share in listed:
+        for column, cut, share, _ in listed:
             left = self.engine.code[column, rows] <= cut
             parted = np.packbits(left ^ left[0]).tobytes()
             if parted in seen and self.engine.limits.nothing:  # the same sides by another column
@@ -90,17 +101,19 @@ class ExactSearch:
             sides = self.engine.sides(rows, column, cut)
             places = self.engine.limits.sides(place, column, *share)
             below = [self._best(side, depth - 1, at) for side, at in zip(sides, places)]
+            if None in below:
+                continue
             cost = sum((one.cost for one in below), self.price)
             if cost < found.cost:
                 found = Best(cost, (column, cut, *(one.tree for one in below)))
         return found
 
     def _listed(self, rows: np.ndarray, depth: int, place: Place, engine: MomentSearch, most: int):
-        """Return (the best tree that a search knows, the (column, cut, shares) that may be better); None for the latter
-        if they are too many, or the search lists none."""
+        """Return (the best tree that a search knows, the cuts that may be better); None for the latter if they are too
+        many, or if the search has no bound on its rounding."""
         entry = engine.solved(rows, depth, place)
         if entry.upper == np.inf:
-            raise Undecided
+            return None, []
         tree = engine._whole(entry.tree, rows)
         found = Best(self.cost_of(tree, rows), tree)
         if entry.upper <= max(engine.slack, engine.relative) and found.cost <= self.costs.least(rows):
@@ -110,12 +123,7 @@ class ExactSearch:
         room = engine.room(entry.upper)
         if engine.slack > room or not room:
             return found, None
-        reach, listed = entry.upper + room, None
-        if engine.is_shallow(len(rows), depth, place) and not place.needed and place.leaves is None:
-            cuts = engine.near_cuts(rows, depth, place, reach)
-            listed = [(column, cut, (None, ())) for column, cut, _ in cuts]
-        elif (worth := engine.worth.get(engine.key_of(rows, depth, place))) is not None:
-            listed = [tuple(one[:3]) for one in sorted(worth, key=lambda one: one[3]) if one[3] <= reach]
+        listed = engine.near_cuts(rows, depth, place, entry.upper)
         if not place.needed and (leaf := self.costs.leaf(rows)) < found.cost:
             found = Best(leaf, None)
-        return found, None if listed is None or len(listed) > most else listed
+        return found, None if len(listed) > most else listed

@@ -27,14 +27,15 @@ def takes(n_tests: int, most: int) -> bool:
     return 1 <= most <= min(MOST_TESTS, n_tests - 1) and comb(n_tests, most - 1) <= MOST_SETS
 
 
-def better_sets(
+def near_sets(
     answers: np.ndarray,
     moments: np.ndarray,
     limits: tuple[int, int, float],
     terms: tuple[float, int, float],
     check: Callable[[], None],
+    room: Callable[[float], float],
 ) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """(gain, tests) of the best tree over sets of tests, each time that one gains more than all before.
+    """(gain, tests) of the best tree over each set of tests that gains more than all before, or nearly as much.
 
     Parameters
     ----------
@@ -43,6 +44,7 @@ def better_sets(
     limits : (different tests, levels, rows of a leaf), at most and at least
     terms : (price of a branch node, law, `laws.smallest` of the moments)
     check : called often; what it raises ends the search
+    room : how much less than a gain counts as nearly as much
     """
     most, depth, least = limits
     best = -np.inf
@@ -50,10 +52,9 @@ def better_sets(
         check()
         first = held[-1] + 1 if held else 0
         found = _gains(answers, moments, held, first, min(depth, most), least, terms)
-        at = int(found.argmax())
-        if found[at] > best:
-            best = float(found[at])
-            yield best, (*held, first + at)
+        for at in np.flatnonzero(found >= max(best, found.max()) - room(max(best, found.max()))).tolist():
+            yield float(found[at]), (*held, first + at)
+        best = max(best, float(found.max()))
 
 
 def _gains(

@@ -180,7 +180,7 @@ class MedianSearch(MomentSearch):
         )
         return self._named(found, columns)
 
-    def near_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:
+    def _shallow_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:
         """Return (column, cut, cost) of all trees of one level that cost no more than `reach`."""
         columns = self.limits.columns(place, len(self.size))
         terms = self.code[columns], self.size[columns], self.weight, self.y, self.count, rows, self.least, self.price

@@ -28,6 +28,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +38,7 @@ from odtc.algorithms.moments.tree_limits import Family, Place, TreeLimits, dealt
 
 NO_LIMITS = TreeLimits()
 NO_TOTALS = np.zeros((0, 0))  # of a call of `depth_two` that lists no cuts
+HALF = 0.5  # of the room that exact costs need: the other half is for sums of bounds, which are rounded
 NEAR = 1e-13  # of the error of one leaf: trees nearer than that are equally good
 MOST_ROOM = 1e-6  # relative: the near-optimal cuts of a search are listed up to this, or else by another search
 OFF = 16  # times that by which no tree is better than the one that is found
@@ -62,6 +64,14 @@ class OneStump:
     """A leaf on one side of a cut and the best tree of one level on the other."""
 
     columns: tuple[int, ...] | None
+
+
+class Worth(NamedTuple):
+    """The cuts of a state that were tried, each as (column, cut, shares of the sides, lower bound); no other cut costs
+    less than `until`."""
+
+    until: float
+    cuts: list
 
 
 @dataclass
@@ -122,9 +132,8 @@ class MomentSearch:
         self.slack = self.relative = 0.0
         self.most_room: float | None = MOST_ROOM  # of costs, None without a limit
         self.is_exact = False  # whether costs in doubles are exact
-        # By depth, place and rows: (column, cut, shares of the sides, lower bound) of the cuts that were tried.
-        self.worth: dict[tuple, list] = {}
-        self.families: list[tuple[Family, Place]] = []  # of limits on whole trees: those that may hold the best tree
+        self.worth: dict[tuple, Worth] = {}  # by depth, place and rows
+        self.families: list[Family] = []  # of limits on whole trees: those that may hold the best tree
         self.known: dict[tuple, Known] = {}
         self.narrow = self._pairs(len(rank)) <= WIDEST
         self.root: Known | None = None
@@ -218,7 +227,24 @@ class MomentSearch:
             return self.root
         return self._solve(rows, depth, np.inf, place)
 
-    def near_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:
+    def near_cuts(self, rows: np.ndarray, depth: int, place: Place, cost: float) -> list[tuple[int, int, tuple, float]]:
+        """Return (column, cut, shares of the sides, cost) of the roots of all trees of a state that is `solved` which
+        cost no more than its best tree, but for `room`, by rising cost."""
+        key, reach = self.key_of(rows, depth, place), cost + self.room(cost)
+        is_shallow = self.is_shallow(len(rows), depth, place)
+        if key in self.worth and self.worth[key].until < cost + HALF * self.room(cost):
+            del self.worth[key]  # the search of a larger state looked no further
+            self.known.pop(key, None)
+            self._solve(rows, depth, np.inf, place)
+        if is_shallow and not place.needed and place.leaves is None:
+            found = [(*one[:2], (None, ()), one[2]) for one in self._shallow_cuts(rows, depth, place, reach)]
+        elif key in self.worth:
+            found = self.worth[key].cuts
+        else:
+            found = self._cuts_by_sides(rows, depth, place)
+        return sorted((one for one in found if one[3] <= reach), key=lambda one: one[3])
+
+    def _shallow_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:
         """Return (column, cut, cost) of the roots of all trees of one or two levels that cost no more than `reach`."""
         q, columns = float(self.q[rows].sum()), self.limits.columns(place, len(self.size))
         code, size = self.code[columns], self.size[columns]
@@ -233,6 +259,18 @@ class MomentSearch:
             at, cut = np.nonzero(parted)
             for one in np.flatnonzero(q - gained <= reach).tolist():
                 found.append((int(columns[first + at[one]]), int(cut[one]), q - float(gained[one])))
+        return found
+
+    def _cuts_by_sides(self, rows: np.ndarray, depth: int, place: Place) -> list:
+        """Return (column, cut, shares, cost) of all cuts that have a tree."""
+        found = []
+        for column in self.limits.columns(place, len(self.size)).tolist():
+            for cut in self.cuts(rows, column).tolist():
+                sides = self.sides(rows, column, cut)
+                for share in product(shares(place, depth), dealt(place, column)):
+                    below = zip(sides, self.limits.sides(place, column, *share))
+                    cost = sum(self._solve(side, depth - 1, np.inf, at).lower for side, at in below) + self.price
+                    found += [(column, cut, share, cost)] if cost < np.inf else []
         return found
 
     def best_below(self, rows: np.ndarray, levels: int, columns: tuple[int, ...]) -> tuple | None:
@@ -254,11 +292,11 @@ class MomentSearch:
         if cost < self.root.upper - self.near:
             self.root.upper, self.root.tree = cost, found.tree(self.near, Stump(None))
         self.root.lower = self.root.upper
-        reach, total = self.wanted(cost), float(self.q.sum())
+        reach, total = self.wanted(max(cost, self.root.upper)), float(self.q.sum())
         costs = total - (found.three.sum(axis=1) - self.price)
-        self.worth[self.key_of(rows, 4, self.limits.root)] = [
-            (*found.cuts[at], (None, ()), float(costs[at])) for at in np.flatnonzero(costs <= reach).tolist()
-        ]
+        near = np.flatnonzero(costs <= reach).tolist()
+        cuts = [(*found.cuts[at], (None, ()), float(costs[at])) for at in near]
+        self.worth[self.key_of(rows, 4, self.limits.root)] = Worth(reach, cuts)
         return True
 
     def _solve_families(self, rows: np.ndarray, depth: int) -> Known:
@@ -266,8 +304,7 @@ class MomentSearch:
         trees over all of their columns; of two alike that of which more columns are held."""
         if self._few_tests(rows, depth):
             return self.root
-        if self.limits.distinct is not None and (self.size <= 2).all():
-            depth = min(depth, self.limits.distinct)  # no path tests a column of one cut twice
+        depth = self.levels(depth)
         families = self.limits.families(len(self.size))
         heap = [(0.0, 0, number, family) for number, family in enumerate(families)]
         number = len(heap)
@@ -276,12 +313,11 @@ class MomentSearch:
             self._tell(bound, self.root)
             if bound >= self.wanted(self.root.upper):
                 break
-            place = self.limits.root._replace(columns=family.columns, needed=family.needed)
-            found = self._solve(rows, depth, self.wanted(self.root.upper), place)
+            found = self._solve(rows, depth, self.wanted(self.root.upper), self.place_of(family))
             if found.lower >= self.wanted(self.root.upper):
                 continue
             if family.has(self.columns_of(self._whole(found.tree, rows))):
-                self.families.append((family, place))
+                self.families.append(family)
                 self._better(found.upper, found.tree)
                 continue
             used = self.columns_of(self._whole(found.tree, rows))
@@ -290,6 +326,15 @@ class MomentSearch:
                 heapq.heappush(heap, (found.lower, -len(part.held), number, part))
         self.root.lower = self.root.upper
         return self.root
+
+    def levels(self, depth: int) -> int:
+        """Return how many levels trees of a depth have: no path tests a column of one cut twice."""
+        few = self.limits.distinct is not None and (self.size <= 2).all()
+        return min(depth, self.limits.distinct) if few else depth
+
+    def place_of(self, family: Family) -> Place:
+        """Return the place of the root of the trees over all columns of a family."""
+        return self.limits.root._replace(columns=family.columns, needed=family.needed)
 
     def _few_tests(self, rows: np.ndarray, depth: int) -> bool:
         """Finds the best tree of few different tests (odtc.algorithms.moments.few_tests), if nothing else is limited;
@@ -300,12 +345,19 @@ class MomentSearch:
         if not few_tests.takes(n_tests, most):
             return False
         self.root.lower = max(self.root.lower, self._by_leaves(min(2**depth, 2**most)))
-        limits, answers = (most, depth, self.least), self.code.T.astype(float)
-        for _, columns in few_tests.better_sets(answers, self.moments, limits, self._terms, self.check):
-            found = self._solve(rows, min(depth, most), np.inf, self.limits.root._replace(columns=columns))
-            self._better(found.upper, found.tree)
-            self.told(self.bound, self.cost)
+        limits, answers, q = (most, depth, self.least), self.code.T.astype(float), float(self.q.sum())
+        best, near = -np.inf, []
+        room = lambda gain: self.room(max(0.0, q - gain))  # noqa: E731
+        for gain, columns in few_tests.near_sets(answers, self.moments, limits, self._terms, self.check, room):
+            near.append((gain, columns))
+            if gain > best:
+                best = gain
+                found = self._solve(rows, self.levels(depth), np.inf, self.limits.root._replace(columns=columns))
+                self._better(found.upper, found.tree)
+                self.told(self.bound, self.cost)
         self.root.lower = self.root.upper
+        every, near = np.arange(n_tests), [columns for gain, columns in near if gain >= best - room(best)]
+        self.families = [Family(np.isin(every, columns)[None]) for columns in near]
         return True
 
     def columns_of(self, tree: tuple | None) -> list[int]:
@@ -513,15 +565,15 @@ class MomentSearch:
         heapq.heapify(heap)
         number, lower, least = len(heap), entry.upper, np.inf  # what cuts that were tried cost at least
         key = self.key_of(rows, depth, place)
-        tried, worth = [], []
-        self.tried[key], self.worth[key] = tried, worth
+        tried, worth, until = [], [], np.inf
+        self.tried[key] = tried
         while heap:
             bound, _, column, cuts, low, high, before, behind, share = heapq.heappop(heap)
             most = self.wanted(min(entry.upper, limit)) - self.price
             if root:
                 self._tell(min(entry.upper, bound + self.price) if root == BOUND_TOLD else 0.0, entry)
             if bound >= most:
-                lower = bound + self.price
+                lower = until = bound + self.price
                 break
             middle = (low + high) // 2
             sides, places = self.sides(rows, column, cuts[middle]), self.limits.sides(place, column, *share)
@@ -547,6 +599,7 @@ class MomentSearch:
                 number += 1
                 value = max(bound, ends[0] + behind)
                 heapq.heappush(heap, (value, number, column, cuts, middle, high, ends[0], behind, share))
+        self.worth[key] = Worth(until, worth)
         lower = min(lower, least, entry.upper)  # a side that reached the limit was left there
         # Of no tree at all both are infinite.
         return Known(entry.upper if entry.upper <= lower + self.near else lower, entry.upper, entry.tree)

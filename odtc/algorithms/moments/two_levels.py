@@ -165,7 +165,7 @@ class TwoLevels:
         return costs
 
     def solve(self, limit: float, entry: "Known", place: "Place", tell: Callable[[float, "Known"], None]) -> tuple:
-        """(Known, tried, worth): the best tree, or a lower bound of at least `limit`; the (column, cut) that were
+        """(Known, tried, Worth): the best tree, or a lower bound of at least `limit`; the (column, cut) that were
         looked at; and the bound of each.
 
         Parameters
@@ -175,7 +175,7 @@ class TwoLevels:
         place : Place, with the columns
         tell : called with a bound of all trees and the best one met
         """
-        from odtc.algorithms.moments.search import Known, Stump
+        from odtc.algorithms.moments.search import Known, Stump, Worth
 
         stumps, tried, worth = (Stump(place.columns), Stump(place.columns)), [], []
         if (first := self.first_tree(place)) is not None and first[0] < entry.upper:
@@ -186,14 +186,15 @@ class TwoLevels:
             if len(cuts := self.search.cuts(self.rows, column)):
                 below = np.searchsorted(self.rank[g], cuts, side="right")  # rows left of each cut
                 heap.append((0.0, len(heap), column, (cuts, below), -1, len(cuts), nothing, nothing))
-        number, lower, least = len(heap), entry.upper, np.inf  # what cuts that were tried cost at least
+        number, lower, until = len(heap), entry.upper, np.inf
+        least = np.inf  # what cuts that were tried cost at least
         while heap:
             self.search.check()
             bound, _, column, (cuts, below), low, high, before, behind = heapq.heappop(heap)
             most = self.search.wanted(min(entry.upper, limit)) - self.price
             tell(min(entry.upper, bound + self.price), entry)
             if bound >= most:
-                lower = bound + self.price
+                lower = until = bound + self.price
                 break
             half = ((below[low] if low >= 0 else 0) + (below[high] if high < len(cuts) else n)) / 2
             middle = min(low + 1 + int(np.searchsorted(below[low + 1 : high], half)), high - 1)
@@ -216,4 +217,4 @@ class TwoLevels:
                     heapq.heappush(heap, (value, number, column, (cuts, below), first, last, *own))
         lower = min(lower, least, entry.upper)  # a side that reached the limit was left there
         lower = entry.upper if entry.upper - lower <= self.near else lower
-        return Known(lower, entry.upper, entry.tree), tried, worth
+        return Known(lower, entry.upper, entry.tree), tried, Worth(until, worth)
