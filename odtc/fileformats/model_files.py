@@ -29,7 +29,7 @@ from odtc.base.contract import Contract
 from odtc.base.file_kinds import kind_by_name
 from odtc.base.registry import Registry, of_this_stem
 from odtc.base.system import return_freed_memory
-from odtc.base.text import show_number
+from odtc.base.text import show_number, visible
 from odtc.errors import ModelError
 from odtc.fileformats.direct_file import DirectFile
 from odtc.model import vectors
@@ -101,6 +101,7 @@ MPS_WORDS = (b"NAME", b"ROWS", b"OBJSENSE", b"OBJNAME")
 LP_WORDS = (b"MIN", b"MAX", b"MINIMIZE", b"MAXIMIZE", b"MINIMISE", b"MAXIMISE", b"MINIMUM", b"MAXIMUM")
 # The comment by which a file names the model that it is, or is a point of: its identity, and the content of its file.
 IDENTITY = re.compile(rb"odtc model ([0-9a-f]{64})(?: file ([0-9a-f]{64}))?")
+MAX_COMMENT = 150  # characters: readers of fixed lines take fewer than 160 at once
 IDENTITY_WITHIN = 1 << 13  # bytes from the begin of a file, or from the end of one
 PACKED = {b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 
@@ -110,6 +111,36 @@ def identity_words(model: Model, file: bool = False) -> str:
     if not model.identity:
         return ""
     return f"odtc model {model.identity}" + (f" file {model.content}" if file and model.content else "")
+
+
+def head_comments(model: Model, mark: str) -> str:
+    """Return the comment lines at the top of a model file: the model's identity, and its problem in words."""
+    words = [text] if (text := identity_words(model)) else []
+    if model.described is not None:
+        axes = [axis for block in model.columns if isinstance(block, Block) for axis in block.axes]
+        words += model.described.lines(axes)
+    return "".join(comment(mark, text) for text in words)
+
+
+def block_comment(model: Model, block: Block | NamedBlock, names: np.ndarray, mark: str) -> bytes:
+    """Return the comment line before a family of variables or constraints, with the names of its first and last."""
+    if model.described is None or not block.size:
+        return b""
+    first, last = (bytes(name).decode("ascii").strip(" :") for name in (names[0], names[-1]))
+    axes = ["split" if axis.name == "test" else axis.name for axis in getattr(block, "axes", ())]
+    family = block.name + (f"[{', '.join(axes)}]" if axes else "")
+    what = "variables" if any(block is one for one in model.columns) else "constraints"
+    meaning = model.described.meaning(block.role)
+    names_of = f", {first} to {last}" if block.size > 1 else ""
+    text = f"{what} {family}{names_of}{': ' * bool(meaning)}{meaning}"
+    return comment(mark, text).encode("ascii")
+
+
+def comment(mark: str, text: str) -> str:
+    """Return a line that all solvers pass over: printable ASCII, and short."""
+    text = " ".join(text.replace("\u2264", "<=").replace("\u2260", "!=").split())
+    plain = visible(text).encode("ascii", "backslashreplace").decode()
+    return f"{mark} {plain if len(plain) <= MAX_COMMENT else plain[: MAX_COMMENT - 3] + '...'}\n"
 
 
 def identity_in(data: bytes) -> tuple[str, str]:

@@ -5,6 +5,7 @@ are longer, so that readers that guess the form guess right (docs/reference/file
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +13,10 @@ from odtc.base.byte_stream import ByteStream
 from odtc.base.text import show_number
 from odtc.fileformats.label_cards import label_cards
 from odtc.fileformats.model_files import (
+    block_comment,
     copy_first,
     finite_sides,
     gather,
-    identity_words,
     lines,
     number_table,
     repeated,
@@ -39,12 +40,6 @@ FEW_RUNS = 8  # of one number each in a column that is made a run at a time
 SECTIONS = {"rows": b"", "user": b"USERCUTS\n", "lazy": b"LAZYCONS\n"}
 
 
-def identity_card(model: Model) -> str:
-    """A comment behind the NAME card, which every solver passes over; "" if the model has no identity."""
-    words = identity_words(model)
-    return f"* {words}\n" if words else ""
-
-
 def write(
     model: Model,
     stream: ByteStream,
@@ -66,17 +61,23 @@ def write(
     stream.write(b"ROWS\n N  obj\n")
     for section, blocks in row_sections(model, cuts):
         stream.write(SECTIONS[section])
-        for begin, end in _pieces(blocks):
+        for block, begin, end in _pieces(blocks):
+            if begin == block.start:
+                stream.write(block_comment(model, block, rows[begin : block.stop, :width], "*"))
             kind, _ = finite_sides(model, begin, end)
             stream.write(lines(" ", kind.view(np.uint8)[:, None], "  ", rows[begin:end, :width], "\n"))
     stream.write(b"COLUMNS\n")
     cards, integer = Cards(model, stream, rows, width), False
     pattern: Pattern | None = None
     shared: SharedCards | None = None
+    starts: dict[int, Any] = {block.start: block for block in model.columns if block.size}
     for begin, end, part in model.column_entries():
         if isinstance(part, MovedEntries) and part.pattern is not pattern:
             pattern = part.pattern
             shared = shared_cards(pattern, rows, width)
+        if block := starts.pop(begin, None):
+            ends = np.vstack([column_names(at, at + 1) for at in (begin, block.stop - 1)])
+            stream.write(block_comment(model, block, ends, "*"))
         # A marker stands wherever whole and continuous columns meet.
         flags = vectors.part(model, "integrality", begin, end).astype(bool)
         changes = np.flatnonzero(np.diff(flags)) + 1
@@ -110,7 +111,7 @@ def write(
             )
     # BOUNDS: at least one card for every column.
     stream.write(b"BOUNDS\n")
-    for begin, end in _pieces(model.columns):
+    for _, begin, end in _pieces(model.columns):
         _write_bounds(model, stream, column_names, begin, end)
     stream.write(b"ENDATA\n")
 
@@ -206,7 +207,7 @@ class Cards:
 def _sides(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """(places, values) of the sides that are not 0; ModelError for a row that has two sides or none."""
     places, values = [np.zeros(0, np.intp)], [np.zeros(0)]
-    for begin, end in _pieces(model.rows):
+    for _, begin, end in _pieces(model.rows):
         _, rhs = finite_sides(model, begin, end)
         places.append(np.flatnonzero(rhs) + begin)
         values.append(rhs[places[-1] - begin])
@@ -254,11 +255,11 @@ def _few_entries(indptr: np.ndarray, first: int, last: int) -> Iterator[tuple[in
         first = high
 
 
-def _pieces(blocks: Iterable[Block | NamedBlock]) -> Iterator[tuple[int, int]]:
-    """(begin, end): the places of these blocks, few at a time."""
+def _pieces(blocks: Iterable[Block | NamedBlock]) -> Iterator[tuple[Block | NamedBlock, int, int]]:
+    """(block, begin, end): the places of these blocks, few at a time."""
     for block in blocks:
         for begin in range(block.start, block.stop, CARDS):
-            yield begin, min(begin + CARDS, block.stop)
+            yield block, begin, min(begin + CARDS, block.stop)
 
 
 def _bytes(kinds: np.ndarray) -> np.ndarray:

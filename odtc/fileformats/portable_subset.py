@@ -21,6 +21,8 @@ from odtc.model.own_parts import RESERVED
 
 # What every reader of MPS and LP takes for a name (docs/reference/file-formats.md); CBC loses longer names in LP.
 NAME = re.compile(r"(?:(?![eE]\d)[A-Za-z_][A-Za-z0-9_]{0,59}(?:\n(?=.)|\Z))++")
+# A comment line behind the first line, which every solver passes over.
+COMMENT = re.compile(rb"\n[*\\][ -~]{0,159}$", re.M)
 CUT_SECTIONS = re.compile(rb"^(USERCUTS|LAZYCONS|User Cuts|Lazy Constraints)[ \t\r]*$", re.M)
 
 
@@ -142,7 +144,8 @@ class _Compared:
     `squeezed` takes from both."""
 
     def __init__(self, data: bytes, squeezed: Callable[[bytes], bytes]) -> None:
-        self.data, self.squeezed, self.text = data, squeezed, squeezed(data.rstrip())
+        self.squeezed, self.text = squeezed, squeezed(COMMENT.sub(b"", data.rstrip()))
+        self.data = COMMENT.sub(lambda found: b"\n" + b" " * (len(found[0]) - 1), data)  # for the numbers of lines
         self.at, self.rest = 0, b""
 
     def write(self, piece: Any) -> None:
@@ -150,10 +153,10 @@ class _Compared:
         # Up to the last line end: a run of blanks may go on in the next piece.
         end = max(piece.rfind(b"\n"), 0)
         self.rest = piece[end:]
-        self._compare(self.squeezed(piece[:end]))
+        self._compare(self.squeezed(COMMENT.sub(b"", piece[:end])))
 
     def end(self) -> None:
-        self._compare(self.squeezed(self.rest.rstrip()))
+        self._compare(self.squeezed(COMMENT.sub(b"", self.rest.rstrip())))
         if self.at < len(self.text):
             raise _Differs
 

@@ -1,12 +1,14 @@
 """Families of columns or rows of a model: names and places are computed from blocks, never stored one by one."""
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
 from odtc.base.compression.packing import pack, unpack
+from odtc.base.text import did_you_mean
 from odtc.errors import ModelError
 from odtc.model.counting import is_counting
 from odtc.model.name_spans import Words
@@ -24,6 +26,7 @@ class Axis:
     name: str
     size: int
     first: int = 0
+    names: Sequence[frozenset[str]] = field(default=(), repr=False, compare=False)  # the texts that mean each label
 
     @property
     def digits(self) -> int:
@@ -64,8 +67,57 @@ class Block:
         """The names of its members, in their order."""
         return _texts(self.name_table())
 
-    def __getitem__(self, labels: Any) -> "Cells":
+    def known_by(self, names: Callable[[Axis], Sequence[frozenset[str]]]) -> Self:
+        """Return the block with the texts that mean the labels of each axis."""
+        return replace(self, axes=tuple(replace(axis, names=names(axis)) for axis in self.axes))
+
+    def named(self, labels: tuple[Any, ...]) -> list[str]:
+        """Return the names of the members with these labels: one label per axis, or only texts, in any order.
+
+        Parameters
+        ----------
+        labels : tuple of int, str or slice(None)
+
+        Raises
+        ------
+        ModelError
+            If a label means none of the block.
+        """
+        grid = np.unravel_index(self.grid_places(), tuple(axis.size for axis in self.axes))
+        kept = np.ones(self.size, bool)
+        by_axis = len(labels) == len(self.axes)
+        for at, label in enumerate(labels):
+            if isinstance(label, slice) and label == slice(None):
+                continue
+            axes = [at] if by_axis else range(len(self.axes))
+            found = [(axis, chosen) for axis in axes if len(chosen := self._labels(axis, label))]
+            if not found:
+                known = [name for axis in axes for one in self.axes[axis].names for name in sorted(one)]
+                numbers = [f"{axis.first} to {axis.first + axis.size - 1} ({axis.name})" for axis in self.axes]
+                raise ModelError(
+                    f"expected a label of {self.name!r}: {'a text, or ' * bool(known)}a number {', '.join(numbers)}; "
+                    f"got {str(label)!r:.80}{did_you_mean(str(label), known)}"
+                )
+            axis, chosen = found[0]
+            kept &= np.isin(grid[axis], chosen)
+        table = self.name_table()[kept]
+        return _texts(table) if len(table) else []
+
+    def grid_places(self) -> np.ndarray:
+        """Return the place of each member in the grid of all labels, int64 (members,)."""
+        return np.arange(self.size)
+
+    def _labels(self, axis: int, label: Any) -> list[int]:
+        """Return the places along an axis that a label means."""
+        of = self.axes[axis]
+        if isinstance(label, str):
+            return [at for at, names in enumerate(of.names) if label in names]
+        return [label - of.first] if isinstance(label, int) and 0 <= label - of.first < of.size else []
+
+    def __getitem__(self, labels: Any) -> Any:
         labels = labels if isinstance(labels, tuple) else (labels,)
+        if any(isinstance(label, str) for label in labels):
+            return self.named(labels)
         if len(labels) != len(self.axes):
             raise ModelError(f"block {self.name!r} has {len(self.axes)} axes, got {len(labels)} labels")
         places = []
@@ -83,7 +135,8 @@ class Block:
 
     def all(self) -> "Cells":
         """Every member, with one broadcast axis per block axis."""
-        return self[np.ix_(*(axis.first + np.arange(axis.size) for axis in self.axes))]
+        cells: Cells = self[np.ix_(*(axis.first + np.arange(axis.size) for axis in self.axes))]
+        return cells
 
     def name_table(self, begin: int = 0, end: int | None = None) -> np.ndarray:
         """Names of members begin .. end as ASCII, uint8 of shape (end - begin, width)."""
@@ -156,14 +209,20 @@ class PickedBlock(Block):
     def size(self) -> int:
         return len(self.members)
 
-    def __getitem__(self, labels: Any) -> "Cells":
+    def grid_places(self) -> np.ndarray:
+        """As of Block."""
+        return self.members
+
+    def __getitem__(self, labels: Any) -> Any:
+        if any(isinstance(label, str) for label in (labels if isinstance(labels, tuple) else (labels,))):
+            return self.named(labels if isinstance(labels, tuple) else (labels,))
         place = np.asarray(labels)
         if place.size and (place.min() < 0 or place.max() >= self.size):
             raise ModelError(f"block {self.name!r}: a label is out of range")
         return Cells(self, (place,))
 
     def all(self) -> "Cells":
-        return self[np.arange(self.size)]
+        return Cells(self, (np.arange(self.size),))
 
     def name_table(self, begin: int = 0, end: int | None = None) -> np.ndarray:
         return self._written(self.members[begin:end])
@@ -210,6 +269,10 @@ class NamedBlock:
     def names(self) -> list[str]:
         """The names of its members, in their order."""
         return list(self.table)
+
+    def known_by(self, names: Callable[[Axis], Sequence[frozenset[str]]]) -> Self:
+        """Return itself: its members have no labels."""
+        return self
 
     def name_table(self, begin: int = 0, end: int | None = None) -> np.ndarray:
         """Names of members begin .. end as UTF-8, uint8 (end - begin, width), with blanks behind shorter ones."""

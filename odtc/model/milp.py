@@ -152,6 +152,8 @@ class Model:
     terms: tuple[Any, ...] = field(default=(), repr=False)  # Term, or all of them CountedTerm
     matrix: Any = field(default=None, repr=False)  # the csc_array of a model read from a file
     problem: Any = field(default=None, repr=False, compare=False)  # what it was built from
+    # Its splits, classes and families in words (odtc.problem.described); None for a model that was read from a file.
+    described: Any = field(default=None, repr=False, compare=False)
     maximised: bool = False  # by the file it was read from: `c` and `offset` are then negated
     # SHA-256 of what determines the model (odtc.problem.identity), "" if it is not known.
     identity: str = field(default="", repr=False, compare=False)
@@ -304,9 +306,17 @@ class Model:
         """The names of all rows, in their order."""
         return name_list(self.rows)
 
+    @property
+    def splits(self) -> list[str]:
+        """The splits that its nodes may have, such as "physician-fee-freeze = y"; rows that satisfy split f of node t
+        go to node 2t + 1. A model that was read from a file has none."""
+        return list(self.described.splits) if self.described is not None else []
+
     def __getitem__(self, name: str) -> Block | NamedBlock:
-        """A family of columns, or of rows, by its name: `model["b"].names()` are texts, `model["b"].start` is the
-        place of the first.
+        """Return a family of variables, or of constraints, by its name.
+
+        `model["b"].names()` are texts, and `model["b"].start` is the place of the first. `model["b"]["colour"]` are the
+        names of those whose split uses the feature, `model["b"][1, "colour = red"]` of node 1 with this split.
 
         Raises
         ------
@@ -315,7 +325,7 @@ class Model:
         """
         for block in (*self.columns, *self.rows):
             if block.name == name:
-                return block
+                return block.known_by(self.described.names) if self.described is not None else block
         families = ", ".join(block.name for block in (*self.columns, *self.rows))
         raise ModelError(f"expected a family of columns or rows of {families:.300}, got {str(name)!r:.80}")
 

@@ -111,8 +111,17 @@ def written(tmp_path, text: str):
     return path
 
 
-@pytest.mark.parametrize("text", [MPS, LP, MPS.replace("    ", " "), MPS + "\n \n", LP.replace(" - y", "\n - y")])
-def test_blanks_are_not_looked_at(tmp_path, text):
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(MPS, LP, MPS.replace("    ", " "), MPS + "\n \n", LP.replace(" - y", "\n - y")),
+        *(
+            MPS.replace("ROWS", "* a note\nROWS").replace("RHS\n", "RHS\n* another\n"),
+            LP.replace("Bounds", "\\ a note\nBounds"),
+        ),
+    ],
+)
+def test_blanks_and_comments_are_not_looked_at(tmp_path, text):
     path = written(tmp_path, text)
     assert compare(path, read_model(path)).astray == ""
     path.write_bytes(gzip.compress(path.read_bytes()))
@@ -123,7 +132,7 @@ def test_blanks_are_not_looked_at(tmp_path, text):
 @pytest.mark.parametrize(("text", "old", "new", "words"), [
     (MPS, "ROWS", "OBJSENSE\n    MAX\nROWS", "it maximises"),
     (MPS, "m  FREE", "m", "line 1: 'NAME m'"),
-    (MPS, "ROWS", "* a note\nROWS", "line 2: '* a note'"),
+    (MPS, "ROWS", f"*{'-' * 200}\nROWS", f"line 2: '*{'-' * 59}'"),  # longer than some readers take
     (MPS, "    RHS       c1        9\n", "    RHS       c1        9\n    RHS       obj       "
                                          "-100\n", "a constant in the objective"),
     (MPS, " LO BND       x         0\n PL BND       x\n", "", "line 18: 'LO BND y -1'"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -283,6 +284,34 @@ def test_a_model_says_what_it_is():
     assert own["own"].names() == ["y1", "y22"] and own.row_names[-1:] == ["own_row_0"]
     with pytest.raises(ModelError, match="expected a family"):
         model["nothing"]
+
+
+def test_members_of_a_family_are_found_by_the_words_of_the_data():
+    frame = pd.DataFrame({"size": [1, 2, 3, 1], "colour": ["red", "blue", "white", "white"], "red": list("ynnn")})
+    model = odtc.build(frame, ["no", "yes", "yes", "no"], "flowoct", 2, encoding="onehot", params={"literal": "true"})
+    assert model["b"]["red = y"] == model["b"]["colour = red"] and "red = y" not in model.splits
+    at = model.splits.index("colour = red")
+    names = [f"b_{node}_{at}" for node in (1, 2, 3)]
+    assert model["b"]["colour = red"] == model["b"]["colour ≠ red"] == names
+    assert model["b"][1, "colour = red"] == names[:1] and set(names) <= set(model["b"]["colour"])
+    assert (
+        model["w"][slice(None), "yes"] == model["w"]["yes"] == [name for name in model["w"].names() if name[-1] == "1"]
+    )
+    with pytest.raises(ModelError, match="did you mean 'colour'"):
+        model["b"]["color"]
+    with pytest.raises(ModelError, match=r"1 to 3 \(node\)"):
+        model["b"][9, "colour"]
+    own = model.add_rows([dict.fromkeys(model["b"]["colour"], 1.0)], upper=0)
+    assert "colour" not in str(odtc.decode(own, odtc.solve(own)).tree)
+
+
+def test_splits_of_a_model_are_true_of_the_rows_with_answer_one():
+    frame = pd.DataFrame({"size": [1.0, 2.0, 3.0, 1.0], "colour": ["red", "blue", "white", "red"]})
+    model = odtc.build(frame, ["no", "yes", "yes", "no"], "flowoct", 1)
+    values = {f"{name} = {level}": frame[name] == level for name in frame for level in frame[name].unique()}
+    values |= {f"size > {cut}": frame["size"] > cut for cut in (1.5, 2.5)}
+    for text, answers in zip(model.splits, model.problem.encoded.X[model.problem.encoded.row_of].T):
+        assert values[text].tolist() == answers.tolist()
 
 
 def test_a_row_over_flows_that_leaves_half_a_tree_is_told_in_words():

@@ -10,6 +10,7 @@ import numpy as np
 from odtc.base.byte_stream import ByteStream
 from odtc.errors import ModelError
 from odtc.fileformats import mps_reader, mps_writer
+from odtc.fileformats.model_files import head_comments
 from odtc.model.blocks import Axis, Block, NamedBlock
 from odtc.model.milp import Model
 
@@ -27,7 +28,7 @@ def write(model: Model, stream: ByteStream, cuts: bool = False) -> None:
             "use --format mps"
         )
     columns, rows = fixed_names(model.n_cols, "C"), fixed_names(model.n_rows, "R")
-    title = f"NAME          {model.name}\n" + mps_writer.identity_card(model)
+    title = f"NAME          {model.name}\n" + head_comments(model, "*")
     mps_writer.write(model, stream, (rows, rows.shape[1]), lambda a, b: columns[a:b], title, cuts)
 
 

@@ -11,9 +11,10 @@ from odtc.base.byte_stream import ByteStream
 from odtc.base.text import show_number
 from odtc.fileformats import lp_reader
 from odtc.fileformats.model_files import (
+    block_comment,
     finite_sides,
     gather,
-    identity_words,
+    head_comments,
     lines,
     name_table,
     number_table,
@@ -34,10 +35,11 @@ SECTIONS = {"rows": b"Subject To\n", "user": b"User Cuts\n", "lazy": b"Lazy Cons
 
 def write(model: Model, stream: ByteStream, cuts: bool = False) -> None:
     names = name_table(model.columns)
-    words = identity_words(model)
-    comment = f"\\ {model.name}\n" + (f"\\ {words}\n" if words else "")
-    stream.write(f"{comment}Minimize\n obj:".encode("ascii"))
-    for begin, end, _ in _blocks(model):
+    comments = f"\\ {model.name}\n" + head_comments(model, "\\")
+    stream.write(f"{comments}Minimize\n obj:".encode("ascii"))
+    for begin, end, block in _blocks(model):
+        if says := block_comment(model, block, names[begin:end], "\\"):
+            stream.write(b"\n" + says.rstrip(b"\n"))
         _write_entries(
             stream,
             names[begin:end],
@@ -86,7 +88,10 @@ def _write_rows(model: Model, stream: ByteStream, names: np.ndarray, blocks: Seq
     kind, rhs = finite_sides(model)
     labels = name_table(model.rows, ":")
     senses = {b"L": "<=", b"G": ">=", b"E": "="}
+    starts = {block.start: block for block in blocks if block.size}
     for begin, end, part in model.row_entries(blocks=blocks):
+        if block := starts.pop(begin, None):
+            stream.write(block_comment(model, block, labels[begin : block.stop], "\\"))
         counts = np.diff(part.indptr)
         ends, end_code = _ends([senses[k] for k in kind[begin:end].tolist()], rhs[begin:end])
         table, code = number_table(part.data, _signed)

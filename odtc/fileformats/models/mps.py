@@ -2,7 +2,7 @@
 
 from odtc.base.byte_stream import ByteStream
 from odtc.fileformats import mps_reader, mps_writer
-from odtc.fileformats.model_files import name_table, names_by_part
+from odtc.fileformats.model_files import head_comments, name_table, names_by_part
 from odtc.model.milp import Model
 
 NAME = "mps"
@@ -18,7 +18,7 @@ def write(model: Model, stream: ByteStream, cuts: bool = False) -> None:
         stream,
         (name_table(model.rows, wide=mps_writer.cell_width(max(width, len("obj")))), width),
         names_by_part(model.columns),
-        f"NAME          {model.name}  FREE\n" + mps_writer.identity_card(model),
+        f"NAME          {model.name}  FREE\n" + head_comments(model, "*"),
         cuts,
     )
 

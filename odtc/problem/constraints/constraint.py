@@ -31,6 +31,7 @@ from odtc.problem.constraints.arguments import PYTHONIC, readings
 from odtc.problem.constraints.groups import carrying, example_of, rarest
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Repairs, Subject
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.described import Described
 from odtc.problem.expressions import Expression, Need, Needs, Statement, missing, needed, stated
 from odtc.problem.formulation import FORMULATIONS, Compiled, SearchesItself
 from odtc.problem.problem import Problem
@@ -288,7 +289,7 @@ def built(problem: Problem) -> Model:
     SearchOnlyError
         If no rows of a model tell a constraint.
     """
-    model = replaced(problem.module.build(problem), problem=problem)
+    model = replaced(problem.module.build(problem), problem=problem, described=Described(problem))
     for number, given in rowed(problem):
         module = given.module
         if module.SUBJECT == Subject.SETTLED:

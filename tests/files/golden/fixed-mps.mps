@@ -1,17 +1,31 @@
 NAME          flowoct_d2
+* FlowOCT: max-flow formulation on binary tests
+* Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: Strong Max-Flow Formulations
+* depth 2, 5 rows of data (4 after merging equal ones), target class
+* the root is node 1; rows that satisfy a split of node t go to node 2t + 1, all others to node 2t
+* split 0: size > 1.5
+* split 1: size > 2.5
+* split 2: colour = red
+* split 3: colour = white
+* class 0: no
+* class 1: yes
 ROWS
  N  obj
+* constraints fork[node], R0000000 to R0000002
  E  R0000000
  E  R0000001
  E  R0000002
+* constraints left[row, node], R0000003 to R0000006
  L  R0000003
  L  R0000004
  L  R0000005
  L  R0000006
+* constraints right[row, node], R0000007 to R0000010
  L  R0000007
  L  R0000008
  L  R0000009
  L  R0000010
+* constraints pick[node, split, side], R0000011 to R0000026
  E  R0000011
  E  R0000012
  E  R0000013
@@ -28,6 +42,7 @@ ROWS
  E  R0000024
  E  R0000025
  E  R0000026
+* constraints stump[row, node], R0000027 to R0000034
  L  R0000027
  L  R0000028
  L  R0000029
@@ -37,6 +52,7 @@ ROWS
  L  R0000033
  L  R0000034
 COLUMNS
+* variables b[node, split], C0000000 to C0000011: 1 if the node has this split
     MARKER    'MARKER'                 'INTORG'
     C0000000  R0000000  1 
     C0000000  R0000003  -1
@@ -83,6 +99,7 @@ COLUMNS
     C0000011  R0000002  1 
     C0000011  R0000025  -1
     C0000011  R0000026  -1
+* variables p[node, split, side, class], C0000012 to C0000043: 1 if the node has this split and its child on this side predicts this class
     C0000012  R0000011  1 
     C0000012  R0000027  -1
     C0000013  R0000011  1 
@@ -147,6 +164,7 @@ COLUMNS
     C0000042  R0000026  1 
     C0000043  R0000026  1 
     C0000043  R0000034  -1
+* variables z[row, node], C0000044 to C0000051: 1 if the row enters the node and is classified correctly
     C0000044  obj       -2
     C0000044  R0000003  1 
     C0000044  R0000027  1 
@@ -171,6 +189,7 @@ COLUMNS
     C0000051  obj       -1
     C0000051  R0000010  1 
     C0000051  R0000034  1 
+* variables objconst: fixed to 1: its cost is the constant of the objective
     C0000052  obj       5 
 RHS
     RHS       R0000000  1 

@@ -4,10 +4,12 @@ is portable means the same to all (docs/reference/file-formats.md)."""
 import os
 import tomllib
 
+import pandas as pd
 import pytest
 
+import odtc
 from odtc.errors import ModelError
-from odtc.fileformats.model_files import read_model
+from odtc.fileformats.model_files import FORMATS, read_model, write_model
 from odtc.fileformats.portable_subset import compare
 from tests.solvers.dialects import ask
 
@@ -91,3 +93,31 @@ def test_a_file_that_is_handed_on_as_it_is_is_misread_by_none(path):
         return
     means = TABLE[path.name]["means"]
     assert all(answer in (means, "refused") or means in ALIKE.get(answer, ()) for answer in SEEN[path.name].values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", FORMATS.names())
+def test_comments_in_models_that_odtc_writes_change_no_answer(format, tmp_path):
+    """Names that are sections, signs and control characters of MPS and LP, or longer than a line."""
+    names = ["End", "\\ * : <= 3", "größe ≤ 5", "a\nb\x1bc", "x" * 300]
+    X = pd.DataFrame([[1, 0, 0, 0, 1], [0, 1, 0, 0, 1], [0, 0, 1, 0, 1], [0, 0, 0, 1, 0]] * 2, columns=names)
+    model = odtc.build(X, [0, 1, 1, 1, 1, 0, 1, 0], "flowoct", depth=1)
+    path = write_model(model, tmp_path / f"{format}-model{FORMATS.get(format).SUFFIX}", format)
+    if format == "fixed-mps":
+        path = path.rename(tmp_path / "fixed.mps")
+    assert path.read_bytes().isascii() and max(map(len, path.read_text().splitlines())) < 160
+    assert path.read_text().count("split 0: End") == 1 and "gr\\xf6\\xdfe" in path.read_text()
+    optimum = f"{odtc.solve(model).objective:.6g}"
+    for solver in ask.solvers():
+        assert set(ask.answers(solver, [path]).values()) <= {optimum, ""}, solver
+    assert compare(path, read_model(path)).astray == "" and compare(path, model).astray == ""
+
+
+def test_the_line_that_differs_is_counted_with_the_comments_before_it(tmp_path):
+    path = write_model(odtc.build([[0], [1]], [0, 1], "flowoct", depth=1), tmp_path / "a.mps", "mps")
+    lines = path.read_text().splitlines(keepends=True)
+    assert lines[2].startswith("* ")
+    name = next(line.split()[1] for line in lines if line.startswith(" L "))
+    at = lines.index("BOUNDS\n")
+    path.write_text("".join([*lines[:at], f"    RHS       {name}  0\n", *lines[at:]]))
+    assert compare(path, read_model(path)).astray.startswith(f"line {at + 1}: ")
