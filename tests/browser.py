@@ -75,14 +75,14 @@ class Browser:
         message, _, self._left = self._left.partition(b"\0")
         return json.loads(message)
 
-    def open(self, url: str, width: int = 1200, height: int = 900, dark: bool = False) -> "Page":
+    def open(self, url: str, width: int = 1200, height: int = 900, dark: bool = False, media: str = "") -> "Page":
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        return Page(self, session, url, width, height, dark)
+        return Page(self, session, url, width, height, dark, media)
 
 
 class Page:
-    def __init__(self, browser, session, url, width, height, dark):
+    def __init__(self, browser, session, url, width, height, dark, media):
         self.browser, self.session = browser, session
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
@@ -96,6 +96,7 @@ class Page:
         )
         self.send(
             "Emulation.setEmulatedMedia",
+            media=media,
             features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
         )
         self.send("Page.navigate", url=url)

@@ -1,48 +1,31 @@
-"""What a board asks of a tree: how sure is the figure, what does it have to satisfy, what does it rest on.
+"""Facts of a tree for people who decide about it: a verdict, figures with intervals, groups, rules, histograms.
 
-Each answer is a function of an opened run; the page (odtc.evaluation.html_report) sets them in order.
+Each is a function of an opened run; the page (odtc.evaluation.html_report) puts them in order.
 """
 
 from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from odtc.base.text import show_figure
+from odtc.base.wording import option
 from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import Dataset
 from odtc.errors import ChoiceError
-from odtc.problem.constraints.constraint import broken
+from odtc.problem.constraints.constraint import Constraint, broken
 from odtc.problem.constraints.groups import members
+from odtc.problem.constraints.kind import OnProportions
 from odtc.trees.rendering import Place
 from odtc.trees.tree import Tree
+from odtc.workflow.constrained.assurance import share_interval
 from odtc.workflow.results import Fit
 
-CONFIDENCE = 0.95
-BINS = 12  # of a histogram
+BINS = 12  # ranges of a histogram
+MAX_LEVELS = 40  # levels that have a bar each; the rarest of more share one
 FEW_GROUPS = 12  # of a column set aside whose groups are compared unasked
 SAME_ROWS = 0.5  # share of the test rows that are training rows, from which on there is a warning
-
-
-def interval(correct: int, rows: int) -> tuple[float, float] | None:
-    """The interval of Wilson (1927) for a share, at 95 %.
-
-    Parameters
-    ----------
-    correct, rows : int
-        So many of the rows are right.
-
-    Returns
-    -------
-    tuple of float or None
-        Its ends, between 0 and 1; None without rows.
-    """
-    if not rows:
-        return None
-    from scipy.stats import binomtest
-
-    found = binomtest(correct, rows).proportion_ci(CONFIDENCE, method="wilson")
-    return float(found.low), float(found.high)
 
 
 def shared_rows(training: Dataset | None, test: Dataset) -> int:
@@ -88,6 +71,95 @@ def warnings(claim: Claim | None, training: Dataset | None, test: Dataset | None
                 "estimate for new rows."
             )
     return said
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Rows that a tree is tested on: the name of the rows in words, such as "200 unseen rows", and what the tree does
+    on them in words, for a run without constraints on predictions."""
+
+    rows: str
+    figures: str
+
+
+def verdict(
+    claim: Claim | None, trained: str, kept: list[tuple[Constraint, dict]], test: Unseen | None, names: dict[str, str]
+) -> list[str]:
+    """The sentences on top of a page: what is proved on which training rows, and what unseen rows show.
+
+    Parameters
+    ----------
+    claim : Claim or None
+    trained : str
+        The training rows in words, such as "800 training rows"; "" if they are not known.
+    kept : list of (Constraint, dict)
+        Each constraint with its entry of `kept_facts`.
+    test : Unseen or None
+    names : dict of str to str
+        Each class in words, such as "class 2" or "bad customers".
+
+    Returns
+    -------
+    list of str
+        Two sentences.
+    """
+    on = f" on {trained}" if trained else ""
+    if claim is not None and claim.proved:
+        first = f"Proved best{on}."
+    elif claim is not None and claim.failed:
+        first = f"Best tree found{on}, not proved: a check contradicts what the run says."
+    else:
+        first = f"Best tree found{on}, not proved to be the best."
+    if test is None:
+        more = f"set some aside with {option('hold_out', 0.2)}, or name a file of them with {option('test')}"
+        return [first, f"Not tested on unseen rows: {more}."]
+    reached = [_reached(given, entry, names) for given, entry in kept if entry["test"] is not None]
+    return [first, f"On {test.rows}, {'; '.join(reached) or test.figures}."]
+
+
+def _reached(given: Constraint, entry: dict, names: dict[str, str]) -> str:
+    """The figure of a constraint on test rows, compared with the requested one."""
+    if not given.op:
+        return f"{given} is {'satisfied' if entry['kept_on_test'] else 'missed'}"
+    figure, requested = (shown_figure(given, value) for value in (entry["test"], given.bound))
+    if given.module.can(OnProportions):
+        figure, requested = _apart(entry["test"], float(given.bound))
+    words = f"{constraint_subject(given, names)} is {figure}"
+    if entry["kept_on_test"]:
+        return f"{words}, {'at least' if given.op == '>=' else 'at most'} {requested} as requested"
+    return f"{words}, {'below' if given.op == '>=' else 'above'} the requested {requested}"
+
+
+def constraint_subject(given: Constraint, names: dict[str, str]) -> str:
+    """The figure that a constraint is about, in words: "recall of bad customers"."""
+    kind = given.name.replace("_", " ")
+    if len(given.args) == 1 and given.args[0] in names:
+        return f"{kind} of {names[given.args[0]]}"
+    return f"{kind} for {', '.join(given.args)}" if given.args else kind
+
+
+def shown_figure(given: Constraint, value: Fraction | float) -> str:
+    """A figure of a constraint: a share of rows in percent, or a number."""
+    return f"{100 * float(value):.1f} %" if given.module.can(OnProportions) else show_figure(value)
+
+
+def _apart(share: float, bound: float) -> tuple[str, str]:
+    """Two shares in percent, with as many digits as show whether they differ."""
+    for digits in (1, 2, 4, 8):
+        shown = [f"{100 * one:.{digits}f}".rstrip("0").rstrip(".") for one in (share, bound)]
+        if shown[0] != shown[1] or share == bound:
+            break
+    return f"{shown[0]} %", f"{shown[1]} %"
+
+
+def class_rates(score: dict) -> list[tuple[str, int, int]]:
+    """The shares that a confusion matrix tells, as (name, counted rows, all rows): correct rows, and of each class how
+    many of its rows are found (recall) and how many of its predictions are correct (precision)."""
+    table, names = np.array(score["confusion"]), score["classes"]
+    found = [("accuracy", score["correct"], score["n_rows"])]
+    for name, sums in (("recall", table.sum(axis=1)), ("precision", table.sum(axis=0))):
+        found += [(f"{name} of {one}", int(table[k, k]), int(sums[k])) for k, one in enumerate(names)]
+    return found
 
 
 def compared_groups(tree: Tree, rows: Dataset, asked: tuple[str, ...], known: tuple[str, ...] = ()) -> list[dict]:
@@ -143,7 +215,7 @@ def compared_groups(tree: Tree, rows: Dataset, asked: tuple[str, ...], known: tu
                     "name": name,
                     "rows": int(inside.sum()),
                     "right": right,
-                    "interval": interval(right, int(inside.sum())),
+                    "interval": share_interval(right, int(inside.sum())),
                     "predicted": (table.sum(axis=0) / inside.sum()).tolist(),
                     "recall": [table[k, k] / of_class[k] if of_class[k] else None for k in range(K)],
                 }
@@ -198,8 +270,8 @@ def histograms(found: list[Place], training: Dataset | None) -> dict[int, dict]:
     -------
     dict of int to dict
         For the number of each branch node that asks one column: `bars`, a list of (label, counts of each class);
-        numbers, and levels in an order, fall into at most 12 ranges, one of whose ends is where the node parts them;
-        of more than 12 other levels those that the node names and the most frequent ones have a bar.
+        numbers fall into at most 12 ranges, and so do more than 40 levels in an order; one end of a range is where the
+        node splits. Every level has a bar; of more than 40 those that the node names and the most frequent ones.
     """
     if training is None:
         return {}
@@ -215,7 +287,8 @@ def histograms(found: list[Place], training: Dataset | None) -> dict[int, dict]:
                 reached[child.number] = rows[left if child.side == "left" else ~left]
         if len(split.features) == 1 and len(rows):
             feature, cells = training.features[split.features[0]], training.X[rows, split.features[0]]
-            shown[place.number] = {"bars": _bars(feature, cells, training.y[rows], K, split)}
+            bars = _bars(feature, cells, training.y[rows], K, split)
+            shown[place.number] = {"bars": bars, "levels": not hasattr(split, "threshold")}
     return shown
 
 
@@ -247,7 +320,7 @@ def _bars_of_levels(feature, counted, asked) -> list[tuple[str, np.ndarray]]:
     """The name and the values of each bar, given the different values with their rows, and those that a node names."""
     values, rows = counted
     show = [feature.show(value) if value >= 0 or not feature.levels else "other" for value in values.tolist()]
-    if len(values) <= BINS:
+    if len(values) <= MAX_LEVELS:
         return [(name, values[at : at + 1]) for at, name in enumerate(show)]
     is_asked = np.isin(values, asked)
     n_asked = int(is_asked.sum())
@@ -260,6 +333,6 @@ def _bars_of_levels(feature, counted, asked) -> list[tuple[str, np.ndarray]]:
             (show[low] if low == high else f"{show[low]} to {show[high]}", values[low : high + 1]) for low, high in ends
         ]
     order = np.lexsort((-rows, ~is_asked))
-    first, others = order[: BINS - 1], order[BINS - 1 :]
+    first, others = order[: MAX_LEVELS - 1], order[MAX_LEVELS - 1 :]
     first = first[np.argsort(-rows[first], kind="stable")]
     return [(show[at], values[at : at + 1]) for at in first] + [(f"{len(others)} others", values[others])]

@@ -15,6 +15,7 @@ import odtc
 from odtc.base import phases
 from odtc.base.system import read_file
 from odtc.base.templates import render
+from odtc.base.templates.filters import of, percent
 from odtc.base.wording import option
 from odtc.data.cost_matrix import cost_text
 from odtc.data.dataset import Dataset
@@ -30,6 +31,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.rendering import Place, places, render_tree, with_answers
 from odtc.trees.tree import Tree, read_tree
 from odtc.workflow import artifacts, run_facts
+from odtc.workflow.constrained.assurance import rate_interval, share_interval
 from odtc.workflow.constrained.kept_constraints import kept_facts
 from odtc.workflow.decoding import finish
 from odtc.workflow.manifest import SUFFIX
@@ -58,7 +60,7 @@ ENDINGS = (
     ".html",
 )
 LONGEST = 200  # characters of a parameter that a command on a page shows
-WIDTH, HEIGHT, MARGIN = 640, 240, 46  # of the plot of bound and incumbent, in pixels
+WIDTH, HEIGHT, MARGIN = 640, 240, 64  # of the plot of bound and incumbent, in pixels
 
 
 @dataclass(frozen=True)
@@ -207,12 +209,14 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         if compared is None or not task.CLASSES
         else board.compared_groups(tree, compared, groups, of_constraints),
         "compared_in": "training rows" if test is None else "test rows",
-        "scores": [(name, score, board.interval(score["correct"], score["n_rows"])) for name, score in scores],
+        "verdict": _verdict(run, rows, satisfied, labelled, scores, test),
+        "missed": any(entry["kept_on_test"] is False for entry in satisfied),
+        "scores": [(name, score, _rates(score, name.startswith("test"))) for name, score in scores],
         "judged": robust_lines(run, labelled) if task.CLASSES else judged_lines(run, labelled),
         "of_classes": task.CLASSES,
         "pieces": task.PIECES,
         "warnings": board.warnings(run.claim, run.fit.dataset if run.fit else None, None if test is None else labelled),
-        "satisfied": satisfied,
+        "satisfied": _satisfied(run, satisfied, own, labelled),
         "assured": assured,
         "cart_constraints": board.constraints_of_cart(run.fit),
         "matter": board.columns_that_matter(found),
@@ -229,8 +233,53 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "commands": commands(run),
         "features": _features(run),
         "text": render_tree(own),
+        "picture": render_tree(own, "svg", templates),
     }
     return render("report/page.html.jinja", templates, **facts)
+
+
+def _verdict(run: Run, rows: str, kept: list[dict], labelled: Dataset | None, scores: list, test) -> str:
+    """The sentences on top of the page."""
+    n_rows = sum(sum(leaf.rows) for leaf in run.tree.leaves())
+    trained = of(n_rows, f"{rows} row" if rows == "training" else rows.removesuffix("s")) if n_rows else ""
+    unseen = None
+    if labelled is not None and labelled.n_rows:
+        seen = 0 if test is None else board.shared_rows(run.fit.dataset if run.fit else None, labelled)
+        what = "test row" if seen >= board.SAME_ROWS * labelled.n_rows else "unseen row"
+        figures = "; ".join(line for name, line in judged_lines(run, labelled) if name == "test")
+        if scores:
+            score = scores[0][1]
+            figures = f"{percent(score['correct'], score['n_rows']).replace('%', ' %')} are classified correctly"
+        unseen = board.Unseen(of(labelled.n_rows, what), figures)
+    given = run.fit.problem.constraints if run.fit else ()
+    names = {name: f"class {name}" for name in run.tree.classes}
+    return " ".join(board.verdict(run.claim, trained, list(zip(given, kept)), unseen, names))
+
+
+def _rates(score: dict, tested: bool) -> list[dict]:
+    """The rates of a confusion matrix, with their intervals if they are those of test rows."""
+    return [
+        {
+            "name": name,
+            "counted": counted,
+            "among": among,
+            "interval": share_interval(counted, among) if tested else None,
+        }
+        for name, counted, among in board.class_rates(score)
+    ]
+
+
+def _satisfied(run: Run, kept: list[dict], tree: Tree, labelled: Dataset | None) -> list[dict]:
+    """The entries of `kept_facts` with their figures as the page shows them."""
+    shown = []
+    for given, entry in zip(run.fit.problem.constraints if run.fit else (), kept):
+        figures = {
+            key: "–" if entry[key] is None else board.shown_figure(given, entry[key])
+            for key in ("asked", "training", "test")
+        }
+        interval = None if entry["test"] is None else rate_interval(given, run.fit.problem, tree, labelled)
+        shown.append(entry | figures | {"interval": interval})
+    return shown
 
 
 def training_score(tree: Tree) -> dict:

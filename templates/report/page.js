@@ -1,6 +1,6 @@
 (() => {
   const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999"];
-  const SVG = "http://www.w3.org/2000/svg", BOX = 190, HIGH = 58, GAP = 18, LEVEL = 104;
+  const SVG = "http://www.w3.org/2000/svg", NARROW = innerWidth < 600, BOX = NARROW ? 150 : 205, HIGH = 66, GAP = 16, LEVEL = 116;
   const svg = document.getElementById("drawing"), scene = document.getElementById("scene"), about = document.getElementById("node");
   const form = document.getElementById("row"), told = document.getElementById("path");
   const children = NODES.map(() => []), closed = new Set();
@@ -25,9 +25,9 @@
   }
   const pen = document.createElement("canvas").getContext("2d"), family = getComputedStyle(document.body).fontFamily;
   // The words as they fit into a box: of long ones the middle goes, and the number or level that is compared with stays.
-  function fitted(words, bold) {
-    pen.font = `${bold ? 700 : 400} 14px ${family}`;
-    const fits = text => pen.measureText(text).width <= BOX - 14;
+  function fitted(words, bold, room = BOX - 14, points = 17) {
+    pen.font = `${bold ? 700 : 400} ${points}px ${family}`;
+    const fits = text => pen.measureText(text).width <= room;
     if (fits(words)) return words;
     const end = words.match(/ (?:[≤>=≠] .{1,19}|is missing|is known)$/u), signs = [...words];
     const tail = end ? end[0] : signs.slice(-6).join("");
@@ -67,10 +67,10 @@
     if (!node.leaf) group.setAttribute("aria-expanded", !fold);
     group.append(element("title", {}, node.leaf ? rule(node) + ": " + CLASSES[node.label] : node.asks));
     group.append(element("rect", { class: "box", width: BOX, height: HIGH, rx: 8 }));
-    group.append(element("text", { x: BOX / 2, y: 22, "font-weight": node.leaf ? 700 : 400 }, fitted(node.leaf ? CLASSES[node.label] : node.asks, node.leaf)));
+    group.append(element("text", { x: BOX / 2, y: 25, "font-weight": node.leaf ? 700 : 400 }, fitted(node.leaf ? CLASSES[node.label] : node.asks, node.leaf)));
     if (counted) {
       const right = node.leaf ? node.rows[node.label] : null;
-      group.append(element("text", { class: "small", x: BOX / 2, y: 40 }, n === 0 ? "no rows" : node.leaf ? `${right} of ${n} right` : `${n} rows`));
+      group.append(element("text", { class: "small", x: BOX / 2, y: 46 }, n === 0 ? "no rows" : node.leaf ? `${right} of ${n} right` : `${n} rows`));
       let at = 10;
       node.rows.forEach((count, k) => {
         const wide = n ? count / n * (BOX - 20) : 0;
@@ -78,13 +78,13 @@
         at += wide;
       });
     }
-    if (fold) group.append(element("text", { class: "folded", x: BOX / 2, y: HIGH + 15 }, `+ ${below(node.id)} nodes`));
+    if (fold) group.append(element("text", { class: "folded", x: BOX / 2, y: HIGH + 18 }, `+ ${below(node.id)} nodes`));
     return group;
   }
   const below = id => children[id].reduce((total, child) => total + 1 + below(child), 0);
 
   function show() { scene.setAttribute("transform", `translate(${view.x},${view.y}) scale(${view.scale})`); }
-  const least = () => svg.getBoundingClientRect().width < 600 ? 0.68 : 0.6; // smaller cannot be read
+  const least = () => NARROW ? 0.75 : 0.7; // smaller cannot be read
   function begin() { // as many levels as can be read at once; the others are folded
     const deepest = Math.max(...NODES.map(node => node.rule.length));
     for (let depth = deepest; depth >= 1; depth--) {
@@ -124,12 +124,33 @@
     });
     return [bar, list];
   }
-  // How the rows of a branch node lie in its column: a bar a range or a level, its classes on top of each other.
+  // The rows of a branch node by its column and their classes: ranges from left to right, levels below each other.
   function histogram(id) {
     const found = HISTOGRAMS[id];
     if (!found || found.bars.length < 2) return [];
-    const wide = 480, high = 110, foot = 18, bars = found.bars, top = Math.max(...bars.map(([, counts]) => sum(counts)), 1);
-    const picture = element("svg", { class: "bars", viewBox: `0 0 ${wide} ${high + foot}`, role: "img", "aria-label": "Training rows by " + NODES[id].asks });
+    return [(found.levels ? levelBars : rangeBars)(found.bars, "Training rows by " + NODES[id].asks)];
+  }
+  const tally = (name, counts) => `${name}: ${counts.map((count, c) => `${CLASSES[c]} ${count}`).join(", ")}`;
+  function levelBars(bars, title) {
+    const wide = NARROW ? 340 : 480, line = 22, names = NARROW ? 130 : 190, long = wide - names - 60, top = Math.max(...bars.map(([, counts]) => sum(counts)), 1);
+    const picture = element("svg", { class: "bars", viewBox: `0 0 ${wide} ${bars.length * line + 4}`, role: "img", "aria-label": title });
+    bars.forEach(([name, counts], k) => {
+      const bar = element("g", {}), y = k * line + 2;
+      let x = names;
+      bar.append(element("title", {}, tally(name, counts)), element("text", { x: names - 8, y: y + 14, "text-anchor": "end" }, fitted(name, false, names - 12, 13)));
+      counts.forEach((count, c) => {
+        const part = count / top * long;
+        if (part) bar.append(element("rect", { x, y, width: part, height: line - 5, fill: colour(c) }));
+        x += part;
+      });
+      bar.append(element("text", { x: x + 6, y: y + 14 }, sum(counts)));
+      picture.append(bar);
+    });
+    return picture;
+  }
+  function rangeBars(bars, title) {
+    const wide = NARROW ? 340 : 480, high = 110, foot = 20, top = Math.max(...bars.map(([, counts]) => sum(counts)), 1);
+    const picture = element("svg", { class: "bars", viewBox: `0 0 ${wide} ${high + foot}`, role: "img", "aria-label": title });
     bars.forEach(([name, counts], k) => {
       let y = high;
       counts.forEach((count, c) => {
@@ -137,10 +158,10 @@
         if (tall) picture.append(element("rect", { x: k * wide / bars.length + 1, y: y - tall, width: wide / bars.length - 2, height: tall, fill: colour(c) }));
         y -= tall;
       });
-      picture.lastChild?.append(element("title", {}, `${name}: ${counts.map((count, c) => `${CLASSES[c]} ${count}`).join(", ")}`));
+      picture.lastChild?.append(element("title", {}, tally(name, counts)));
     });
-    picture.append(element("text", { x: 0, y: high + 13 }, bars[0][0]), element("text", { x: wide, y: high + 13, "text-anchor": "end" }, bars[bars.length - 1][0]));
-    return [picture];
+    picture.append(element("text", { x: 0, y: high + 15 }, bars[0][0]), element("text", { x: wide, y: high + 15, "text-anchor": "end" }, bars[bars.length - 1][0]));
+    return picture;
   }
   // The weights of a hyperplane as signed bars: those to the right raise the sum that is compared.
   function terms(node) {
@@ -301,6 +322,22 @@
   }
   form.addEventListener("input", explain);
   form.addEventListener("submit", event => event.preventDefault());
+
+  // A button beside each command, which copies it; without the right to the clipboard it selects the command.
+  document.querySelectorAll("[data-copy]").forEach(line => {
+    const button = html("button", { type: "button", class: "copy" }, "Copy"), command = line.querySelector("code");
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(command.textContent);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(command);
+        button.textContent = document.execCommand("copy") ? "Copied" : "Selected";
+      }
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    });
+    line.append(button);
+  });
 
   begin();
   draw();

@@ -10,18 +10,23 @@ import pytest
 import odtc
 from odtc.evaluation import board
 from odtc.trees.rendering import places
+from odtc.workflow.constrained.assurance import share_interval
 from tests.command_line import CHECKOUT
 from tests.command_line import odtc as command
 
 IRIS = CHECKOUT / "examples" / "iris" / "iris.csv"
 
 
-def test_the_interval_of_wilson():
-    # Wilson's interval of 8 of 10 at 95 %, by its closed form with z = 1.959964.
-    z, k, n = 1.959963984540054, 8, 10
-    middle, half = (k + z * z / 2) / (n + z * z), z * np.sqrt(k * (n - k) / n + z * z / 4) / (n + z * z)
-    assert board.interval(8, 10) == pytest.approx((middle - half, middle + half))
-    assert board.interval(0, 0) is None and board.interval(5, 5)[1] == 1.0
+def test_the_interval_of_a_share_is_exact():
+    """Clopper and Pearson: at the ends, what is seen has a probability of 2.5 % on either side."""
+    from math import comb
+
+    def at_least(k, n, p):
+        return sum(comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
+
+    low, high = share_interval(8, 10)
+    assert at_least(8, 10, low) == pytest.approx(0.025) and 1 - at_least(9, 10, high) == pytest.approx(0.025)
+    assert share_interval(0, 0) is None and share_interval(5, 5)[1] == 1.0 and share_interval(0, 5)[0] == 0.0
 
 
 def test_histograms_hold_every_row_that_comes_to_a_node():
@@ -65,7 +70,7 @@ def test_the_page_warns_of_test_rows_that_are_training_rows_and_of_no_proof(tmp_
     assert "equal to training rows" not in pages["new"] and 'class="warning"' not in pages["new"]
     page = pages["new"]
     assert page.index("test (new.csv) accuracy") < page.index("training accuracy") and "95 % interval" in page
-    assert re.search(r"leaf_rows &gt;= 10</th><td>10</td><td>\d+</td>", page) and "constraint" in page
+    assert re.search(r"leaf_rows &gt;= 10</th><td[^>]*>10</td><td[^>]*>\d+</td>", page) and "constraint" in page
     assert json.loads(re.search(r"const HISTOGRAMS = (.*);", page)[1])
     # A record that does not close the gap is said in large words.
     record = json.loads((tmp_path / "run.run.json").read_text())
@@ -121,23 +126,30 @@ def test_the_page_names_the_certificate_that_lies_beside_the_run(tmp_path):
 
 
 ORDERED = "\n".join(["day,y", *(f"2024-{at // 28 + 1:02}-{at % 28 + 1:02},{int(at >= 100)}" for at in range(280))])
-NAMED = "\n".join(["town,y", *(f"t{at % 40:02},{int(at % 40 in (7, 33))}" for at in range(400)), "t33,1", "t33,1"])
+NAMED, MANY = (
+    "\n".join(["town,y", *(f"t{at % n:02},{int(at % n in (7, 33))}" for at in range(10 * n)), "t33,1", "t33,1"])
+    for n in (40, 69)
+)
 
 
-@pytest.mark.parametrize("text,words", [(ORDERED, ("--ordered", "day")), (NAMED, ())], ids=["ordered", "named"])
-def test_bars_of_many_levels_hold_every_row(tmp_path, text, words):
-    """The first twelve levels were shown, and no word said that there are others."""
+@pytest.mark.parametrize(
+    "text,words,n_bars",
+    [(ORDERED, ("--ordered", "day"), 12), (NAMED, (), 40), (MANY, (), 40)],
+    ids=["ordered", "named", "many"],
+)
+def test_bars_of_many_levels_hold_every_row(tmp_path, text, words, n_bars):
+    """Every level has a bar; of more than 40 the most frequent ones, and the others share one."""
     (tmp_path / "d.csv").write_text(text + "\n")
     assert command("fit", "d.csv", "--depth", 1, "-o", "run", *words, folder=tmp_path).code == 0
     bars = json.loads(re.search(r"const HISTOGRAMS = (.*);", page_of(tmp_path, "run"))[1])["0"]["bars"]
-    assert 2 <= len(bars) <= board.BINS
+    assert len(bars) == (board.BINS if words else n_bars)
     counts = np.array([counts for _, counts in bars])
     assert counts.sum() == len(text.splitlines()) - 1
     if words:  # ranges of days in their order, parted where the node parts them
         assert [0, 180] in np.cumsum(counts[::-1], axis=0).tolist() and [100, 0] in np.cumsum(counts, axis=0).tolist()
         assert bars[0][0].startswith("2024-01-01 to ") and bars[-1][0].endswith(" to 2024-10-28")
-    else:  # the most frequent ones, then all others
-        assert (bars[0][0], bars[-1][0]) == ("t33", "29 others")
+    else:  # every level, or the most frequent ones and then all others
+        assert (bars[-1][0] == "30 others") == (text is MANY) and "t33" in [name for name, _ in bars]
 
 
 def test_the_page_says_not_proved_of_a_tree_whose_record_is_not_there_or_not_its_own(loans, tmp_path):

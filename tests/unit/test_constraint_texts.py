@@ -296,7 +296,7 @@ def test_of_a_constraint_without_a_number_what_breaks_it_is_counted():
     entry = {"constraint": "monotone[x,positive=yes]", "asked": None, "training": 0.0, "test": None}
     assert kept_text(entry) == "monotone[x,positive=yes]" == kept_text(entry | {"test": 0.0})
     assert kept_text(entry | {"test": 2.0, "kept_on_test": False}) == (
-        "monotone[x,positive=yes]: 0 on training rows, 2 on test rows, not satisfied there"
+        "monotone[x,positive=yes]: 0 on training rows, missed on test: 2"
     )
     assert kept_text(entry | {"training": 1.0}) == "monotone[x,positive=yes]: 1 on training rows"
 

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import zip_longest
 
 from odtc.base.text import show_number
 from odtc.errors import ChoiceError
@@ -316,7 +317,45 @@ def tint(colour: str, strength: float) -> str:
     return "#" + "".join(f"{round(255 - (255 - part) * strength):02x}" for part in parts)
 
 
+TABLE = re.compile(r"<table.*?</table>", re.DOTALL)
+ROW = re.compile(r"<tr\b.*?</tr>", re.DOTALL)
+CELL = re.compile(r"<(t[dh])\b([^>]*)>(.*?)</t[dh]>", re.DOTALL)
+TAG = re.compile(r"<[^>]*>")
+PHONE_WIDTH, PRINT_WIDTH = 360, 640  # pixels of a page
+MAX_PRINTED_COLUMNS = 4  # whose texts may be long, as they are broken into lines
+SIGN_WIDTH, PADDING = 8.5, 22  # pixels: a sign of a table, and the room around the text of a cell
+
+
+def stacked(page: str) -> str:
+    """The page, whose tables that are wider than a phone have the class "stacked" ("broad" if wider than paper) and, in
+    each cell, the heading of its column (`data-label`): there each row is shown as a list."""
+
+    def table(found: re.Match[str]) -> str:
+        rows = [[TAG.sub("", cell[3]) for cell in CELL.finditer(row)] for row in ROW.findall(found[0])]
+        columns = list(zip_longest(*rows, fillvalue=""))
+        width = sum(SIGN_WIDTH * max(map(len, column)) + PADDING for column in columns)
+        if width <= PHONE_WIDTH:
+            return found[0]
+        head, begin, body = found[0].partition("<tbody>")
+
+        def labelled(row: re.Match[str]) -> str:
+            labels = iter(rows[0])
+
+            def cell(one: re.Match[str]) -> str:
+                label = next(labels, "").replace('"', "&quot;")
+                inside = f"<span>{one[3]}</span>" if "<" in one[3] else one[3]
+                return f'<{one[1]}{one[2]} data-label="{label}">{inside}</{one[1]}>'
+
+            return CELL.sub(cell, row[0])
+
+        kind = "stacked broad" if width > PRINT_WIDTH and len(columns) > MAX_PRINTED_COLUMNS else "stacked"
+        return head.replace("<table", f'<table class="{kind}"', 1) + begin + ROW.sub(labelled, body)
+
+    return TABLE.sub(table, page)
+
+
 FILTERS = (
+    stacked,
     aligned,
     c_label,
     c_number,

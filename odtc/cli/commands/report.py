@@ -137,10 +137,10 @@ def explain(
             answers = list(map(one_line, moved[number]["predictions"]))
             print(f"  {' or '.join(answers)} {'if' if answers[1:] else 'wherever'} moved ({moved[number]['by']})")
     if kept:
-        from odtc.workflow.constrained.kept_constraints import kept_text
+        from odtc.workflow.constrained.kept_constraints import kept_line
 
         for entry in kept:
-            print(f"kept      {kept_text(entry)}")
+            print(kept_line(entry))
 
 
 def _moved(tree: Path, loaded, X, numbers: list[int]) -> dict[int, dict]:

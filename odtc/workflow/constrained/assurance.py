@@ -28,6 +28,7 @@ ASSUMPTION = (
     "the tree"
 )
 
+INTERVAL_CONFIDENCE = 0.95  # of the interval of one share
 MOST_SCALE = 1e5  # more rows than so many times those of the test are not spoken of
 SOME = 0.5  # of the rows: from so many on it is told that they are known
 FINE = 1.01  # how finely the number of rows is told
@@ -294,6 +295,37 @@ def lower_bound(counted: float, among: float, alpha: float) -> float:
 def upper_bound(counted: float, among: float, alpha: float) -> float:
     """The same from above."""
     return 1.0 - lower_bound(among - counted, among, alpha)
+
+
+def share_interval(counted: int, among: int) -> tuple[float, float] | None:
+    """The exact binomial interval of a share at 95 % (Clopper and Pearson 1934).
+
+    Parameters
+    ----------
+    counted, among : int
+        This many of the rows are counted.
+
+    Returns
+    -------
+    tuple of float or None
+        Its ends, between 0 and 1; None without rows.
+    """
+    outside = (1 - INTERVAL_CONFIDENCE) / 2
+    return (lower_bound(counted, among, outside), upper_bound(counted, among, outside)) if among else None
+
+
+def rate_interval(
+    given: Constraint, problem: Problem, tree: Tree, labelled: Dataset | None
+) -> tuple[float, float] | None:
+    """The interval of the rate of a constraint on test rows (`share_interval`); None if it does not compare one rate of
+    unweighted rows, such as a difference of groups."""
+    if labelled is None or not given.module.can(OnProportions):
+        return None
+    sums = _sums(given, problem, RowPredictions(problem.encoded, labelled, tree.predict(labelled.X)), tree)
+    if isinstance(sums, str) or len(sums) != 1 or len(sums[0].shares) != 1:
+        return None
+    (share,) = sums[0].shares
+    return share_interval(int((share.among & share.counted).sum()), int(share.among.sum()))
 
 
 def _sums(given: Constraint, problem: Problem, rows: RowPredictions, tree: Tree | None = None) -> list[ShareSum] | str:

@@ -67,6 +67,12 @@ def broken_text(kept: list[dict]) -> str:
     return ", ".join(f"{entry['constraint']} ({show_figure(entry['cart'])})" for entry in told)
 
 
+def kept_line(entry: dict) -> str:
+    """An entry as a line of a result: whether the constraint is satisfied, and the figures of training and test
+    rows."""
+    return f"{'missed' if entry['kept_on_test'] is False else 'kept':<8}  {kept_text(entry)}"
+
+
 def kept_text(entry: dict) -> str:
     """An entry in words."""
     if entry.get("asked") is None and not entry["training"] and not entry["test"]:
@@ -74,8 +80,9 @@ def kept_text(entry: dict) -> str:
     figure = f"{entry['constraint']}: {show_figure(entry['training'])} on training rows"
     if entry["test"] is None:
         return figure
-    not_there = "" if entry["kept_on_test"] else ", not satisfied there"
-    return f"{figure}, {show_figure(entry['test'])} on test rows{not_there}"
+    if entry["kept_on_test"]:
+        return f"{figure}, {show_figure(entry['test'])} on test rows"
+    return f"{figure}, missed on test: {show_figure(entry['test'])}"
 
 
 def no_worse_than_cart(problem: Problem, heap: HeapTree | None) -> HeapTree | None:

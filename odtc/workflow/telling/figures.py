@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from odtc.base.text import percent_text
 from odtc.data.task import TASKS
 from odtc.workflow.constrained.assurance import assumption, assured_text, speaks_of_new_rows
-from odtc.workflow.constrained.kept_constraints import broken_text, kept_text
+from odtc.workflow.constrained.kept_constraints import broken_text, kept_line
 from odtc.workflow.messages import cart_of_all_text, unmeasured_text
 from odtc.workflow.results import Fit
 from odtc.workflow.run_facts import TestFacts, majority_of
@@ -48,7 +48,7 @@ def figures(done: Fit) -> Iterator[Line]:
     if done.all_rows:
         yield from _all_rows(done)
     for entry in done.kept:
-        yield f"kept      {kept_text(entry)}", False
+        yield kept_line(entry), False
     if words := broken_text(done.kept):
         yield f"          CART breaks {words}", False
     for name, line in done.robust_lines:
@@ -117,7 +117,7 @@ def _judged(done: Fit) -> Iterator[Line]:
         for line in task.told(facts):
             yield f"{ROWS_OF.get(name, name):<8}  {line}", False
     for entry in done.kept:
-        yield f"kept      {kept_text(entry)}", False
+        yield kept_line(entry), False
 
 
 def _test(done: Fit, test: TestFacts) -> Iterator[Line]:
