@@ -36,8 +36,9 @@ def test_the_site_builds_and_holds_every_member(site):
     for page, kind in (
         ("reference/formulations", "models"),
         ("reference/solvers", "solvers"),
-        ("how-to/trees", "exporters"),
+        ("how-to/sql", "exporters"),
         ("reference/constraints", "constraints"),
+        ("explanation/concepts", "encodings"),
         ("reference/files", "formats"),
     ):
         text = (site / page / "index.html").read_text(encoding="utf-8")
