@@ -537,3 +537,29 @@ def test_multipliers_are_taken_if_all_sums_are_exact():
             Weighted(problem, last + 1, m)
     with pytest.raises(ValueError, match="one number of 0 or more"):
         Weighted(drawn(0), 1, [-1] * len(drawn(0).bound) + [0])
+
+
+def test_the_answer_that_is_kept_is_that_of_equal_problems_only(monkeypatch):
+    """A run writes its certificate and checks it at once: equal problems are bounded once, others never by them."""
+    problem, counted = drawn(0, 2, (7, 9)), []
+    inner = multiplier_bound._surviving
+    monkeypatch.setattr(multiplier_bound, "_surviving", lambda *of: [counted.append(1), inner(*of)][1])
+    none, n_sets = [0] * len(problem.bound), len(problem.column_sets)
+    first = surviving(problem, SCALE, [none], 2)
+    first[:] = False  # the caller's own
+    again = surviving(replace(problem, cost=problem.cost.copy()), SCALE, [none], 2, np.zeros(n_sets, bool))
+    assert len(counted) == 1 and (again == inner(problem, SCALE, [none], 2, np.zeros(n_sets, bool))).all()
+    others = [
+        (replace(problem, cost=problem.cost + 1), SCALE, [none], 2),
+        (replace(problem, members=problem.members[:, ::-1] + 1), SCALE, [none], 2),
+        (replace(problem, X=~problem.X), SCALE, [none], 2),
+        (replace(problem, price=problem.price + 1), SCALE, [none], 2),
+        (problem, SCALE + 1, [none], 2),
+        (problem, SCALE, [none, none], 2),
+        (problem, SCALE, [none], 3),
+        (problem, SCALE, [none], 2, np.ones(n_sets, bool)),
+    ]
+    for number, other in enumerate(others, 2):
+        told = surviving(*other)
+        assert len(counted) == number
+        assert (told == inner(*other, *[np.zeros(n_sets, bool)][len(other) - 4 :])).all()

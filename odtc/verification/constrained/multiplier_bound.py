@@ -11,8 +11,9 @@ which test may be asked at which level or below which test, are part of every bo
 once (columns together, numbers of tests, classes that rise by a column) is left to the lists.
 """
 
+import hashlib
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import combinations
 from math import comb
@@ -396,12 +397,55 @@ class Weighted:
 def surviving(
     problem: Problem, scale: int, passes: list[list[int]], claim: int, settled: np.ndarray | None = None
 ) -> np.ndarray:
-    """bool (roots, sets of columns): the cases that the multipliers of no pass exclude, but for those of sets that are
-    settled, bool (sets,)."""
+    """Return the cases that the multipliers of no pass exclude, except for those of sets that are settled.
+
+    A run writes its certificate and checks it at once, and both need the same answer from this function. So the last
+    answer is kept, with a digest of everything that it depends on.
+
+    Parameters
+    ----------
+    problem : Problem
+    scale : int
+    passes : list of list of int
+        The multipliers of each pass, in units of 1 / scale.
+    claim : int
+    settled : bool (sets,) or None
+
+    Returns
+    -------
+    bool (roots, sets of columns)
+    """
+    settled = np.zeros(len(problem.column_sets), bool) if settled is None else settled
+    key = _digest(problem, scale, passes, claim, settled.tolist())
+    alive = _last_answer.get(key)
+    if alive is None:
+        alive = _surviving(problem, scale, passes, claim, settled)
+        _last_answer.clear()
+        _last_answer[key] = alive
+    return alive.copy()
+
+
+_last_answer: dict[bytes, np.ndarray] = {}  # of `surviving`
+
+
+def _digest(problem: Problem, *others) -> bytes:
+    """Return a digest of a problem and of other values."""
+    text = hashlib.sha256(repr(others).encode())
+    for part in fields(problem):
+        value = getattr(problem, part.name)
+        if isinstance(value, np.ndarray):
+            text.update(f"{part.name} {value.dtype} {value.shape}".encode())
+            text.update(np.ascontiguousarray(value).data)
+        else:
+            text.update(f"{part.name} {value!r}".encode())
+    return text.digest()
+
+
+def _surviving(problem: Problem, scale: int, passes: list[list[int]], claim: int, settled: np.ndarray) -> np.ndarray:
+    """Return what `surviving` does, counted anew."""
     sets, top = problem.column_sets, Counted(problem, np.arange(len(problem.X)))
     alive = (sets[None, :, :] == problem.column[:, None, None]).any(axis=2) & top.may[:, None]
-    if settled is not None:
-        alive[:, settled] = False
+    alive[:, settled] = False
     tried = [Weighted(problem, scale, multipliers) for multipliers in passes]
     if problem.swept and problem.depth == 1:
         alive[~_of_one_test(problem, claim)] = False

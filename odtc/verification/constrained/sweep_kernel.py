@@ -59,7 +59,8 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
         Where the tests of each chain begin in `each`.
     """
     n, S, V, K = len(rows), codes.shape[1], value.shape[1], len(beside)
-    code, start = np.empty((S, n), np.int64), np.zeros(S + 1, np.int64)
+    # The codes of these rows without gaps; those of a chain stand behind those of the chain before.
+    code, start = np.empty((n, S), np.int32), np.zeros(S + 1, np.int64)
     given = np.empty((S, n + 1), np.int64)  # the codes that the rows have, in order
     for b in range(S):
         most = 0
@@ -74,7 +75,7 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
                 dense[k], given[b, used] = used, k
                 used += 1
         for i in range(n):
-            code[b, i] = dense[codes[rows[i], b]]
+            code[i, b] = start[b] + dense[codes[rows[i], b]]
         start[b + 1] = start[b] + used
     own, every = np.empty((n, V)), np.zeros(V)
     total, here = np.zeros((start[S], V)), np.zeros((start[S], V))
@@ -84,7 +85,7 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
             every[v] += own[i, v]
         for b in range(S):
             for v in range(V):
-                total[start[b] + code[b, i], v] += own[i, v]
+                total[code[i, b], v] += own[i, v]
     nothing = np.zeros(V)
     alone = leaf_of(every, nothing, beside, least)
     out[:] = alone
@@ -102,23 +103,30 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
             continue
         at = np.zeros(size + 1, np.int64)
         for i in range(n):
-            at[code[a, i] + 1] += 1
+            at[code[i, a] - start[a] + 1] += 1
         for k in range(size):
             at[k + 1] += at[k]
         free = at.copy()
         for i in range(n):
-            order[free[code[a, i]]] = i
-            free[code[a, i]] += 1
+            k = code[i, a] - start[a]
+            order[free[k]] = i
+            free[k] += 1
         here[:] = 0.0
         left[:] = 0.0
+        # Of a single test the side with fewer rows is added.
+        behind = size == 2 and at[1] > n - at[1]
         for cut in range(size - 1):
-            for turn in range(at[cut], at[cut + 1]):
+            for turn in range(at[cut + behind], at[cut + 1 + behind]):
                 i = order[turn]
                 for v in range(V):
                     left[v] += own[i, v]
                 for b in range(S):
                     for v in range(V):
-                        here[start[b] + code[b, i], v] += own[i, v]
+                        here[code[i, b], v] += own[i, v]
+            for v in range(V if behind else 0):
+                left[v] = every[v] - left[v]
+                for k in range(start[S]):
+                    here[k, v] = total[k, v] - here[k, v]
             for v in range(V):
                 right[v] = every[v] - left[v]
             best[0, :], best[1, :] = leaf_of(left, nothing, beside, least), leaf_of(right, nothing, beside, least)
@@ -128,18 +136,24 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
                 c = column[b]
                 one, two = best[0, c], best[1, c]
                 if plain:
+                    # min(x, p + y) + min(x, P - p + y) is the least of four terms: the least and greatest p matter.
                     p, m, q, u = 0.0, 0.0, 0.0, 0.0
                     P, Q, M, U = left[0], right[0], left[counted], right[counted]
-                    x, y = beside[0], beside[1]
+                    low_p, high_p, low_q, high_q = np.inf, -np.inf, np.inf, -np.inf
                     for k in range(start[b], start[b + 1] - 1):
                         p += here[k, 0]
                         m += here[k, counted]
                         q += total[k, 0] - here[k, 0]
                         u += total[k, counted] - here[k, counted]
                         if m >= limit and M - m >= limit:
-                            one = min(one, price + min(x, p + y) + min(x, P - p + y))
+                            low_p, high_p = min(low_p, p), max(high_p, p)
                         if u >= limit and U - u >= limit:
-                            two = min(two, price + min(x, q + y) + min(x, Q - q + y))
+                            low_q, high_q = min(low_q, q), max(high_q, q)
+                    x, y = beside[0], beside[1]
+                    if low_p <= high_p:
+                        one = min(one, price + min(2 * x, P + 2 * y, x + y + min(low_p, P - high_p)))
+                    if low_q <= high_q:
+                        two = min(two, price + min(2 * x, Q + 2 * y, x + y + min(low_q, Q - high_q)))
                 else:
                     low[:] = 0.0
                     high[:] = 0.0

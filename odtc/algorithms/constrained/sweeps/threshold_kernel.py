@@ -136,8 +136,12 @@ def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, col
         zero_sum[:] = 0.0
         zero_count[:] = 0.0
         left_sum, left_count, at, slack, room = 0.0, 0.0, 0, -1.0, 0.0
+        # Of a single test the side with fewer rows is added.
+        behind = 1 if buckets == 2 and begin[0] > n - begin[0] else 0
+        if behind:
+            at = begin[0]
         for k in range(buckets - 1):
-            while at < begin[k]:
+            while at < begin[k + behind]:
                 i = order[at]
                 term, copy = delta[rows[i]], copies[rows[i]]
                 left_sum += term
@@ -148,6 +152,12 @@ def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, col
                     zero_sum[code[i, b]] += term
                     zero_count[code[i, b]] += copy
                 at += 1
+            if behind:
+                at = begin[0]
+                left_sum, left_count = every - left_sum, held - left_count
+                for v in range(first[S]):
+                    zero_sum[v] = total_sum[v] - zero_sum[v]
+                    zero_count[v] = total_count[v] - zero_count[v]
             right_sum, right_count = every - left_sum, held - left_count
             if right_count < least:
                 break
