@@ -397,6 +397,32 @@ def test_the_words_of_an_open_search_name_the_bound_that_stands_beside_them(monk
     assert best.proof.termination == "optimal" and best.proof.objective == 8 and "open" not in best.solution.message
 
 
+@pytest.mark.parametrize("ends", [True, False])
+def test_within_a_limit_a_bound_by_another_search_comes_only_if_the_search_has_not_ended(ends, monkeypatch):
+    """german-credit at depth 3 took 35 CPU seconds with a limit of 600 and 19 without, because the bound came first."""
+    from odtc.algorithms.constrained import all_thresholds
+    from odtc.base import deadline
+
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 2)).round(1)
+    y = ((X[:, 0] > 0) ^ (rng.random(60) < 0.2)).astype(np.int32)
+    data = Dataset("short", X, y, (Feature("a", NUMERIC), Feature("b", NUMERIC)), ("no", "yes"), np.ones(60))
+    monkeypatch.setattr(engines, "FEW_TESTS", 1)
+    monkeypatch.setattr(constrained, "MOST_TIMED", 1.0)
+    monkeypatch.setattr(all_thresholds, "MANY", 1)
+    problem = pipeline.pose(data, "dpflow", 3, constraints=("recall[yes] >= 0.8", "leaf_rows >= 4"), fitting=True)
+    assert isinstance(problem.derived(constrained.Posed).search, all_thresholds.ThresholdSearch)
+    called = []
+    floor_of = constrained.floor_of
+    monkeypatch.setattr(constrained, "floor_of", lambda *of, **how: [called.append(1), floor_of(*of, **how)][1])
+    run = all_thresholds.ThresholdSearch.run
+    if not ends:
+        monkeypatch.setattr(all_thresholds.ThresholdSearch, "run", lambda self: run(self) if called else self._found())
+    with deadline.within(60):
+        found = problem.module.search(problem, None, lambda *told: None)
+    assert found.proved and bool(called) == (not ends)
+
+
 @pytest.mark.parametrize("second", [False, True])
 def test_an_interruption_of_the_bound_leaves_a_moment_for_the_rest(second, monkeypatch):
     from odtc.algorithms.thresholds.early_bound import EarlyBound

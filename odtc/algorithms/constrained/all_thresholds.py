@@ -293,12 +293,15 @@ class ShallowSearch(CoarseSearch):
 
 
 class ThresholdSearch(CoarseSearch):
-    """A search that sweeps the roots; its parameters are those of CoarseSearch, of a problem that `takes`."""
+    """A search that sweeps the roots; its parameters are those of CoarseSearch, of a problem that `takes`. A run after
+    one that was stopped in the sweep continues there."""
 
     def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, few: int = FEW):
         super().__init__(problem, scale, few)
         self._settled: dict[tuple[int, int], np.ndarray] = {}  # the multipliers of a root with a subset of columns
         self._first, self._sweeps = None, takes(problem, scale)  # a search of another depth has other sides
+        self._sweep: RootSweep | None = None
+        self._left: dict[int, list[tuple[float, int]]] = {}  # roots that the sweep does not exclude, by their subset
         self.codes = np.ascontiguousarray([codes_of(problem.X, mine) for mine in self.tests], np.int32)
 
     def settled(self) -> Settled | None:
@@ -307,41 +310,51 @@ class ThresholdSearch(CoarseSearch):
             return super().settled()
         return Settled(self._first.scale, [self._first.leading], lambda root, subset: self._settled.get((root, subset)))
 
+    def run(self) -> Found:
+        """Searches to the end, or until the clock says stop."""
+        if self._sweep is None:
+            return super().run()
+        if not self._tick():
+            self._finish(self._first)
+        return self._found()
+
     def _finish(self, first: ConstrainedSearch) -> None:
         self._first = first
-        left = self._sweep(first)
-        if left is not None:
-            self._close(left)
+        if self._swept_all():
+            self._close(self._left)
 
-    def _sweep(self, first: ConstrainedSearch) -> dict[int, list[int]] | None:
-        """{subset: roots that are left}; None if the clock said stop."""
-        problem, scale = self.problem, first.scale
-        m = first.leading
-        weight, price = weighed(problem, scale, m)
+    def _swept_all(self) -> bool:
+        """Evaluates roots until none could be part of a better tree except for those in `_left`; returns whether the
+        clock allowed that."""
+        problem, scale, left = self.problem, self._first.scale, self._left
+        m = self._first.leading
         budget = sum(int(a) * int(b) for a, b in zip(m, problem.bound))
-        sides, left = self._sides(weight, m, price), {}
-        places = [
-            np.flatnonzero(problem.allowed[0, mine]) if len(sides.of_scale[j]) else np.zeros(0, int)
-            for j, mine in enumerate(self.tests)
-        ]
-        sweep = RootSweep(sides, self.codes, weight.max(axis=1), places)
+        if self._sweep is None:
+            weight, price = weighed(problem, scale, m)
+            sides = self._sides(weight, m, price)
+            places = [
+                np.flatnonzero(problem.allowed[0, mine]) if len(sides.of_scale[j]) else np.zeros(0, int)
+                for j, mine in enumerate(self.tests)
+            ]
+            self._sweep = RootSweep(sides, self.codes, weight.max(axis=1), places)
+        sweep = self._sweep
 
         def bound_of(value):
             return np.ceil((value - budget) / scale)
 
         while bound_of(sweep.least) < self.upper:
             if self._tick():
-                return None
+                return False
             j, f, value = sweep.step()
             bounds = bound_of(value)
-            for s in sides.of_scale[j]:
+            for s in sweep.sides.of_scale[j]:
                 if bounds[s] < self.upper:
                     left.setdefault(int(s), []).append((float(bounds[s]), int(self.tests[j][f])))
             known = min((bound for roots in left.values() for bound, _ in roots), default=np.inf)
             self.bound = max(self.bound, int(min(self.upper, known, max(0.0, bound_of(sweep.least)))))
         known = min((bound for roots in left.values() for bound, _ in roots), default=np.inf)
         self.bound = max(self.bound, int(max(0, min(self.upper, known))))
-        return left
+        return True
 
     def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> Sides:
         return ThresholdSides(self.problem, self.codes, self.tests, weight, m, price)
@@ -363,7 +376,7 @@ class ThresholdSearch(CoarseSearch):
 
     def _close(self, left: dict) -> None:
         """Each subset of columns with the roots that are left, best first."""
-        order = sorted(left, key=lambda s: min(bound for bound, _ in left[s]))
+        order = sorted(left, key=lambda s: min((bound for bound, _ in left[s]), default=np.inf))
         for place, s in enumerate(order):
             roots = [root for bound, root in left[s] if bound < self.upper]
             if roots:
@@ -383,6 +396,7 @@ class ThresholdSearch(CoarseSearch):
                     self._take(named(found.test, tests), found.label, found.cost)
                 if self._tick() or found.open_cases:
                     return
+                left[s] = []
             rest = min((bound for t in order[place + 1 :] for bound, _ in left[t]), default=np.inf)
             self.bound = max(self.bound, int(min(self.upper, rest)))
             self._progress(self._known_bound, None if self.best is None else self.upper)

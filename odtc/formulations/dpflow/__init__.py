@@ -220,8 +220,8 @@ def _search(problem: Problem, start: HeapTree | None, progress, floor: float) ->
 
 
 def _search_constrained(problem: Problem, start: HeapTree | None, progress, floor: float) -> Searched:
-    """Trees first, then a bound without the constraints if the search has it late, then the search; what that leaves
-    of a limit is for the bound."""
+    """A limited time for the search if it may end soon; otherwise trees first, then a bound without the constraints if
+    the search has it late, then the search; what that leaves of a limit is for the bound."""
     from odtc.formulations.dpflow import constrained
 
     def tell(bound: float) -> None:
@@ -230,6 +230,11 @@ def _search_constrained(problem: Problem, start: HeapTree | None, progress, floo
 
     with deadline.cut_short():
         start = constrained.at_once(problem, start)
+    if constrained.may_end_first(problem):
+        found = constrained.search_first(problem, start, progress, floor)
+        if found.proved or found.infeasible or found.interrupted:
+            return found
+        start, floor = found.heap, max(floor, found.bound)
     multipliers = None
     with deadline.cut_short():
         start, multipliers = constrained.first(problem, start)

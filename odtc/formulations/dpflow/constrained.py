@@ -48,6 +48,7 @@ MOST_FREE = 2e10  # sums of one pass: more take so long that the bound without c
 MOST_TIMED = 2e9  # the same if there is a limit of time, at which a bound has to be there
 SUMS_A_SECOND = 2e8  # of one pass
 AT_ONCE = 0.2  # of the time that is left: a pass over all cases in less tells a better bound than a search without them
+SEARCH_FRACTION = 0.3  # of the time that is left, for a search that may end before a bound without the constraints does
 MOST_USES = 5e7  # of all numbers of a frontier whose sums differ
 
 
@@ -166,6 +167,28 @@ def needs_floor(problem: Problem) -> bool:
     if left is None:
         return type(engine) is CoarseSearch and _sums(problem) > MOST_FREE
     return (isinstance(engine, CoarseSearch) and engine.long) or _sums(problem) > MOST_TIMED
+
+
+def may_end_first(problem: Problem) -> bool:
+    """Whether the search comes first within a limit: it needs no bound by another search if it has no limit, and one
+    look at all trees is no longer than its part of the time."""
+    left, engine = deadline.seconds_left(), problem.derived(Posed).search
+    if left is None or not needs_floor(problem):
+        return False
+    with deadline.put_off():
+        if needs_floor(problem):
+            return False
+    if isinstance(engine, CoarseSearch):
+        return not engine.long
+    trees = engine.subset_trees
+    seconds = trees.seconds if trees is not None and trees.ready() else _sums(problem) / SUMS_A_SECOND
+    return seconds <= SEARCH_FRACTION * left
+
+
+def search_first(problem: Problem, start: HeapTree | None, progress: Callable[..., None], floor: float) -> Searched:
+    """`search` for its part of the time that is left; a later `search` goes on from what this one has come to."""
+    with deadline.within(deadline.time_share(np.inf, SEARCH_FRACTION)):
+        return search(problem, start, progress, floor)
 
 
 def _sums(problem: Problem) -> float:

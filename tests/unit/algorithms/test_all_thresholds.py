@@ -11,8 +11,10 @@ from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ThresholdSe
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, search
 from odtc.algorithms.constrained.sweeps import threshold_kernel, threshold_numpy
+from odtc.algorithms.constrained.sweeps.threshold_sides import ThresholdSides
 from odtc.algorithms.constrained.trace_tree import by_weight, trace
 from odtc.base import compiled_loops
+from odtc.errors import TimeLimitReached
 
 
 def random_table(seed: int):
@@ -77,6 +79,46 @@ def test_a_search_that_is_stopped_has_a_valid_bound(moments, monkeypatch):
     assert found.bound <= best and (found.cost is None or found.cost >= best)
 
 
+@pytest.mark.parametrize("steps", [1, 5, 20, 60])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_search_that_is_stopped_again_and_again_goes_on_to_the_optimum(seed, steps, monkeypatch):
+    monkeypatch.setattr(all_thresholds, "MANY", 1)
+    problem, scale = random_table(seed)
+    best = search(problem)
+    stopped = ThresholdSearch(problem, scale, 3)
+    for run in range(1, 400):
+        # The first search starts anew if it was stopped, so it needs more time at each run.
+        ticks = iter([False] * steps * run)
+        stopped.watch(lambda ticks=ticks: next(ticks, True), lambda bound, cost: None)
+        found = stopped.run()
+        assert found.infeasible or found.cost is None or found.bound <= best.cost <= found.cost
+        if found.proved:
+            break
+    assert (found.cost, found.infeasible, found.proved) == (best.cost, best.infeasible, True)
+
+
+def test_a_root_whose_evaluation_was_stopped_is_not_lost(monkeypatch):
+    monkeypatch.setattr(all_thresholds, "MANY", 1)
+    problem, scale = random_table(1)
+    assert takes(problem, scale)
+    stopped, best = ThresholdSearch(problem, scale, 3), search(problem)
+    root, stops = ThresholdSides.root, iter([True, False] * 10_000)
+
+    def root_or_stop(self, j, f):
+        if next(stops):
+            raise TimeLimitReached("it has passed")
+        return root(self, j, f)
+
+    monkeypatch.setattr(ThresholdSides, "root", root_or_stop)
+    for _ in range(10_000):
+        try:
+            found = stopped.run()
+            break
+        except TimeLimitReached:
+            assert stopped.found.bound <= best.cost
+    assert (found.cost, found.proved) == (best.cost, True)
+
+
 @pytest.mark.parametrize("made", [CoarseSearch, ThresholdSearch])
 def test_no_bound_is_told_below_one_that_is_known_from_elsewhere(made, monkeypatch):
     """200,000 rows: after a bound of 47,227 the search of some tests told 0."""
@@ -96,6 +138,7 @@ def test_a_first_search_compiles_nothing_that_it_does_not_repay(monkeypatch):
     loops = compiled_loops.Repaid(lambda: asked.append(True), 1e9)
     monkeypatch.setenv(compiled_loops.VARIABLE, "")
     monkeypatch.setattr(compiled_loops, "LOADING", 1e9)
+    monkeypatch.setattr(compiled_loops, "READY", 1e9)
     monkeypatch.setattr(threshold_kernel, "COMPILED", loops)
     monkeypatch.setattr(all_thresholds, "MANY", 1)
     problem, scale = random_table(1)

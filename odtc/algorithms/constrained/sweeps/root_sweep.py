@@ -40,9 +40,9 @@ class RootSweep:
             for j, mine in enumerate(places)
             if len(mine)
         }
-        self._heap: list[tuple[float, int, int, int]] = []
-        for j in self._upto:
-            self._push(j, -1, len(places[j]))
+        whole = [self._half(j, -1, len(places[j])) for j in self._upto]
+        self._heap: list[tuple[float, int, int, int]] = [one for one in whole if one is not None]
+        heapq.heapify(self._heap)
 
     @property
     def least(self) -> float:
@@ -59,26 +59,29 @@ class RootSweep:
         value : float64 (subsets,)
             The least weighted cost of a tree with it over each subset of columns.
         """
-        _, j, a, b = heapq.heappop(self._heap)
+        _, j, a, b = self._heap[0]
         middle = (a + b) // 2
-        self._push(j, a, middle)
-        self._push(j, middle, b)
         f = int(self.places[j][middle])
-        return j, f, self.sides.root(j, f)
+        value = self.sides.root(j, f)
+        halves = [half for half in (self._half(j, a, middle), self._half(j, middle, b)) if half is not None]
+        heapq.heappop(self._heap)  # now that nothing can stop this step
+        for half in halves:
+            heapq.heappush(self._heap, half)
+        return j, f, value
 
     def rest(self) -> Iterator[tuple[int, np.ndarray, float]]:
         """The roots that were not evaluated: (scale, int (roots,) places, bound of all of them)."""
         for bound, j, a, b in self._heap:
             yield j, self.places[j][a + 1 : b], bound
 
-    def _push(self, j: int, a: int, b: int) -> None:
-        """The roots strictly between two of those asked for; -1 and their number are before and behind all."""
+    def _half(self, j: int, a: int, b: int) -> tuple[float, int, int, int] | None:
+        """The roots strictly between two of those asked for, with their bound; -1 and their number are before and
+        behind all. None if there are no such roots."""
         if b - a < 2:
-            return
+            return None
         mine = self.places[j]
         x = int(mine[a]) if a >= 0 else -1
         y = int(mine[b]) if b < len(mine) else len(self.sides.tests[j])
         between = self._upto[j][y + 1] - self._upto[j][x + 1]  # rows with codes x + 1 .. y
         bound = self.sides.apart(j, y, x) - between
-        subsets = self.sides.of_scale[j]
-        heapq.heappush(self._heap, (float(bound[subsets].min(initial=np.inf)), j, a, b))
+        return float(bound[self.sides.of_scale[j]].min(initial=np.inf)), j, a, b
