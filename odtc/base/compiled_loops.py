@@ -9,6 +9,7 @@ import functools
 import hashlib
 import importlib.util
 import os
+import sys
 import time
 import types
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +20,7 @@ from odtc.base import deadline, system, threads
 
 VARIABLE = "ODTC_COMPILED"  # of the environment: "never" or "always" settles what is compiled
 LOADING = 0.4  # CPU seconds without compiled loops, after which they are loaded if they are on disk
+READY = 0.02  # the same once numba is imported, which takes most of that time
 CONFIG = ".numba_config.yaml"  # numba reads it where a command runs: it could name a folder of code to load
 AGAIN = 0.5  # seconds until loops are looked for again on disk: another process may have compiled them
 
@@ -55,7 +57,7 @@ class Repaid:
         """The compiled loops; None if as many CPU seconds as lie `ahead` are to be spent without."""
         if (wished := wish()) == "never" or threads.is_left():  # what is left would be waited for
             return None
-        matters = wished == "always" or self._spent + ahead > LOADING
+        matters = wished == "always" or self._spent + ahead > (READY if "numba" in sys.modules else LOADING)
         if self._made is None and matters and not self._lacking and may_compile():
             try:
                 self._made = self.load() if wished == "always" or self._pays(self._spent + ahead) else None

@@ -4,6 +4,7 @@ import _thread
 import importlib
 import importlib.util
 import itertools
+import sys
 import threading
 import time
 import types
@@ -62,7 +63,14 @@ def test_loops_are_compiled_once_as_long_was_spent_without(monkeypatch):
 
 def test_loops_on_disk_are_loaded_for_less(monkeypatch):
     loops = of_loops(monkeypatch, on_disk=True)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
     assert loops.loops(0.1) is None and loops.loops(1.0) == "compiled"
+
+
+def test_loops_on_disk_are_loaded_for_still_less_once_numba_is_imported(monkeypatch):
+    loops = of_loops(monkeypatch, on_disk=True)
+    monkeypatch.setitem(sys.modules, "numba", types.ModuleType("numba"))
+    assert loops.loops(0.001) is None and loops.loops(0.1) == "compiled"
 
 
 def test_no_loops_are_compiled_that_a_limit_leaves_no_time_for_or_a_process_apart_compiles(monkeypatch):

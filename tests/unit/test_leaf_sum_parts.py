@@ -42,6 +42,7 @@ OFF, UNIT = 0.25, 0.5  # what sides are off by, and the unit of floors
 def plain(monkeypatch):
     """The loops as they are written; hashes overflow in them, without a warning."""
     monkeypatch.setattr(compiled_loops, "LOADING", math.inf)  # whatever ran before in this process
+    monkeypatch.setattr(compiled_loops, "READY", math.inf)
     monkeypatch.setattr(tried_stumps, "compiled", lambda: tried_stumps.stump_costs)
     monkeypatch.setattr(tried_cuts, "_compiled", lambda: (tried_cuts.side_costs, tried_cuts.least_of_cuts))
     loops = every_tree.count_sets, every_tree.split_parts, every_tree.join_parts, every_tree.join_leaves

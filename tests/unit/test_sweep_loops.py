@@ -121,6 +121,7 @@ def test_a_check_compiles_nothing_that_it_does_not_repay(monkeypatch):
     monkeypatch.setenv(compiled_loops.VARIABLE, "")
     loops = compiled_loops.Repaid(lambda: pytest.fail("compiled for a moment of work"), 1e9)
     monkeypatch.setattr(compiled_loops, "LOADING", 1e9)
+    monkeypatch.setattr(compiled_loops, "READY", 1e9)
     monkeypatch.setattr(sweep_kernel, "COMPILED", loops)
     words, looped = drawn_sums(3), drawn_sums(3)
     sweep_kernel.least_of_two_levels(*words)
