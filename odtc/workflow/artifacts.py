@@ -34,7 +34,7 @@ from odtc.solvers.solver import SOLVERS, find_solver
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
 from odtc.workflow.decoding import tree_of
-from odtc.workflow.manifest import SUFFIX, Manifest, find_manifest, read_manifest, reselected, write_manifest
+from odtc.workflow.manifest import SUFFIX, Manifest, describe, find_manifest, read_manifest, reselected, write_manifest
 from odtc.workflow.provenance.claims import point_of, settled_claim
 from odtc.workflow.provenance.recorded import described
 from odtc.workflow.run_facts import ProblemFacts
@@ -42,7 +42,6 @@ from odtc.workflow.run_record import read_run, rename_run, write_run
 
 OF_A_START = ".start.tree.json"  # the tree of a start that is left of a run whose solver failed
 NEAR_BEST = (".pool.json", ".near.json")  # trees near the best
-SOLUTION_ENDINGS = (".txt", ".xml", ".out", ".json")  # besides .sol, in which solvers write solutions
 OF_A_MODEL = (
     ".sol",
     ".run.json",
@@ -178,15 +177,10 @@ def write_tree(tree: Tree, path) -> Path:
 
 
 def tree_of_solution(path) -> Path:
-    """The file of the tree of a solution file: STEM.tree.json of STEM.sol, and FILE.tree.json of another ending if more
-    solution files have this stem, so that each keeps its own tree."""
+    """The file of the tree of a solution file: STEM.tree.json of STEM.sol, which runs of odtc write, and FILE.tree.json
+    of any other, so that each solution file of a model keeps its own tree."""
     path = Path(path)
-    plain, stem = Path(f"{stem_of(path)}.tree.json"), stem_of(path.name)
-    if path.name.removesuffix(".gz").endswith(".sol"):
-        return plain
-    beside = [path.with_name(f"{stem}{ending}") for ending in (".sol", *SOLUTION_ENDINGS)]
-    others = [one for one in beside if one.is_file() and one.name != path.name]
-    return Path(f"{path}.tree.json") if others else plain
+    return path.with_suffix(".tree.json") if path.suffix == ".sol" else Path(f"{path}.tree.json")
 
 
 def write_certificate(facts: dict, data, path) -> Path:
@@ -492,9 +486,11 @@ def raw_point(path, template=None) -> RawPoint:
     return found
 
 
-def open_solution(path, manifest_path=None, log_path=None, template=None) -> tuple[Model, Solution, Manifest]:
-    """A solution file and its manifest, back as the model rebuilt and the solution; `log_path` is the
-    solver's log, asked for what the file itself does not hold: how it ended, and the bound. What is
+def open_solution(
+    path, manifest_path=None, log_path=None, template=None, of: Model | None = None
+) -> tuple[Model, Solution, Manifest]:
+    """A solution file and its manifest, back as the model rebuilt, or the model `of` that is at hand, and the solution;
+    `log_path` is the solver's log, asked for what the file itself does not hold: how it ended, and the bound. What is
     called optimal within a gap is `unknown` if no bound is stated. `template` is the TOML file of a solver that odtc
     does not know, if the file and the log are in its own words.
 
@@ -506,12 +502,19 @@ def open_solution(path, manifest_path=None, log_path=None, template=None) -> tup
     solver = find_solver(str(template)) if template is not None else None
     said = said_in_log(log_path, solver) if log_path is not None else LogFacts()
     raw = raw.under(said.termination, said.has_point)
-    manifest = read_manifest(manifest_path) if manifest_path else find_manifest(path, raw)
+    if manifest_path is not None:
+        manifest = read_manifest(manifest_path)
+    else:
+        manifest = find_manifest(path, raw) if of is None else _manifest_of(of, path)
     record = read_run(path)
+    if of is not None and of.as_built is not of and "own" not in manifest.facts:
+        x = raw.on(of.columns)  # a point of the edited model: nothing tells which file was solved
+        return of, Solution(x, Termination.UNKNOWN, solver=raw.format, claimed=raw.objective), manifest
     named, content = (record.model, record.content) if record is not None else (raw.model, raw.content)
     manifest.expect_model(named, f"the solution {str(path)!r}")
     problem = manifest.problem
-    model = replace(described(manifest, Path(path)), identity=manifest.identity, content=manifest.content)
+    model = described(manifest, Path(path)) if of is None else of.as_built
+    model = replace(model, identity=manifest.identity, content=manifest.content)
     x = point_of(manifest, model, raw, content, Path(path))
     objective = model.objective(x[: model.n_cols]) if x is not None else None
     if x is not None and model.rowless:  # its costs are not known: what the tree costs is
@@ -531,6 +534,18 @@ def open_solution(path, manifest_path=None, log_path=None, template=None) -> tup
         solution = replace(solution, message="; ".join(filter(None, [model.recorded, solution.message])))
     model, solution = settled_claim(manifest, model, replace(solution, model=named, content=content), Path(path))
     return model, solution, manifest
+
+
+def _manifest_of(model: Model, path) -> Manifest:
+    """The manifest of a model at hand: that of the same stem as a solution file if it is of this model, else a new one,
+    which has no file."""
+    built = identified(model.as_built)
+    beside = Path(stem_of(path) + SUFFIX)
+    if beside.is_file():
+        manifest = read_manifest(beside)
+        if manifest.identity == built.identity:
+            return manifest
+    return Manifest(describe(built.problem, built), built.problem, built.columns)
 
 
 def known_trees(model: Model, solution_path, manifest: Manifest) -> list[tuple[str, HeapTree]]:

@@ -92,8 +92,7 @@ def decode(
     if getattr(model, "problem", None) is None or isinstance(solution, str | Path):
         raise ChoiceError(
             f"expected a model of odtc.build and its solution, got {type(model).__name__} and "
-            f"{type(solution).__name__}; "
-            "`odtc decode FILE` reads a solution file"
+            f'{type(solution).__name__}; a solution file by itself is odtc.decode("FILE.sol")'
         )
     if not isinstance(solution, Solution):
         model, solution = in_memory(model, solution)

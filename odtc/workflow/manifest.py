@@ -154,9 +154,10 @@ class Manifest:
     def expect_model(self, identity: str, whose: str) -> None:
         """Raises ManifestError if what names a model names another one than this manifest."""
         if identity and self.identity and identity != self.identity:
+            other = "this model" if self.path is None else f"the manifest {str(self.path)!r}"
             raise ManifestError(
-                f"{whose} is of another model, {short(identity)}…, than the manifest {str(self.path)!r}, "
-                f"{short(self.identity)}…; build and solve it again, or name its own manifest"
+                f"{whose} is of another model, {short(identity)}…, than {other}, {short(self.identity)}…; build and "
+                "solve it again, or name its own manifest"
             )
 
     @property

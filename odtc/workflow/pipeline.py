@@ -1,6 +1,8 @@
 """The steps of a run by their names, and the functions of `odtc` that run them: `build` and `fit`."""
 
 import time
+import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,8 @@ from odtc.data.reading import read, read_arrays
 from odtc.errors import ChoiceError
 from odtc.model.milp import Model
 from odtc.problem.formulation import FORMULATIONS, Certifies, CountsNearOptimal, SearchesItself
+from odtc.trees.heap_tree import HeapTree
+from odtc.workflow import artifacts, decoding
 from odtc.workflow.compiling import (
     Prepared,
     choose_cuts,
@@ -30,7 +34,7 @@ from odtc.workflow.constrained.assured_fit import HELD_OUT, fit_assured
 from odtc.workflow.constrained.exact_frontier import Frontier
 from odtc.workflow.constrained.frontier import frontier as points_of
 from odtc.workflow.constrained.frontier import varied
-from odtc.workflow.decoding import decode, finish, learn, out_of_time, proved, unfinished
+from odtc.workflow.decoding import finish, learn, out_of_time, proved, unfinished
 from odtc.workflow.messages import COMPILER, file_notes, no_solution_text, simplified_text
 from odtc.workflow.near_optimal_set import NearOptimalSet, near_optimal_set
 from odtc.workflow.posing import pose, pose_run, test_rows
@@ -215,6 +219,64 @@ def fit(
         done = run(spec, data, test, reporter=reporter)
     notes = _notes(done, spec, isinstance(data, Dataset), reporter.said, began)
     return replace(done, notes=notes)
+
+
+def decode(
+    model: Any,
+    solution: Any = None,
+    dataset: Dataset | None = None,
+    known: Sequence[tuple[str, HeapTree]] = (),
+    simplify: bool = True,
+    *,
+    manifest: str | Path | None = None,
+    log: str | Path | None = None,
+) -> Decoded:
+    """Turn a solution into a checked tree: `decode(model, solution)`, or `decode("model.sol")` with its manifest.
+
+    Parameters
+    ----------
+    model : Model or path
+        A model of `odtc.build`; or the path of a solution file, whose manifest (STEM.odt.json) describes the model.
+    solution : Solution, path, array (columns,), dict, OptimizeResult, highspy.Highs or gurobipy.Model
+        A solution of `odtc.solve`, the solution file of any solver, a point as a vector or {name of a column: value},
+        or the result of scipy.optimize.milp, highspy or gurobipy.
+    dataset, known : as of odtc.workflow.decoding.decode
+    simplify : bool
+        Whether the tree goes without branch nodes that no row needs, as that of `odtc.fit`; the tree of a model with
+        rows of your own keeps them.
+    manifest, log : path or None
+        For a solution file: its manifest if that is not beside it, and the log of the solver.
+
+    Returns
+    -------
+    Decoded
+
+    Raises
+    ------
+    NoSolutionError
+        If the solver found no point.
+    SolutionError
+        If the solution is of another model, or its file cannot be read.
+    ManifestError
+        If there is no manifest of the solution file.
+    ChoiceError
+        If the arguments are no model of `odtc.build` and its solution.
+    """
+    if solution is None and isinstance(model, str | Path):
+        model, solution = None, model
+    if (manifest or log) and not isinstance(solution, str | Path):
+        raise ChoiceError("manifest= and log= are for solution files: name the file as the solution")
+    own = model is not None and getattr(model, "problem", None) is not None and model.as_built is not model
+    if isinstance(solution, str | Path) and (model is None or getattr(model, "problem", None) is not None):
+        path, alone = Path(solution), model is None
+        model, solution, opened = artifacts.open_solution(path, manifest, log, of=model)
+        own = own or "own" in opened.facts
+        if alone and dataset is None:
+            dataset, note = artifacts.selected_data(opened)
+            if note:
+                warnings.warn(note, UserWarning, stacklevel=2)
+        known = [*known, *artifacts.known_trees(model, path, opened)]
+    return decoding.decode(model, solution, dataset, known, simplify and not own)
 
 
 def _notes(done: Fit, spec: RunSpec, of_rows: bool, said: list[str], began: float) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ def test_what_is_no_tree_model_or_data_is_refused_in_a_sentence():
         odtc.fit(pd.DataFrame(ROWS), model=None)
     with pytest.raises(ChoiceError, match="`odtc solve FILE`"):
         odtc.solve("m.mps")
-    with pytest.raises(ChoiceError, match="`odtc decode FILE`"):
+    with pytest.raises(ChoiceError, match=r'odtc.decode\("FILE.sol"\)'):
         odtc.decode("m.mps", "m.sol")
 
 
