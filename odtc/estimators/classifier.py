@@ -113,6 +113,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         ccp_alpha=0.0,
         monotonic_cst=None,
         robust=None,
+        verbose=0,
+        progress=None,
     ):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -136,6 +138,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
         self.robust = robust
+        self.verbose = verbose
+        self.progress = progress
 
     @in_doubles()
     def fit(self, X, y, sample_weight=None, aside=None):
@@ -191,7 +195,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         if self._leaf_alone_is_best(dataset):
             problem, (tree, solution), smallest = None, self._alone(dataset), (True, True)
         else:
-            problem, tree, solution, smallest = self._searched(cost, dataset, solving)
+            problem, tree, solution, smallest = self._searched(cost, dataset, solving, units)
         of_class = self._class_weights(dataset)
         if share > 0 and problem is not None:
             least = share * self._weight_of_all(dataset)
@@ -504,7 +508,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         same = (dataset.X == dataset.X[0]) | (np.isnan(dataset.X) & np.isnan(dataset.X[0]))
         return self.max_depth == 0 or len(np.unique(dataset.y)) < 2 or same.all()
 
-    def _searched(self, cost: np.ndarray, dataset: Dataset, solving: SolvingSpec):
+    def _searched(self, cost: np.ndarray, dataset: Dataset, solving: SolvingSpec, units: Units):
         """What `_run` returns. Orders hold for all inputs, or among training rows where a model is solved; those that
         say nothing of these rows are then left out, with a warning."""
         kind, orders = "monotone_everywhere", directions(self.monotonic_cst, self._names())
@@ -514,7 +518,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             )
             spec = RunSpec(model=self._model_spec(cost, dataset), solving=solving, simplify=self.simplify)
             try:
-                return self._run(spec, dataset)
+                return self._run(spec, dataset, units)
             except SearchOnlyError:
                 if not orders or kind == "monotone":
                     raise

@@ -40,6 +40,8 @@ class LeafSumsEstimator(TreeEstimator):
         random_state=None,
         simplify=True,
         constraints=(),
+        verbose=0,
+        progress=None,
     ):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -56,6 +58,8 @@ class LeafSumsEstimator(TreeEstimator):
         self.random_state = random_state
         self.simplify = simplify
         self.constraints = constraints
+        self.verbose = verbose
+        self.progress = progress
 
     _power = 1  # of the targets, that a cost is
 
@@ -110,14 +114,15 @@ class LeafSumsEstimator(TreeEstimator):
         rows, targets = self._rows(X, y, sample_weight)
         targets, unit = self._in_units(targets, rows.weight)
         weight, (rows, mass) = rows.weight, self._weighed(rows)
+        units = self._units(unit * mass, float(weight.sum()), self._power)
         if self._is_alone(rows, targets):
             self.model_ = None
             tree, solution = self._alone(rows, targets, unit)
         else:
             spec = self._run_spec(weight, unit**self._power * mass)
-            problem, tree, solution, _ = self._run(spec, self._measured(rows, targets))
+            problem, tree, solution, _ = self._run(spec, self._measured(rows, targets), units)
             self.model_ = problem.formulation
-        self._ended(tree, solution, self._units(unit * mass, float(weight.sum()), self._power))
+        self._ended(tree, solution, units)
         self.leaf_values_ = np.array([self.tree_.answer(leaf) for leaf in self.tree_.leaves()], dtype=float)
         self.leaf_rows_ = np.array([sum(leaf.rows) for leaf in self.tree_.leaves()], dtype=np.int64)
         self._stop_if_interrupted()

@@ -88,6 +88,16 @@ PARAMETERS = (
         'a dict {label: weight}, "balanced" or None',
     ),
     (
+        "verbose",
+        lambda value: isinstance(value, bool) or _whole(0)(value),
+        "0, 1 (a line of progress) or 2 (the log of the solver, too)",
+    ),
+    (
+        "progress",
+        lambda value: value is None or callable(value),
+        "a function that takes Progress records, or None",
+    ),
+    (
         "categorical_features",
         lambda value: isinstance(value, str | Iterable),
         '"from_dtype" or a list of names or places',
@@ -112,6 +122,7 @@ TYPES = {
     "ccp_alpha": "float",
     "goal": "str or None",
     "robust": "number, mapping {column name: number or str}, str or None",
+    "progress": "callable or None",
     "monotonic_cst": "sequence of int, mapping {column name: int} or None",
 }
 # What is to be said beside the help of a field, or without one.
@@ -146,6 +157,9 @@ TEXTS = {
     "criterion": "squared_error, whose leaves answer means, or absolute_error, whose leaves answer medians.",
     "scores": "How costs are estimated from treatments and outcomes: doubly-robust, direct or ips.",
     "goal": "Whether less (min) or more (max) is better; by default min for costs, max for outcomes.",
+    "verbose": "1 shows the progress of `fit`: a line in a terminal, a bar in a notebook, and the result in the "
+    "last line. 2 shows the log of the solver, too.",
+    "progress": "Is called with Progress records (`seconds`, `incumbent`, `bound`, `gap`) while a tree is searched.",
     "simplify": "Whether branch nodes that no row needs are left out.",
     "random_state": "None is 0, so that the same data has the same tree.",
 }

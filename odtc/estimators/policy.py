@@ -62,6 +62,8 @@ class OptimalPolicyTree(TreeEstimator):
         threads=None,
         random_state=None,
         simplify=True,
+        verbose=0,
+        progress=None,
     ):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -80,6 +82,8 @@ class OptimalPolicyTree(TreeEstimator):
         self.threads = threads
         self.random_state = random_state
         self.simplify = simplify
+        self.verbose = verbose
+        self.progress = progress
 
     @in_doubles()
     def fit(self, X, y, outcome=None, propensity=None, sample_weight=None):
@@ -119,14 +123,15 @@ class OptimalPolicyTree(TreeEstimator):
         names = _names(self.actions_)
         rows, costs = _weighing(rows, self.costs_)
         costs, unit = self._in_units(costs, rows.weight)
+        units = self._units(unit, float(weight.sum()))
         if self._is_alone(rows.X, costs):
             self.model_ = None
             tree, solution = self._alone(policy.cast(rows, names, costs, "the costs", digits), unit)
         else:
             dataset = policy.voting(rows, names, costs, "the costs", digits)
-            problem, tree, solution, _ = self._run(self._run_spec(rows.weight, unit), dataset)
+            problem, tree, solution, _ = self._run(self._run_spec(rows.weight, unit), dataset, units)
             self.model_ = problem.formulation
-        self._ended(tree, solution, self._units(unit, float(weight.sum())))
+        self._ended(tree, solution, units)
         self.cost_ = self._paid(tree.predict(X), self.costs_, weight)
         self._stop_if_interrupted()
         return self

@@ -53,6 +53,8 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         random_state=None,
         simplify=True,
         constraints=(),
+        verbose=0,
+        progress=None,
     ):
         super().__init__(
             max_depth,
@@ -70,6 +72,8 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
             random_state=random_state,
             simplify=simplify,
             constraints=constraints,
+            verbose=verbose,
+            progress=progress,
         )
         self.criterion = criterion
 

@@ -228,6 +228,8 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         self.is_optimal_ = is_proved(solution.objective, solution.bound)
         self.claim_ = Claim(self.objective_, self.bound_, True, self.is_optimal_, self._certified).word
         self.message_ = solution.message
+        if self.model_ is None and self.verbose:  # a leaf alone, without a run
+            self._shown(units).end(self.claim_, solution.objective, solution.bound, 1)
         if self.message_.startswith(WARNING):
             warn_caller(self.message_.removeprefix(WARNING), UserWarning)
 
@@ -324,12 +326,21 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         solving = SolvingSpec(self.time_limit, self.threads, self._seed(), solver=self.solver)
         return RunSpec(model=self._asked_model(weight, unit), solving=solving, simplify=self.simplify)
 
-    def _run(self, spec: RunSpec, dataset: Dataset):
-        """(problem, tree, what was proved of it, whether it has the fewest leaves and columns) of a run; warns if the
-        time limit came before the proof."""
+    def _shown(self, units: Units):
+        """Who shows the progress of a run whose costs are in these units."""
+        from odtc.estimators.progress import ShownProgress  # it loads solvers
+
+        return ShownProgress(type(self).__name__, self.verbose, self.progress, self.time_limit, units.cost)
+
+    def _run(self, spec: RunSpec, dataset: Dataset, units: Units = ONE):
+        """(problem, tree, what was proved of it, whether it has the fewest leaves and columns) of a run whose costs are
+        in these units; warns if the time limit came before the proof."""
         from odtc.workflow.run import run  # it loads polars, the compiler and solvers, which `import` does without
 
-        done = run(spec, dataset)
+        with self._shown(units).showing() as shown:
+            done = run(spec, dataset, reporter=shown)
+            if self.verbose:
+                shown.end(done.claimed.word, done.proof.objective, done.proof.bound, done.tree.n_leaves)
         self._interrupted, self._certified = done.was_interrupted, done.claimed.certified
         if not done.verified:
             wrong = next(check for check in done.decoded.checks if not check.passed)

@@ -41,7 +41,7 @@ MEANT = {
     "aside": "columns for constraints alone are given to fit(X, y, aside=…) of OptimalTreeClassifier",
     "criterion": "it is of OptimalTreeRegressor alone; a classifier minimises the weight of wrong rows",
     "splitter": "the search tries all thresholds",
-    "verbose": "`odtc fit` shows the progress of a search",
+    "callback": "progress",
     "actions": "costs of actions are given to fit(X, costs), an array with a column for each action",
     "treatment": "treatments and outcomes are given to fit(X, treatment, outcome)",
     "outcome": "treatments and outcomes are given to fit(X, treatment, outcome)",

@@ -580,7 +580,7 @@ def test_a_run_that_a_limit_ended_warns_and_one_that_fails_a_check_is_refused(mo
         fewest_leaves=None,
         fewest_columns=True,
     )
-    monkeypatch.setattr("odtc.workflow.run.run", lambda spec, dataset: done)
+    monkeypatch.setattr("odtc.workflow.run.run", lambda spec, dataset, reporter: done)
     for limit, words in (
         (None, "the time limit of the model's own search came"),
         (2.5, "the time limit of 2.5 s came"),

@@ -109,6 +109,8 @@ FIT = {  # of these the values that a parameter may have, by its words
     "constraints": ("x", "balanced", "squared_error", ("a",), ["a"]),
     "class_weight": ("balanced", {}, None),
     "categorical_features": ("x", "balanced", "squared_error", ("a",), ["a"], [1], {}),
+    "verbose": (0, 1, 2, True, False),
+    "progress": (None,),
 }
 
 
