@@ -145,6 +145,10 @@ RawOf = Annotated[
 Templates = Annotated[
     Path | None, typer.Option("--templates", metavar="DIR", help="Folder with templates of your own.")
 ]
+Labels = Annotated[
+    Path | None,
+    typer.Option("--labels", metavar="FILE", help="A table with names for people (column, value, text), as of `fit`."),
+]
 TreeFile = Annotated[Path, typer.Argument(metavar="TREE.json")]
 
 
@@ -281,7 +285,7 @@ def pairs(given: list[str]) -> dict[str, str]:
 READING, MODEL, SOLVING = Part(ReadingSpec, leave=("hold_out",)), Part(ModelSpec, short=True), Part(SolvingSpec)
 MOST_IN_A_RANGE = 1000  # numbers of A:B
 LAYOUT_PART = Part(
-    ReadingSpec, only=tuple(name for name in LAYOUT if name != ONLY_MISSING)
+    ReadingSpec, only=(*(name for name in LAYOUT if name != ONLY_MISSING), "labels")
 )  # of the commands that read the data of a tree
 SPLITTING = Part(ReadingSpec)  # of the commands that may set rows aside
 
@@ -344,11 +348,26 @@ def stem_named(o: str | None, usual: str, suffix: str = "") -> str:
     return stem
 
 
+def labelled(tree, path):
+    """The tree with the names of a codebook for readers, if there is one."""
+    if path is None:
+        return tree
+    from odtc.cli.console import say
+    from odtc.data.file_text.codebook import labelled as named
+    from odtc.data.file_text.codebook import read_codebook, strangers
+
+    codebook = read_codebook(path)
+    for _, words in strangers(codebook, tree.features, tree):
+        say(f"note: {words}")
+    return replace(tree, features=named(tree.features, codebook))
+
+
 def described(tree, data: Path, reading: ReadingSpec):
     """The tree, which reads this file by the options of the command if there are some, else as its training file."""
     from odtc.data.dataset import layout_of
     from odtc.data.file_text.data_files import opened_by
 
+    tree = labelled(tree, reading.labels)
     if not reading.layout:
         return tree
     opened_by(data, reading.layout, strict=True)

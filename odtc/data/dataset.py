@@ -17,6 +17,26 @@ NUMERIC, CATEGORICAL, BOOLEAN = "numeric", "categorical", "boolean"
 
 
 @dataclass(frozen=True)
+class Codebook:
+    """Texts for people: of a column by its name, of a value by its column (odtc.data.file_text.codebook)."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def to_json(self) -> dict:
+        """The codebook as in trees and manifests."""
+        return {"columns": dict(self.columns), "values": {name: dict(texts) for name, texts in self.values.items()}}
+
+
+def codebook_shape(value: Any, place: str) -> dict:
+    """The shape of a codebook in JSON (odtc.base.json_schema)."""
+    texts = value if isinstance(value, dict) else {}
+    columns, values = (part if isinstance(part := texts.get(key), dict) else {} for key in ("columns", "values"))
+    inside = {name: dict.fromkeys(one, TEXT) if isinstance(one, dict) else {} for name, one in values.items()}
+    return {"columns": dict.fromkeys(columns, TEXT), "values": inside}
+
+
+@dataclass(frozen=True)
 class Feature:
     """One column of the data file.
 
@@ -26,6 +46,8 @@ class Feature:
     them (odtc.data.file_text.written_numbers), and `missing_marks` are the texts that mean a missing cell of this
     column, so that other files are read alike. `has_missing` says that training rows without a cell were kept, so that
     splits say where these go. `layout` describes the form of the file by options (odtc.data.reading_spec.LAYOUT).
+    `codebook` has the names for readers of all columns of the table, and `number_texts` those of this column's numbers,
+    if the column is shown by these names.
     """
 
     name: str
@@ -36,6 +58,8 @@ class Feature:
     missing_marks: tuple[str, ...] = field(default=(), compare=False)
     has_missing: bool = field(default=False, compare=False)
     layout: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    codebook: Codebook | None = field(default=None, compare=False)
+    number_texts: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def has_order(self) -> bool:
@@ -50,7 +74,7 @@ class Feature:
     def show(self, value: float) -> str:
         """A cell of this column as a person wrote it: the level's name, or the number."""
         if self.kind == NUMERIC:
-            return show_number(value)
+            return self.number_texts.get(shown := show_number(value), shown)
         return self.levels[int(value)]
 
     def to_json(self) -> dict:

@@ -29,6 +29,7 @@ from odtc.data import column_types
 from odtc.data.coded_columns import table_of_columns
 from odtc.data.column_coding import Column, WordsNeeded, code_columns, named_columns
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature, decimal_of, layout_of
+from odtc.data.file_text.codebook import read_codebook, with_labels
 from odtc.data.file_text.data_files import (
     BATCH,
     data_name,
@@ -105,8 +106,8 @@ def read(
     missing_mark : sequence of str
         Texts that mean a missing cell, as "-999" or "unknown"; "COL=99" means it in that column alone.
     **more
-        `task` and the options of that task, and the form of the file (`header`, `separator`, `comment`, `skip_lines`,
-        `on_bad_line`, `text_encoding`, `sheet`), as fields of odtc.data.reading_spec.ReadingSpec.
+        `labels`, `task` and the options of that task, and the form of the file (`header`, `separator`, `comment`,
+        `skip_lines`, `on_bad_line`, `text_encoding`, `sheet`), as fields of odtc.data.reading_spec.ReadingSpec.
 
     Returns
     -------
@@ -140,6 +141,11 @@ def read(
 
 def read_as(path, how: ReadingSpec, name: str | None = None) -> Dataset:
     """Reads a data set as a specification says; the arguments, and what it raises, are those of `read`."""
+    codebook = None if how.labels is None else read_codebook(how.labels)
+    return with_labels(_read_as(path, how, name), codebook)
+
+
+def _read_as(path, how: ReadingSpec, name: str | None) -> Dataset:
     _check_policy(how.missing)
     how = _with_lists(how)
     if hasattr(path, "columns") and hasattr(path, "shape"):
@@ -777,7 +783,7 @@ def _meant(name, names: Sequence[str]) -> str:
 
 def _more_options(given: dict) -> dict:
     """The options of a task and of the form of a file; raises ChoiceError for an unknown one."""
-    known = ("task", *TASK_FIELDS, *LAYOUT)
+    known = ("labels", "task", *TASK_FIELDS, *LAYOUT)
     for name in given:
         if name not in known:
             raise ChoiceError(f"unknown option {name!r}{did_you_mean(name, known)}")

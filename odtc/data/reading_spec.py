@@ -76,6 +76,14 @@ class ReadingSpec:
         wanted="texts between commas, or an empty text",
         fits=lambda texts: isinstance(texts, str | None),
     )
+    labels: str | None = spec_field(
+        None,
+        "A table with the columns column, value and text: names of columns, levels and classes for people to read.",
+        metavar="FILE",
+        type=str | None,
+        wanted="the path of a table",
+        fits=lambda path: path is None or bool(str(path)),
+    )
     hold_out: float = spec_field(
         0.0,
         "Share of the rows to set aside before all else, by chance, and to test the tree on.",

@@ -4,6 +4,7 @@ Each is a function of an opened run; the page (odtc.evaluation.html_report) puts
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,7 +13,7 @@ import numpy as np
 from odtc.base.text import show_figure
 from odtc.base.wording import option
 from odtc.data.coded_columns import RowsOf
-from odtc.data.dataset import Dataset
+from odtc.data.dataset import Dataset, Feature
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import Constraint, broken
 from odtc.problem.constraints.groups import members
@@ -263,8 +264,11 @@ def rules(found: list[Place], tree: Tree) -> list[dict]:
     return sorted(leaves, key=lambda leaf: -leaf["rows"])
 
 
-def histograms(found: list[Place], training: Dataset | None) -> dict[int, dict]:
-    """How the training rows of a branch node lie in the column that it tests, by class.
+def histograms(
+    found: list[Place], training: Dataset | None, features: Sequence[Feature] | None = None
+) -> dict[int, dict]:
+    """The training rows of each branch node by the column that it splits on, and by class; with the names of
+    `features`, by default those of the data.
 
     Returns
     -------
@@ -286,7 +290,8 @@ def histograms(found: list[Place], training: Dataset | None) -> dict[int, dict]:
             if child.parent == place.number:
                 reached[child.number] = rows[left if child.side == "left" else ~left]
         if len(split.features) == 1 and len(rows):
-            feature, cells = training.features[split.features[0]], training.X[rows, split.features[0]]
+            feature = (features or training.features)[split.features[0]]
+            cells = training.X[rows, split.features[0]]
             bars = _bars(feature, cells, training.y[rows], K, split)
             shown[place.number] = {"bars": bars, "levels": not hasattr(split, "threshold")}
     return shown

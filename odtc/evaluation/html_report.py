@@ -177,7 +177,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "all rows" if "all_rows" in run.facts else "selected rows" if run.selected else "training"
     )  # those in the leaves
     task, own = TASKS.get(tree.task), tree
-    tree, _ = with_answers(tree)
+    tree = with_answers(tree)[0].shown
     counted = task.CLASSES and all(leaf.rows for leaf in tree.leaves())
     scores = [(rows, training_score(tree))] if counted else []
     labelled = _test_rows(run, test) if test is not None else rows_set_aside(run)
@@ -222,7 +222,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "matter": board.columns_that_matter(found),
         "rules": board.rules(found, tree),
         "curves": leaf_curves(found, tree, training),
-        "histograms": _embedded(board.histograms(found, training)),
+        "histograms": _embedded(board.histograms(found, training, tree.features)),
         "nodes": _embedded([_node(place, found, task.CLASSES) for place in found]),
         "columns": _embedded(_columns(found)),
         "classes": _embedded(list(tree.classes)),
@@ -252,7 +252,9 @@ def _verdict(run: Run, rows: str, kept: list[dict], labelled: Dataset | None, sc
             figures = f"{percent(score['correct'], score['n_rows']).replace('%', ' %')} are classified correctly"
         unseen = board.Unseen(of(labelled.n_rows, what), figures)
     given = run.fit.problem.constraints if run.fit else ()
-    names = {name: f"class {name}" for name in run.tree.classes}
+    names = {
+        name: f"class {name}" if text == name else text for name, text in zip(run.tree.classes, run.tree.shown.classes)
+    }
     return " ".join(board.verdict(run.claim, trained, list(zip(given, kept)), unseen, names))
 
 
@@ -429,12 +431,12 @@ def _features(run: Run) -> list[tuple[str, str, str, int]]:
     counted = Splits.of(encoded.tests).per_feature(n).tolist() if encoded else [0] * n
     return [
         (
-            feature.name,
+            shown.name if shown.name == feature.name else f"{shown.name} ({feature.name})",
             feature.kind,
-            ", ".join(feature.levels[:12]) + (", …" if len(feature.levels) > 12 else ""),
+            ", ".join(shown.levels[:12]) + (", …" if len(feature.levels) > 12 else ""),
             count if encoded else -1,
         )
-        for feature, count in zip(run.tree.features, counted)
+        for feature, shown, count in zip(run.tree.features, run.tree.shown.features, counted)
     ]
 
 

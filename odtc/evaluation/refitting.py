@@ -11,6 +11,7 @@ The distance of a tree to the old one is a pair, compared in this order:
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from odtc.base import deadline
 from odtc.base.text import percent_text
 from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.data.file_text.codebook import codebook_of
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError
@@ -229,6 +231,8 @@ def reading_of(old: Tree, given: ReadingSpec, path) -> ReadingSpec:
         For a task of `given` that is another.
     """
     plain = ReadingSpec()
+    if given.labels is not None and not Path(given.labels).is_file() and codebook_of(old.features) is not None:
+        given = replace(given, labels=None)  # that of the old tree holds
     if given.task not in (plain.task, old.task):
         raise ChoiceError(
             f"expected new rows of the task of the old tree, {old.task}, got {option('task', given.task)}"

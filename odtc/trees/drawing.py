@@ -47,7 +47,7 @@ def plot_tree(tree, *, max_depth=None, filled=True, proportion=False, fontsize=N
     need("matplotlib", "plot", "plot_tree")
     import matplotlib.pyplot as plt
 
-    tree, _ = with_answers(_fitted(tree))
+    tree = with_answers(_fitted(tree))[0].shown
     shown = [place for place in places(tree) if max_depth is None or len(place.path) <= max_depth]
     return _drawn(tree, shown, plt.gca() if ax is None else ax, filled, proportion, fontsize)
 
@@ -77,7 +77,7 @@ def picture(tree: Tree, format: str = "png", dpi: int = 144) -> bytes:
 
     figure = Figure(figsize=(max(4.0, 1.9 * tree.n_leaves), max(2.0, 1.15 * (tree.depth + 1))), layout="tight")
     FigureCanvasAgg(figure)
-    tree, _ = with_answers(tree)
+    tree = with_answers(tree)[0].shown
     _drawn(tree, places(tree), figure.add_subplot(), True, False, 9)
     return figure_bytes(figure, format, dpi)
 

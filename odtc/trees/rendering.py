@@ -8,6 +8,7 @@ describes it. The drawing for the terminal (odtc.trees.text_drawing) is no templ
 What every tree template is given:
 
     tree      the `Tree`
+    shown     the same in the words of its codebook, for titles and comments
     places    its nodes as `Place`, a parent before its children, left before right: a template
               needs no recursion, so a tree may be as deep as it likes
     parts     all questions of one feature, those of weighted sums, too
@@ -161,16 +162,20 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
     """
     path, tree = _exporter_file(to, templates), tree_of(tree)
     own, task, (tree, numbers) = tree, TASKS.get(tree.task), with_answers(tree)
-    leaves, found = tree.leaves(), places(tree)
+    leaves, shown, found = tree.leaves(), tree.shown, places(tree)
+    if shown is not tree:  # code compares the cells of the data; words are those of the codebook
+        words = ({key: getattr(one, key) for key in ("words", "asks", "rule")} for one in places(shown))
+        found = [replace(place, **said) for place, said in zip(found, words)]
     counted = all(leaf.rows for leaf in leaves) and not numbers
     weighted = counted and any(leaf.counts and leaf.counts != leaf.rows for leaf in leaves)
-    remarks = [own.words_of(leaf) for leaf in own.leaves()]
+    remarks = [own.shown.words_of(leaf) for leaf in own.leaves()]
     if path is None:
         answer = task.ANSWER if numbers else ""
-        return text_drawing.drawn(tree, found, answer=answer, remarks=remarks, counted=counted, weighted=weighted)
+        return text_drawing.drawn(shown, found, answer=answer, remarks=remarks, counted=counted, weighted=weighted)
     parts = [part for place in found if place.question for part in place.question.parts]
     facts = {
         "tree": tree,
+        "shown": shown,
         "places": found,
         "parts": parts,
         "cells": [part.cell for part in parts],

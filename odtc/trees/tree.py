@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -9,8 +10,9 @@ from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, explain_erro
 from odtc.base.text import in_notebook
 from odtc.base.wording import option
 from odtc.data.coded_columns import RowsOf
-from odtc.data.dataset import Feature, feature_shape
+from odtc.data.dataset import Codebook, Feature, codebook_shape, feature_shape
 from odtc.data.file_text import label_types
+from odtc.data.file_text.codebook import codebook_of, shown_features, shown_values
 from odtc.data.file_text.label_types import LABEL_TYPES, Label, label_of, label_type_of
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split, split_from_json, split_shape
@@ -85,6 +87,19 @@ class Tree:
     def labels(self) -> tuple[Label, ...]:
         """The labels of the classes, of the type that they have in the data."""
         return tuple(label_of(name, self.label_type) for name in self.classes)
+
+    @cached_property
+    def shown(self) -> "Tree":
+        """The tree in the words of its codebook (odtc.data.file_text.codebook): the same splits and leaves, with names
+        for readers; itself without a codebook."""
+        codebook = codebook_of(self.features)
+        if codebook is None:
+            return self
+        features, classes = shown_features(self.features, codebook), self.classes
+        if not (task := TASKS.get(self.task)).NUMBERS:
+            classes = shown_values(self.target, self.classes, codebook, columns=not task.CLASSES)
+        target = codebook.columns.get(self.target, self.target)
+        return replace(self, features=features, classes=classes, target=target, label_type=label_types.TEXT)
 
     def __str__(self) -> str:
         """As drawn on screen."""
@@ -328,6 +343,7 @@ class Tree:
             "classes": list(self.classes),
             **({"label_type": self.label_type} if self.label_type != label_types.TEXT else {}),
             "features": [feature.to_json() for feature in self.features],
+            **({} if (codebook := codebook_of(self.features)) is None else {"labels": codebook.to_json()}),
             "missing": self.missing,
             "root": self._node_json(self.root),
         }
@@ -377,7 +393,8 @@ class Tree:
             )
         try:
             validate(facts, _shape, place)
-            features = tuple(Feature.from_json(f) for f in facts["features"])
+            codebook = Codebook(**facts["labels"]) if "labels" in facts else None
+            features = tuple(replace(Feature.from_json(f), codebook=codebook) for f in facts["features"])
             classes = tuple(facts["classes"])
             codes = {name: code for code, name in enumerate(classes)}
 
@@ -432,6 +449,7 @@ def _shape(facts, place: str) -> dict:
     return {
         "classes": [TEXT],
         "features": [feature_shape],
+        "labels?": codebook_shape,
         "target": TEXT,
         "task?": TEXT,
         "goal?": ("", "max"),

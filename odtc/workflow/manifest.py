@@ -30,8 +30,9 @@ from odtc.base.json_schema import (
 )
 from odtc.base.memory import require_memory
 from odtc.data.cost_matrix import cost_matrix
-from odtc.data.dataset import LAYOUT_SHAPE, Feature, feature_shape
+from odtc.data.dataset import LAYOUT_SHAPE, Codebook, Feature, codebook_shape, feature_shape
 from odtc.data.encoding import ENCODINGS, Encoded
+from odtc.data.file_text.codebook import codebook_of
 from odtc.data.file_text.data_files import stated_path
 from odtc.data.file_text.label_types import LABEL_TYPES
 from odtc.data.file_text.label_types import TEXT as AS_TEXT
@@ -97,6 +98,7 @@ SHAPE = {
         "selection?": (None, {"rows": TEXT, "weight": TEXT}),
     },
     "features": [feature_shape],
+    "labels?": codebook_shape,
     "classes": [TEXT],
     "label_type?": LABEL_TYPES,
     "encoding": {"scheme": TEXT, "by_column?": FLAG, "radius?": [NUMBER], "merge?": FLAG, "tests": [_test_shape]},
@@ -250,6 +252,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
         **_members(problem, model),
         "data": describe_data(encoded, folder),
         "features": [feature.to_json() for feature in encoded.features],
+        **({} if (codebook := codebook_of(encoded.features)) is None else {"labels": codebook.to_json()}),
         "classes": list(encoded.classes),
         **({"label_type": encoded.label_type} if encoded.label_type != AS_TEXT else {}),
         "encoding": {
@@ -489,7 +492,9 @@ def _expect_sizes(facts: dict) -> None:
 
 
 def _problem(facts: dict) -> Problem:
-    features, classes = tuple(Feature.from_json(f) for f in facts["features"]), tuple(facts["classes"])
+    codebook = Codebook(**facts["labels"]) if "labels" in facts else None
+    features = tuple(replace(Feature.from_json(one), codebook=codebook) for one in facts["features"])
+    classes = tuple(facts["classes"])
     tests = facts["encoding"]["tests"]
     rows, n, model = facts["rows"], int(facts["rows"]["n"]), facts["model"]
     bits = _unpack(rows["X"], np.uint8, n * -(-len(tests) // 8)).reshape(n, -1)

@@ -208,7 +208,7 @@ OTHER = {
     **{"target": "y", "categorical": ("a",), "numeric": ("b",), "missing": "separate", "weights": "w", "aside": ("g",)},
     **{"ignore": ("i",), "ordered": ("s=a<b",), "decimal": ",", "missing_mark": ("-9",), "hold_out": 0.25},
     **{"header": False, "separator": ";", "comment": "#", "skip_lines": 2, "on_bad_line": "skip", "only_missing": "-9"},
-    **{"text_encoding": "cp1252", "sheet": "two"},
+    **{"text_encoding": "cp1252", "sheet": "two", "labels": "codes.csv"},
     **{"task": "survival", "actions": ("a", "b"), "treatment": "t", "outcome": "o", "propensity": ("p",)},
     **{"scores": "ips", "goal": "max", "time": "t", "event": "e", "model": "dpflow", "depth": 3},
     **{"params": {"lambda": "0.1"}, "encoding": "onehot", "cuts": "all", "start": "none", "class_weight": "balanced"},

@@ -92,6 +92,7 @@ def refit(
     """
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.base.commit import together
+    from odtc.data.file_text.codebook import codebook_of, with_labels
     from odtc.data.reading import read_as
     from odtc.evaluation.drift import drift_facts, render_drift
     from odtc.evaluation.refitting import expect_nearness, reading_of, with_start
@@ -112,6 +113,8 @@ def refit(
     if spec.confidence is not None and test is None and not spec.reading.hold_out:
         spec = replace(spec, reading=replace(spec.reading, hold_out=HELD_OUT))
     dataset = read_as(data, spec.reading)
+    if spec.reading.labels is None:
+        dataset = with_labels(dataset, codebook_of(old.features))
     if old_data is None and (old_data := data_of_tree(tree)) is not None:
         console.say(f"the shift of columns is measured from {old_data}, which {tree} was trained on (--old-data)")
     before = read_as(old_data, spec.reading) if old_data is not None else None

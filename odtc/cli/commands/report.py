@@ -1,12 +1,24 @@
 """`odtc report` and `odtc explain`: a run as a page for the browser, and the path of one row in words."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import LAYOUT_PART, DataFile, Json, MovedData, Templates, TreeFile, described, takes
+from odtc.cli.options import (
+    LAYOUT_PART,
+    DataFile,
+    Json,
+    Labels,
+    MovedData,
+    Templates,
+    TreeFile,
+    described,
+    labelled,
+    takes,
+)
 from odtc.errors import ChoiceError
 
 
@@ -40,6 +52,7 @@ def report(
             "--time-limit", metavar="S", min=0.0, help="Seconds for a search that derives the bound again (5; 0: none)."
         ),
     ] = None,
+    labels: Labels = None,
     templates: Templates = None,
     as_json: Json = False,
 ) -> None:
@@ -52,6 +65,7 @@ def report(
     settle(o or run)
     with console.at_work("report", as_json):
         opened = open_run(run, data, time_limit)
+        opened = replace(opened, tree=labelled(opened.tree, labels))
     path = o or Path(Path(run).parent, f"{opened.name}.html")
     require_writable(
         path,
@@ -103,9 +117,10 @@ def explain(
         if step.costs:
             mean = ", ".join(f"{one_line(name)} {show_figure(number)}" for name, number in step.costs.items())
             return f"{of(sum(step.rows), 'row')}, mean {step.costs_name} {mean}"
-        return of(sum(step.rows), "row") if task.NUMBERS else tally(step.rows, loaded.classes)
+        return of(sum(step.rows), "row") if task.NUMBERS else tally(step.rows, shown.classes)
 
-    paths = [(number, path_of(loaded, rows.X[number - 1], number)) for number in row]
+    shown = loaded if as_json else loaded.shown
+    paths = [(number, path_of(shown, rows.X[number - 1], number)) for number in row]
     kept = _kept(tree)
     moved = _moved(tree, loaded, rows.X, row)
     if as_json:
@@ -119,14 +134,14 @@ def explain(
         true = rows.y[number - 1] if task.CLASSES else -1  # of other tasks it would be no label
         print(
             f"row {number}: {one_line(path.prediction)}"
-            + (f" (its label is {one_line(loaded.classes[true])})" if true >= 0 else "")
+            + (f" (its label is {one_line(shown.classes[true])})" if true >= 0 else "")
         )
         for step in path.steps:
             cells = ", ".join(f"{one_line(name)} is {one_line(cell)}" for name, cell in step.cells)
             print(f"  {one_line(step.answer)}, since {cells}" + (f"; here {told(step)}" if sum(step.rows) else ""))
         leaf = path.leaf
         if leaf.rows and not task.CLASSES:
-            words = loaded.words_of(leaf)
+            words = shown.words_of(leaf)
             print(f"  so {one_line(path.prediction)}: {of(sum(leaf.rows), 'training row')}{', ' * bool(words)}{words}")
         elif leaf.rows:
             print(
@@ -140,7 +155,7 @@ def explain(
         from odtc.workflow.constrained.kept_constraints import kept_line
 
         for entry in kept:
-            print(kept_line(entry))
+            print(kept_line(entry, loaded))
 
 
 def _moved(tree: Path, loaded, X, numbers: list[int]) -> dict[int, dict]:

@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console, near_optimal
-from odtc.cli.options import LAYOUT_PART, DataFile, Json, Templates, TreeFile, among, completing, described, takes
+from odtc.cli.options import (
+    LAYOUT_PART,
+    DataFile,
+    Json,
+    Labels,
+    Templates,
+    TreeFile,
+    among,
+    completing,
+    described,
+    labelled,
+    takes,
+)
 from odtc.data.reading_spec import ON_MISSING
 from odtc.errors import ChoiceError
 
@@ -34,6 +46,7 @@ def show(
     using: near_optimal.Using = [],
     without: near_optimal.Without = [],
     leaves: near_optimal.Leaves = None,
+    labels: Labels = None,
     templates: Templates = None,
 ) -> None:
     """Print a tree, the list of a pool (STEM.pool.json), or the figures of the trees near the best (STEM.near.json)."""
@@ -61,7 +74,8 @@ def show(
     if to in EXPORTERS.names():
         raise ChoiceError(f"--to {to} makes no text; use `odtc export`")
     if text is None:
-        text = render_tree(pool.trees[number - 1] if pool is not None else read_tree(tree), to, templates)
+        one = labelled(pool.trees[number - 1] if pool is not None else read_tree(tree), labels)
+        text = render_tree(one, to, templates)
         if to == "text" and pool is None and (moves := run_parameter(tree, "robust")):
             text += f"\nrobust    to be right wherever rows are moved within {moves}; `odtc report` counts them\n"
     (sys.stdout if to == "text" else console.data_stream()).write(text)
@@ -79,6 +93,7 @@ def export(
         ),
     ] = None,
     o: Written = None,
+    labels: Labels = None,
     templates: Templates = None,
 ) -> None:
     """Write a tree as code or text for another program."""
@@ -97,7 +112,7 @@ def export(
     to = named(to, templates)
     if o is not None:
         require_writable(o, tree)
-    read = read_tree(tree)
+    read = labelled(read_tree(tree), labels)
     made = exported(read, to, templates)
     for text in _export_remarks(tree, read, to, templates):
         console.say(f"note: {text}")
@@ -210,7 +225,12 @@ def predict(
     elif score:
         moved = {} if boxes is None else {"robust": robust_figures(loaded, data, boxes, on_missing)}
         facts = done.score | moved | done.skipped
-        console.print_json(facts) if as_json else console.print_score(facts)
+        if as_json:
+            console.print_json(facts)
+        else:
+            names = dict(zip(loaded.classes, loaded.shown.classes))
+            majority = {"majority": names.get(facts["majority"])} if "majority" in facts else {}
+            console.print_score(facts | {"classes": [names[one] for one in facts["classes"]]} | majority)
     elif as_json:
         shares = {"classes": list(loaded.classes), "probabilities": done.probabilities} if probabilities else {}
         said = {"n_rows": done.n_rows, "predictions": done.predictions, "files": [str(o)] if o else []}

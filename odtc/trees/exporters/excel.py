@@ -60,7 +60,7 @@ def write(tree: Tree) -> bytes:
         chosen(
             number(numbers[place.node.label]) if numbers else label(tree.labels[place.node.label]) for place in ends
         ),
-        chosen(text(place.rule) for place in ends),
+        chosen(text(place.rule) for place in places(tree.shown) if place.is_leaf),
         *(chosen(number(share[k]) for share in shares) for k in range(0 if numbers else len(tree.classes))),
     ]
     longest = max(map(len, formulas))

@@ -1,5 +1,6 @@
 """What was asked of a tree and what it reaches, for each constraint, on training and on test rows."""
 
+import re
 from fractions import Fraction
 
 from odtc.base.text import show_figure
@@ -67,10 +68,16 @@ def broken_text(kept: list[dict]) -> str:
     return ", ".join(f"{entry['constraint']} ({show_figure(entry['cart'])})" for entry in told)
 
 
-def kept_line(entry: dict) -> str:
-    """An entry as a line of a result: whether the constraint is satisfied, and the figures of training and test
-    rows."""
-    return f"{'missed' if entry['kept_on_test'] is False else 'kept':<8}  {kept_text(entry)}"
+def kept_line(entry: dict, tree: Tree) -> str:
+    """An entry as a line of a result: whether the constraint is satisfied, the figures of training and test rows, and
+    the names for readers of the classes that it is about."""
+    named = [
+        f"{name}: {text}"
+        for name, text in zip(tree.classes, tree.shown.classes)
+        if name != text and re.search(rf"[\[=,]\s*{re.escape(name)}\s*[\],]", str(entry["constraint"]))
+    ]
+    words = f"{kept_text(entry)} ({', '.join(named)})" if named else kept_text(entry)
+    return f"{'missed' if entry['kept_on_test'] is False else 'kept':<8}  {words}"
 
 
 def kept_text(entry: dict) -> str:

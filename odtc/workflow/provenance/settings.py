@@ -33,7 +33,7 @@ SHAPE = {
     **dict.fromkeys(("fitting", "simplify"), FLAG),
     "confidence": (REAL, None),
 }
-FILES = {"model": ("cost", "start"), "solving": ("template",)}  # fields that may name a file
+FILES = {"reading": ("labels",), "model": ("cost", "start"), "solving": ("template",)}  # fields that may name a file
 OF_OLD_ROWS = {
     "start": "the new run starts from the old tree",
     "select": "all new rows count",
@@ -47,7 +47,7 @@ def write_settings(stem: str, spec: RunSpec, tree_path: str | Path) -> Path:
     facts: dict[str, Any] = {name: asdict(part) for name, part in spec.parts.items()}
     for part, names in FILES.items():
         for name in names:
-            facts[part][name] = _from_folder(facts[part][name], folder)
+            facts[part][name] = from_folder(facts[part][name], folder)
     facts |= {name: getattr(spec, name) for name in WHOLE_RUN}
     more = {KEY: facts | {"tree": fingerprint(current(tree_path))}}
     if not remains(path):
@@ -56,7 +56,7 @@ def write_settings(stem: str, spec: RunSpec, tree_path: str | Path) -> Path:
     return path
 
 
-def _from_folder(given, folder: Path):
+def from_folder(given, folder: Path):
     """A value as JSON; the name of a file as it is found from a folder."""
     if isinstance(given, str | Path):
         return os.path.relpath(Path(given).resolve(), folder) if Path(given).is_file() else str(given)

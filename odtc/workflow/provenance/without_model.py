@@ -14,6 +14,7 @@ from odtc.base.commit import expect_settled
 from odtc.base.json_schema import TEXT, SchemaError, read_object, schema_of, validate
 from odtc.base.spec_fields import fields_by_name
 from odtc.base.staging import current
+from odtc.data.file_text.codebook import codebook_of, with_labels
 from odtc.data.file_text.data_files import stated_path
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
@@ -32,6 +33,7 @@ from odtc.workflow.decoding import without_model
 from odtc.workflow.posing import POSED, model_to_json, pose_run
 from odtc.workflow.provenance.rechecking import check_record
 from odtc.workflow.provenance.searched_again import SearchedAgain, search_again, tree_size
+from odtc.workflow.provenance.settings import from_folder
 from odtc.workflow.results import Fit
 from odtc.workflow.row_selection.selection import rounds_of
 from odtc.workflow.run_record import SCHEMA, write_run
@@ -73,6 +75,7 @@ def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, rep
     source = dict(dataset.source) if dataset is not None else {}
     if source.get("path") is None or rounds_of(spec.model.select) > 1:
         return None
+    folder = Path(tree_path).resolve().parent
     more = {
         "objective": done.proof.objective,
         "bound": done.proof.bound,
@@ -82,10 +85,10 @@ def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, rep
             "tree": {"file": Path(tree_path).name, "sha256": fingerprint(current(tree_path))},
             "data": {
                 "name": dataset.name,
-                "path": stated_path(source["path"], Path(tree_path).resolve().parent),
+                "path": stated_path(source["path"], folder),
                 "sha256": source["sha256"],
             },
-            "reading": asdict(spec.reading),
+            "reading": asdict(spec.reading) | {"labels": from_folder(spec.reading.labels, folder)},
             "model": model_to_json(done.problem, spec.model),
             "certified": done.certified,
             "fewest_leaves": done.fewest_leaves,
@@ -133,6 +136,9 @@ def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0
         if fingerprint(where) != told["data"]["sha256"]:
             return OpenedFit(note=f"the data file {str(where)!r} is not the one of the run: its SHA-256 is another")
         spec = _spec(facts)
+        if spec.reading.labels is not None:
+            labels = os.path.relpath(path.resolve().parent / spec.reading.labels)
+            spec = replace(spec, reading=replace(spec.reading, labels=labels))
         done, again = _again(facts, spec, where, tree_path, seconds)
         return OpenedFit(done, spec, os.path.relpath(where), repeats=told.get("repeats", True), again=again)
     except (OdtcError, SchemaError, ValueError, KeyError, TypeError) as problem:
@@ -158,7 +164,7 @@ def reading_of_tree(tree_path: Path) -> dict:
     for _, told in _told_of_tree(tree_path):
         with contextlib.suppress(KeyError, TypeError):
             read_so = _reading(told) if "reading" in told else ReadingSpec.from_manifest(told["data"])
-            return read_so.keywords
+            return read_so.keywords | {"labels": None}
     return {}
 
 
@@ -187,8 +193,9 @@ def _spec(facts: dict) -> RunSpec:
 def _again(
     facts: dict, spec: RunSpec, where: Path, tree_path: Path, seconds: float | None
 ) -> tuple[Fit, SearchedAgain]:
-    dataset = read_as(where, spec.reading)
-    problem, tree = pose_run(spec.with_solving(time_limit=None), dataset), read_tree(tree_path)
+    tree = read_tree(tree_path)
+    dataset = with_labels(read_as(where, replace(spec.reading, labels=None)), codebook_of(tree.features))
+    problem = pose_run(spec.with_solving(time_limit=None), dataset)
     heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, True, True)
     paid, said = problem.module.objective(problem, heap), facts["objective"]
     solution = Solution(

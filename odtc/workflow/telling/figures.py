@@ -48,7 +48,7 @@ def figures(done: Fit) -> Iterator[Line]:
     if done.all_rows:
         yield from _all_rows(done)
     for entry in done.kept:
-        yield kept_line(entry), False
+        yield kept_line(entry, done.tree), False
     if words := broken_text(done.kept):
         yield f"          CART breaks {words}", False
     for name, line in done.robust_lines:
@@ -117,7 +117,7 @@ def _judged(done: Fit) -> Iterator[Line]:
         for line in task.told(facts):
             yield f"{ROWS_OF.get(name, name):<8}  {line}", False
     for entry in done.kept:
-        yield kept_line(entry), False
+        yield kept_line(entry, done.tree), False
 
 
 def _test(done: Fit, test: TestFacts) -> Iterator[Line]:
