@@ -93,6 +93,7 @@ class Encoded:
     # float64, (classes, classes): the price, per unit of weight, of predicting column for row (odtc.data.cost_matrix);
     # None for 1 off the diagonal. Weights, counts and accuracy are apart from it.
     cost: np.ndarray | None = None
+    whole_cost: tuple[np.ndarray, Fraction] | None = None  # the same in whole numbers and their unit, not rounded
     # float64, (rows, features): the cells of each row if there is no dataset (a manifest), see `values`.
     cells: np.ndarray | None = None
     groups: tuple = ()  # of rows of the data, that constraints speak of (odtc.problem.constraints.groups)
@@ -179,7 +180,11 @@ class Encoded:
     def cheapest(self, rows: np.ndarray) -> int:
         """The class that costs least for all of these rows together; of equals the first."""
         of_class = np.bincount(self.y[rows], self.weight[rows], len(self.classes))
-        return int((of_class @ self.cost).argmin())
+        costs = of_class @ self.cost
+        rounding = 4 * (len(rows) + len(costs)) * np.finfo(float).eps
+        if np.count_nonzero(costs <= costs.min() * (1 + rounding)) < 2:
+            return int(costs.argmin())
+        return whole_losses(self).cheapest(rows)
 
     def find(self, split: Split) -> tuple[int, bool] | None:
         """(test, left_is_zero) of the test that parts the data rows as this split does, else None.
@@ -373,7 +378,7 @@ def of_each_column(encoded: Encoded) -> Encoded | None:
     found = encode(encoded.dataset, encoded.scheme, True, encoded.radius, encoded.merge)
     if not (np.array_equal(found.row_of, encoded.row_of) and np.array_equal(found.weight, encoded.weight)):
         return None
-    return replace(found, cost=encoded.cost, groups=encoded.groups)
+    return replace(found, cost=encoded.cost, whole_cost=encoded.whole_cost, groups=encoded.groups)
 
 
 def answers_of(encoded: Encoded, dataset: Dataset) -> np.ndarray | RankedAnswers:

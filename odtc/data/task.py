@@ -19,6 +19,8 @@ One member is one module of odtc.data.tasks, with what the protocol below declar
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,6 +28,7 @@ import numpy as np
 from odtc.algorithms.moments.exact_costs import ExactCosts, ExactLeaves
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
+from odtc.base.whole_numbers.of_any_size import nearest_floats
 from odtc.base.wording import option
 from odtc.data.cost_matrix import MOST
 from odtc.data.dataset import Dataset
@@ -98,8 +101,9 @@ class Task(Protocol):
         (rows, sums) and (rows,), and the row of the search that each belongs to, int64 (rows,)."""
         return None
 
-    def prices(self, classes: Sequence[str]) -> np.ndarray | None:
-        """float64 (classes, classes): what it costs to answer column for row, if the task says so; else None."""
+    def prices(self, classes: Sequence[str]) -> tuple[np.ndarray, Fraction] | None:
+        """Return the cost of answering column for row, whole numbers (classes, classes) and their unit; None if the
+        task does not state it."""
         return None
 
     def leaf_costs(self, sums: np.ndarray) -> np.ndarray:
@@ -191,6 +195,13 @@ TASKS = Registry(
     Contract(always=(Task,)),
     "odtc.tasks",
 )
+
+
+def priced(encoded: Encoded) -> Encoded:
+    """Return encoded rows with the costs of answers that their task states."""
+    if (found := TASKS.get(encoded.task).prices(encoded.classes)) is None:
+        return encoded
+    return replace(encoded, cost=nearest_floats(*found), whole_cost=found)
 
 
 def own_costs(encoded: Encoded) -> np.ndarray | None:

@@ -98,7 +98,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         """What the rows of a node lose around their one best answer."""
         if self.TASK is regression:
             return float(regression.leaf_costs(np.array(node.sums)))
-        return float((np.array(node.counts) @ median.prices(self.tree_.classes)).min())
+        return float(median.losses(np.array(node.counts), self.tree_.classes).min())
 
     def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:
         if y is None:
@@ -133,7 +133,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         dataset = median.as_classes(rows, sums[:, -1])
         K = len(dataset.classes)
         held = np.bincount(dataset.y, dataset.weight, K), np.bincount(dataset.y, minlength=K)
-        paid = held[0] @ median.prices(dataset.classes)
+        paid = median.losses(held[0], dataset.classes)
         leaf = Leaf(int(paid.argmin()), *(tuple(one.tolist()) for one in (*held, sums.sum(axis=0))), median.curve(sums))
         tree = Tree(leaf, rows.features, dataset.classes, rows.target, rows.missing, median.NAME)
         cost = float(paid.min())

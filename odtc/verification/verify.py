@@ -7,12 +7,12 @@ of the data file through the tree with a few lines of its own, apart from all ot
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
+from odtc.base.whole_numbers import whole_numbers
 from odtc.base.wording import param
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, answers_of
@@ -217,6 +217,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
             if (numbers := task.numbers(rows.dataset.sums)) is not None:  # answers are rounded to their own digits
                 step, weight = 2.0**-51 * float(np.abs(numbers).max()), float(rows.dataset.weight.sum())
                 off += 2 * step * math.sqrt(weight * abs(loss)) + step * step * weight
+                off += math.ulp(0.0) * (weight + len(numbers))  # products below the smallest normal double
             same = math.isclose(again, loss, rel_tol=near, abs_tol=off)
             if encoded.task == "regression" and exact_costs(encoded) is not None:
                 same = same and math.isclose(_squared_error(rows.dataset, leaf_of), loss, rel_tol=SQUARES)
@@ -423,17 +424,16 @@ def _sent(tree: Tree, X) -> tuple[list[Leaf], np.ndarray]:
 
 
 def _squared_error(dataset: Dataset, leaf_of: np.ndarray) -> float:
-    """Return the squared error of leaves, float of Σ (Σ w y² - (Σ w y)² / Σ w), of decimals that are added exactly."""
+    """Return the squared error of leaves, Σ (Σ w y² - (Σ w y)² / Σ w), of whole numbers that are added exactly."""
+    (weight, of_weight), (number, of_number) = whole_numbers(dataset.weight), whole_numbers(dataset.sums[:, -1])
     total = Fraction(0)
-    numbers = dataset.sums[:, -1]
-    with localcontext(Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)):
-        for leaf in range(int(leaf_of.max()) + 1):
-            w, s, q = Decimal(0), Decimal(0), Decimal(0)
-            for row in np.flatnonzero(leaf_of == leaf).tolist():
-                weight, number = Decimal(repr(float(dataset.weight[row]))), Decimal(repr(float(numbers[row])))
-                w, s, q = w + weight, s + weight * number, q + weight * number * number
-            total += Fraction(q) - Fraction(s) ** 2 / Fraction(w) if w else 0
-    return float(total)
+    for leaf in range(int(leaf_of.max()) + 1):
+        rows = np.flatnonzero(leaf_of == leaf)
+        if not len(rows):
+            continue
+        w, y = weight[rows].astype(object), number[rows].astype(object)
+        total += w @ (y * y) - Fraction((w @ y) ** 2, w.sum())
+    return float(total * of_weight * of_number**2)
 
 
 def _against_data(rows: RowPredictions, cost: list[list[float]], errors: float, loss: float) -> Check:

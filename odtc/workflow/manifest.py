@@ -38,7 +38,7 @@ from odtc.data.file_text.label_types import LABEL_TYPES
 from odtc.data.file_text.label_types import TEXT as AS_TEXT
 from odtc.data.reading_spec import CLASSIFICATION, SIGNS
 from odtc.data.splits import split_from_json, split_shape
-from odtc.data.task import TASKS
+from odtc.data.task import TASKS, priced
 from odtc.errors import ManifestError, OdtcError, SolutionError
 from odtc.fileformats.solution_files import RawPoint
 from odtc.model.blocks import Block, blocks_from_json
@@ -542,7 +542,7 @@ def _problem(facts: dict) -> Problem:
         raise ValueError("the rows have different lengths")
     if not n or encoded.y.min() < 0 or encoded.y.max() >= len(encoded.classes):
         raise ValueError("a row is of no class")
-    params = parse_params(model["formulation"], model["params"])
+    encoded, params = priced(encoded), parse_params(model["formulation"], model["params"])
     constraints = tuple(parse(text, encoded) for text in model.get("constraints", ()))
     return Problem(encoded, CompleteTree(int(model["depth"])), model["formulation"], params, constraints)
 

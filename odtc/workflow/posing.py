@@ -15,7 +15,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
 from odtc.data.reading import read_as, read_judged_rows, read_rows
 from odtc.data.reading_spec import CLASSIFICATION
-from odtc.data.task import TASKS, expect_classes
+from odtc.data.task import TASKS, expect_classes, priced
 from odtc.errors import ChoiceError, DataError
 from odtc.problem.constraints import constraint
 from odtc.problem.formulation import FORMULATIONS
@@ -69,8 +69,7 @@ def pose_run(
     settings = _settings(spec, model) if model != "auto" else None  # a bad one is said before the work
     encoded = data if isinstance(data, Encoded) else encode_run(spec, data, later)
     dataset = encoded.dataset
-    if (prices := TASKS.get(dataset.task).prices(encoded.classes)) is not None:
-        encoded = replace(encoded, cost=prices)
+    encoded = priced(encoded)
     if model == "auto" and wanted.params.get("robust"):
         (model,) = able_models("robust")
         choice = Choice(model, f"{model} takes {param('robust')}")

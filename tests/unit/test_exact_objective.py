@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import odtc
+from odtc.base.whole_numbers import whole_numbers
 from odtc.problem.exact_objective import exact_objective, settled_bound, settled_solver_bound
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow import pipeline
@@ -115,6 +116,22 @@ def weighted(weight, cost=None):
 )
 def test_weights_are_the_decimals_that_they_were_written_as(weight, unit):
     assert exact_objective(weighted(weight)).unit == Fraction(unit)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (1 / 3, Fraction(1, 3)),
+        (-2e3 / 7, Fraction(-2000, 7)),
+        (0.1 + 0.2, Fraction("0.30000000000000004")),
+        (-10000000000.123457, Fraction("-10000000000.123457")),  # within its last place are quotients by 7 digits
+        (1.2345678901234568e20, Fraction("1.2345678901234568e20")),
+        (1.1e-160, Fraction("1.1e-160")),
+    ],
+)
+def test_numbers_of_many_digits_are_quotients_only_if_no_other_number_is_likely(value, written):
+    whole, unit = whole_numbers(np.array([value, 0.0, 1.0]))
+    assert [int(one) * unit for one in whole] == [written, 0, 1]
 
 
 def test_costs_are_multiplied_as_decimals():

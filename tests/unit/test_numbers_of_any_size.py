@@ -181,3 +181,14 @@ def test_squared_errors_with_a_penalty_are_rounded_once(tmp_path):
         exact += sum((one - sum(y) / len(y)) ** 2 for one in y)
     done = odtc.fit(tmp_path / "r.csv", depth=1, task="regression", lambda_=0.1)
     assert done.proved and done.proof.objective == done.proof.bound == float(exact * Fraction(9, 10) + Fraction(1, 10))
+
+
+@pytest.mark.parametrize("seed", [1, 8, 9, 19, 23])
+def test_medians_of_numbers_of_seventeen_digits_have_the_nearest_objective(seed):
+    """Differences of such numbers have no double, so costs of answers that are doubles add up to another number."""
+    random = np.random.default_rng(seed)
+    y = random.random(len(X)) * 10.0 ** random.integers(-3, 4, len(X))
+    exact = [Fraction(repr(float(value))) for value in y]
+    done = fit({"y": y}, target="y", task="median")
+    absolute = lambda rows: min(sum(abs(exact[i] - exact[k]) for i in rows) for k in rows)  # noqa: E731
+    assert done.proof.objective == done.proof.bound == least(absolute)

@@ -99,8 +99,6 @@ def test_numbers_of_any_unit_have_the_same_tree(make, words, given, cost, fitted
     power = 2 if cost.__name__ == "squared" else 1
     assert model.objective_ == pytest.approx(plain.objective_ * unit**power)
     assert all(check.passed for check in model.verify(X, told * unit))
-    if unit == 1e140 and words.get("criterion") == "absolute_error":
-        pytest.xfail("numbers times 1e140 are other decimals, so another of several medians costs least")
     if cost.__name__ != "paid":
         assert model.predict(X) == pytest.approx(plain.predict(X) * unit)
     priced = make(2, ccp_alpha=0.3 * unit**power, **words).fit(X, told * unit)
@@ -232,8 +230,6 @@ def test_numbers_that_doubles_cannot_add_up_are_refused_in_a_sentence(scale):
         "costs": lambda: odtc.OptimalPolicyTree(1).fit(X, np.column_stack([y, -y]) * scale),
         "weights": lambda: odtc.OptimalTreeClassifier(1).fit(X, y > 0, sample_weight=np.full(12, scale)),
     }
-    if scale == 1e-160:
-        pytest.xfail("squares of 1e-320 have no digits left, so the recount in decimals contradicts the search")
     for name, fit in fits.items():
         try:
             assert np.isfinite(fit().objective_), name

@@ -5,7 +5,6 @@ one of them, a leaf costs Σ w t² - (Σ w t)² / Σ w or Σ w |t - median|, whi
 """
 
 from copy import copy
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol
@@ -14,10 +13,10 @@ import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.algorithms.weighted_quantiles import weighted_median
+from odtc.base.whole_numbers import whole_numbers
 from odtc.errors import DataError
 
 WHOLE = 2.0**53  # doubles hold whole numbers below exactly
-DIGITS = 15  # decimal digits of any number that a double holds
 ROUND = 2.0**-52  # relative rounding error of two operations on doubles
 MOST_BITS = 500, 500, 1000  # of Σ w, Σ w t and Σ w t² in a search by doubles, which squares the first two
 
@@ -38,30 +37,6 @@ class ExactLeaves(Protocol):
         """Return what no tree of some rows costs less than."""
 
 
-def whole_numbers(values: np.ndarray) -> tuple[list[int], Fraction]:
-    """Return numbers as whole multiples of a unit, and that unit: the decimals that print as these doubles.
-
-    Parameters
-    ----------
-    values : float64 (numbers,)
-    """
-    most = float(np.abs(values).max(initial=0.0))
-    for places in range(DIGITS if most else 1):
-        scaled = values * 10.0**places
-        if most * 10.0**places >= 10.0**DIGITS:
-            break
-        near = np.rint(scaled)
-        if (near / 10.0**places == values).all():
-            return near.astype(np.int64).tolist(), Fraction(1, 10**places)
-    parts = [Decimal(repr(value)).as_tuple() for value in values.tolist()]
-    least = min(int(part.exponent) for part in parts)
-    whole = [
-        (-1 if part.sign else 1) * int("".join(map(str, part.digits))) * 10 ** (int(part.exponent) - least)
-        for part in parts
-    ]
-    return whole, Fraction(10) ** least
-
-
 class ExactCosts:
     """The rows of a search in whole numbers, whose leaves cost squared errors around their mean.
 
@@ -80,11 +55,12 @@ class ExactCosts:
 
     def __init__(self, numbers: np.ndarray, weight: np.ndarray, row_of: np.ndarray):
         own, of_weight = whole_numbers(weight)
-        y, of_number = whole_numbers(numbers)
+        whole, of_number = whole_numbers(numbers)
+        y = whole.tolist()
         middle = sorted(y)[len(y) // 2]
         n = int(row_of.max()) + 1
         w, s, q = [0] * n, [0] * n, [0] * n
-        for row, mass, number in zip(row_of.tolist(), own, y):
+        for row, mass, number in zip(row_of.tolist(), own.tolist(), y):
             apart = number - middle
             w[row] += mass
             s[row] += mass * apart

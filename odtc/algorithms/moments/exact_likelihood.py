@@ -12,7 +12,8 @@ from math import ceil, gcd, lcm, log2
 
 import numpy as np
 
-from odtc.algorithms.moments.exact_costs import Undecided, array_of, whole_numbers
+from odtc.algorithms.moments.exact_costs import Undecided, array_of
+from odtc.base.whole_numbers import whole_numbers
 
 DIGITS = 50, 200  # of the decimals that two costs are compared by
 GUARD = 10  # digits that rounding of a sum of logarithms may take
@@ -106,7 +107,8 @@ class ExactLikelihood:
     """
 
     def __init__(self, time: np.ndarray, event: np.ndarray, weight: np.ndarray, row_of: np.ndarray):
-        own, self.unit = whole_numbers(weight)
+        whole, self.unit = whole_numbers(weight)
+        own = whole.tolist()
         hazard = _hazards(time, event, own)
         n = int(row_of.max()) + 1
         events, hazards = [0] * n, [Fraction(0)] * n

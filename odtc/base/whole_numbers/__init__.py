@@ -5,9 +5,10 @@ A weight, a cost or a penalty is taken for the number that was written, not for 
     w_i = u n_i,  c_kl = v m_kl  with n, m whole   →   loss of a tree = u v Σ_i n_i m[y_i, l_i], a whole multiple of u v
 """
 
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from math import gcd, lcm
+from math import gcd, lcm, ulp
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ import numpy as np
 Encoded = Any  # odtc.data.encoding.Encoded: the checker of certificates imports this module, and no encoding
 
 MAX_DENOMINATOR = 10**6  # of a quotient, such as 1/3 or a weight of balanced classes, that a double stands for
+MAX_CHANCE = 1e-3  # that a double of many digits is that of a quotient by chance: about denominator² times its ulp
 MAX_DIGITS = 15  # significant digits of decimals that doubles always tell apart
 MAX_EXACT = 2**53  # sums of whole numbers below it are exact in float64
 MAX_INT64 = 2**62
-MAX_VALUES = 20_000  # different numbers that are read as fractions; more of them count as the doubles that they are
+MAX_VALUES = 20_000  # different numbers that may be quotients; of more of them each is the decimal that it prints as
 SAME_WEIGHT = 1e-12  # of a weight: sums of the same numbers in another order
 MAX_TABLE = 4096  # pairs of classes that are counted in a table
 
@@ -38,8 +40,8 @@ def as_written(value: float) -> Fraction:
     text = repr(float(value))
     digits = text.split("e")[0].replace(".", "").lstrip("-0")
     if len(digits.rstrip("0")) > MAX_DIGITS:
-        near = Fraction(value).limit_denominator(MAX_DENOMINATOR)
-        if float(near) == value:
+        largest = int(min(MAX_DENOMINATOR, (MAX_CHANCE / ulp(value)) ** 0.5))
+        if largest and float(near := Fraction(value).limit_denominator(largest)) == value:
             return near
     return Fraction(text)
 
@@ -49,7 +51,7 @@ def whole_numbers(values: np.ndarray) -> tuple[np.ndarray, Fraction]:
 
     Parameters
     ----------
-    values : float64, of any shape, 0 or more and finite
+    values : float64, of any shape, finite
 
     Returns
     -------
@@ -58,7 +60,7 @@ def whole_numbers(values: np.ndarray) -> tuple[np.ndarray, Fraction]:
         Number i is `whole[i] * unit` exactly; 1 if all are 0.
     """
     values = np.asarray(values, float)
-    largest = float(values.max(initial=0.0))
+    largest = float(np.abs(values).max(initial=0.0))
     for digits in range(MAX_DIGITS + 1):
         scale = 10.0**digits
         if largest * scale >= (MAX_EXACT if not digits else 10.0**MAX_DIGITS):
@@ -69,12 +71,12 @@ def whole_numbers(values: np.ndarray) -> tuple[np.ndarray, Fraction]:
             common = int(np.gcd.reduce(whole, axis=None)) or int(scale)
             return whole // common, Fraction(common, int(scale))
     distinct, place = np.unique(values, return_inverse=True)
-    read = as_written if len(distinct) <= MAX_VALUES else Fraction
+    read = as_written if len(distinct) <= MAX_VALUES else lambda value: Fraction(Decimal(repr(value)))
     exact = [read(value) for value in distinct.tolist()]
     below = lcm(*(value.denominator for value in exact))
     numbers = [value.numerator * (below // value.denominator) for value in exact]
     common = gcd(*numbers)
-    fits = numbers[-1] // common < MAX_INT64
+    fits = max(map(abs, numbers)) // common < MAX_INT64
     whole = np.array([number // common for number in numbers], np.int64 if fits else object)
     return whole[place].reshape(values.shape), Fraction(common, below)
 
@@ -113,7 +115,7 @@ class WholeLosses:
 
     def __init__(self, encoded: Encoded):
         weight, of_weight = _weights(encoded)
-        cost, of_cost = whole_numbers(encoded.cost)
+        cost, of_cost = encoded.whole_cost or whole_numbers(encoded.cost)
         self.unit, self.weight, self.cost = of_weight * of_cost, weight, cost
         self._y = encoded.y
 
@@ -130,9 +132,10 @@ class WholeLosses:
 
     def cheapest(self, rows: np.ndarray) -> int:
         """Return the label that costs least on some rows, the first of several."""
-        sums = sums_of_whole(self._y[rows], self.weight[rows], len(self.cost)).tolist()
-        costs = [sum(n * int(cost) for n, cost in zip(sums, line)) for line in self.cost.T]
-        return costs.index(min(costs))
+        sums = sums_of_whole(self._y[rows], self.weight[rows], len(self.cost)).astype(object)
+        held = np.flatnonzero(sums)
+        costs = sums[held] @ self.cost[held].astype(object)
+        return int(costs.argmin()) if len(held) else 0
 
     @cached_property
     def most(self) -> int:

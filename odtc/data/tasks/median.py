@@ -8,12 +8,15 @@ carries n, w, w y and y as sums: w y / w is not always y.
 """
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
-from odtc.algorithms.moments.exact_costs import ExactMedians, array_of, whole_numbers
+from odtc.algorithms.moments.exact_costs import ExactMedians
 from odtc.algorithms.weighted_quantiles import places_of, weighted_median
 from odtc.base.text import show_number
+from odtc.base.whole_numbers import whole_numbers
+from odtc.base.whole_numbers.of_any_size import nearest_floats
 from odtc.base.wording import option
 from odtc.data.cost_matrix import MOST as MOST_COST
 from odtc.data.dataset import Dataset
@@ -118,11 +121,15 @@ def exact(sums: np.ndarray, weight: np.ndarray, row_of: np.ndarray) -> ExactMedi
     return ExactMedians(numbers(sums), weight, row_of)
 
 
-def prices(classes) -> np.ndarray:
-    """float64 (classes, classes): |v_k - v_c|."""
+def prices(classes) -> tuple[np.ndarray, Fraction]:
+    """Return whole numbers (classes, classes) and their unit: |v_k - v_c|."""
     whole, unit = whole_numbers(values_of(classes))
-    numbers = array_of(whole)
-    return np.abs(numbers[:, None] - numbers).astype(float) * unit.numerator / float(unit.denominator)
+    return np.abs(whole[:, None] - whole), unit
+
+
+def losses(counts: np.ndarray, classes) -> np.ndarray:
+    """Return float64 (classes,): Σ_k counts_k |v_k - v_c|, of the weight of each number."""
+    return counts @ nearest_floats(*prices(classes))
 
 
 def judged_by(rows: Dataset, trained: Dataset) -> Dataset:

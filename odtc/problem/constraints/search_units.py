@@ -32,8 +32,8 @@ def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
     TooLarge
         If there is no such scale of a moderate size, or the whole numbers are too large to be exact.
     """
-    found, unit = whole_numbers(np.abs(values))
-    found, scale = product(found, np.where(values < 0, -1, 1) * np.array(unit.numerator, object)), unit.denominator
+    found, unit = whole_numbers(values)
+    found, scale = product(found, np.array([unit.numerator], object)), unit.denominator
     if scale <= MOST_DENOMINATOR or fits(found):
         return _held(found), scale
     raise TooLarge("weights or prices are no fractions of numbers up to a million; round them")

@@ -179,8 +179,7 @@ def _votes(costs: np.ndarray, weight: np.ndarray) -> np.ndarray:
     counts as a number above that.
     """
     # Differences of the decimals that were written, because those of doubles lose digits next to large costs.
-    size, unit = whole_numbers(np.abs(costs))
-    whole = np.where(costs < 0, -size, size)
+    whole, unit = whole_numbers(costs)
     scale, of_weight = whole_numbers(weight)
     above = product(whole - whole.min(axis=1, keepdims=True), scale[:, None])
     unit *= of_weight

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from odtc.algorithms.moments.exact_costs import whole_numbers
 from odtc.algorithms.moments.search import MomentSearch
 from odtc.algorithms.moments.tree_limits import Place, fitted
+from odtc.base.whole_numbers import whole_numbers
 from odtc.base.wording import command, option
 from odtc.data.dataset import Dataset
 from odtc.data.tasks import regression
@@ -173,9 +173,10 @@ def _bits(numbers: np.ndarray, weight: np.ndarray) -> int:
 
 def _scale(numbers: np.ndarray, what: str) -> int:
     """Return the least power of ten that makes all numbers whole, of decimals of at most MOST_DIGITS places."""
-    unit = whole_numbers(numbers)[1]
-    if unit.denominator > 10**MOST_DIGITS:
-        raise ChoiceError(
-            f"a certificate counts in whole numbers: expected {what} of at most {MOST_DIGITS} decimals; round them"
-        )
-    return unit.denominator
+    below = whole_numbers(numbers)[1].denominator
+    for places in range(MOST_DIGITS + 1):
+        if 10**places % below == 0:
+            return 10**places
+    raise ChoiceError(
+        f"a certificate counts in whole numbers: expected {what} of at most {MOST_DIGITS} decimals; round them"
+    )
