@@ -185,10 +185,15 @@ def usual_forms(task: str) -> list[str]:
     return [form for form in known if not TASKS.get(task).MOMENTS or FORMULATIONS.get(form.partition(":")[0]).MOMENTS]
 
 
+def data_folder() -> Path:
+    """The folder of the public data sets: $ODTC_DATA, else ../shared/data."""
+    return Path(os.environ.get("ODTC_DATA") or "../shared/data")
+
+
 def find_data(wanted: tuple[str, ...] = ()) -> list[Path]:
     """Data files by path, or by name in $ODTC_DATA (else ../shared/data); by default those of the ten sets
     that are there. Raises ChoiceError for a name that is not found, or if none is."""
-    folder = Path(os.environ.get("ODTC_DATA") or "../shared/data")
+    folder = data_folder()
     if not wanted:
         files = [path for name in STUDY if (path := folder / f"{name}.csv").is_file()]
         if not files:

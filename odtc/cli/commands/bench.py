@@ -158,6 +158,108 @@ def table(
         console.say(f"wrote {o}")
 
 
+@bench.command()
+@takes(
+    Part(
+        SolvingSpec,
+        only=("time_limit", "solver"),
+        changed={
+            "time_limit": {"help": "Seconds of a fit in place of the paper's limit; limits of other methods scale."},
+            "solver": {"default": "highs"},
+        },
+    ),
+)
+def paper(
+    spec,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="By default the names are listed.")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", metavar="FOLDER", help="Folder of the data; by default $ODTC_DATA, else ../shared/data."
+        ),
+    ] = None,
+    list_data: Annotated[
+        bool, typer.Option("--list-data", help="Print the expected files with their SHA-256, and run nothing.")
+    ] = False,
+    methods: Annotated[
+        str | None, typer.Option("--methods", metavar="A,B", help="Columns of the table; by default the paper's.")
+    ] = None,
+    rows: Annotated[
+        str | None, typer.Option("--rows", metavar="SET[@DEPTH],…", help="Rows of the table; by default all.")
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option("--samples", metavar="N", help="Number of samples; by default the paper's.")
+    ] = None,
+    finished: Annotated[bool, typer.Option("--finished", help="Print the finished cells, and run nothing.")] = False,
+    results: Annotated[
+        Path, typer.Option("--results", metavar="FOLDER", help="One file for each finished fit; a rerun skips those.")
+    ] = Path("bench-paper"),
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Fits at once; -1 for all cores.")] = 1,
+    cluster: ClusterAddress = None,
+    o: Annotated[
+        Path | None, typer.Option("-o", metavar="TABLE.md|.csv", help="By default Markdown on stdout.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run the protocol of a paper's table or figure: our figures next to the printed ones.
+
+    Without a name the tables are listed. The same command continues a study that was stopped.
+    """
+    from odtc.base.atomic_write import require_writable
+    from odtc.evaluation.benchmark import data_folder
+    from odtc.evaluation.studies import paper_protocols as protocols
+    from odtc.evaluation.studies.cluster import pool_of
+    from odtc.evaluation.studies.engine import Store
+    from odtc.evaluation.studies.paper import cells_of, run_cells, stored
+    from odtc.evaluation.studies.paper_table import data_table, facts_of, render
+
+    if name is None:
+        listed = {one: protocols.protocol(one) for one in protocols.names()}
+        if as_json:
+            console.print_json({one: {"title": found.title, "source": found.source} for one, found in listed.items()})
+        for one, found in () if as_json else listed.items():
+            print(f"{one:10}  {found.title}\n{'':10}  {found.source}")
+        return
+    protocol, files, folder = protocols.protocol(name), protocols.data_files(), data or data_folder()
+    expected = data_table(protocol.chosen_lines(names(rows)), files, folder)
+    if list_data:
+        head = ["set", "rows", "columns", "classes", "sha256", "state"]
+        if as_json:
+            console.print_json([dict(zip(head, row)) for row in expected])
+        for row in () if as_json else [head, *expected]:
+            print(f"{row[0]:24}{row[1]:>7}{row[2]:>8}{row[3]:>8}  {row[4]:64}  {row[5]}")
+        return
+    if not folder.is_dir():
+        raise ChoiceError(f"--data: expected a folder with data files, got {str(folder)!r}; see --list-data")
+    if samples is not None and samples < 1:
+        raise ChoiceError(f"--samples: expected 1 or more, got {samples}")
+    if o is not None:
+        render(protocol, [], {}, o)
+        require_writable(o)
+    cells = cells_of(protocol, files, folder, (names(rows), names(methods)), spec.solving, samples)
+    for row in expected:
+        if row[-1] in (protocols.DIFFERS, protocols.MISSING):
+            console.say(f"note: {row[0]}: the data file {'is missing' if row[-1] == protocols.MISSING else row[-1]}")
+    store, found = Store(results, "--results"), {}
+    try:
+        if finished:
+            found |= stored(cells, store)
+        else:
+            store.make()
+            with pool_of(jobs, cluster, console.say) as pool:
+                run_cells(cells, pool, store, lambda many: console.counted(many, "fits"), found)
+    except KeyboardInterrupt:
+        _print(render(protocol, cells, found, None), None)
+        interrupts.leaves(f"the finished fits are in {results}: the same command continues")
+        raise
+    if as_json:
+        console.print_json(facts_of(protocol, cells, found))
+    if o is not None or not as_json:
+        _print(render(protocol, cells, found, o), o)
+    if o is not None:
+        console.say(f"wrote {o}; the fits are in {results}")
+
+
 def _expect_table(path: Path | None) -> None:
     """Says before the work what would keep a table from there."""
     from odtc.base.atomic_write import require_writable
